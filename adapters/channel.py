@@ -100,7 +100,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class OverheardMessage:
     """A group message not addressed to us: other people's words, kept as context for the next turn."""
 
     author: str
@@ -149,7 +149,7 @@ class InboundMessage:
     """Where the answer goes, if not back to the chat; set by the gateway, never by an adapter."""
     allowance: Allowance | None = None
     """Budget of its turn, where smaller than usual; set by the gateway, never by an adapter."""
-    heard: tuple[Heard, ...] = ()
+    heard: tuple[OverheardMessage, ...] = ()
     """Group messages since the last one addressed to us; added by the gateway, never by an adapter."""
 
     @property

@@ -19,7 +19,7 @@ OWNER = Sender(id="0", name="owner")
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _SpokenText:
     message: InboundMessage
     durable: asyncio.Future[str | None]
     """Result: the reason for a refusal, if it was refused."""
@@ -31,8 +31,8 @@ class Spoken:
     def __init__(self, address: Address, now: Callable[[], datetime]) -> None:
         self._address = address
         self._now = now
-        self._said: asyncio.Queue[_Said] = asyncio.Queue()
-        self._serving: _Said | None = None
+        self._said: asyncio.Queue[_SpokenText] = asyncio.Queue()
+        self._serving: _SpokenText | None = None
         self._is_closed = False
 
     async def say(self, text: str, message_id: str = "") -> InboundMessage:
@@ -44,7 +44,7 @@ class Spoken:
         self.check_open()
         id_ = message_id or str(uuid7())
         message = InboundMessage(self._address, id_, OWNER, ChatKind.DIRECT, text, is_for_us=True, sent_at=self._now())
-        said = _Said(message, asyncio.get_running_loop().create_future())
+        said = _SpokenText(message, asyncio.get_running_loop().create_future())
         self._said.put_nowait(said)
         if refusal := await said.durable:
             raise ChannelUnavailableError(f"refused: {refusal}")
@@ -57,7 +57,7 @@ class Spoken:
             await self._serve(self._serving, receive)
             self._serving = None
 
-    async def _serve(self, said: _Said, receive: Receive) -> None:
+    async def _serve(self, said: _SpokenText, receive: Receive) -> None:
         if said.durable.cancelled():
             return
         try:

@@ -16,7 +16,7 @@ from telegramify_markdown import MessageEntity, RenderConfig, convert
 from adapters.channel import Body, Entity, EntityType, Upload
 from adapters.formatting.blocks import code_as_files
 from adapters.formatting.formulas import letters
-from adapters.formatting.markup import Signs, prepare
+from adapters.formatting.markup import MarkPlaceholders, prepare
 from adapters.formatting.outline import Block, outline
 from adapters.formatting.references import with_targets
 from adapters.formatting.split import plain_parts, split, units, valid_unicode
@@ -111,14 +111,14 @@ def _formatted(markdown: str) -> tuple[str, list[MessageEntity]]:
 
 def _convert(markdown: str) -> tuple[str, list[MessageEntity], str]:
     """Return the text to show, its formatting, and the Markdown whose words it must preserve."""
-    signs = Signs.absent_from(markdown)
+    signs = MarkPlaceholders.absent_from(markdown)
     prepared = prepare(markdown, signs)
     text, entities = convert(signs.for_converter(prepared), latex_escape=False, config=_look())
     known = [_restored(found, signs) for found in entities if found.type in _ENTITY_TYPES]
     return *_spell_out_links(signs.restored(text), known), prepared
 
 
-def _restored(found: MessageEntity, signs: Signs) -> MessageEntity:
+def _restored(found: MessageEntity, signs: MarkPlaceholders) -> MessageEntity:
     url, language = found.url, found.language
     return replace(found, url=url and signs.restored(url), language=language and signs.restored(language))
 

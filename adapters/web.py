@@ -26,14 +26,14 @@ from adapters.channel import (
 from adapters.readers import Readers
 from adapters.spoken import CHAT, OWNER, Spoken
 
-__all__ = ["CHANNEL", "CHAT", "OWNER", "Kind", "PageEvent", "Reader", "Sign", "Told", "WebAdapter"]
+__all__ = ["CHANNEL", "CHAT", "OWNER", "PageEvent", "PageEventKind", "PageMessage", "Reader", "Sign", "WebAdapter"]
 
 CHANNEL = "web"
 REMEMBERED = 200
 """Events that a page can request again."""
 
 
-class Kind(StrEnum):
+class PageEventKind(StrEnum):
     """Kind of an event on a page."""
 
     SAID = "said"
@@ -41,10 +41,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PageMessage:
     """A message or an answer, as shown by a page."""
 
-    kind: Kind
+    kind: PageEventKind
     text: str
     at: datetime
     turn: str
@@ -57,7 +57,7 @@ class PageEvent:
     """An event of the running gateway."""
 
     number: int
-    told: Told
+    told: PageMessage
 
 
 class Sign(Enum):
@@ -109,7 +109,7 @@ class WebAdapter:
         return [event for event in self._recent if event.number > number]
 
     @property
-    def recent(self) -> Sequence[Told]:
+    def recent(self) -> Sequence[PageMessage]:
         """Recent messages and answers, oldest first."""
         return [event.told for event in self._recent]
 
@@ -139,7 +139,7 @@ class WebAdapter:
         self._spoken.check_open()
         if not self._readers:
             raise ChannelUnavailableError("no page is open")
-        told = Told(Kind.ANSWER, message.body.text, self._now(), message.turn, message.buttons)
+        told = PageMessage(PageEventKind.ANSWER, message.body.text, self._now(), message.turn, message.buttons)
         return Sent(str(self.tell(told)))
 
     async def show_typing(self, _: Address) -> None:
@@ -147,7 +147,7 @@ class WebAdapter:
         for reader in self._readers:
             reader(Sign.WRITING)
 
-    def tell(self, told: Told) -> int:
+    def tell(self, told: PageMessage) -> int:
         """Show an event of the chat on every open or returning page; return its number.
 
         An event is shown once, however often this is called with it.
@@ -173,8 +173,8 @@ class WebAdapter:
             reader(None)
 
 
-def _is_same(one: Told, other: Told) -> bool:
+def _is_same(one: PageMessage, other: PageMessage) -> bool:
     """Tell whether both are the same message, or the same part of an answer, received twice."""
     if not one.turn or (one.kind, one.turn) != (other.kind, other.turn):
         return False
-    return one.kind is Kind.SAID or one.text == other.text
+    return one.kind is PageEventKind.SAID or one.text == other.text

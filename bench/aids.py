@@ -17,14 +17,14 @@ from gateway.app.memory_worker import reranking
 from gateway.config import Config
 from gateway.errors import ConfigError, StrandlineError
 from workspaces.memory.index.endpoint import EndpointError
-from workspaces.memory.index.finder import Found
+from workspaces.memory.index.finder import MatchingEntry
 from workspaces.memory.index.rerank import Reranker
 from workspaces.memory.search import Query
 
 PATIENCE_S = 30.0
 """Timeout of one request; a search of the gateway waits `deadline_s`."""
 
-Reorder = Callable[[str, Sequence[Found]], Sequence[Found]]
+Reorder = Callable[[str, Sequence[MatchingEntry]], Sequence[MatchingEntry]]
 """Reorders the results of a question. Raises StrandlineError."""
 Rewrite = Callable[[str], Sequence[str]]
 """Returns the sub-questions of a question."""
@@ -64,7 +64,7 @@ def _reranker(config: Config, environ: Mapping[str, str]) -> Reranker:
 
 
 def _reorder(reranker: Reranker) -> Reorder:
-    def reorder(question: str, found: Sequence[Found]) -> Sequence[Found]:
+    def reorder(question: str, found: Sequence[MatchingEntry]) -> Sequence[MatchingEntry]:
         try:
             return reranker.reordered(question, found)
         except EndpointError as exc:

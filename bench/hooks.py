@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.figures import Figure
 from gateway.hooks import EVENTS, MESSAGE_SENDING, Hook, Hooks
-from gateway.hooks.programs import Program
+from gateway.hooks.programs import HookProgram
 
 RUNS = 5
 TURNS = 10_000
@@ -20,7 +20,7 @@ async def run() -> list[Figure]:
         program = Path(folder) / "program"
         program.write_text("#!/bin/sh\ncat > /dev/null\n", "utf-8")
         program.chmod(0o700)
-        hooked = Program(program, MESSAGE_SENDING.name, MESSAGE_SENDING.deadline_s)
+        hooked = HookProgram(program, MESSAGE_SENDING.name, MESSAGE_SENDING.deadline_s)
         return [
             Figure("hooks: all events asked for, with no hook", [_unasked() for _ in range(RUNS)], "µs a turn", "< 20"),
             Figure("hooks: one function", [await _told(_nothing) for _ in range(RUNS)], "ms a call"),

@@ -25,7 +25,7 @@ from bench.figures import Figure
 from bench.made_notes import TODAY, daily_notes, note
 from bench.search import AGENT, OWNER, in_place
 from workspaces.memory.client import WorkerClient, WorkerSettings
-from workspaces.memory.search import Clock, MemoryIndex, Query
+from workspaces.memory.search import MemoryClock, MemoryIndex, Query
 from workspaces.memory.text.chunking import CHUNK_TOKENS, entries_of, token_count
 from workspaces.memory.text.dialogue import without_time
 from workspaces.memory.workspace_source import WorkspaceNotes
@@ -104,7 +104,7 @@ async def _index(notes: Sequence[tuple[date, str]]) -> Pace:
         (home / "workspace" / "memory").mkdir(parents=True)
         async with WorkerClient(WorkerSettings()) as worker:
             workspace = Workspace.open(home / "workspace", AGENT)
-            clock = Clock(time.monotonic, lambda: TODAY)
+            clock = MemoryClock(time.monotonic, lambda: TODAY)
             sources = [WorkspaceNotes(workspace.folder)]
             index = MemoryIndex(AGENT, home / "index", sources, worker, in_place, clock)
             (home / "workspace" / "MEMORY.md").write_text("- warm enough\n")

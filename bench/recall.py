@@ -20,7 +20,7 @@ from gateway.importers.locomo import read_locomo
 from workspaces.access import PRIVATE
 from workspaces.memory.hits import LONGEST_SNIPPET, Hit
 from workspaces.memory.index.embeddings.local import LocalEmbedder
-from workspaces.memory.index.finder import Found
+from workspaces.memory.index.finder import MatchingEntry
 
 THRESHOLDS = (0.40, 0.45, 0.50, 0.55, 0.60)
 EVERY = 40
@@ -64,7 +64,7 @@ def _turns(corpus: Corpus) -> list[str]:
 
 
 def _judge(
-    text: str, evidence: frozenset[tuple[str, int]] | None, found: Sequence[Found], settings: RecallSettings
+    text: str, evidence: frozenset[tuple[str, int]] | None, found: Sequence[MatchingEntry], settings: RecallSettings
 ) -> Brought:
     chosen = fitting([hit for hit in map(_hit, found) if hit.relevance >= settings.clear], settings)
     held = {(hit.path, line) for hit in chosen for line in range(hit.start_line, hit.end_line + 1)}
@@ -77,7 +77,7 @@ def _judge(
     )
 
 
-def _hit(found: Found) -> Hit:
+def _hit(found: MatchingEntry) -> Hit:
     entry = found.entry
     return Hit(
         path=entry.path,

@@ -20,14 +20,14 @@ import numpy as np
 from bench.aids import NOBODY, Aids
 from gateway.agent.rewrite import DEPTH, merged
 from gateway.errors import StrandlineError
-from gateway.importers.locomo import Conversation, LocomoError, read_locomo
+from gateway.importers.locomo import LocomoConversation, LocomoError, read_locomo
 from gateway.importers.realtalk import read_realtalk
 from workspaces.access import scope_of
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.engine import DayRange, Scores
-from workspaces.memory.index.finder import Asked, Finder, Found
+from workspaces.memory.index.finder import Finder, MatchingEntry, SearchRequest
 from workspaces.memory.index.index import Index
 from workspaces.memory.index.ranking import WITHOUT_LATE, Pool, held, question_of, rank
 from workspaces.memory.text.chunking import token_count
@@ -141,7 +141,7 @@ class Bench:
         """Return the results of a search as shipped."""
         return self._find(text, self._embedder)
 
-    def found(self, text: str, limit: int) -> list[Found]:
+    def found(self, text: str, limit: int) -> list[MatchingEntry]:
         """Return the results of a search as shipped, with the parts of their scores."""
         return Finder(self._engine, self._manifest, self._embedder).find(replace(self._asked(text), limit=limit))
 
@@ -210,8 +210,8 @@ class Bench:
         known = self._engine.entries(ids)
         return scores, [known[id_] for id_ in ids]
 
-    def _asked(self, text: str) -> Asked:
-        return Asked(text, None, ALWAYS, DEPTHS[-1], None, self._today)
+    def _asked(self, text: str) -> SearchRequest:
+        return SearchRequest(text, None, ALWAYS, DEPTHS[-1], None, self._today)
 
 
 def _by(entries: Sequence[Entry], scores: Iterable[float]) -> list[Entry]:
@@ -251,13 +251,13 @@ def run(file: Path, methods: Sequence[str], aids: Aids = NOBODY) -> "Report":
     return measure(corpora, list(dict.fromkeys(["default", *methods])), aids=aids)
 
 
-def _conversations(file: Path) -> list[Conversation]:
+def _conversations(file: Path) -> list[LocomoConversation]:
     if file.is_dir():
         return [read_realtalk(each) for each in sorted(file.glob("*.json"))]
     return read_locomo(file)
 
 
-def corpus_of(conversation: Conversation) -> Corpus:
+def corpus_of(conversation: LocomoConversation) -> Corpus:
     """Return *conversation* with the locations of its questions' evidence."""
     questions = [
         Question(

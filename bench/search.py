@@ -21,7 +21,7 @@ from bench.figures import Figure, resident_mb
 from bench.made_notes import TODAY, daily_notes, questions
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 from workspaces.memory.client import WorkerClient, WorkerSettings
-from workspaces.memory.search import Clock, MemoryIndex, Query
+from workspaces.memory.search import MemoryClock, MemoryIndex, Query
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
@@ -96,7 +96,7 @@ async def run(entries: int = 5_000, searches: int = 200) -> list[Figure]:
 
 def _index(home: Path, worker: WorkerClient) -> MemoryIndex:
     workspace = Workspace.open(home / "workspace", AGENT)
-    clock = Clock(time.monotonic, lambda: TODAY)
+    clock = MemoryClock(time.monotonic, lambda: TODAY)
     return MemoryIndex(AGENT, home / "index", [WorkspaceNotes(workspace.folder)], worker, in_place, clock)
 
 

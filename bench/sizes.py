@@ -27,7 +27,7 @@ from workspaces.memory.entry import Document
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedding, QueryEmbedding
 from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.engine import DayRange, FloatArray
-from workspaces.memory.index.finder import Asked, Finder
+from workspaces.memory.index.finder import Finder, SearchRequest
 from workspaces.memory.index.index import Index, layout
 from workspaces.memory.text.chunking import entries_of
 
@@ -136,7 +136,7 @@ def _race(index: Index, embedder: MadeVectors, other: SqliteWay, searches: int) 
     ours: list[Spent] = []
     theirs: list[Spent] = []
     for number, question in enumerate(questions(WARM + searches)):
-        asked = Asked(question, None, DayRange(None, None), RESULTS, None, TODAY)
+        asked = SearchRequest(question, None, DayRange(None, None), RESULTS, None, TODAY)
         both: list[tuple[list[Spent], Callable[[], object]]] = [
             (ours, partial(finder.find, asked)),
             (theirs, partial(_as_they_do, other, embedder, question)),

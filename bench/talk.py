@@ -123,10 +123,10 @@ async def replay(folder: Path, turns: int = TURNS, facts: int = PLANTED) -> Repl
             for number in range(turns):
                 fact = known[number * facts // turns] if number * facts % turns < facts else None
                 text = f"{number}: {prose(words, 40)}. {fact.said if fact else ''} {prose(words, 40)}."
-                await app.desk.chat(ChatOrder(text), _unread)
+                await app.operator.chat(ChatOrder(text), _unread)
             asked = list(provider.bodies)
             done = _weighed(asked, model.kinds)
-            await app.desk.chat(ChatOrder("/new"), _unread)
+            await app.operator.chat(ChatOrder("/new"), _unread)
             await _search(app, known, done)
     return done
 
@@ -138,7 +138,7 @@ async def _unread(_text: str, _is_answer: bool) -> None:
 async def _search(app: App, facts: list[Fact], done: Replay) -> None:
     done.planted = len(facts)
     for fact in facts:
-        found = await app.desk.search(SearchOrder(fact.question, max_results=_SHOWN))
+        found = await app.operator.search(SearchOrder(fact.question, max_results=_SHOWN))
         done.found += any(fact.answer in hit.snippet for hit in found.hits)
 
 

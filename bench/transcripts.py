@@ -22,7 +22,7 @@ from gateway.agent.entries import (
     Usage,
     UserEntry,
 )
-from gateway.control.sessions import Shelf, answer_sessions
+from gateway.control.sessions import ConversationList, answer_sessions
 from gateway.control.wire import SessionsOrder
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import TurnId
@@ -116,10 +116,10 @@ async def _many(place: Path, threads: Threads) -> list[Figure]:
         name = f"guest:telegram.home.{number}"
         ended = f"archive/{name}.20260301T120000{number:06}Z.jsonl"
         _write(folder / (f"{name}.jsonl" if number % 2 else ended), TURNS_OF_EACH, 0)
-    shelf, figures = Shelf(OWNER, folder, UTC), []
+    store, figures = ConversationList(OWNER, folder, UTC), []
     for order in (SessionsOrder("list"), SessionsOrder("search", query="question 9")):
         began = time.perf_counter()
-        await answer_sessions(order, [shelf], threads)
+        await answer_sessions(order, [store], threads)
         figures.append(Figure(f"transcripts: {order.act} {SESSIONS:,} of 100 MB", [_ms_since(began)], "ms"))
     return figures
 

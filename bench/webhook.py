@@ -21,7 +21,7 @@ from pathlib import Path
 
 from adapters.telegram import TelegramAdapter, Webhook
 from bench.figures import Figure
-from gateway.admission.gate import Doorkeeper
+from gateway.admission.gate import AdmissionGate
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Routes
@@ -128,7 +128,7 @@ def _reception(store: SqliteStore) -> Reception:
     accounts = {("telegram", "home"): AccountPolicy(DirectPolicy.OWNER, groups)}
     routes = Routes([], AgentId("main"), Policy(frozenset({f"telegram:{OWNER}"}), accounts))
     clock = SystemClock()
-    door = Doorkeeper(routes.policy, store, Rates(20, 10, clock.now), clock.now, lambda _: None)
+    door = AdmissionGate(routes.policy, store, Rates(20, 10, clock.now), clock.now, lambda _: None)
     return Reception(routes, store, lambda _key, _row: None, door)
 
 

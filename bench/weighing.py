@@ -27,13 +27,13 @@ from bench.search import AGENT, OWNER, in_place, write_notes
 from gateway.home import Home
 from gateway.runtime.clock import SystemClock
 from gateway.stores.redis.leases import RedisLeases
-from gateway.stores.redis.server import Server
+from gateway.stores.redis.server import RedisAddress
 from gateway.stores.redis.store import RedisStore
 from gateway.stores.rows import Outgoing, TurnCommit
 from tests.fakes import redis_server
 from tests.journeys.processes import Gateway
 from workspaces.memory.client import WorkerClient, WorkerSettings
-from workspaces.memory.search import Clock, MemoryIndex, Query
+from workspaces.memory.search import MemoryClock, MemoryIndex, Query
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
@@ -224,7 +224,7 @@ async def _redis(messages: int) -> tuple[float, float]:
     if kind is None:
         raise SystemExit("a message in Redis is weighed too, and no Redis or Valkey server is installed here")
     with redis_server.running(kind, "--maxmemory-policy", "noeviction") as redis:
-        leases = await RedisLeases.join(Server(redis.url), "weigh", "alone", lease_s=60, accept_loss=False)
+        leases = await RedisLeases.join(RedisAddress(redis.url), "weigh", "alone", lease_s=60, accept_loss=False)
         await leases.claim(["agent:main"])
         store = RedisStore(leases, ["main"], lambda _: "main", clock=SystemClock())
         await _pass(store, range(64))
@@ -366,7 +366,7 @@ class _Fill:
         home = self._folder / name
         write_notes(home / "workspace", chunks)
         workspace = Workspace.open(home / "workspace", AGENT)
-        clock = Clock(time.monotonic, lambda: TODAY)
+        clock = MemoryClock(time.monotonic, lambda: TODAY)
         sources = [WorkspaceNotes(workspace.folder)]
         made = MemoryIndex(AGENT, home / "index", sources, self._worker, in_place, clock)
         await made.sync()

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION
-from workspaces.memory.index.embeddings.local import DIMENSION, MODEL_FOLDER, WINDOW, Model, WordPieces
+from workspaces.memory.index.embeddings.local import DIMENSION, MODEL_FOLDER, WINDOW, EmbeddingModel, WordPieces
 
 SAMPLE = 3000
 """Texts taken from one source: more no longer moves the result."""
@@ -49,7 +49,7 @@ def _texts(file: Path) -> Iterator[str]:
             yield from re.findall(r"(?m)^[ -]*- (?!\|)(.+)$", content)
 
 
-def token_vectors(text: str, pieces: WordPieces, model: Model) -> npt.NDArray[np.float32]:
+def token_vectors(text: str, pieces: WordPieces, model: EmbeddingModel) -> npt.NDArray[np.float32]:
     """Return the vectors [n, 384] of the meaningful pieces of *text*, from its first window."""
     ids = pieces.split(text)[:WINDOW]
     _, vectors = model.run(ids)
@@ -78,7 +78,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     folder: Path = arguments.folder
-    pieces, model = WordPieces(folder / "tokenizer.json"), Model(folder / "model.onnx")
+    pieces, model = WordPieces(folder / "tokenizer.json"), EmbeddingModel(folder / "model.onnx")
     moment, count = np.zeros((DIMENSION, DIMENSION)), 0
     for source in arguments.sources:
         texts = read(source)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.parse import Ignored as IgnoredByDiscord
-from adapters.telegram.parse import Ignored as IgnoredByTelegram
-from gateway.admission.policy import Reason as ToRefuse
-from gateway.agent.budget import Cause
-from gateway.agent.write_policy import Reason as ToAsk
+from adapters.discord.parse import IgnoredEvent as IgnoredByDiscord
+from adapters.telegram.parse import IgnoredUpdate as IgnoredByTelegram
+from gateway.admission.policy import RefusalReason as ToRefuse
+from gateway.agent.budget import CostCause
+from gateway.agent.write_policy import ApprovalReason as ToAsk
 from gateway.inbound.edits import Void
 from gateway.stores.quarantine import KINDS
 from workspaces.history.repair import RepairReason
@@ -131,7 +131,7 @@ COMPOSED: dict[str, Iterable[str]] = {
     "postponed.{type(exc).__name__}": prefixed(
         "postponed", subclasses("ModelError", "StoreError", "WorkspaceUnusableError") - ENDED_AT_ONCE
     ),
-    "budget.{exc.cause}": prefixed("budget", Cause),
+    "budget.{exc.cause}": prefixed("budget", CostCause),
     "hook_failed.{hook.source}": ["hook_failed.<source>"],
     "hook_dropped.{hook.source}": ["hook_dropped.<source>"],
     "repair.reason": list(RepairReason),

@@ -21,7 +21,7 @@ _KEPT = frozenset("._-()")
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class DownloadedFile:
     """A downloaded file, not yet in the workspace."""
 
     place: Path
@@ -32,7 +32,7 @@ class Incoming:
     """SHA-256 of its content, in hex."""
 
 
-def store(workspace: Workspace, access: Access, incoming: Incoming) -> PurePosixPath:
+def store(workspace: Workspace, access: Access, incoming: DownloadedFile) -> PurePosixPath:
     """Store *incoming* where only the turn's own audience reads it, and return its path; it may be there already.
 
     Raises TooLargeError over a quota, and WorkspaceUnusableError on an I/O error.
@@ -81,7 +81,7 @@ def _names(workspace: Workspace, folder: PurePosixPath) -> Iterable[str]:
         return []
 
 
-def _holds(workspace: Workspace, path: PurePosixPath, access: Access, incoming: Incoming) -> bool:
+def _holds(workspace: Workspace, path: PurePosixPath, access: Access, incoming: DownloadedFile) -> bool:
     """Tell whether the file at *path* has the same content: an equal name proves nothing."""
     found = hashlib.sha256()
     try:

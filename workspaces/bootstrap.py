@@ -19,7 +19,7 @@ _MEMORY_NAMES = ("MEMORY.md", "memory.md")
 _ONECLAW_BORDER = "--- Your Memory ---"
 
 
-class Part(StrEnum):
+class BootstrapRole(StrEnum):
     """Role of a bootstrap file in the limits."""
 
     FILE = "file"
@@ -45,24 +45,24 @@ class Limits:
     oneclaw: bool = False
     """OneClaw style: the end is cut off, and memory is one block between markers."""
 
-    def of(self, part: Part) -> int:
+    def of(self, part: BootstrapRole) -> int:
         """Return the limit of *part*."""
         match part:
-            case Part.TODAY:
+            case BootstrapRole.TODAY:
                 return self.today_chars
-            case Part.YESTERDAY:
+            case BootstrapRole.YESTERDAY:
                 return self.yesterday_chars
-            case Part.FILE | Part.MEMORY:
+            case BootstrapRole.FILE | BootstrapRole.MEMORY:
                 return self.file_chars
 
-    def reserved(self, part: Part) -> int:
+    def reserved(self, part: BootstrapRole) -> int:
         """Return the length that earlier files must leave for *part*."""
         match part:
-            case Part.FILE:
+            case BootstrapRole.FILE:
                 return self.file_share_chars
-            case Part.MEMORY:
+            case BootstrapRole.MEMORY:
                 return self.memory_share_chars
-            case Part.TODAY | Part.YESTERDAY:
+            case BootstrapRole.TODAY | BootstrapRole.YESTERDAY:
                 return self.of(part)
 
 
@@ -77,14 +77,14 @@ class BootstrapFile:
     name: str
     """Path in the workspace."""
     text: str
-    part: Part = Part.FILE
+    part: BootstrapRole = BootstrapRole.FILE
     identity: Identity | None = None
     """The file on disk that the text was read from; `None` without one."""
     is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class ShownExtent:
     """How much of a lasting file a prompt shows; lengths in characters."""
 
     name: str
@@ -122,7 +122,7 @@ def choose(
     return fit(filter_for(access, files, hidden), limits)
 
 
-def extents(workspace: Workspace, access: Access, today: date, limits: Limits) -> list[Extent]:
+def extents(workspace: Workspace, access: Access, today: date, limits: Limits) -> list[ShownExtent]:
     """Return how much of each lasting file a prompt shows; the days' notes, which change every day, are not among them.
 
     Raises WorkspaceError.
@@ -131,9 +131,9 @@ def extents(workspace: Workspace, access: Access, today: date, limits: Limits) -
     files = filter_for(access, files, hidden_files(workspace, access, files))
     shown = {file.name: file for file in _fitted(files, limits)}
     return [
-        Extent(file.name, len(file.text), _shown(file, shown.get(file.name)))
+        ShownExtent(file.name, len(file.text), _shown(file, shown.get(file.name)))
         for file in files
-        if file.part in (Part.FILE, Part.MEMORY)
+        if file.part in (BootstrapRole.FILE, BootstrapRole.MEMORY)
     ]
 
 
@@ -148,11 +148,15 @@ def gather(workspace: Workspace, access: Access, today: date, limits: Limits) ->
 
     A private turn may read more than its prompt contains: the filter decides.
     """
-    files = [read_file(workspace, name, Part.FILE, access) for name in _ORDER]
-    files.append(next(filter(None, (read_file(workspace, name, Part.MEMORY, access) for name in _MEMORY_NAMES)), None))
+    files = [read_file(workspace, name, BootstrapRole.FILE, access) for name in _ORDER]
+    files.append(
+        next(filter(None, (read_file(workspace, name, BootstrapRole.MEMORY, access) for name in _MEMORY_NAMES)), None)
+    )
     if limits.daily_notes:
-        files.append(read_file(workspace, str(day_path(access, today)), Part.TODAY, access))
-        files.append(read_file(workspace, str(day_path(access, today - timedelta(days=1))), Part.YESTERDAY, access))
+        files.append(read_file(workspace, str(day_path(access, today)), BootstrapRole.TODAY, access))
+        files.append(
+            read_file(workspace, str(day_path(access, today - timedelta(days=1))), BootstrapRole.YESTERDAY, access)
+        )
     return [file for file in files if file is not None and file.text.strip()]
 
 
@@ -215,16 +219,16 @@ def _cut_file(file: BootstrapFile, size: int, limits: Limits) -> BootstrapFile:
 
 def _in_one_block(files: Sequence[BootstrapFile]) -> list[BootstrapFile]:
     """Put memory and daily notes into one block; without any of them there is no block."""
-    memory = [file for file in files if file.part is not Part.FILE]
-    others = [file for file in files if file.part is Part.FILE]
+    memory = [file for file in files if file.part is not BootstrapRole.FILE]
+    others = [file for file in files if file.part is BootstrapRole.FILE]
     if not memory:
         return others
     sections = "\n\n".join(f"{file.name}\n{file.text.strip()}" for file in memory)
     text = f"{_ONECLAW_BORDER}\n{sections}\n{_ONECLAW_BORDER}"
-    return [*others, BootstrapFile("Memory", text, Part.MEMORY, is_cut=any(file.is_cut for file in memory))]
+    return [*others, BootstrapFile("Memory", text, BootstrapRole.MEMORY, is_cut=any(file.is_cut for file in memory))]
 
 
-def read_file(workspace: Workspace, name: str, part: Part, access: Access) -> BootstrapFile | None:
+def read_file(workspace: Workspace, name: str, part: BootstrapRole, access: Access) -> BootstrapFile | None:
     """Read a file for the prompt; an unreadable one is replaced by a line that reports it.
 
     A name that leads to no readable file is reported only to turns that may know of all files.

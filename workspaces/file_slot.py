@@ -38,7 +38,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class FileContent:
     """Content of a file as read."""
 
     data: bytes
@@ -64,7 +64,7 @@ class Appended:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileSlot:
     """A name in an open folder. OSError passes through its methods; the folder's owner translates it."""
 
     folder: int
@@ -76,7 +76,7 @@ class Place:
     """Largest file, in bytes, that can be read or written."""
     checkpoint: Checkpoint = unchecked
 
-    def read(self) -> Content | None:
+    def read(self) -> FileContent | None:
         """Return the file; `None` if missing or not a plain file."""
         try:
             with self._opened(os.O_RDONLY) as (handle, facts):
@@ -208,13 +208,13 @@ class Place:
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=self.folder)
 
-    def _content(self, handle: int, facts: os.stat_result) -> Content:
+    def _content(self, handle: int, facts: os.stat_result) -> FileContent:
         data = _read(handle, self.cap + 1)
         if len(data) > self.cap:
             self._refuse_size(max(len(data), facts.st_size))
-        return Content(data, digest_of(data), identity_of(facts), stat.S_IMODE(facts.st_mode), facts.st_ctime_ns)
+        return FileContent(data, digest_of(data), identity_of(facts), stat.S_IMODE(facts.st_mode), facts.st_ctime_ns)
 
-    def _read_or_refuse(self) -> Content | None:
+    def _read_or_refuse(self) -> FileContent | None:
         """Read, but refuse anything that is not a plain file."""
         content = self.read()
         if content is None and facts_of(self.folder, self.name) is not None:
@@ -252,13 +252,13 @@ class Place:
         if size > self.cap:
             raise TooLargeError(f"{self.path}: {size:,} bytes; files of at most {self.cap:,} are taken")
 
-    def _refuse_change(self, now: Content | None, expected: str | None) -> None:
+    def _refuse_change(self, now: FileContent | None, expected: str | None) -> None:
         if now is not None and expected is None:
             raise FileChangedError(f"{self.path} exists already; read it before you replace it", now.data)
         if (now.digest if now else None) != expected:
             raise FileChangedError(f"{self.path} is not what was read; nothing was written", now.data if now else None)
 
-    def _refuse_newer(self, read: Content | None) -> None:
+    def _refuse_newer(self, read: FileContent | None) -> None:
         """Refuse if an editor saved since the file was *read*: hashing a large one takes milliseconds."""
         facts = facts_of(self.folder, self.name)
         now = (identity_of(facts), facts.st_size, facts.st_ctime_ns) if facts is not None else None

@@ -23,11 +23,21 @@ from workspaces.errors import (
     WorkspaceUnusableError,
 )
 from workspaces.fault_points import Checkpoint, unchecked
-from workspaces.file_slot import ABSENT, Content, Identity, Place, digest_of, facts_of, identity_of, is_plain, names_in
+from workspaces.file_slot import (
+    ABSENT,
+    FileContent,
+    FileSlot,
+    Identity,
+    digest_of,
+    facts_of,
+    identity_of,
+    is_plain,
+    names_in,
+)
 from workspaces.folder_entries import FolderEntry, FoundFile, LeftOut, entry_of, left_out
 from workspaces.paths import DEPTH, OWN_PREFIX, clean_path, fold, is_taken
 from workspaces.secrets import redact, redact_bytes
-from workspaces.usage import Quotas, Usage
+from workspaces.usage import Quotas, StorageUsage
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LEFT_OVER = re.compile(re.escape(OWN_PREFIX) + r"[0-9a-f]{16}\.tmp")
@@ -90,7 +100,7 @@ class Folder:
         """Called, on the reading thread, with a name that would be read if it led to a plain file."""
         self.checkpoint: Checkpoint = unchecked
         """Called at every durable step of a write through this object."""
-        self._usage = Usage(self.walk, caps.quotas)
+        self._usage = StorageUsage(self.walk, caps.quotas)
         self._lock = FileLock(f"{self.root}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
 
     def close(self) -> None:
@@ -98,7 +108,7 @@ class Folder:
         self._handle = -1
         self._release()
 
-    def read(self, path: PurePosixPath) -> Content:
+    def read(self, path: PurePosixPath) -> FileContent:
         """Return the whole file."""
         with _told(path), self._place(path) as place:
             content = place.read()
@@ -272,17 +282,17 @@ class Folder:
             os.fsync(parent)
 
     @contextmanager
-    def _place(self, path: PurePosixPath, *, create: bool = False) -> Iterator[Place]:
+    def _place(self, path: PurePosixPath, *, create: bool = False) -> Iterator[FileSlot]:
         path = clean_path(str(path))
         if not path.name:
             raise no_such_file(path)
         # The workspace itself is never listed here, so its own handle will do.
         is_here = len(path.parts) == 1 and not create
         with nullcontext(self._handle) if is_here else self._opened(path.parent, create=create) as folder:
-            yield Place(folder, path.name, path, self.caps.file_bytes, self.checkpoint)
+            yield FileSlot(folder, path.name, path, self.caps.file_bytes, self.checkpoint)
 
     @contextmanager
-    def _changing(self, path: PurePosixPath) -> Iterator[Place]:
+    def _changing(self, path: PurePosixPath) -> Iterator[FileSlot]:
         """Hold the lock and open the slot of a file to be written, creating its folders.
 
         Folders created for a file that is then refused are removed: nobody fills a disk with them.
@@ -366,8 +376,8 @@ def _refuse_twin(folder: int, name: str, path: PurePosixPath) -> None:
 
 __all__ = [
     "DEFAULT_CAPS",
-    "Content",
     "FileCaps",
+    "FileContent",
     "Folder",
     "FolderEntry",
     "FoundFile",

@@ -21,7 +21,7 @@ _BOM = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class NotePassage:
     """A passage in the files."""
 
     path: PurePosixPath
@@ -48,7 +48,7 @@ def forgettable(workspace: Workspace, access: Access) -> list[PurePosixPath]:
     return sorted((path for path in paths if may_write(access, path)), reverse=True)
 
 
-def notes_in(workspace: Workspace, access: Access, path: PurePosixPath) -> list[Note]:
+def notes_in(workspace: Workspace, access: Access, path: PurePosixPath) -> list[NotePassage]:
     """Return the notes of one file, in order; none if it is gone or not text."""
     try:
         whole = workspace.read(path, access).whole
@@ -57,7 +57,7 @@ def notes_in(workspace: Workspace, access: Access, path: PurePosixPath) -> list[
     return notes_of(path, whole)
 
 
-def notes_of(path: PurePosixPath, whole: str) -> list[Note]:
+def notes_of(path: PurePosixPath, whole: str) -> list[NotePassage]:
     """Return the notes of the file at *path* with the text *whole*, in order."""
     entries = entries_of(Document(str(path), scope_of(path), whole.removeprefix(_BOM), None, ""))
     lines = Counter(line for entry in entries for line in _lines_of(entry))
@@ -68,13 +68,13 @@ def notes_of(path: PurePosixPath, whole: str) -> list[Note]:
         seen[entry.text] += 1
         mark = f"#{hashlib.sha256(facts.encode()).hexdigest()[:8]}"
         is_part = any(lines[line] > 1 for line in _lines_of(entry))
-        notes.append(Note(path, entry.start_line, entry.end_line, entry.text, mark, is_part))
+        notes.append(NotePassage(path, entry.start_line, entry.end_line, entry.text, mark, is_part))
     return notes
 
 
-def marked_in(texts: Iterable[tuple[PurePosixPath, str]], marks: Collection[str]) -> dict[str, Note]:
+def marked_in(texts: Iterable[tuple[PurePosixPath, str]], marks: Collection[str]) -> dict[str, NotePassage]:
     """Return, by mark, the notes with one of *marks* in *texts* of files; no more of these are read than it takes."""
-    found: dict[str, Note] = {}
+    found: dict[str, NotePassage] = {}
     for path, whole in texts:
         found |= {note.mark: note for note in notes_of(path, whole) if note.mark in marks}
         if len(found) == len(set(marks)):
@@ -99,13 +99,13 @@ def take_out(workspace: Workspace, access: Access, redaction: Redaction) -> int:
     return count
 
 
-def holding(notes: Iterable[Note], words: str) -> list[Note]:
+def holding(notes: Iterable[NotePassage], words: str) -> list[NotePassage]:
     """Return those of *notes* that contain each of the *words*, in any case and order; none without a word."""
     wanted = _folded(words).split()
     return [note for note in notes if wanted and all(word in _folded(note.text) for word in wanted)]
 
 
-def forget(workspace: Workspace, access: Access, notes: Collection[Note]) -> None:
+def forget(workspace: Workspace, access: Access, notes: Collection[NotePassage]) -> None:
     """Remove *notes* from their files; each file is written once.
 
     Raises EditError for a note that is a part of a longer passage or no longer there, the errors of `Workspace.write`,
@@ -121,7 +121,7 @@ def forget(workspace: Workspace, access: Access, notes: Collection[Note]) -> Non
         workspace.write(path, without(file.whole, here), access, file)
 
 
-def without(whole: str, notes: Iterable[Note]) -> str:
+def without(whole: str, notes: Iterable[NotePassage]) -> str:
     """Return *whole* without the lines of *notes*; of the blank lines around one, those above it stay."""
     mark = _BOM if whole.startswith(_BOM) else ""
     lines = _LINE.findall(whole.removeprefix(_BOM))

@@ -32,7 +32,7 @@ class _Hunk:
 
 
 @dataclass(frozen=True, slots=True)
-class _Passage:
+class _ChangedLines:
     """Lines written by a change that belong together: a list item, or a stretch of prose."""
 
     at: int
@@ -104,9 +104,9 @@ def _hunks(before: str | None, after: str | None) -> list[_Hunk]:
     ]
 
 
-def _passages(hunks: Sequence[_Hunk]) -> Iterator[_Passage]:
+def _passages(hunks: Sequence[_Hunk]) -> Iterator[_ChangedLines]:
     for hunk in hunks:
-        present: _Passage | None = None
+        present: _ChangedLines | None = None
         for number, line in enumerate(hunk.new, hunk.at):
             if not line.strip() or _HEADING.match(line):
                 if present is not None:
@@ -115,7 +115,7 @@ def _passages(hunks: Sequence[_Hunk]) -> Iterator[_Passage]:
             elif present is None or _begins(line, present.lines[0]):
                 if present is not None:
                     yield present
-                present = _Passage(number, [line])
+                present = _ChangedLines(number, [line])
             else:
                 present.lines.append(line)
         if present is not None:
@@ -128,7 +128,7 @@ def _begins(line: str, first: str) -> bool:
     return bool(item and above and item["bullet"] and len(item["margin"]) <= len(above["margin"]))
 
 
-def _standing(passage: _Passage, lines: Sequence[str], places: Mapping[int, int]) -> tuple[int, int]:
+def _standing(passage: _ChangedLines, lines: Sequence[str], places: Mapping[int, int]) -> tuple[int, int]:
     """Return the start and end of *passage* in *lines*, alone: nobody has extended it."""
     at = _run(range(passage.at, passage.at + len(passage.lines)), places)
     end = at + len(passage.lines)

@@ -70,7 +70,7 @@ class Sieve:
         return text[:begin]
 
 
-class _Known:
+class _KnownSecrets:
     """Known secrets of this process."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class _Known:
         self.redactor = Redactor({secret for group in self.groups for secret in group})
 
 
-_known = _Known()
+_known = _KnownSecrets()
 
 
 @contextmanager

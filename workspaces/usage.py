@@ -58,7 +58,7 @@ def _pile_of(path: PurePosixPath) -> Pile:
     return Pile(scope_of(path), is_attachment(path))
 
 
-class Sized(Protocol):
+class SizedFile(Protocol):
     """A file found by a walk."""
 
     @property
@@ -68,11 +68,11 @@ class Sized(Protocol):
     def size(self) -> int: ...
 
 
-class Usage:
+class StorageUsage:
     """Storage in use, by audience: recounted at intervals, and updated with every write in between."""
 
     def __init__(
-        self, walk: Callable[[], Iterable[Sized]], quotas: Quotas, clock: Callable[[], float] = time.monotonic
+        self, walk: Callable[[], Iterable[SizedFile]], quotas: Quotas, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._walk = walk
         self._quotas = quotas

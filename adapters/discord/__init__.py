@@ -7,18 +7,18 @@ from typing import NoReturn
 
 from adapters.abilities import Keeps, MenuEntry
 from adapters.channel import Address, Attachment, Body, ChannelUnavailableError, Count, OutboundMessage, Receive, Sent
-from adapters.discord.calls import Calls
+from adapters.discord.calls import DiscordCalls
 from adapters.discord.catching_up import CatchingUp
 from adapters.discord.connection import CALL_TIMEOUT_S, Connection
 from adapters.discord.examine import examine
-from adapters.discord.faults import Faults
+from adapters.discord.faults import DiscordFaults
 from adapters.discord.files import Files
 from adapters.discord.listen import Listening
 from adapters.discord.menu import show_menu
 from adapters.discord.missed import CatchUp
-from adapters.discord.send import UPLOAD_LIMIT, Sending
-from adapters.discord.session import SessionKeeper
-from adapters.discord.signs import Signs
+from adapters.discord.send import UPLOAD_LIMIT, DiscordSender
+from adapters.discord.session import GatewaySessionStore
+from adapters.discord.signs import DiscordActivity
 from adapters.discord.text import DISCORD_LIMIT, discord_parts
 
 __all__ = ["CatchUp", "DiscordAdapter", "Servers"]
@@ -66,16 +66,16 @@ class DiscordAdapter:
         Raises ChannelConfigError if there is no token.
         """
         self.account = account
-        faults = Faults(account, token)
+        faults = DiscordFaults(account, token)
         if not token.strip():
             raise faults.bad_token()
         self._connection = Connection(token, faults, servers.base_url)
-        self._calls = Calls(self._connection, faults, servers.call_timeout_s)
+        self._calls = DiscordCalls(self._connection, faults, servers.call_timeout_s)
         catching_up = CatchingUp(account, self._calls, count, catch_up, keeps)
-        keeper = SessionKeeper(account, keeps)
-        self._listening = Listening(self._calls, count, keeper, catching_up, servers.gateway_url)
-        self._sending = Sending(self._calls)
-        self._signs = Signs(self._calls)
+        session_store = GatewaySessionStore(account, keeps)
+        self._listening = Listening(self._calls, count, session_store, catching_up, servers.gateway_url)
+        self._sending = DiscordSender(self._calls)
+        self._signs = DiscordActivity(self._calls)
         self._files = Files(self._calls, servers.cdn_url, servers.call_timeout_s)
         self._closed = False
 

@@ -9,15 +9,15 @@ from pydantic import TypeAdapter, ValidationError
 
 from adapters.channel import Address, ChannelUnavailableError, SendRefusedError
 from adapters.discord.connection import Connection
-from adapters.discord.faults import CALL_FAULTS, Faults
+from adapters.discord.faults import CALL_FAULTS, DiscordFaults
 
 T = TypeVar("T")
 
 
-class Calls:
+class DiscordCalls:
     """REST calls of one bot, with one timeout for each."""
 
-    def __init__(self, connection: Connection, faults: Faults, timeout_s: float) -> None:
+    def __init__(self, connection: Connection, faults: DiscordFaults, timeout_s: float) -> None:
         self.faults = faults
         self._connection = connection
         self._timeout_s = timeout_s

@@ -6,18 +6,18 @@ from datetime import datetime
 
 from adapters.abilities import Keeps
 from adapters.channel import Address, Count
-from adapters.discord.calls import Calls
-from adapters.discord.heard import HeardKeeper
-from adapters.discord.missed import CatchUp, Found, Histories, Unheard, moment_of
-from adapters.discord.places import Places
-from adapters.discord.wire import Event, Guild, Message
+from adapters.discord.calls import DiscordCalls
+from adapters.discord.heard import LastMessageTracker
+from adapters.discord.missed import CatchUp, Histories, MissedMessages, Unheard, moment_of
+from adapters.discord.places import ChannelDirectory
+from adapters.discord.wire import GatewayEvent, Guild, MessageData
 
 MISSED = "discord_missed"
 """The reason code of a chat with more missed messages than are fetched."""
 CATCH_UP_S = 20.0
 """Timeout for all histories together: the SDK drops a connection that is not read for a minute."""
 
-Take = Callable[[Message | None], Awaitable[None]]
+Take = Callable[[MessageData | None], Awaitable[None]]
 """Processes a message like a live event; `None` is an unreadable one."""
 
 
@@ -28,8 +28,8 @@ async def _untold(_: Address, __: datetime) -> None:
 class CatchingUp:
     """Fetches the messages that one account missed: Discord's own replay covers only some minutes."""
 
-    def __init__(self, account: str, calls: Calls, count: Count, rule: CatchUp, keeps: Keeps | None) -> None:
-        self.heard = HeardKeeper(account, keeps if rule.age else None, rule.groups)
+    def __init__(self, account: str, calls: DiscordCalls, count: Count, rule: CatchUp, keeps: Keeps | None) -> None:
+        self.heard = LastMessageTracker(account, keeps if rule.age else None, rule.groups)
         self.tell: Callable[[Address, datetime], Awaitable[None]] = _untold
         """Called with a chat whose missed messages were cut, and the time up to which it is complete."""
         self._account = account
@@ -37,7 +37,7 @@ class CatchingUp:
         self._rule = rule
         self._histories = Histories(calls, rule)
 
-    async def begin(self, event: Event, places: Places, own_id: str, take: Take) -> None:
+    async def begin(self, event: GatewayEvent, places: ChannelDirectory, own_id: str, take: Take) -> None:
         """Pass missed messages to *take*, each chat's in order, when *event* starts a new connection.
 
         Discord starts one with READY, followed by one event for each server; a resumed connection replays messages
@@ -56,7 +56,7 @@ class CatchingUp:
                 await self.tell(address, moment_of(self.heard.until))
         await self.heard.keep(at_once=True)
 
-    async def _hand_on(self, found: Found, take: Take) -> None:
+    async def _hand_on(self, found: MissedMessages, take: Take) -> None:
         self.heard.is_making_up = True
         try:
             for message in found.messages:
@@ -64,7 +64,7 @@ class CatchingUp:
         finally:
             self.heard.is_making_up = False
 
-    def _unheard(self, event: Event, places: Places) -> Iterator[tuple[Unheard, Address]]:
+    def _unheard(self, event: GatewayEvent, places: ChannelDirectory) -> Iterator[tuple[Unheard, Address]]:
         """Yield the chats in *event* that may hold new messages. Raises pydantic's ValidationError."""
         if event.name == "READY":
             for chat, after in self.heard.direct_chats():

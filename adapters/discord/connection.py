@@ -8,7 +8,7 @@ import discord
 from discord.http import Route
 
 from adapters.channel import ChannelUnavailableError
-from adapters.discord.faults import CALL_FAULTS, Faults
+from adapters.discord.faults import CALL_FAULTS, DiscordFaults
 
 API = "https://discord.com/api/v10"
 CALL_TIMEOUT_S = 30.0
@@ -21,7 +21,7 @@ INTENTS = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, me
 class Connection:
     """One bot's connection to Discord's REST API, opened on first use."""
 
-    def __init__(self, token: str, faults: Faults, base_url: str | None) -> None:
+    def __init__(self, token: str, faults: DiscordFaults, base_url: str | None) -> None:
         """Take *base_url* in place of Discord's; the SDK keeps one for the whole process, the last one set."""
         Route.BASE = base_url or API
         self._token = token

@@ -39,7 +39,7 @@ _SLOW_DOWN = frozenset({20016, 20028, 20029})
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class DiscordFaults:
     """Translation of errors for one account."""
 
     account: str

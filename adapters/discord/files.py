@@ -7,8 +7,8 @@ from discord.http import Route
 from yarl import URL
 
 from adapters.channel import Attachment, ChannelUnavailableError, FetchRefusedError
-from adapters.discord.calls import Calls, number
-from adapters.discord.wire import Standing
+from adapters.discord.calls import DiscordCalls, number
+from adapters.discord.wire import PostedMessage
 
 CDN = "https://cdn.discordapp.com"
 _PIECE = 65_536
@@ -18,7 +18,7 @@ _GONE = frozenset({403, 404, 410})
 class Files:
     """Downloads for one bot."""
 
-    def __init__(self, calls: Calls, cdn_url: str | None, timeout_s: float) -> None:
+    def __init__(self, calls: DiscordCalls, cdn_url: str | None, timeout_s: float) -> None:
         """Take *cdn_url* in place of Discord's; *timeout_s* is the timeout of each piece."""
         self._calls = calls
         self._origin = URL(cdn_url or CDN).origin()
@@ -43,7 +43,7 @@ class Files:
         """Request the message again: the URLs of its files are signed for about a day."""
         channel, message, file = map(number, attachment.ref.split("/"))
         path = "/channels/{channel_id}/messages/{message_id}"
-        found = await self._calls.read(Standing, Route("GET", path, channel_id=channel, message_id=message))
+        found = await self._calls.read(PostedMessage, Route("GET", path, channel_id=channel, message_id=message))
         files = found.attachments if found else ()
         url = next((URL(each.url) for each in files if each.id == str(file)), None)
         if url is None:

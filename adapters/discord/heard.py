@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adapters.abilities import Keeps
 from adapters.channel import ChatKind
-from adapters.discord.places import Place
+from adapters.discord.places import ChatLocation
 from adapters.discord.wire import Snowflake
 
 KEPT_EVERY_S = 2.0
@@ -19,7 +19,7 @@ MOST_DIRECT = 100
 """Most direct chats remembered: Discord does not list them, so each costs a call."""
 
 
-class Marks(BaseModel):
+class LastMessages(BaseModel):
     """The newest message received in each chat, by channel id; no text."""
 
     model_config = ConfigDict(frozen=True)
@@ -31,7 +31,7 @@ class Marks(BaseModel):
     """The channels allowed when `latest` was received: messages in others were not for us."""
 
 
-class HeardKeeper:
+class LastMessageTracker:
     """Tracks the newest received message of each chat of one account, and stores it for the next run."""
 
     def __init__(
@@ -57,7 +57,7 @@ class HeardKeeper:
         """Load the state of an earlier run."""
         text = await self._keeps.get(self._key) if self._keeps else None
         try:
-            marks = Marks.model_validate_json(text) if text else None
+            marks = LastMessages.model_validate_json(text) if text else None
         except ValidationError:
             return
         if marks is not None:
@@ -75,13 +75,13 @@ class HeardKeeper:
         """Yield the direct chats with admitted people, and the newest message received in each."""
         yield from list(self._direct.items())
 
-    def after(self, place: Place, channel_id: str) -> int | None:
+    def after(self, place: ChatLocation, channel_id: str) -> int | None:
         """Return the id of the last message received in a server's channel; `None` if it is not to be read."""
         if not self.until or place.chat not in self._groups & self._groups_at_until:
             return None
         return self._shared.get(channel_id, self.until)
 
-    def note(self, place: Place, channel_id: str, message_id: str, *, is_admitted: bool) -> None:
+    def note(self, place: ChatLocation, channel_id: str, message_id: str, *, is_admitted: bool) -> None:
         """Note that a message was passed on: in a direct chat only if its people are admitted."""
         is_direct = place.kind is ChatKind.DIRECT
         if is_direct and not (is_admitted or channel_id in self._direct):
@@ -106,6 +106,6 @@ class HeardKeeper:
         direct = {chat: str(mark) for chat, mark in self._direct.items()}
         shared = {chat: str(mark) for chat, mark in self._shared.items()}
         groups = tuple(sorted(self._groups_at_latest))
-        marks = Marks(direct=direct, shared=shared, latest=str(self._latest), groups=groups)
+        marks = LastMessages(direct=direct, shared=shared, latest=str(self._latest), groups=groups)
         self._is_kept, self._kept_at = True, self._clock()
         await self._keeps.put(self._key, marks.model_dump_json())

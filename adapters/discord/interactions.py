@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from adapters.channel import Address, InboundMessage, Via
-from adapters.discord.parse import EPOCH, BotUser, Ignored, person
-from adapters.discord.places import Place
+from adapters.discord.parse import EPOCH, DiscordBot, IgnoredEvent, person
+from adapters.discord.places import ChatLocation
 from adapters.discord.wire import Interaction
 
 _COMMAND, _COMPONENT = 2, 3
@@ -32,7 +32,9 @@ class Deferred:
         return f"{_SLASH}:{self.id}:{self.token}"
 
 
-def parse_interaction(interaction: Interaction, place: Place | None, me: BotUser) -> InboundMessage | Ignored:
+def parse_interaction(
+    interaction: Interaction, place: ChatLocation | None, me: DiscordBot
+) -> InboundMessage | IgnoredEvent:
     """Return a slash command or button press in *place* as if it were typed, or the reason for ignoring it.
 
     Discord gives no time; the id begins with the milliseconds since `EPOCH`, above 22 bits of other data.
@@ -40,9 +42,9 @@ def parse_interaction(interaction: Interaction, place: Place | None, me: BotUser
     user = interaction.member.user if interaction.member else interaction.user
     said = _ordered(interaction, me)
     if user is None or said is None:
-        return Ignored.NO_COMMAND
+        return IgnoredEvent.NO_COMMAND
     if place is None:
-        return Ignored.NO_CHAT
+        return IgnoredEvent.NO_CHAT
     text, via, target = said
     return InboundMessage(
         address=Address("discord", me.account, place.chat, place.thread),
@@ -58,7 +60,7 @@ def parse_interaction(interaction: Interaction, place: Place | None, me: BotUser
     )
 
 
-def _ordered(interaction: Interaction, me: BotUser) -> tuple[str, Via, str] | None:
+def _ordered(interaction: Interaction, me: DiscordBot) -> tuple[str, Via, str] | None:
     """Return the command as text, how it was given, and the reference for its answer."""
     data, below = interaction.data, interaction.message
     if data is None:

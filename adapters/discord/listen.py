@@ -17,15 +17,15 @@ from pydantic import ValidationError
 from yarl import URL
 
 from adapters.channel import ChannelError, ChannelUnavailableError, Count, InboundMessage, Receive, Via
-from adapters.discord.calls import Calls
+from adapters.discord.calls import DiscordCalls
 from adapters.discord.catching_up import CatchingUp
 from adapters.discord.connection import CALL_TIMEOUT_S
 from adapters.discord.faults import CALL_FAULTS
 from adapters.discord.interactions import parse_interaction
-from adapters.discord.parse import BotUser, Ignored, parse_edit, parse_message
-from adapters.discord.places import Place, Places
-from adapters.discord.session import Session, SessionKeeper
-from adapters.discord.wire import Channel, Event, Interaction, Message, Role
+from adapters.discord.parse import DiscordBot, IgnoredEvent, parse_edit, parse_message
+from adapters.discord.places import ChannelDirectory, ChatLocation
+from adapters.discord.session import GatewaySession, GatewaySessionStore
+from adapters.discord.wire import Channel, GatewayEvent, Interaction, MessageData, Role
 
 logger = logging.getLogger(__name__)
 
@@ -49,36 +49,41 @@ class _Socket(DiscordWebSocket):
 
     def __init__(self, socket: Any, *, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(socket, loop=loop)
-        self.arrived: deque[Event] = deque()
+        self.arrived: deque[GatewayEvent] = deque()
 
     def log_receive(self, data: Any, /) -> None:
         """Store an event; the SDK calls this with the text of every event received."""
         told = json.loads(data)
         if told.get("op") == self.DISPATCH:
-            self.arrived.append(Event(str(told.get("t")), told.get("d")))
+            self.arrived.append(GatewayEvent(str(told.get("t")), told.get("d")))
 
 
 class Listening:
     """Follows one bot's events; keeps its session between calls of `follow`."""
 
     def __init__(
-        self, calls: Calls, count: Count, keeper: SessionKeeper, catching_up: CatchingUp, gateway_url: str | None
+        self,
+        calls: DiscordCalls,
+        count: Count,
+        session_store: GatewaySessionStore,
+        catching_up: CatchingUp,
+        gateway_url: str | None,
     ) -> None:
         self.catching_up = catching_up
         self._calls = calls
         self._faults = calls.faults
         self._count = count
         self._gateway = gateway_url or GATEWAY
-        self._keeper = keeper
-        self._places = Places()
-        self._session: Session | None = None
+        self._session_store = session_store
+        self._places = ChannelDirectory()
+        self._session: GatewaySession | None = None
         self._has_recalled = False
 
     async def follow(self, receive: Receive) -> NoReturn:
         """Pass on every message, in order, until cancelled. Raises ChannelError, and the errors of *receive*."""
         client = await self._calls.client()
         if not self._has_recalled:
-            self._session = await self._keeper.recall(self._gateway)
+            self._session = await self._session_store.recall(self._gateway)
             await self.catching_up.heard.recall()
             self._has_recalled = True
         while True:
@@ -127,32 +132,32 @@ class Listening:
                 await self._hand_over(socket.arrived.popleft(), client, receive)
                 has_heard = True
             if socket.session_id is not None:
-                self._session = Session(
+                self._session = GatewaySession(
                     id=socket.session_id,
                     sequence=socket.sequence,
                     resume_at=str(socket.gateway),
                     gateway=self._gateway,
                 )
-                await self._keeper.keep(self._session)
+                await self._session_store.keep(self._session)
             await self.catching_up.heard.keep()
 
-    async def _hand_over(self, event: Event, client: discord.Client, receive: Receive) -> None:
+    async def _hand_over(self, event: GatewayEvent, client: discord.Client, receive: Receive) -> None:
         bot_id = str(client.application_id if client.user is None else client.user.id)
         try:
             if event.name in _SAID:
-                await self._take(event.name, Message.model_validate(event.data), bot_id, receive)
+                await self._take(event.name, MessageData.model_validate(event.data), bot_id, receive)
             elif event.name == "INTERACTION_CREATE":
                 await self._obey(Interaction.model_validate(event.data), bot_id, receive)
             else:
                 self._places.learn(event, bot_id)
                 await self._catch_up(event, bot_id, receive)
         except ValidationError:
-            await self._ignore(event.name, Ignored.UNREADABLE)
+            await self._ignore(event.name, IgnoredEvent.UNREADABLE)
 
-    async def _catch_up(self, event: Event, bot_id: str, receive: Receive) -> None:
-        async def take(message: Message | None) -> None:
+    async def _catch_up(self, event: GatewayEvent, bot_id: str, receive: Receive) -> None:
+        async def take(message: MessageData | None) -> None:
             if message is None:
-                await self._ignore(_CREATED, Ignored.UNREADABLE)
+                await self._ignore(_CREATED, IgnoredEvent.UNREADABLE)
             else:
                 await self._take(_CREATED, message, bot_id, receive)
 
@@ -164,25 +169,25 @@ class Listening:
             self._places.note([channel])
         place = await self._place(interaction.channel_id) if interaction.channel_id else None
         found = parse_interaction(interaction, place, self._me(bot_id))
-        if isinstance(found, Ignored):
+        if isinstance(found, IgnoredEvent):
             await self._ignore("INTERACTION_CREATE", found)
         elif await receive(found) is None:
             await self._acknowledge(interaction, found.via)
 
-    async def _take(self, event: str, message: Message, bot_id: str, receive: Receive) -> None:
+    async def _take(self, event: str, message: MessageData, bot_id: str, receive: Receive) -> None:
         """Pass on *message* if it is for the gateway, and note it as received in its chat."""
         found = await self._said(event, message, bot_id)
         is_admitted = isinstance(found, InboundMessage) and await receive(found) is None
-        if isinstance(found, Ignored):
+        if isinstance(found, IgnoredEvent):
             await self._ignore(event, found)
         if event == _CREATED and (place := self._places.find(message.channel_id)) is not None:
             self.catching_up.heard.note(place, message.channel_id, message.id, is_admitted=is_admitted)
 
-    async def _ignore(self, event: str, reason: Ignored) -> None:
+    async def _ignore(self, event: str, reason: IgnoredEvent) -> None:
         logger.info("event ignored", extra={"account": self._faults.account, "event": event, "reason": reason})
         await self._count(reason)
 
-    async def _said(self, event: str, message: Message, bot_id: str) -> InboundMessage | Ignored | None:
+    async def _said(self, event: str, message: MessageData, bot_id: str) -> InboundMessage | IgnoredEvent | None:
         server = message.guild_id
         if message.mention_roles and server and not self._places.knows_roles(server):
             route = Route("GET", "/guilds/{guild_id}/roles", guild_id=server)
@@ -190,10 +195,10 @@ class Listening:
         parse = parse_message if event == _CREATED else parse_edit
         return parse(message, await self._place(message.channel_id), self._me(bot_id))
 
-    def _me(self, bot_id: str) -> BotUser:
-        return BotUser(self._faults.account, bot_id, self._places.own_roles)
+    def _me(self, bot_id: str) -> DiscordBot:
+        return DiscordBot(self._faults.account, bot_id, self._places.own_roles)
 
-    async def _place(self, channel_id: str) -> Place | None:
+    async def _place(self, channel_id: str) -> ChatLocation | None:
         if not self._places.knows(channel_id):
             channel = await self._calls.read(Channel, Route("GET", "/channels/{channel_id}", channel_id=channel_id))
             if channel is None:

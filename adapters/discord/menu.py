@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from discord.http import Route
 
 from adapters.abilities import MenuEntry
-from adapters.discord.calls import Calls
+from adapters.discord.calls import DiscordCalls
 from adapters.discord.wire import CommandField, MenuCommand
 
 _COMMANDS = "/applications/{application_id}/commands"
@@ -15,7 +15,7 @@ _LONGEST = 100
 """Longest description, in characters."""
 
 
-async def show_menu(calls: Calls, entries: Sequence[MenuEntry]) -> None:
+async def show_menu(calls: DiscordCalls, entries: Sequence[MenuEntry]) -> None:
     """Set the bot's global slash commands to *entries*; writes nothing if they are already set.
 
     Raises ChannelError. Discord shows all of them to everybody: permission is checked when a command is given.

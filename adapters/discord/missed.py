@@ -9,9 +9,9 @@ from discord.http import Route
 from pydantic import ValidationError
 
 from adapters.channel import ChannelUnavailableError
-from adapters.discord.calls import Calls
+from adapters.discord.calls import DiscordCalls
 from adapters.discord.parse import EPOCH
-from adapters.discord.wire import Member, Message, Numbered
+from adapters.discord.wire import MemberData, MessageData, Numbered
 
 PAGE = 100
 """Messages fetched per call; Discord's maximum."""
@@ -44,10 +44,10 @@ class Unheard:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MissedMessages:
     """Missed messages from a chat's history."""
 
-    messages: Sequence[Message | None] = ()
+    messages: Sequence[MessageData | None] = ()
     """Oldest first, in their current version; `None` for an unreadable one."""
     is_cut: bool = False
     """More messages exist that are older than the limit or could not be fetched."""
@@ -70,12 +70,12 @@ def _now() -> datetime:
 class Histories:
     """Reads the histories of one bot's chats."""
 
-    def __init__(self, calls: Calls, rule: CatchUp, now: Callable[[], datetime] = _now) -> None:
+    def __init__(self, calls: DiscordCalls, rule: CatchUp, now: Callable[[], datetime] = _now) -> None:
         self._calls = calls
         self._rule = rule
         self._now = now
 
-    async def since(self, chat: Unheard, own_id: str, until: float) -> Found:
+    async def since(self, chat: Unheard, own_id: str, until: float) -> MissedMessages:
         """Return other people's messages in *chat* after the last one received, within the configured limits.
 
         The history is read from its end: when it is cut, people still wait for answers to the latest messages. Deleted
@@ -83,16 +83,16 @@ class Histories:
         before the loop's clock reaches *until*, affects only itself: the part already read counts, and the listener
         goes on.
         """
-        members: dict[str, Member | None] = {}
-        messages: list[Message | None] = []
+        members: dict[str, MemberData | None] = {}
+        messages: list[MessageData | None] = []
         try:
             async with asyncio.timeout_at(until):
                 newest_first, is_cut = await self._newest_first(chat, own_id)
                 for each in reversed(newest_first):
                     messages.append(await self._message(each, chat.server, members))  # noqa: PERF401  # one by one
         except (ChannelUnavailableError, TimeoutError):
-            return Found(messages, is_cut=True)
-        return Found(messages, is_cut)
+            return MissedMessages(messages, is_cut=True)
+        return MissedMessages(messages, is_cut)
 
     async def _newest_first(self, chat: Unheard, own_id: str) -> tuple[list[Numbered], bool]:
         oldest = first_id_of(self._now() - self._rule.age)
@@ -113,13 +113,15 @@ class Histories:
                 return found, False
             where["before"] = page[-1].id
 
-    async def _message(self, each: Numbered, server: str | None, members: dict[str, Member | None]) -> Message | None:
+    async def _message(
+        self, each: Numbered, server: str | None, members: dict[str, MemberData | None]
+    ) -> MessageData | None:
         """Return a message from a history in the form of a live event: with its server and member data.
 
         Raises ChannelUnavailableError.
         """
         try:
-            message = Message.model_validate(each.model_dump())
+            message = MessageData.model_validate(each.model_dump())
         except ValidationError:
             return None
         if server is None or message.webhook_id:
@@ -127,7 +129,7 @@ class Histories:
         person = message.author.id
         if person not in members:
             route = Route("GET", "/guilds/{guild_id}/members/{user_id}", guild_id=server, user_id=person)
-            members[person] = await self._calls.read(Member, route)
+            members[person] = await self._calls.read(MemberData, route)
         return message.model_copy(update={"guild_id": server, "member": members[person]})
 
 

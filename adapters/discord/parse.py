@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Quote, Sender, Via
 from adapters.discord import wire
-from adapters.discord.places import Place
-from adapters.discord.wire import Content, Member, Message, User
+from adapters.discord.places import ChatLocation
+from adapters.discord.wire import MemberData, MessageContent, MessageData, User
 
 _SAID = {0, 19}
 """Types of message written by people: a message, a reply. The others announce joins, pins, calls, commands."""
@@ -21,7 +21,7 @@ _UNITS = ((1_000_000, "MB"), (1_000, "kB"), (1, "bytes"))
 
 
 @dataclass(frozen=True, slots=True)
-class BotUser:
+class DiscordBot:
     """Our own user on Discord."""
 
     account: str
@@ -31,7 +31,7 @@ class BotUser:
     """The roles created for this bot alone."""
 
 
-class Ignored(StrEnum):
+class IgnoredEvent(StrEnum):
     """Reason for ignoring an event; the value is the reason code that is counted."""
 
     NO_TEXT = "discord_no_text"
@@ -46,7 +46,9 @@ class Ignored(StrEnum):
     """Discord sent an unknown shape."""
 
 
-def parse_message(message: Message, place: Place | None, me: BotUser) -> InboundMessage | Ignored | None:
+def parse_message(
+    message: MessageData, place: ChatLocation | None, me: DiscordBot
+) -> InboundMessage | IgnoredEvent | None:
     """Return *message*, written in *place*, for the gateway, or the reason for ignoring it.
 
     `None` for our own messages, which Discord always echoes: not worth counting.
@@ -54,11 +56,11 @@ def parse_message(message: Message, place: Place | None, me: BotUser) -> Inbound
     if message.author.id == me.id:
         return None
     if place is None:
-        return Ignored.NO_CHAT
+        return IgnoredEvent.NO_CHAT
     forwarded = _forwarded(message)
     text = _text(message, me)
     if message.type not in _SAID or not (text or forwarded or message.attachments):
-        return Ignored.HIDDEN if _is_hidden(message) else Ignored.NO_TEXT
+        return IgnoredEvent.HIDDEN if _is_hidden(message) else IgnoredEvent.NO_TEXT
     return InboundMessage(
         address=Address("discord", me.account, place.chat, place.thread),
         id=message.id,
@@ -73,7 +75,9 @@ def parse_message(message: Message, place: Place | None, me: BotUser) -> Inbound
     )
 
 
-def parse_edit(message: Message, place: Place | None, me: BotUser) -> InboundMessage | Ignored | None:
+def parse_edit(
+    message: MessageData, place: ChatLocation | None, me: DiscordBot
+) -> InboundMessage | IgnoredEvent | None:
     """Return an edit of *message* for the gateway; `None` if its words did not change.
 
     Discord also sends this event when a message gets a preview or is pinned: it then has the time of its last edit, and
@@ -88,20 +92,20 @@ def parse_edit(message: Message, place: Place | None, me: BotUser) -> InboundMes
     return replace(found, id=f"{message.id}.e{number}", via=Via.EDIT, target=message.id)
 
 
-def _is_hidden(message: Message) -> bool:
+def _is_hidden(message: MessageData) -> bool:
     """Tell whether *message* is entirely empty, which a message written by a person never is."""
     is_plain = message.type in _SAID and message.guild_id is not None and message.webhook_id is None
     held = (message.content, message.embeds, message.components, message.poll, message.message_snapshots)
     return is_plain and not (any(held) or message.sticker_items or message.attachments)
 
 
-def person(user: User, member: Member | None) -> Sender:
+def person(user: User, member: MemberData | None) -> Sender:
     """Return *user* as a sender, with the name and roles used in the server."""
     nick, roles = (member.nick, member.roles) if member else (None, ())
     return Sender(user.id, nick or _name(user), user.bot, roles)
 
 
-def _sender(message: Message) -> Sender:
+def _sender(message: MessageData) -> Sender:
     """Return the sender; a webhook may use any name, so it is a program without an id."""
     if message.webhook_id is not None:
         return Sender("", message.author.username, is_bot=True)
@@ -112,7 +116,7 @@ def _name(user: User) -> str:
     return user.global_name or user.username
 
 
-def _text(message: Message, me: BotUser) -> str:
+def _text(message: MessageData, me: DiscordBot) -> str:
     """Return the text with people's names in it; a leading mention of us is left to `is_for_us`."""
     names = {user.id: _name(user) for user in message.mentions}
     words = message.content.strip()
@@ -123,7 +127,7 @@ def _text(message: Message, me: BotUser) -> str:
     return "\n".join(filter(None, [named, *_stickers(message)]))
 
 
-def _attachment(file: wire.Attachment, message: Message) -> Attachment:
+def _attachment(file: wire.AttachmentData, message: MessageData) -> Attachment:
     """Reference *file* by its message: its address is signed, and the signature expires."""
     mime = (file.content_type or "").partition(";")[0].strip()
     kind = AttachmentKind.VOICE if file.duration_secs is not None else _KINDS.get(mime.partition("/")[0])
@@ -131,11 +135,11 @@ def _attachment(file: wire.Attachment, message: Message) -> Attachment:
     return Attachment(kind or AttachmentKind.DOCUMENT, ref, _line(file.filename), mime, file.size)
 
 
-def _stickers(content: Content) -> list[str]:
+def _stickers(content: MessageContent) -> list[str]:
     return [f"[sticker: {_line(sticker.name)}]" for sticker in content.sticker_items]
 
 
-def _beside(content: Content) -> list[str]:
+def _beside(content: MessageContent) -> list[str]:
     """Return a line with the name of each item that accompanies quoted words."""
     files = [f"[attachment: {_line(file.filename)}, {_size(file.size)}]" for file in content.attachments]
     return files + _stickers(content)
@@ -150,18 +154,18 @@ def _size(size: int) -> str:
     return f"{size / unit:.1f} {sign}" if unit > 1 else f"{size} {sign}"
 
 
-def _forwarded(message: Message) -> str:
+def _forwarded(message: MessageData) -> str:
     """Return forwarded text; Discord does not name its author."""
     if message.message_reference is None or message.message_reference.type != _FORWARD:
         return ""
     return "\n\n".join(_all(snapshot.message) for snapshot in message.message_snapshots)
 
 
-def _all(content: Content) -> str:
+def _all(content: MessageContent) -> str:
     return "\n".join(filter(None, [content.content.strip(), *_beside(content)]))
 
 
-def _replied(message: Message, me: BotUser) -> Quote | None:
+def _replied(message: MessageData, me: DiscordBot) -> Quote | None:
     """Return the message that is replied to; nothing if it is gone or has no text."""
     target = message.referenced_message
     if target is None:
@@ -170,18 +174,18 @@ def _replied(message: Message, me: BotUser) -> Quote | None:
     return Quote(_sender(target).name, text, _is_ours(target, message, me)) if text else None
 
 
-def _is_ours(target: Message, message: Message, me: BotUser) -> bool:
+def _is_ours(target: MessageData, message: MessageData, me: DiscordBot) -> bool:
     """Tell whether *target* is by us or the sender, and neither a webhook's nor forwarded."""
     if target.webhook_id is not None or message.webhook_id is not None or _forwarded(target):
         return False
     return target.author.id in (me.id, message.author.id)
 
 
-def _names_us(message: Message, me: BotUser) -> bool:
+def _names_us(message: MessageData, me: DiscordBot) -> bool:
     """Tell whether the message mentions us, by Discord's own marks; a mention of everybody does not count."""
     return any(user.id == me.id for user in message.mentions) or not me.roles.isdisjoint(message.mention_roles)
 
 
-def _answers_us(message: Message, me: BotUser) -> bool:
+def _answers_us(message: MessageData, me: DiscordBot) -> bool:
     target = message.referenced_message
     return target is not None and target.author.id == me.id and message.type in _SAID

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adapters.channel import ChatKind
-from adapters.discord.wire import Channel, Event, Guild, Role
+from adapters.discord.wire import Channel, GatewayEvent, Guild, Role
 
 MOST_PLACES = 20_000
 """Most channels remembered; a forgotten one is fetched again."""
@@ -21,7 +21,7 @@ _THREADS = {10, 11, 12}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChatLocation:
     """The chat, and the thread if any, of a message."""
 
     kind: ChatKind
@@ -29,28 +29,28 @@ class Place:
     thread: str | None = None
 
 
-def place_of(channel: Channel) -> Place | None:
+def place_of(channel: Channel) -> ChatLocation | None:
     """Return the chat of *channel*; `None` for a group of direct chats, a category and unknown types."""
     if channel.type == _DIRECT:
-        return Place(ChatKind.DIRECT, channel.id)
+        return ChatLocation(ChatKind.DIRECT, channel.id)
     if channel.type in _CHATS:
-        return Place(ChatKind.GROUP, channel.id)
+        return ChatLocation(ChatKind.GROUP, channel.id)
     if channel.type in _THREADS and channel.parent_id is not None:
-        return Place(ChatKind.GROUP, channel.parent_id, channel.id)
+        return ChatLocation(ChatKind.GROUP, channel.parent_id, channel.id)
     return None
 
 
-class Places:
+class ChannelDirectory:
     """The channels described by Discord to one bot."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Place | None] = {}
+        self._known: dict[str, ChatLocation | None] = {}
         self._servers: set[str] = set()
         """Servers whose roles are known."""
         self.own_roles: frozenset[str] = frozenset()
         """The roles created by Discord for this bot: clients offer them when somebody types its name."""
 
-    def learn(self, event: Event, bot_id: str) -> None:
+    def learn(self, event: GatewayEvent, bot_id: str) -> None:
         """Learn the channels described in *event*. Raises pydantic's ValidationError."""
         match event.name:
             case "GUILD_CREATE":
@@ -82,6 +82,6 @@ class Places:
         """Tell whether this channel is known."""
         return channel_id in self._known
 
-    def find(self, channel_id: str) -> Place | None:
+    def find(self, channel_id: str) -> ChatLocation | None:
         """Return the chat of a known channel; `None` if it is not a chat, or unknown."""
         return self._known.get(channel_id)

@@ -13,10 +13,10 @@ from discord import HTTPException
 from discord.http import Route
 
 from adapters.channel import Body, Button, OutboundMessage, Sent, Upload
-from adapters.discord.calls import Calls, channel_number, number
+from adapters.discord.calls import DiscordCalls, channel_number, number
 from adapters.discord.faults import CALL_FAULTS
 from adapters.discord.interactions import Deferred
-from adapters.discord.wire import Standing
+from adapters.discord.wire import PostedMessage
 
 UPLOAD_LIMIT = 10_000_000
 """Bytes of a file that every server accepts, slightly less than Discord's 10 MiB."""
@@ -32,10 +32,10 @@ _UNFIT = str.maketrans(dict.fromkeys(('"', "\\", *map(chr, range(32)), "\x7f"), 
 """Characters that would end a file's name in the header of its request part."""
 
 
-class Sending:
+class DiscordSender:
     """Sends messages of one bot."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: DiscordCalls) -> None:
         self._calls = calls
 
     async def send(self, message: OutboundMessage) -> Sent:
@@ -79,7 +79,7 @@ class Sending:
         """Return the existing answer to *command*: an earlier attempt may have ended unsure."""
         route = Route("GET", "/channels/{channel_id}/messages", channel_id=channel_number(message.address))
         later = {"after": command.id, "limit": str(_LOOKED_AT)}
-        for found in await self._calls.read(list[Standing], route, params=later) or []:
+        for found in await self._calls.read(list[PostedMessage], route, params=later) or []:
             is_answer = found.interaction_metadata is not None and found.interaction_metadata.id == command.id
             if is_answer and found.content.strip() == message.body.text.strip():  # Discord trims message text
                 return Sent(found.id)

@@ -12,7 +12,7 @@ KEPT_EVERY_S = 0.25
 """Longest delay of storing progress: the inbox recognises a replayed message."""
 
 
-class Session(BaseModel):
+class GatewaySession(BaseModel):
     """Discord's state of one connection; it lasts some minutes beyond it."""
 
     model_config = ConfigDict(frozen=True)
@@ -24,7 +24,7 @@ class Session(BaseModel):
     """The configured gateway address at which it began."""
 
 
-class SessionKeeper:
+class GatewaySessionStore:
     """Stores one account's session for the next run."""
 
     def __init__(self, account: str, keeps: Keeps | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,20 +32,20 @@ class SessionKeeper:
         self._key = f"discord.session.{account}"
         self._keeps = keeps
         self._clock = clock
-        self._kept: Session | None = None
+        self._kept: GatewaySession | None = None
         self._kept_at = -math.inf
 
-    async def recall(self, gateway: str) -> Session | None:
+    async def recall(self, gateway: str) -> GatewaySession | None:
         """Return the session of an earlier run, if it began at *gateway*."""
         text = await self._keeps.get(self._key) if self._keeps else None
         try:
-            found = Session.model_validate_json(text) if text else None
+            found = GatewaySession.model_validate_json(text) if text else None
         except ValidationError:
             return None
         self._kept = found if found and found.gateway == gateway else None
         return self._kept
 
-    async def keep(self, session: Session) -> None:
+    async def keep(self, session: GatewaySession) -> None:
         """Store a new *session* immediately, and its progress at intervals."""
         if self._keeps is None or session == self._kept:
             return

@@ -94,7 +94,7 @@ def _fenced(lines: Sequence[str], language: str = "") -> list[str]:
 # --- parts
 
 
-class _Parts:
+class _PartBuilder:
     """Message parts under construction: finished ones, and the lines of the next."""
 
     def __init__(self, limit: int) -> None:
@@ -130,7 +130,7 @@ class _Parts:
 
 
 def _split(text: str, limit: int) -> Sequence[str]:
-    parts = _Parts(limit)
+    parts = _PartBuilder(limit)
     for line in text.split("\n"):
         *cut_off, last = _pieces(line, limit - _ROOM_FOR_FENCES)
         for piece in cut_off:

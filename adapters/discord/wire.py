@@ -22,20 +22,20 @@ Moment = Annotated[datetime, AfterValidator(_in_utc)]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class GatewayEvent:
     """One event of Discord's gateway."""
 
     name: str
     data: object
 
 
-class Wire(BaseModel):
+class DiscordObject(BaseModel):
     """A Discord object; ids ("snowflakes") are digits in a string."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class User(Wire):
+class User(DiscordObject):
     """A Discord user: a person, a bot, or the identity of a webhook."""
 
     id: str
@@ -44,7 +44,7 @@ class User(Wire):
     bot: bool = False
 
 
-class Member(Wire):
+class MemberData(DiscordObject):
     """A server's data about a user."""
 
     nick: str | None = None
@@ -53,7 +53,7 @@ class Member(Wire):
     """Not set within a message, which names its author itself."""
 
 
-class Attachment(Wire):
+class AttachmentData(DiscordObject):
     """A file attached to a message."""
 
     filename: str
@@ -67,34 +67,34 @@ class Attachment(Wire):
     """Signed, for about a day."""
 
 
-class Sticker(Wire):
+class Sticker(DiscordObject):
     """A sticker: a picture instead of text."""
 
     name: str
 
 
-class Reference(Wire):
+class Reference(DiscordObject):
     """A message's pointer to another one."""
 
     type: int = 0
     """0 a reply (or a pin, a crosspost), 1 a forward."""
 
 
-class Content(Wire):
+class MessageContent(DiscordObject):
     """Content of a message."""
 
     content: str = ""
-    attachments: tuple[Attachment, ...] = ()
+    attachments: tuple[AttachmentData, ...] = ()
     sticker_items: tuple[Sticker, ...] = ()
 
 
-class Snapshot(Wire):
+class Snapshot(DiscordObject):
     """A forwarded message, as it was when forwarded."""
 
-    message: Content
+    message: MessageContent
 
 
-class Message(Content):
+class MessageData(MessageContent):
     """A message as `MESSAGE_CREATE` and `MESSAGE_UPDATE` carry it."""
 
     id: Snowflake
@@ -104,7 +104,7 @@ class Message(Content):
     type: int = 0
     edited_timestamp: Moment | None = None
     guild_id: str | None = None
-    member: Member | None = None
+    member: MemberData | None = None
     webhook_id: str | None = None
     mentions: tuple[User, ...] = ()
     mention_roles: tuple[str, ...] = ()
@@ -113,10 +113,10 @@ class Message(Content):
     poll: object = None
     message_reference: Reference | None = None
     message_snapshots: tuple[Snapshot, ...] = ()
-    referenced_message: "Message | None" = None
+    referenced_message: "MessageData | None" = None
 
 
-class Numbered(Wire):
+class Numbered(DiscordObject):
     """A message of a history: only its id and author are parsed, the rest is kept as received."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -124,7 +124,7 @@ class Numbered(Wire):
     author: User
 
 
-class Channel(Wire):
+class Channel(DiscordObject):
     """A Discord channel; a thread and a forum's post are channels too, with a parent."""
 
     id: str
@@ -134,20 +134,20 @@ class Channel(Wire):
     """The newest message ever written there; it may be deleted."""
 
 
-class RoleTags(Wire):
+class RoleTags(DiscordObject):
     """The owner of a role."""
 
     bot_id: str | None = None
 
 
-class Role(Wire):
+class Role(DiscordObject):
     """A role of a server; each bot that was invited with permissions has one of its own."""
 
     id: str
     tags: RoleTags | None = None
 
 
-class Guild(Wire):
+class Guild(DiscordObject):
     """A server, as in `GUILD_CREATE`; `THREAD_LIST_SYNC` has only its threads, and no id."""
 
     id: str = ""
@@ -156,14 +156,14 @@ class Guild(Wire):
     roles: tuple[Role, ...] = ()
 
 
-class CommandOption(Wire):
+class CommandOption(DiscordObject):
     """An argument of a slash command."""
 
     name: str
     value: object = None
 
 
-class InteractionData(Wire):
+class InteractionData(DiscordObject):
     """A slash command, or a pressed button."""
 
     type: int = 0
@@ -175,7 +175,7 @@ class InteractionData(Wire):
     custom_id: str = ""
 
 
-class Interaction(Wire):
+class Interaction(DiscordObject):
     """Use of one of Discord's own controls, as in `INTERACTION_CREATE`."""
 
     id: Snowflake
@@ -185,27 +185,27 @@ class Interaction(Wire):
     channel_id: str | None = None
     channel: Channel | None = None
     guild_id: str | None = None
-    member: Member | None = None
+    member: MemberData | None = None
     user: User | None = None
     data: InteractionData | None = None
-    message: Message | None = None
+    message: MessageData | None = None
     """The message with the pressed button."""
 
 
-class CommandReference(Wire):
+class CommandReference(DiscordObject):
     """The interaction that a message answers."""
 
     id: str
 
 
-class Emoji(Wire):
+class Emoji(DiscordObject):
     """A reaction's emoji; a server's own emoji has an id."""
 
     id: str | None = None
     name: str | None = None
 
 
-class Reaction(Wire):
+class Reaction(DiscordObject):
     """Number of equal reactions below a message."""
 
     emoji: Emoji
@@ -213,23 +213,23 @@ class Reaction(Wire):
     """Whether one is ours."""
 
 
-class Standing(Wire):
+class PostedMessage(DiscordObject):
     """A channel's message, as returned by a request."""
 
     id: str
     content: str = ""
-    attachments: tuple[Attachment, ...] = ()
+    attachments: tuple[AttachmentData, ...] = ()
     reactions: tuple[Reaction, ...] = ()
     interaction_metadata: CommandReference | None = None
 
 
-class Application(Wire):
+class Application(DiscordObject):
     """Discord's data about the application that a bot belongs to."""
 
     flags: int = 0
 
 
-class CommandField(Wire):
+class CommandField(DiscordObject):
     """A field of a slash command."""
 
     type: int
@@ -238,7 +238,7 @@ class CommandField(Wire):
     required: bool = False
 
 
-class MenuCommand(Wire):
+class MenuCommand(DiscordObject):
     """A slash command as offered by Discord."""
 
     name: str

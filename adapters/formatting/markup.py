@@ -32,7 +32,7 @@ _ESCAPED = re.compile(r"\\([<$])")
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class MarkPlaceholders:
     """Private-use characters that stand for marks during conversion; one UTF-16 unit each."""
 
     less: str
@@ -46,7 +46,7 @@ class Signs:
     show: str
 
     @classmethod
-    def absent_from(cls, text: str) -> "Signs":
+    def absent_from(cls, text: str) -> "MarkPlaceholders":
         """Return signs that *text* does not hold."""
         held = set(text)
         free = (sign for sign in map(chr, _PRIVATE_USE) if sign not in held)
@@ -70,7 +70,7 @@ class Signs:
         return text.translate({ord(self.math): "$$", ord(self.hide): "<tg-spoiler>", ord(self.show): "</tg-spoiler>"})
 
 
-def prepare(markdown: str, signs: Signs) -> str:
+def prepare(markdown: str, signs: MarkPlaceholders) -> str:
     """Return *markdown* with *signs* for literal marks, formulas in Unicode, and marked spoilers.
 
     The converter drops HTML tags, takes "$HOME/$USER" for a formula, "a || b || c" for a spoiler and "2*3*4" for
@@ -106,7 +106,7 @@ def code_spans(markdown: str) -> Iterator[tuple[bool, str]]:
     yield False, markdown[done:]
 
 
-def _formulas(prose: str, signs: Signs) -> Iterator[tuple[bool, str]]:
+def _formulas(prose: str, signs: MarkPlaceholders) -> Iterator[tuple[bool, str]]:
     done = 0
     for found in _FORMULA.finditer(prose):
         written = _formula(found, signs)
@@ -117,7 +117,7 @@ def _formulas(prose: str, signs: Signs) -> Iterator[tuple[bool, str]]:
     yield False, prose[done:]
 
 
-def _formula(found: re.Match[str], signs: Signs) -> str | None:
+def _formula(found: re.Match[str], signs: MarkPlaceholders) -> str | None:
     """Return the formula for the converter; None if it is no formula."""
     content = found[found.lastgroup or 0]
     if found["dollar"] is not None and not _COMMAND.search(content):
@@ -131,7 +131,7 @@ def _formula(found: re.Match[str], signs: Signs) -> str | None:
     return ticks + " ".join(text.split()) + ticks
 
 
-def _prose(prose: str, signs: Signs) -> str:
+def _prose(prose: str, signs: MarkPlaceholders) -> str:
     prose = _TITLE.sub(r"\1)", prose)
     prose = _SPOILER.sub(rf"{signs.hide}\1{signs.show}", prose)
     prose = keep_stars(prose, signs.star)
@@ -151,6 +151,6 @@ def keep_stars(prose: str, sign: str) -> str:
     return _STARS.sub(kept, prose)
 
 
-def _masked(text: str, signs: Signs) -> str:
+def _masked(text: str, signs: MarkPlaceholders) -> str:
     text = _LONE_TILDE.sub(signs.tilde, text.replace("||", signs.bar * 2))
     return text.translate({ord("<"): signs.less, ord("$"): signs.dollar})

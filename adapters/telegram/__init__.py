@@ -26,16 +26,16 @@ from adapters.channel import (
     Receive,
     Sent,
 )
-from adapters.telegram.calls import Calls
+from adapters.telegram.calls import TelegramCalls
 from adapters.telegram.examine import PRIVACY_MODE, Examination, Groups
-from adapters.telegram.faults import Faults
+from adapters.telegram.faults import TelegramFaults
 from adapters.telegram.files import Fetching
-from adapters.telegram.incoming import Incoming
+from adapters.telegram.incoming import UpdateReceiver
 from adapters.telegram.listen import LongPoll, Polling
 from adapters.telegram.moved import MovedChats
-from adapters.telegram.send import CAPTION_LIMIT, LARGEST_UPLOAD, Sending
+from adapters.telegram.send import CAPTION_LIMIT, LARGEST_UPLOAD, TelegramSender
 from adapters.telegram.session import JsonSession
-from adapters.telegram.signs import Signs
+from adapters.telegram.signs import TelegramActivity
 from adapters.telegram.webhook import Bringing, Webhook
 from adapters.text import telegram_parts
 
@@ -79,22 +79,22 @@ class TelegramAdapter:
         Raises ChannelConfigError if the token or the webhook's secret is malformed.
         """
         self.account = account
-        faults = Faults(account, token)
+        faults = TelegramFaults(account, token)
         api = PRODUCTION if base_url is None else TelegramAPIServer.from_base(base_url)
         self._session = JsonSession(api=api)
         try:
-            calls = Calls(Bot(token, session=self._session), faults)
+            calls = TelegramCalls(Bot(token, session=self._session), faults)
         except TokenValidationError:
             raise faults.bad_token() from None
         self._count = count
         self._moved = MovedChats(account, groups.moved, count)
-        incoming = Incoming(account, calls, self._moved, count)
+        incoming = UpdateReceiver(account, calls, self._moved, count)
         self._examination = Examination(calls, incoming, groups, self._moved)
         self._webhook_url = way.url if isinstance(way, Webhook) else None
         self._bringing = Bringing(calls, incoming, way, count) if isinstance(way, Webhook) else None
         self._polling = Polling(calls, incoming, way) if isinstance(way, LongPoll) else None
-        self._sending = Sending(calls, self._moved, count)
-        self._signs = Signs(calls, self._moved)
+        self._sending = TelegramSender(calls, self._moved, count)
+        self._signs = TelegramActivity(calls, self._moved)
         self._fetching = Fetching(calls)
         self._closed = False
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 from aiogram import Bot
 from aiogram.methods import TelegramMethod
 
-from adapters.telegram.faults import CALL_FAULTS, Faults
+from adapters.telegram.faults import CALL_FAULTS, TelegramFaults
 
 T = TypeVar("T")
 
@@ -13,10 +13,10 @@ CALL_TIMEOUT_S = 15
 """Timeout of a call that Telegram answers immediately; for a poll, in addition to the poll's own time."""
 
 
-class Calls:
+class TelegramCalls:
     """Calls that may be repeated freely; not for sends."""
 
-    def __init__(self, bot: Bot, faults: Faults) -> None:
+    def __init__(self, bot: Bot, faults: TelegramFaults) -> None:
         self.bot = bot
         self.faults = faults
 

@@ -7,11 +7,11 @@ from aiogram.enums import ChatMemberStatus
 from aiogram.exceptions import ClientDecodeError, TelegramBadRequest, TelegramForbiddenError
 from aiogram.methods import GetChatMember, GetWebhookInfo
 
-from adapters.telegram.calls import CALL_TIMEOUT_S, Calls
+from adapters.telegram.calls import CALL_TIMEOUT_S, TelegramCalls
 from adapters.telegram.faults import CALL_FAULTS, unread_result
-from adapters.telegram.incoming import Incoming
+from adapters.telegram.incoming import UpdateReceiver
 from adapters.telegram.moved import MovedChats
-from adapters.telegram.parse import BotUser
+from adapters.telegram.parse import TelegramBot
 
 PRIVACY_MODE = "telegram_privacy_mode"
 """Counted at start for each group whose messages Telegram withholds although the bot is to answer them all."""
@@ -32,7 +32,7 @@ class Groups:
 class Examination:
     """Checks one bot."""
 
-    def __init__(self, calls: Calls, incoming: Incoming, groups: Groups, moved: MovedChats) -> None:
+    def __init__(self, calls: TelegramCalls, incoming: UpdateReceiver, groups: Groups, moved: MovedChats) -> None:
         self._calls = calls
         self._incoming = incoming
         self._answers_all = groups.answers_all
@@ -52,7 +52,7 @@ class Examination:
         found = [await self._group(chat, me) for chat, answers_all in self._answers_all.items() if answers_all]
         return [finding for finding in found if "privacy mode" in finding]
 
-    async def _group(self, chat: str, me: BotUser) -> str:
+    async def _group(self, chat: str, me: TelegramBot) -> str:
         status = await self._status(GetChatMember(chat_id=self._moved.place(chat).chat, user_id=me.id))
         if status not in _IS_THERE:
             return f"the bot is not in the group {chat}: invite @{me.username} there, or mend the id in `groups`"

@@ -46,7 +46,7 @@ def unread_result(fault: ClientDecodeError) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class TelegramFaults:
     """Translation of errors for one account."""
 
     account: str

@@ -8,7 +8,7 @@ from aiogram.methods import GetFile
 from aiohttp import ClientError, ClientResponseError
 
 from adapters.channel import Attachment, ChannelUnavailableError, FetchRefusedError
-from adapters.telegram.calls import CALL_TIMEOUT_S, Calls
+from adapters.telegram.calls import CALL_TIMEOUT_S, TelegramCalls
 from adapters.telegram.faults import CALL_FAULTS
 
 LARGEST_FILE = 20_000_000
@@ -21,7 +21,7 @@ FETCH_TIMEOUT_S = 180
 class Fetching:
     """Downloads for one bot."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: TelegramCalls) -> None:
         self._calls = calls
 
     async def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:

@@ -9,9 +9,9 @@ from aiogram.types import Update
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adapters.channel import ChannelError, Count, InboundMessage, Receive
-from adapters.telegram.calls import Calls
+from adapters.telegram.calls import TelegramCalls
 from adapters.telegram.moved import MovedChats
-from adapters.telegram.parse import BotUser, Ignored, Migration, parse_update
+from adapters.telegram.parse import IgnoredUpdate, Migration, TelegramBot, parse_update
 
 logger = logging.getLogger(__name__)
 
@@ -35,23 +35,23 @@ def read_update(update: object) -> Update | UnreadUpdate:
         return UnreadUpdate.model_validate(update)
 
 
-class Incoming:
+class UpdateReceiver:
     """Parses the updates of one bot and passes its messages on."""
 
-    def __init__(self, account: str, calls: Calls, moved: MovedChats, count: Count) -> None:
+    def __init__(self, account: str, calls: TelegramCalls, moved: MovedChats, count: Count) -> None:
         self._account = account
         self._calls = calls
         self._moved = moved
         self._count = count
-        self._met: BotUser | None = None
+        self._met: TelegramBot | None = None
         self._meeting = asyncio.Lock()
 
-    async def meet(self) -> BotUser:
+    async def meet(self) -> TelegramBot:
         """Fetch the bot's own user from Telegram unless already known. Raises ChannelError."""
         async with self._meeting:
             if self._met is None:
                 user = await self._calls(GetMe())
-                self._met = BotUser(
+                self._met = TelegramBot(
                     self._account, user.id, user.username or "", reads_groups=bool(user.can_read_all_group_messages)
                 )
             return self._met
@@ -59,9 +59,9 @@ class Incoming:
     async def hand_over(self, update: Update | UnreadUpdate, receive: Receive) -> None:
         """Pass the message of *update* to *receive*; an update without one is counted. Raises ChannelError."""
         me = await self.meet()
-        found = parse_update(update, me, datetime.now(UTC)) if isinstance(update, Update) else Ignored.UNREADABLE
+        found = parse_update(update, me, datetime.now(UTC)) if isinstance(update, Update) else IgnoredUpdate.UNREADABLE
         match found:
-            case Ignored():
+            case IgnoredUpdate():
                 logger.info(
                     "update ignored", extra={"account": me.account, "update": update.update_id, "reason": found}
                 )

@@ -15,9 +15,9 @@ from aiogram.types import Update
 from pydantic import ValidationError
 
 from adapters.channel import ChannelError, Receive
-from adapters.telegram.calls import CALL_TIMEOUT_S, Calls
+from adapters.telegram.calls import CALL_TIMEOUT_S, TelegramCalls
 from adapters.telegram.faults import CALL_FAULTS, unread_result
-from adapters.telegram.incoming import ALLOWED_UPDATES, Incoming, UnreadUpdate, read_update
+from adapters.telegram.incoming import ALLOWED_UPDATES, UnreadUpdate, UpdateReceiver, read_update
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class LongPoll:
 class Polling:
     """Follows one bot's updates."""
 
-    def __init__(self, calls: Calls, incoming: Incoming, way: LongPoll) -> None:
+    def __init__(self, calls: TelegramCalls, incoming: UpdateReceiver, way: LongPoll) -> None:
         self._calls = calls
         self._faults = calls.faults
         self._incoming = incoming

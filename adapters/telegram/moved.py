@@ -14,7 +14,7 @@ MIGRATED = "telegram_migrated"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CurrentChat:
     """Current id of a chat at Telegram."""
 
     chat: int
@@ -37,9 +37,9 @@ class MovedChats:
         self._count = count
         self.tell: Callable[[Address, str], Awaitable[None]] | None = None
 
-    def place(self, chat: str) -> Place:
+    def place(self, chat: str) -> CurrentChat:
         """Return the current id of *chat*. Raises SendRefusedError for an id that is not Telegram's."""
-        return Place(telegram_number(self._now.get(chat, chat)), chat in self._now)
+        return CurrentChat(telegram_number(self._now.get(chat, chat)), chat in self._now)
 
     def known(self, message: InboundMessage) -> InboundMessage:
         """Return *message* under the id that its group has in the gateway."""

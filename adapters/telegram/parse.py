@@ -36,7 +36,7 @@ _GONE = {ChatMemberStatus.LEFT, ChatMemberStatus.KICKED}
 
 
 @dataclass(frozen=True, slots=True)
-class BotUser:
+class TelegramBot:
     """Our own user on Telegram."""
 
     account: str
@@ -48,7 +48,7 @@ class BotUser:
     """Privacy mode is off: the bot sees every message of its groups."""
 
 
-class Ignored(StrEnum):
+class IgnoredUpdate(StrEnum):
     """Reason for ignoring an update; the value is the reason code that is counted."""
 
     NO_TEXT = "telegram_no_text"
@@ -78,7 +78,7 @@ class Migration:
     now: str
 
 
-def parse_update(update: Update, me: BotUser, now: datetime) -> InboundMessage | Migration | Ignored:
+def parse_update(update: Update, me: TelegramBot, now: datetime) -> InboundMessage | Migration | IgnoredUpdate:
     """Return the message of *update*, or the reason for ignoring it; a button press has no time but *now*."""
     if update.message is not None:
         return _message(update.message, me)
@@ -88,8 +88,8 @@ def parse_update(update: Update, me: BotUser, now: datetime) -> InboundMessage |
         return _press(update.callback_query, me, now)
     if update.my_chat_member is not None:
         is_gone = update.my_chat_member.new_chat_member.status in _GONE
-        return Ignored.REMOVED if is_gone else Ignored.MEMBER
-    return Ignored.NO_CHAT if update.channel_post or update.edited_channel_post else Ignored.UNKNOWN
+        return IgnoredUpdate.REMOVED if is_gone else IgnoredUpdate.MEMBER
+    return IgnoredUpdate.NO_CHAT if update.channel_post or update.edited_channel_post else IgnoredUpdate.UNKNOWN
 
 
 def chat_of(update: Update) -> int | None:
@@ -99,17 +99,17 @@ def chat_of(update: Update) -> int | None:
     return message.chat.id if message else None
 
 
-def _message(message: Message, me: BotUser) -> InboundMessage | Migration | Ignored:
+def _message(message: Message, me: TelegramBot) -> InboundMessage | Migration | IgnoredUpdate:
     kind = _kind(message.chat)
     if kind is None:
-        return Ignored.NO_CHAT
+        return IgnoredUpdate.NO_CHAT
     if migration := _migration(message):
         return migration
     if message.from_user is not None and message.from_user.id == me.id:
-        return Ignored.OWN
+        return IgnoredUpdate.OWN
     text, attachments = _text(message), attachments_of(message)
     if not text.strip() and not attachments:
-        return Ignored.NO_TEXT
+        return IgnoredUpdate.NO_TEXT
     borrowed = _author_if_borrowed(message)
     return InboundMessage(
         address=_address(message, me),
@@ -124,7 +124,7 @@ def _message(message: Message, me: BotUser) -> InboundMessage | Migration | Igno
     )
 
 
-def _edit(message: Message, me: BotUser) -> InboundMessage | Migration | Ignored:
+def _edit(message: Message, me: TelegramBot) -> InboundMessage | Migration | IgnoredUpdate:
     """Return an edit; each version of a message has its own id, so that a repeated one is recognised."""
     found = _message(message, me)
     if not isinstance(found, InboundMessage):
@@ -133,14 +133,14 @@ def _edit(message: Message, me: BotUser) -> InboundMessage | Migration | Ignored
     return replace(found, id=f"{found.id}.e{message.edit_date or 0}.{version:x}", via=Via.EDIT, target=found.id)
 
 
-def _press(query: CallbackQuery, me: BotUser, now: datetime) -> InboundMessage | Ignored:
+def _press(query: CallbackQuery, me: TelegramBot, now: datetime) -> InboundMessage | IgnoredUpdate:
     """Return a button's command in the name of the person who pressed it: it counts as their own words."""
     message = query.message
     kind = _kind(message.chat) if message is not None else None
     if message is None or kind is None or not query.data:
-        return Ignored.NO_CHAT
+        return IgnoredUpdate.NO_CHAT
     if isinstance(message, InaccessibleMessage) and message.chat.is_forum:
-        return Ignored.TOO_OLD
+        return IgnoredUpdate.TOO_OLD
     user = query.from_user
     return InboundMessage(
         address=_address(message, me),
@@ -167,7 +167,7 @@ def _migration(message: Message) -> Migration | None:
     return Migration(str(message.migrate_from_chat_id), here) if message.migrate_from_chat_id is not None else None
 
 
-def _address(message: Message | InaccessibleMessage, me: BotUser) -> Address:
+def _address(message: Message | InaccessibleMessage, me: TelegramBot) -> Address:
     topic = _topic(message) if isinstance(message, Message) else None
     return Address("telegram", me.account, str(message.chat.id), topic)
 
@@ -213,7 +213,7 @@ def _origin(origin: MessageOriginUnion) -> str:
             return origin.chat.title or ""
 
 
-def _replied(message: Message, me: BotUser) -> Quote | None:
+def _replied(message: Message, me: TelegramBot) -> Quote | None:
     """Return the message replied to: the quoted part chosen by the sender, or else all of it."""
     chosen = message.quote.text if message.quote else ""
     if message.external_reply is not None:
@@ -225,7 +225,7 @@ def _replied(message: Message, me: BotUser) -> Quote | None:
     return Quote(_sender(target).name, text, _is_ours(target, message, me)) if text else None
 
 
-def _is_ours(target: Message, message: Message, me: BotUser) -> bool:
+def _is_ours(target: Message, message: Message, me: TelegramBot) -> bool:
     """Tell whether *target* is by us or the sender: not forwarded, nor in the name of a chat."""
     if target.from_user is None or target.sender_chat is not None or _author_if_borrowed(target) is not None:
         return False
@@ -239,19 +239,19 @@ def _reply_target(message: Message) -> Message | None:
     return None if target is None or target.forum_topic_created is not None else target
 
 
-def _answers_us(message: Message, me: BotUser) -> bool:
+def _answers_us(message: Message, me: TelegramBot) -> bool:
     target = _reply_target(message)
     return target is not None and target.from_user is not None and target.from_user.id == me.id
 
 
-def _names_us(message: Message, me: BotUser) -> bool:
+def _names_us(message: Message, me: TelegramBot) -> bool:
     """Tell whether the message mentions us, by Telegram's own marks, not by its look."""
     text = _text(message)
     marks = (message.entities if message.text else message.caption_entities) or []
     return any(_is_mention(mark, text, me) for mark in marks)
 
 
-def _is_mention(mark: MessageEntity, text: str, me: BotUser) -> bool:
+def _is_mention(mark: MessageEntity, text: str, me: TelegramBot) -> bool:
     name = f"@{me.username}".lower()
     match mark.type:
         case Mark.MENTION:

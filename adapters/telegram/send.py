@@ -14,9 +14,9 @@ from aiogram.types import (
 )
 
 from adapters.channel import Address, Body, Button, Count, OutboundMessage, SendRefusedError, Sent, Upload
-from adapters.telegram.calls import Calls
+from adapters.telegram.calls import TelegramCalls
 from adapters.telegram.faults import CALL_FAULTS, unread_result
-from adapters.telegram.moved import MovedChats, Place, telegram_number
+from adapters.telegram.moved import CurrentChat, MovedChats, telegram_number
 from adapters.telegram.parse import GENERAL_TOPIC
 
 SEND_TIMEOUT_S = 30
@@ -35,10 +35,10 @@ _BUTTONS_A_ROW = 2
 Request = SendMessage | SendDocument | SendPhoto
 
 
-class Sending:
+class TelegramSender:
     """Sends messages of one bot."""
 
-    def __init__(self, calls: Calls, moved: MovedChats, count: Count) -> None:
+    def __init__(self, calls: TelegramCalls, moved: MovedChats, count: Count) -> None:
         self._bot = calls.bot
         self._faults = calls.faults
         self._moved = moved
@@ -96,7 +96,7 @@ class Sending:
         raise self._faults.of_send(fault) from None
 
 
-def send_requests(message: OutboundMessage, place: Place) -> list[Request]:
+def send_requests(message: OutboundMessage, place: CurrentChat) -> list[Request]:
     """Return *message* in its possible forms, best first; pure.
 
     Raises SendRefusedError for an address that is not Telegram's and for a file that is too large.
@@ -106,7 +106,7 @@ def send_requests(message: OutboundMessage, place: Place) -> list[Request]:
     return [*best, _plain(best[-1])] if message.body.entities else best
 
 
-def _text_request(message: OutboundMessage, place: Place) -> list[Request]:
+def _text_request(message: OutboundMessage, place: CurrentChat) -> list[Request]:
     return [
         SendMessage(
             chat_id=place.chat,
@@ -120,7 +120,7 @@ def _text_request(message: OutboundMessage, place: Place) -> list[Request]:
     ]
 
 
-def _file_requests(message: OutboundMessage, upload: Upload, place: Place) -> list[Request]:
+def _file_requests(message: OutboundMessage, upload: Upload, place: CurrentChat) -> list[Request]:
     """Return the requests for a file: a picture is sent as a photo, and as a document if Telegram refuses its shape."""
     if len(upload.content) > LARGEST_UPLOAD:
         limit = LARGEST_UPLOAD // 1_000_000
@@ -162,7 +162,7 @@ def entities_of(body: Body) -> list[MessageEntity] | None:
     return found or None
 
 
-def _reply(message: OutboundMessage, place: Place) -> ReplyParameters | None:
+def _reply(message: OutboundMessage, place: CurrentChat) -> ReplyParameters | None:
     """Reply so that a missing target leaves a plain message."""
     target = None if message.reply_to is None else place.message(message.reply_to)
     return None if target is None else ReplyParameters(message_id=target, allow_sending_without_reply=True)

@@ -16,7 +16,7 @@ from aiogram.types import (
 
 from adapters.abilities import MenuEntry
 from adapters.channel import Address, SendRefusedError
-from adapters.telegram.calls import CALL_TIMEOUT_S, Calls
+from adapters.telegram.calls import CALL_TIMEOUT_S, TelegramCalls
 from adapters.telegram.faults import CALL_FAULTS
 from adapters.telegram.moved import MovedChats, telegram_number
 from adapters.telegram.send import entities_of, topic_of
@@ -29,10 +29,10 @@ MOST_COMMANDS = 100
 """Bot API, `BotCommand` and `setMyCommands`."""
 
 
-class Signs:
+class TelegramActivity:
     """Typing indicator, drafts, reactions and menus of one bot."""
 
-    def __init__(self, calls: Calls, moved: MovedChats) -> None:
+    def __init__(self, calls: TelegramCalls, moved: MovedChats) -> None:
         self._calls = calls
         self._moved = moved
 

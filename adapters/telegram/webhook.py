@@ -22,9 +22,9 @@ from aiogram.types import Update, WebhookInfo
 from pydantic import ValidationError
 
 from adapters.channel import ChannelConfigError, ChannelError, Count, Receive
-from adapters.telegram.calls import Calls
-from adapters.telegram.incoming import ALLOWED_UPDATES, Incoming, UnreadUpdate, read_update
-from adapters.telegram.parse import Ignored, chat_of
+from adapters.telegram.calls import TelegramCalls
+from adapters.telegram.incoming import ALLOWED_UPDATES, UnreadUpdate, UpdateReceiver, read_update
+from adapters.telegram.parse import IgnoredUpdate, chat_of
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class _InOrder:
 class Bringing:
     """The webhook of one bot."""
 
-    def __init__(self, calls: Calls, incoming: Incoming, way: Webhook, count: Count) -> None:
+    def __init__(self, calls: TelegramCalls, incoming: UpdateReceiver, way: Webhook, count: Count) -> None:
         """Raises ChannelConfigError for an empty or malformed secret."""
         if not _SECRET.fullmatch(way.secret):
             raise ChannelConfigError(
@@ -125,7 +125,7 @@ class Bringing:
             return HTTPStatus.UNAUTHORIZED
         update = _read(body)
         if update is None:
-            await self._count(Ignored.UNREADABLE)
+            await self._count(IgnoredUpdate.UNREADABLE)
             return HTTPStatus.BAD_REQUEST
         try:
             async with self._in_order.at(chat_of(update) if isinstance(update, Update) else None):

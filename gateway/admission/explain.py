@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from adapters.channel import InboundMessage
-from gateway.admission.policy import Reason, Refused, admit
+from gateway.admission.policy import RefusalReason, Refused, admit
 from gateway.admission.routing import Routes, route
-from gateway.stores.door import UNASKED_PROSE, UNREADABLE_MESSAGE, Silence
+from gateway.stores.admission import UNASKED_PROSE, UNREADABLE_MESSAGE, Silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,40 +37,40 @@ class Explanation:
     mend: str = ""
 
 
-MEANINGS: Mapping[Reason, Meaning] = MappingProxyType(
+MEANINGS: Mapping[RefusalReason, Meaning] = MappingProxyType(
     {
-        Reason.NO_POLICY: Meaning(
+        RefusalReason.NO_POLICY: Meaning(
             "nothing valid is configured for this bot account",
             "look at its table below [channels]; strandline doctor names what is wrong",
         ),
-        Reason.BOT: Meaning("a bot wrote it", "set bots = true for the group, if bots are to be answered"),
-        Reason.ANONYMOUS: Meaning(
+        RefusalReason.BOT: Meaning("a bot wrote it", "set bots = true for the group, if bots are to be answered"),
+        RefusalReason.ANONYMOUS: Meaning(
             "the platform does not say who wrote it", "have them write as themselves, not as a channel or the group"
         ),
-        Reason.STRANGER: Meaning(
+        RefusalReason.STRANGER: Meaning(
             "only the owner may write to this account directly",
             'add them to the account\'s people, or set direct = "pairing"',
         ),
-        Reason.UNPAIRED: Meaning(
+        RefusalReason.UNPAIRED: Meaning(
             "they have not been let in",
             "strandline pair list shows who waits; approve them with the code they were told",
         ),
-        Reason.DIRECT_CLOSED: Meaning('the account has direct = "closed"', 'set direct = "pairing" or "owner"'),
-        Reason.GROUP_NOT_ALLOWED: Meaning("the group is not allowed", "add its id to the account's groups"),
-        Reason.PERSON_NOT_ALLOWED: Meaning(
+        RefusalReason.DIRECT_CLOSED: Meaning('the account has direct = "closed"', 'set direct = "pairing" or "owner"'),
+        RefusalReason.GROUP_NOT_ALLOWED: Meaning("the group is not allowed", "add its id to the account's groups"),
+        RefusalReason.PERSON_NOT_ALLOWED: Meaning(
             "the group lists who may ask, and they are not among them", "add them to the group's people"
         ),
-        Reason.NOT_FOR_US: Meaning(
+        RefusalReason.NOT_FOR_US: Meaning(
             "it neither mentioned the bot nor replied to it", "mention the bot, or set mention = false for the group"
         ),
-        Reason.NO_TEXT: Meaning("there was nothing to read in it", ""),
-        Reason.AGENT_NOT_ALLOWED: Meaning(
+        RefusalReason.NO_TEXT: Meaning("there was nothing to read in it", ""),
+        RefusalReason.AGENT_NOT_ALLOWED: Meaning(
             "the program's token does not open that agent", "name the agent in the token's agents"
         ),
-        Reason.RATE: Meaning(
+        RefusalReason.RATE: Meaning(
             "they wrote faster than one person may", "raise limits.person_a_minute or limits.person_burst"
         ),
-        Reason.LOOP_GUARD: Meaning(
+        RefusalReason.LOOP_GUARD: Meaning(
             "bots had talked long enough without a human", "say something there, or raise the group's bot_turns"
         ),
     }
@@ -102,7 +102,7 @@ def told(silence: Silence) -> tuple[str, str]:
         meaning = _OTHERS[silence.reason]
     else:
         try:
-            meaning = MEANINGS[Reason(silence.reason)]
+            meaning = MEANINGS[RefusalReason(silence.reason)]
         except ValueError:
             meaning = Meaning(silence.reason, "docs/reasons.md may know it")  # recorded by a newer version
     times = f"{silence.times:,} times, " if silence.times > 1 else ""

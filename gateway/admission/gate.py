@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from adapters.channel import Attachment, ChatKind, Heard, InboundMessage, Via
+from adapters.channel import Attachment, ChatKind, InboundMessage, OverheardMessage, Via
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.pairing import Pairing, examine
-from gateway.admission.policy import Admitted, DirectPolicy, Policy, Reason, Refused
+from gateway.admission.policy import Admitted, DirectPolicy, Policy, RefusalReason, Refused
 from gateway.admission.rate_limits import LoopGuard, Rates
 from gateway.admission.routing import principal
 from gateway.errors import StoreError
-from gateway.stores.door import Context, Silence
+from gateway.stores.admission import Context, Silence
 from gateway.stores.ports import Store
 from gateway.stores.rows import OutboxRow, Outgoing
 
@@ -30,7 +30,7 @@ _SLOWER = (
 )
 
 
-class Doorkeeper:
+class AdmissionGate:
     """Decides by the policy, the current guests, and the recent rate of messages."""
 
     def __init__(
@@ -49,10 +49,10 @@ class Doorkeeper:
     async def decide(self, message: InboundMessage) -> Admitted | Refused:
         """Decide whether *message* is admitted; it counts against its sender's rate. Raises StoreError."""
         if is_inner(message):  # no platform may impersonate the scheduler
-            return Refused(Reason.NO_POLICY)
+            return Refused(RefusalReason.NO_POLICY)
         decision = await examine(message, self._policy, self._store.pairings)
         if not self._is_in_time(message, decision):
-            return Refused(Reason.RATE)
+            return Refused(RefusalReason.RATE)
         group = self._policy.group(message.address) if message.kind is ChatKind.GROUP else None
         if group is None:
             return decision
@@ -62,7 +62,7 @@ class Doorkeeper:
             self._loops.human(chat)
         elif isinstance(decision, Admitted):
             most = group.agents_talk if is_agent else group.bot_turns
-            return decision if self._loops.bot(chat, most) else Refused(Reason.LOOP_GUARD)
+            return decision if self._loops.bot(chat, most) else Refused(RefusalReason.LOOP_GUARD)
         return decision
 
     async def may_talk(self, message: InboundMessage) -> bool:
@@ -100,7 +100,7 @@ class Doorkeeper:
 
         Messages without a request take no token, and the owner needs none.
         """
-        if isinstance(decision, Refused) and decision.reason not in {Reason.UNPAIRED, Reason.STRANGER}:
+        if isinstance(decision, Refused) and decision.reason not in {RefusalReason.UNPAIRED, RefusalReason.STRANGER}:
             return True
         address = message.address
         account = self._policy.accounts.get((address.channel, address.account))
@@ -120,20 +120,20 @@ class Doorkeeper:
         """Return whether *message* arrives late by no fault of its sender; an edit has the time of its original."""
         return message.via is Via.TEXT and self._now() - message.sent_at > _LONG_AGO
 
-    async def _follow_up(self, message: InboundMessage, reason: Reason) -> None:
+    async def _follow_up(self, message: InboundMessage, reason: RefusalReason) -> None:
         match reason:
-            case Reason.UNPAIRED:
+            case RefusalReason.UNPAIRED:
                 await self.pairing.greet(message)
-            case Reason.NOT_FOR_US:
+            case RefusalReason.NOT_FOR_US:
                 await self._overhear(message)
-            case Reason.RATE if message.kind is ChatKind.DIRECT:
+            case RefusalReason.RATE if message.kind is ChatKind.DIRECT:
                 await self._slow_down(message)
 
     async def _overhear(self, message: InboundMessage) -> None:
         group, text = self._policy.group(message.address), _words(message)
         if group is None or not group.heard or not text:
             return
-        heard = Heard(message.sender.name, text[:HEARD_CAP], message.sent_at)
+        heard = OverheardMessage(message.sender.name, text[:HEARD_CAP], message.sent_at)
         await self._store.overheard.keep(message.address, message.reply_target, heard, group.heard)
 
     async def _slow_down(self, message: InboundMessage) -> None:

@@ -11,7 +11,7 @@ from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.policy import Admitted, DirectPolicy, Policy, Refused, admit
 from gateway.errors import PairingError
 from gateway.runtime.escape import visible
-from gateway.stores.door import Guest, PairingRequest, Pairings, Visitor
+from gateway.stores.admission import Guest, PairingRequest, Pairings, Visitor
 from gateway.stores.ports import Store
 from gateway.stores.rows import OutboxRow, Outgoing
 

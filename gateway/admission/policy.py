@@ -7,7 +7,7 @@ from enum import StrEnum
 from adapters.channel import Address, ChatKind, InboundMessage, Sender, Via
 
 
-class Reason(StrEnum):
+class RefusalReason(StrEnum):
     """The reason for a refusal; the code that the ledger counts and `status` shows."""
 
     NO_POLICY = "no_policy"
@@ -120,7 +120,7 @@ class Admitted:
 class Refused:
     """The message is refused; it costs no model call and is not stored."""
 
-    reason: Reason
+    reason: RefusalReason
 
 
 def admit(message: InboundMessage, policy: Policy, *, is_guest: bool = False) -> Admitted | Refused:
@@ -130,7 +130,7 @@ def admit(message: InboundMessage, policy: Policy, *, is_guest: bool = False) ->
     """
     account = policy.accounts.get((message.address.channel, message.address.account))
     if account is None:
-        return Refused(Reason.NO_POLICY)
+        return Refused(RefusalReason.NO_POLICY)
     if account.direct is DirectPolicy.INNER:
         return Admitted()
     if message.kind is ChatKind.DIRECT:
@@ -138,40 +138,40 @@ def admit(message: InboundMessage, policy: Policy, *, is_guest: bool = False) ->
     else:
         refusal = _group(message, account, policy)
     if refusal is None and not (message.text.strip() or message.quote or message.attachments):
-        refusal = Reason.NO_TEXT
+        refusal = RefusalReason.NO_TEXT
     return Admitted() if refusal is None else Refused(refusal)
 
 
-def _direct(message: InboundMessage, account: AccountPolicy, policy: Policy, *, is_guest: bool) -> Reason | None:
+def _direct(message: InboundMessage, account: AccountPolicy, policy: Policy, *, is_guest: bool) -> RefusalReason | None:
     if message.sender.is_bot or message.via is Via.AGENT:
-        return Reason.BOT
+        return RefusalReason.BOT
     if account.direct is DirectPolicy.CLOSED:
-        return Reason.DIRECT_CLOSED
+        return RefusalReason.DIRECT_CLOSED
     if account.direct is DirectPolicy.TOKEN:
-        return None if message.address.thread in account.agents else Reason.AGENT_NOT_ALLOWED
+        return None if message.address.thread in account.agents else RefusalReason.AGENT_NOT_ALLOWED
     if not message.sender.id:
-        return Reason.ANONYMOUS
+        return RefusalReason.ANONYMOUS
     pairs = account.direct is DirectPolicy.PAIRING
     is_owner = policy.is_owner(message.address.channel, message.sender)
     if is_owner or _person(message) in account.people or (pairs and is_guest):
         return None
-    return Reason.UNPAIRED if pairs else Reason.STRANGER
+    return RefusalReason.UNPAIRED if pairs else RefusalReason.STRANGER
 
 
-def _group(message: InboundMessage, account: AccountPolicy, policy: Policy) -> Reason | None:
+def _group(message: InboundMessage, account: AccountPolicy, policy: Policy) -> RefusalReason | None:
     group = account.groups.get(message.address.chat)
     if message.via is Via.AGENT:
-        return None if group and group.agents_talk else Reason.BOT
+        return None if group and group.agents_talk else RefusalReason.BOT
     if message.sender.is_bot and not (group and group.bots):
-        return Reason.BOT
+        return RefusalReason.BOT
     if group is None:
-        return Reason.GROUP_NOT_ALLOWED
+        return RefusalReason.GROUP_NOT_ALLOWED
     if group.people and not policy.is_owner(message.address.channel, message.sender):
         if not message.sender.id:
-            return Reason.ANONYMOUS
+            return RefusalReason.ANONYMOUS
         if _person(message) not in group.people:
-            return Reason.PERSON_NOT_ALLOWED
-    return Reason.NOT_FOR_US if group.mention and not message.is_for_us else None
+            return RefusalReason.PERSON_NOT_ALLOWED
+    return RefusalReason.NOT_FOR_US if group.mention and not message.is_for_us else None
 
 
 def _person(message: InboundMessage) -> str:

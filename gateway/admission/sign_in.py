@@ -51,20 +51,20 @@ class SignedIn:
 
 
 @dataclass(frozen=True, slots=True)
-class _Code:
+class _IssuedCode:
     digest: str
     until: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    codes: tuple[_Code, ...] = ()
+class _StoredCodes:
+    codes: tuple[_IssuedCode, ...] = ()
     sessions: tuple[SignedIn, ...] = field(default=())
 
-    def at(self, now: datetime) -> "_Kept":
+    def at(self, now: datetime) -> "_StoredCodes":
         """Return the codes and sessions that are still valid."""
         codes = tuple(code for code in self.codes if code.until > now)
-        return _Kept(codes, tuple(session for session in self.sessions if session.until > now))
+        return _StoredCodes(codes, tuple(session for session in self.sessions if session.until > now))
 
 
 class SignIns:
@@ -82,7 +82,7 @@ class SignIns:
         code = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
         async with self._one_by_one:
             kept = await self._kept()
-            codes = (*kept.codes, _Code(_digest(code), self._now() + CODE_FOR))[-CODES:]
+            codes = (*kept.codes, _IssuedCode(_digest(code), self._now() + CODE_FOR))[-CODES:]
             await self._keep(replace(kept, codes=codes))
         return f"{code[:5]}-{code[5:]}"
 
@@ -103,7 +103,7 @@ class SignIns:
                 return None
             secret = secrets.token_urlsafe(32)
             fresh = SignedIn(_digest(secret), now, now + SESSION_FOR)
-            await self._keep(_Kept(rest, (*kept.sessions, fresh)[-SESSIONS:]))
+            await self._keep(_StoredCodes(rest, (*kept.sessions, fresh)[-SESSIONS:]))
         if now in self._tries:
             self._tries.remove(now)
         return secret
@@ -125,11 +125,11 @@ class SignIns:
             await self._keep(replace(kept, sessions=rest))
         return len(kept.sessions) - len(rest)
 
-    async def _kept(self) -> _Kept:
+    async def _kept(self) -> _StoredCodes:
         stored = await self._store.get(STORED_AS)
-        return (_adapter().validate_json(stored) if stored else _Kept()).at(self._now())
+        return (_adapter().validate_json(stored) if stored else _StoredCodes()).at(self._now())
 
-    async def _keep(self, kept: _Kept) -> None:
+    async def _keep(self, kept: _StoredCodes) -> None:
         await self._store.put(STORED_AS, _adapter().dump_json(kept).decode())
 
 
@@ -139,8 +139,8 @@ def csrf_token(secret: str) -> str:
     return _digest(f"csrf\0{secret}")[:32]
 
 
-def _adapter() -> TypeAdapter[_Kept]:
-    return TypeAdapter(_Kept)
+def _adapter() -> TypeAdapter[_StoredCodes]:
+    return TypeAdapter(_StoredCodes)
 
 
 def _digest(text: str) -> str:

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
-from gateway.agent.history_writer import Keeper
+from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
 from gateway.agent.rewrite import RewritingMemory
 from gateway.agent.tools.conversation import conversation_tools
 from gateway.agent.tools.files import file_tools
-from gateway.agent.tools.history import Writer, history_tools
+from gateway.agent.tools.history import WritingTurn, history_tools
 from gateway.agent.tools.memory import Used, memory_tools
 from gateway.agent.tools.notes import note_tools
-from gateway.agent.tools.tool import Run, Toolbox
-from gateway.agent.write_guard import Guard
+from gateway.agent.tools.tool import RunBlocking, Toolbox
+from gateway.agent.write_guard import WriteGuard
 from workspaces.access import Access, AgentId
 from workspaces.history import Origin
 from workspaces.memory.search import MemoryIndex
@@ -29,9 +29,9 @@ class Agent:
     workspace: Workspace
     memory: MemoryIndex
     model: Model
-    run: Run
+    run: RunBlocking
     """Runs blocking work on this workspace's own thread."""
-    keeper: Keeper
+    history_writer: HistoryWriter
     rewrites: bool = False
     """Whether the model also turns a search into sub-questions (`gateway/agent/rewrite.py`)."""
     others: Mapping[str, Model] = field(default_factory=lambda: MappingProxyType({}))
@@ -40,17 +40,17 @@ class Agent:
     """Names of the models to ask when the chosen one cannot answer."""
 
     async def toolbox(
-        self, access: Access, clock: Callable[[], datetime], origin: Origin, used: Used, guard: Guard
+        self, access: Access, clock: Callable[[], datetime], origin: Origin, used: Used, guard: WriteGuard
     ) -> Toolbox:
         """Return the tools of one turn, each bound to the turn's access; their changes are recorded as the turn's.
 
         The caller notifies the history writer when the turn of *origin* has ended. *used* is called with the memories
         that the tools return; changes that *guard* holds back wait for the owner.
         """
-        run = self.keeper.noting(self.run, origin.turn or "", origin)
-        history = await self.keeper.ready()
+        run = self.history_writer.noting(self.run, origin.turn or "", origin)
+        history = await self.history_writer.ready()
         memory = RewritingMemory(self.memory, self.model) if self.rewrites else self.memory
-        writer = Writer(self.workspace, origin, guard)
+        writer = WritingTurn(self.workspace, origin, guard)
         return Toolbox(
             [
                 *file_tools(self.workspace, access, run, guard),

@@ -12,7 +12,7 @@ from gateway.errors import BudgetError
 from gateway.stores.spending import NANOS, Spend
 
 
-class Cause(StrEnum):
+class CostCause(StrEnum):
     """The purpose of a model call."""
 
     CHAT = "chat"
@@ -47,10 +47,10 @@ class Budgets:
 
     total: Budget = field(default_factory=Budget)
     """For all causes together."""
-    causes: Mapping[Cause, Budget] = field(default_factory=lambda: MappingProxyType({}))
+    causes: Mapping[CostCause, Budget] = field(default_factory=lambda: MappingProxyType({}))
     """For each cause alone, in addition."""
 
-    def over(self, cause: Cause) -> Iterator[tuple[Cause | None, Budget]]:
+    def over(self, cause: CostCause) -> Iterator[tuple[CostCause | None, Budget]]:
         """Yield each budget that a call for *cause* has to keep, the one for all causes under `None`."""
         found = (None, self.total), (cause, self.causes.get(cause, Budget()))
         yield from ((of, budget) for of, budget in found if budget.is_set)
@@ -61,7 +61,7 @@ def summed(spent: Mapping[str, Spend]) -> Spend:
     return reduce(add, spent.values(), Spend())
 
 
-def check_budget(agent: str, budgets: Budgets, spent: Mapping[str, Spend], call: "Call") -> None:
+def check_budget(agent: str, budgets: Budgets, spent: Mapping[str, Spend], call: "ModelCall") -> None:
     """Raise BudgetError if *call* would exceed one of the *budgets* of *agent*; *spent* is the day's total so far."""
     for of, budget in budgets.over(call.cause):
         so_far = summed(spent) if of is None else spent.get(of, Spend())
@@ -78,10 +78,10 @@ def check_budget(agent: str, budgets: Budgets, spent: Mapping[str, Spend], call:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModelCall:
     """A model call that is about to be made."""
 
-    cause: Cause
+    cause: CostCause
     day: date
     """In the owner's time zone."""
     least: Spend
@@ -92,7 +92,7 @@ def _passes(limit: int | None, so_far: int, more: int) -> bool:
     return limit is not None and (limit == 0 or so_far + more > limit)
 
 
-def _stop(call: Call, setting: str, limit: int, facts: str) -> BudgetError:
+def _stop(call: ModelCall, setting: str, limit: int, facts: str) -> BudgetError:
     if limit == 0:
         said = f"I may not ask a language model for this ({call.cause}): {setting} is 0. A higher number lets it run."
     else:

@@ -9,11 +9,11 @@ from gateway.agent.file_trouble import Tell
 from gateway.errors import StoreError
 from gateway.stores.ports import Store
 from workspaces.access import AgentId
-from workspaces.bootstrap import Extent
+from workspaces.bootstrap import ShownExtent
 
 MEND = "shorten it, or raise file_chars and total_chars below [memory] in the configuration"
 
-Look = Callable[[], Awaitable[Sequence[Extent]]]
+Look = Callable[[], Awaitable[Sequence[ShownExtent]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class Told:
     missing: int
 
 
-def news(told: Mapping[str, Told], files: Iterable[Extent]) -> tuple[list[Extent], dict[str, Told]]:
+def news(told: Mapping[str, Told], files: Iterable[ShownExtent]) -> tuple[list[ShownExtent], dict[str, Told]]:
     """Return which of *files* the owner is to be told of now, and what they have been told of afterwards.
 
     A file is told when it is first cut, and again when twice as much is missing, so that one that grows with each
     note is not told with each note. One that was shortened until it is shown whole is forgotten.
     """
-    fresh: list[Extent] = []
+    fresh: list[ShownExtent] = []
     known: dict[str, Told] = {}
     for file in files:
         before = told.get(file.name)
@@ -42,7 +42,7 @@ def news(told: Mapping[str, Told], files: Iterable[Extent]) -> tuple[list[Extent
     return fresh, known
 
 
-def in_words(files: Iterable[Extent]) -> str:
+def in_words(files: Iterable[ShownExtent]) -> str:
     """Return which of *files* are cut and by how much; empty if none is."""
     return ", ".join(
         f"{file.name} ({file.shown:,} of {file.length:,} characters are shown)" for file in files if file.missing
@@ -76,7 +76,7 @@ class CutFiles:
         except StoreError:  # the store tells of its own trouble
             self.is_to_look = True
 
-    async def _told(self, files: Sequence[Extent]) -> None:
+    async def _told(self, files: Sequence[ShownExtent]) -> None:
         key = f"cut_files:{self._agent}"
         told = _decoded(await self._store.get(key))
         fresh, known = news(told, files)

@@ -19,7 +19,7 @@ Tell = Callable[[str, str], Awaitable[None]]
 """Takes a key, under which the owner is notified once, and the text. Raises StoreError when that cannot be stored."""
 
 
-class Cause(StrEnum):
+class UnwritableFiles(StrEnum):
     """The files that cannot be written; both kinds when a disk is full."""
 
     FILES = "files"
@@ -35,7 +35,7 @@ class Alarm:
         self._tell = tell
         self._clock = clock
         self._lock = threading.Lock()
-        self._failed_at: dict[Cause, datetime] = {}
+        self._failed_at: dict[UnwritableFiles, datetime] = {}
         """The causes of the present incident, each with its latest failure."""
         self._untold: dict[str, str] = {}
         """Pending notices for the owner, by the key under which each is sent once."""
@@ -44,7 +44,7 @@ class Alarm:
         self.is_to_look = True
         """A file may be left out that the owner does not know of."""
 
-    def troubled(self, cause: Cause, why: str) -> None:
+    def troubled(self, cause: UnwritableFiles, why: str) -> None:
         """Record that something could not be written, and the reason."""
         now = self._clock()
         with self._lock:
@@ -55,7 +55,7 @@ class Alarm:
                 self._untold[f"files:{self._agent}:{now.isoformat()}"] = said
             self._failed_at[cause] = now
 
-    def worked(self, cause: Cause) -> None:
+    def worked(self, cause: UnwritableFiles) -> None:
         """Record a successful write."""
         with self._lock:
             failed_at = self._failed_at.get(cause)

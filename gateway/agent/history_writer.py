@@ -15,8 +15,8 @@ from typing import ParamSpec, TypeVar
 import structlog
 
 from gateway.agent.cut_files import CutFiles
-from gateway.agent.file_trouble import Alarm, Cause
-from gateway.agent.tools.tool import Run
+from gateway.agent.file_trouble import Alarm, UnwritableFiles
+from gateway.agent.tools.tool import RunBlocking
 from gateway.errors import StoreError
 from workspaces.errors import WorkspaceError, WorkspaceUnusableError
 from workspaces.files import Folder, Written
@@ -42,10 +42,12 @@ SETTLE_S = 1.0
 """Delay after a change by others: editors save in several steps, people several times."""
 
 
-class Keeper:
+class HistoryWriter:
     """Commits the changes of turns. An unusable history is counted and reported; it stops no turn."""
 
-    def __init__(self, open_history: Callable[[], History], run: Run, count: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(
+        self, open_history: Callable[[], History], run: RunBlocking, count: Callable[[str], Awaitable[None]]
+    ) -> None:
         """*run* has a thread of the history's own: opening, scanning all files and packing take seconds.
 
         *count* takes a reason code for the ledger.
@@ -73,7 +75,7 @@ class Keeper:
 
     # --- attribution of changes
 
-    def noting(self, run: Run, turn: str, origin: Origin) -> Run:
+    def noting(self, run: RunBlocking, turn: str, origin: Origin) -> RunBlocking:
         """Return *run*, which has the workspace's only thread, such that changes made by it count as this turn's."""
         self._pending.begin(turn, origin)
 
@@ -98,14 +100,14 @@ class Keeper:
         if self.cut_files is not None:
             self.cut_files.is_to_look = True
         if self.alarm is not None:
-            self.alarm.worked(Cause.FILES)
+            self.alarm.worked(UnwritableFiles.FILES)
         if self._pending.first() is not None:
             self._wake()
 
     def failed(self, exc: WorkspaceUnusableError) -> None:
         """Record that the system refused a write; called on the writing thread."""
         if self.alarm is not None:
-            self.alarm.troubled(Cause.FILES, str(exc))
+            self.alarm.troubled(UnwritableFiles.FILES, str(exc))
         self._refused.put(None)
         self._wake()
 
@@ -241,9 +243,9 @@ class Keeper:
     def _hear(self, trouble: str) -> None:
         self.trouble = trouble
         if self.alarm is not None and trouble:
-            self.alarm.troubled(Cause.HISTORY, trouble)
+            self.alarm.troubled(UnwritableFiles.HISTORY, trouble)
         elif self.alarm is not None:
-            self.alarm.worked(Cause.HISTORY)
+            self.alarm.worked(UnwritableFiles.HISTORY)
 
     async def _tell(self, reason: str) -> None:
         with suppress(StoreError):  # the store reports its own failures

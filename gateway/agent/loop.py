@@ -24,7 +24,7 @@ from gateway.agent.window.count import request_characters
 from gateway.errors import ModelFloodError, TurnLimitError
 from gateway.runtime.clock import unless
 
-__all__ = ["UNANSWERED", "Answer", "Course", "Journal", "TurnLimits", "run_turn"]
+__all__ = ["UNANSWERED", "Journal", "TurnAnswer", "TurnLimits", "TurnOutlets", "run_turn"]
 
 Journal = Callable[[Entry], Awaitable[None]]
 """Takes each new entry of the history, and returns once it is durable."""
@@ -39,7 +39,7 @@ async def _nothing_joined() -> Sequence[UserEntry]:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class TurnOutlets:
     """A turn's outlets while it runs, and its source of messages that arrive meanwhile."""
 
     journal: Journal
@@ -50,7 +50,7 @@ class Course:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TurnAnswer:
     """The outcome of a turn."""
 
     text: str
@@ -63,14 +63,16 @@ class Answer:
         return not self.text
 
 
-async def run_turn(model: Model, request: ModelRequest, toolbox: Toolbox, limits: TurnLimits, course: Course) -> Answer:
+async def run_turn(
+    model: Model, request: ModelRequest, toolbox: Toolbox, limits: TurnLimits, course: TurnOutlets
+) -> TurnAnswer:
     """Answer the last message of `request.entries`; a turn that was cut off resumes from its last record.
 
     The tools of *request* are replaced by those of *toolbox*. A turn that is halted ends, silent, with every call's
     outcome in the journal. Raises ModelError when no model answers and TurnLimitError with reason `turn_steps`,
     `turn_repeats`, `turn_circle`, `turn_calls`, `turn_output`, `turn_tokens` or `turn_time` at a limit.
     """
-    record = _Record(request.entries, course.journal)
+    record = _TurnHistory(request.entries, course.journal)
     deadline = asyncio.timeout(limits.seconds)
     try:
         async with deadline:
@@ -87,7 +89,7 @@ async def run_turn(model: Model, request: ModelRequest, toolbox: Toolbox, limits
     return _answer(reply)
 
 
-async def _finish_calls(record: "_Record", toolbox: Toolbox, limits: TurnLimits, halt: Halt) -> None:
+async def _finish_calls(record: "_TurnHistory", toolbox: Toolbox, limits: TurnLimits, halt: Halt) -> None:
     """Run, in order, each call without a record of its start; a started call is never run again."""
     check_calls(record.replies(), limits)
     calls = [call for reply in record.replies() for call in reply.calls]
@@ -107,7 +109,7 @@ async def _finish_calls(record: "_Record", toolbox: Toolbox, limits: TurnLimits,
         await record.add(await unless(halt.now, toolbox.call(call)) or interrupted(call))
 
 
-async def _next_reply(model: Model, step: ModelRequest, course: Course) -> ReplyEntry:
+async def _next_reply(model: Model, step: ModelRequest, course: TurnOutlets) -> ReplyEntry:
     """Return the model's reply to *step*, or the end of the turn if it is halted first."""
     reply = None
     if not course.halt.soon.is_set():
@@ -123,7 +125,7 @@ def _weighed(reply: ReplyEntry, step: ModelRequest) -> ReplyEntry:
     return replace(reply, usage=replace(reply.usage, characters=request_characters(step)))
 
 
-class _Record:
+class _TurnHistory:
     """The history; each addition is durable before the next step."""
 
     def __init__(self, entries: Sequence[Entry], journal: Journal) -> None:
@@ -153,7 +155,7 @@ def _begins_turn(entry: Entry) -> bool:
     return isinstance(entry, UserEntry) and not entry.joins
 
 
-def _answer(reply: ReplyEntry) -> Answer:
+def _answer(reply: ReplyEntry) -> TurnAnswer:
     text = reply.text.strip()
     is_silent = text.upper() == NO_REPLY or reply.model == HALTED
-    return Answer("" if is_silent else text, reply.model)
+    return TurnAnswer("" if is_silent else text, reply.model)

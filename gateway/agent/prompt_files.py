@@ -11,9 +11,9 @@ from gateway.hooks import AGENT_BOOTSTRAP, BEFORE_AGENT_START, AgentStart, Boots
 from workspaces.access import Access, owner_access, rights
 from workspaces.bootstrap import (
     BootstrapFile,
-    Extent,
+    BootstrapRole,
     Limits,
-    Part,
+    ShownExtent,
     bootstrap_files,
     choose,
     extents,
@@ -66,7 +66,7 @@ async def final_prompt(agent: Agent, access: Access, prompt: Prompt, hooks: Hook
     return replace(prompt, stable=(await hooks.tell(BEFORE_AGENT_START, payload)).prompt)
 
 
-async def prompt_extents(agent: Agent, clock: Callable[[], datetime], limits: Limits) -> Sequence[Extent]:
+async def prompt_extents(agent: Agent, clock: Callable[[], datetime], limits: Limits) -> Sequence[ShownExtent]:
     """Return how much of each lasting file the prompt shows in the owner's own chat. Raises WorkspaceError."""
     access = owner_access(agent.id, "cut files")
     return await agent.run(extents, agent.workspace, access, clock().date(), limits)
@@ -82,6 +82,6 @@ def _before(
 def _read(agent: Agent, access: Access, path: str) -> BootstrapFile | None:
     """Read another file for a handler, on the handler's thread."""
     try:
-        return read_file(agent.workspace, path, Part.FILE, access)
+        return read_file(agent.workspace, path, BootstrapRole.FILE, access)
     except WorkspaceError:  # an invalid path or one without access: for a handler there is no such file
         return None

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from gateway.agent.entries import Entry, UserEntry
-from gateway.agent.write_policy import Reason, is_from_outside, reason_to_ask, reason_to_ask_for_job
+from gateway.agent.write_policy import ApprovalReason, is_from_outside, reason_to_ask, reason_to_ask_for_job
 from gateway.errors import ToolError
 from workspaces.access import Access
 from workspaces.history import Act
@@ -16,7 +16,7 @@ Make = Callable[[str | None], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ProjectedFile:
     """A file as it will be once every change that waits for it is approved."""
 
     text: str | None
@@ -25,27 +25,27 @@ class Standing:
     """The number of the newest change that waits for the file."""
 
 
-class Tray(Protocol):
+class ApprovalSink(Protocol):
     """Store of the changes that wait for the owner, for one turn of one agent."""
 
-    async def standing(self, path: PurePosixPath, present: str | None) -> Standing:
+    async def standing(self, path: PurePosixPath, present: str | None) -> ProjectedFile:
         """Return the file at *path*, whose text is *present*, with its waiting changes applied."""
 
-    async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: Reason) -> int:
+    async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: ApprovalReason) -> int:
         """Store the change, notify the owner once, and return its number.
 
         Raises ToolError when too many wait already, and WorkspaceError for changes that are never stored.
         """
 
 
-class Guard:
+class WriteGuard:
     """Decides about the writes of one turn, by its access and by the text that its model has seen."""
 
-    def __init__(self, access: Access, seen: Iterable[Entry], tray: Tray) -> None:
+    def __init__(self, access: Access, seen: Iterable[Entry], approval_sink: ApprovalSink) -> None:
         """*seen* holds the entries in the turn's request: the same after a crash, as they come from the journal."""
         self._access = access
         self._is_exposed = any(map(is_from_outside, seen))
-        self._tray = tray
+        self._approval_sink = approval_sink
         self.sees = False
         """The turn's model is shown pictures: text in a picture may be anybody's words."""
 
@@ -57,22 +57,22 @@ class Guard:
         is_pictured = self.sees and isinstance(entry, UserEntry) and bool(entry.pictures)
         return is_pictured or is_from_outside(entry)
 
-    def reason(self, path: PurePosixPath, act: Act = Act.WRITE) -> Reason | None:
+    def reason(self, path: PurePosixPath, act: Act = Act.WRITE) -> ApprovalReason | None:
         """Return why this write has to wait; `None` if it may be tried at once."""
         return reason_to_ask(self._access, path, act, is_exposed=self._is_exposed)
 
-    def reason_for_job(self, *, is_asked: bool) -> Reason | None:
+    def reason_for_job(self, *, is_asked: bool) -> ApprovalReason | None:
         """Return why a job has to wait; *is_asked*: a message of the owner began the turn."""
         return reason_to_ask_for_job(is_asked=is_asked, is_exposed=self._is_exposed)
 
-    async def ask(self, change: "Change", reason: Reason) -> str:
+    async def ask(self, change: "WantedChange", reason: ApprovalReason) -> str:
         """Store *change* for the owner's decision and return the text for the model."""
-        path, standing = change.path, await self._tray.standing(change.path, change.present)
+        path, standing = change.path, await self._approval_sink.standing(change.path, change.present)
         after = change.make(standing.text)
         if after == standing.text:
             where = "it is" if standing.waiting is None else f"change #{standing.waiting} makes it, which waits"
             raise ToolError(f"{path}: the text would be just as {where}; nothing was written")
-        number = await self._tray.propose(path, standing.text, after, reason)
+        number = await self._approval_sink.propose(path, standing.text, after, reason)
         return (
             f"Nothing is written yet: this change of {path} waits for your owner's approval as #{number}, because "
             f"{reason.in_words}. They have been told; go on without it."
@@ -80,7 +80,7 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class WantedChange:
     """A change of one file that a tool was asked for."""
 
     path: PurePosixPath

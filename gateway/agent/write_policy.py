@@ -21,7 +21,7 @@ _LASTING = frozenset({"memory.md", "user.md"})
 _OTHERS_FOLDERS = (SHARED_FOLDER.parts, ("attachments",))
 
 
-class Reason(StrEnum):
+class ApprovalReason(StrEnum):
     """Why the owner is asked before a file changes; the value is the reason code that is counted."""
 
     BEHAVIOUR = "behaviour"
@@ -36,14 +36,14 @@ class Reason(StrEnum):
 
 
 _IN_WORDS = {
-    Reason.BEHAVIOUR: "this file decides how the agent behaves",
-    Reason.SHARED: "others read this file",
-    Reason.UNTRUSTED: "the conversation holds text that others wrote",
-    Reason.UNASKED: "no message of yours asked for it",
+    ApprovalReason.BEHAVIOUR: "this file decides how the agent behaves",
+    ApprovalReason.SHARED: "others read this file",
+    ApprovalReason.UNTRUSTED: "the conversation holds text that others wrote",
+    ApprovalReason.UNASKED: "no message of yours asked for it",
 }
 
 
-def reason_to_ask(access: Access, path: PurePosixPath, act: Act, *, is_exposed: bool) -> Reason | None:
+def reason_to_ask(access: Access, path: PurePosixPath, act: Act, *, is_exposed: bool) -> ApprovalReason | None:
     """Return why a turn must ask its owner before it does *act* to the file at *path*; `None` leaves it to `Access`.
 
     *is_exposed*: the turn's model has seen text that others wrote. Only turns over private memory ever ask: every other
@@ -53,22 +53,22 @@ def reason_to_ask(access: Access, path: PurePosixPath, act: Act, *, is_exposed: 
     if not (row.private and row.writes):
         return None
     if _steers(path) and not (act is Act.DELETE and not is_exposed and _folded(path) == (_ONCE,)):
-        return Reason.BEHAVIOUR
+        return ApprovalReason.BEHAVIOUR
     if scope_of(path) != PRIVATE:
-        return Reason.SHARED
+        return ApprovalReason.SHARED
     if is_exposed and len(path.parts) == 1 and fold(path.name) in _LASTING:
-        return Reason.UNTRUSTED
+        return ApprovalReason.UNTRUSTED
     return None
 
 
-def reason_to_ask_for_job(*, is_asked: bool, is_exposed: bool) -> Reason | None:
+def reason_to_ask_for_job(*, is_asked: bool, is_exposed: bool) -> ApprovalReason | None:
     """Return why a turn must ask its owner before it schedules a job; `None` if it may at once.
 
     *is_asked*: a message of the owner began the turn. So no job makes another one by itself.
     """
     if not is_asked:
-        return Reason.UNASKED
-    return Reason.UNTRUSTED if is_exposed else None
+        return ApprovalReason.UNASKED
+    return ApprovalReason.UNTRUSTED if is_exposed else None
 
 
 def is_from_outside(entry: Entry) -> bool:

@@ -11,11 +11,11 @@ from pathlib import Path, PurePosixPath
 from pydantic import SecretStr
 
 from gateway.agent.agent import Agent
-from gateway.agent.history_writer import SETTLE_S as KEEPER_SETTLE_S
-from gateway.agent.history_writer import Keeper, kept_folders
+from gateway.agent.history_writer import SETTLE_S as HISTORY_SETTLE_S
+from gateway.agent.history_writer import HistoryWriter, kept_folders
 from gateway.agent.loop import TurnLimits
 from gateway.agent.models.choose import choose
-from gateway.agent.models.image_budget import MEGABYTE, PictureRoom
+from gateway.agent.models.image_budget import MEGABYTE, ImageBudget
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model
 from gateway.agent.models.settings import HostedSettings
@@ -45,7 +45,7 @@ from workspaces.history import History
 from workspaces.memory.as_of import Lookback
 from workspaces.memory.client import WorkerClient
 from workspaces.memory.entry import Source
-from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.watch import Watched, WatchSettings
 from workspaces.memory.workspace_source import WorkspaceNotes, note_folders
 from workspaces.usage import Quota, Quotas
@@ -66,7 +66,7 @@ async def open_agents(
     belongs to several agents.
     """
     refuse_overlaps(home, config)
-    hosted, room = {name: hosted_settings(name, config, environ) for name in config.models}, PictureRoom()
+    hosted, room = {name: hosted_settings(name, config, environ) for name in config.models}, ImageBudget()
     agents: dict[AgentId, Agent] = {}
     started_with = memory_worker(config, environ)
     caps = file_caps(config.limits)
@@ -92,27 +92,27 @@ async def open_agents(
                 sources,
                 worker,
                 run,
-                Clock(time.monotonic, lambda: clock().date()),
+                MemoryClock(time.monotonic, lambda: clock().date()),
             )
             memory.answers_within_s = SERVER_PATIENCE_S if started_with.qdrant else None
             memory.count = count
             beside = Threads(f"history-{name}")
             stack.callback(beside.close)
-            keeper = Keeper(partial(_history, home.agent(name).history, workspace, clock), beside, count)
-            texts_on = partial(_texts_on, keeper)
+            history_writer = HistoryWriter(partial(_history, home.agent(name).history, workspace, clock), beside, count)
+            texts_on = partial(_texts_on, history_writer)
             memory.past = Lookback(agent, home.agent(name).index, texts_on, worker, beside, time.monotonic)
             workspace.folder.on_change = partial(_changed, memory)
-            workspace.folder.on_written = keeper.written
-            workspace.folder.on_trouble = keeper.failed
-            workspace.folder.on_left_out = keeper.met
+            workspace.folder.on_written = history_writer.written
+            workspace.folder.on_trouble = history_writer.failed
+            workspace.folder.on_left_out = history_writer.met
             rewrites = config.memory.rewrite == "on" and model.name != OFFLINE
             agents[agent] = Agent(
-                agent, workspace, memory, model, run, keeper, rewrites, others, tuple(settings.fallbacks)
+                agent, workspace, memory, model, run, history_writer, rewrites, others, tuple(settings.fallbacks)
             )
         yield agents
 
 
-def _others(settings: AgentSettings, hosted: Mapping[str, HostedSettings], room: PictureRoom) -> dict[str, Model]:
+def _others(settings: AgentSettings, hosted: Mapping[str, HostedSettings], room: ImageBudget) -> dict[str, Model]:
     """Return the models that a session may choose: a model's library loads on its first request, so none costs anything
     yet."""
     return {
@@ -194,8 +194,8 @@ def _history(git_dir: Path, workspace: Workspace, clock: Callable[[], datetime])
     return History.open(git_dir, workspace, clock)
 
 
-async def _texts_on(keeper: Keeper, day: date, access: Access) -> Mapping[PurePosixPath, str]:
-    return await keeper.ask((await keeper.history()).as_of, day, access)
+async def _texts_on(history_writer: HistoryWriter, day: date, access: Access) -> Mapping[PurePosixPath, str]:
+    return await history_writer.ask((await history_writer.history()).as_of, day, access)
 
 
 def _changed(memory: MemoryIndex, _: PurePosixPath) -> None:
@@ -206,8 +206,8 @@ def watched_folders(home: Home, config: Config, agents: Iterable[Agent]) -> list
     """Return the folders to watch for the agents' memories and histories."""
     watched = []
     for agent in agents:
-        kept = partial(agent.keeper.ask, kept_folders, agent.workspace.folder)
-        watched.append(Watched(agent.keeper, kept, KEEPER_SETTLE_S))
+        kept = partial(agent.history_writer.ask, kept_folders, agent.workspace.folder)
+        watched.append(Watched(agent.history_writer, kept, HISTORY_SETTLE_S))
         watched.append(Watched(agent.memory, partial(agent.run, note_folders, agent.workspace.folder)))
         if config.memory.transcripts:
             sessions = home.agent(agent.id).sessions

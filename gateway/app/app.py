@@ -13,13 +13,13 @@ import structlog
 
 from adapters.abilities import HoldsBack, Misses, Moves, Wakes
 from adapters.channel import Adapter, Address
-from gateway.admission.gate import Doorkeeper
+from gateway.admission.gate import AdmissionGate
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import SessionKey
 from gateway.admission.sign_in import SignIns
 from gateway.agent.cut_files import CutFiles
 from gateway.agent.file_trouble import Alarm
-from gateway.agent.history_writer import Keeper
+from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.prompt_files import prompt_extents
 from gateway.app.agents import (
     assumed_windows,
@@ -35,7 +35,7 @@ from gateway.app.channels import TERMINAL, reach_of, terminal_chat
 from gateway.app.crash_recovery import quarantine_suspects, tell_of_file
 from gateway.app.lost_records import tell_of_state, tell_of_transcript
 from gateway.app.metering import counted, measure
-from gateway.app.resources import THIS_MACHINE, Ground, Machine, open_ground
+from gateway.app.resources import THIS_MACHINE, Machine, Resources, open_resources
 from gateway.app.tool_servers import tell_of_tool_server
 from gateway.app.tracing import traced
 from gateway.app.wiring import (
@@ -46,9 +46,9 @@ from gateway.app.wiring import (
     follow_on_pages,
     heartbeats_of,
     is_stop,
+    job_runner_of,
     open_to_helpers,
     planner_of,
-    ticker_of,
     turns_of,
 )
 from gateway.approvals.approvals import Approvals
@@ -56,19 +56,19 @@ from gateway.automation.subagents import Subagents
 from gateway.cluster.membership import Share
 from gateway.commands.menu import Menus, menu_entries
 from gateway.config import Config
-from gateway.control.door import DoorDesk
-from gateway.control.operator import Health, LocalDesk
+from gateway.control.admission import AdmissionOperator
+from gateway.control.operator import Health, LocalOperator
 from gateway.delivery.outgoing_files import Enclosures
 from gateway.delivery.owner_chat import OwnerChats
 from gateway.delivery.owner_notices import Notices
-from gateway.delivery.pairing_notices import Doorbell
+from gateway.delivery.pairing_notices import PairingNotices
 from gateway.delivery.sender import Adapters, Delivery
 from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState, Hooks
 from gateway.inbound.agent_crosstalk import Neighbours
 from gateway.inbound.backlog import Arrival, Backlog
-from gateway.inbound.listener import Account, listen
+from gateway.inbound.listener import BotAccount, listen
 from gateway.inbound.outcomes import Outcomes
 from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.receive import Reception, StoreTrouble
@@ -90,7 +90,7 @@ from workspaces.memory.search import MemoryIndex
 from workspaces.memory.watch import Watched, WatchSettings, keep_fresh
 
 if TYPE_CHECKING:
-    from gateway.web.server import WebDoor
+    from gateway.web.server import WebServer
 
 __all__ = ["App", "Machine"]
 
@@ -103,7 +103,7 @@ TIDY_EVERY_S = 86_400.0
 class App:
     """One composed gateway."""
 
-    desk: LocalDesk
+    operator: LocalOperator
     readiness: Health
     reception: Reception
     lanes: Lanes[SessionKey, Item]
@@ -112,7 +112,7 @@ class App:
     lifecycle: Lifecycle
     delivery: Delivery
     adapters: Adapters
-    accounts: list[Account]
+    accounts: list[BotAccount]
     watched: list[Watched]
     watching: WatchSettings
     has_channels: bool
@@ -135,52 +135,52 @@ class App:
         It uses the clock and disk of this *machine* unless a test passes its own.
         Raises ConfigError, StoreError and WorkspaceUnusableError before any change.
         """
-        async with open_ground(home, config, environ, channels=channels, machine=machine) as ground:
-            yield _composed(ground, has_channels=channels)
+        async with open_resources(home, config, environ, channels=channels, machine=machine) as resources:
+            yield _composed(resources, has_channels=channels)
 
-    def web(self, environ: Mapping[str, str]) -> "WebDoor | None":
+    def web(self, environ: Mapping[str, str]) -> "WebServer | None":
         """Return the HTTP application, `None` if disabled. Raises ConfigError for a missing token."""
         config = self.share.config
         if not (self.has_channels and config.web.enabled):
             return None
-        from gateway.web.server import Footing, open_door
+        from gateway.web.server import WebResources, open_web
 
-        footing = Footing(
+        resources = WebResources(
             routes=self.reception.routes,
             receive=self.reception.receive,
             adapters=self.adapters.loaded,
-            outcomes=self.desk.outcomes,
+            outcomes=self.operator.outcomes,
             presence=self.presence,
-            sessions=self.desk.transcripts,
-            agents=tuple(self.desk.agents),
-            sign_ins=self.desk.sign_ins,
+            sessions=self.operator.transcripts,
+            agents=tuple(self.operator.agents),
+            sign_ins=self.operator.sign_ins,
         )
-        return open_door(config, environ, footing)
+        return open_web(config, environ, resources)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Answer messages until *stop* is set or our membership ends, then finish the work begun."""
-        measure(self.desk.store, self.delivery, self.meter)
+        measure(self.operator.store, self.delivery, self.meter)
         async with asyncio.TaskGroup() as tasks:
             await self._recover()
             running = [tasks.create_task(self._listen(account)) for account in self.accounts]
-            keepers = [agent.keeper for agent in self.desk.agents.values()]
-            running += [tasks.create_task(keeper.work()) for keeper in keepers]
+            history_writers = [agent.history_writer for agent in self.operator.agents.values()]
+            running += [tasks.create_task(history_writer.work()) for history_writer in history_writers]
             if self.has_channels:
-                running += [tasks.create_task(_warm(agent.memory)) for agent in self.desk.agents.values()]
-                tidy = _tidy(self.desk.store, keepers, self.delivery.enclosures, self.lifecycle)
+                running += [tasks.create_task(_warm(agent.memory)) for agent in self.operator.agents.values()]
+                tidy = _tidy(self.operator.store, history_writers, self.delivery.enclosures, self.lifecycle)
                 running.append(tasks.create_task(tidy))
                 running.append(tasks.create_task(keep_small()))
                 running.append(tasks.create_task(keep_fresh(self.watched, self.watching)))
                 running.append(tasks.create_task(self.lifecycle.watch(self.lanes.submit)))
-                running.append(tasks.create_task(self.desk.heartbeats.work()))
-                running.append(tasks.create_task(self.desk.ticker.work()))
+                running.append(tasks.create_task(self.operator.heartbeats.work()))
+                running.append(tasks.create_task(self.operator.job_runner.work()))
             running.append(tasks.create_task(self.reception.follow(self._is_ours)))
             running.append(tasks.create_task(self.backlog.refill(self.lanes.clock)))
-            running.append(tasks.create_task(self.desk.door.neighbours.work(self.reception.receive)))
+            running.append(tasks.create_task(self.operator.door.neighbours.work(self.reception.receive)))
             running.append(tasks.create_task(self.share.watch()))
             self.readiness.ready = not self.readiness.standby
             if self.has_channels:
-                self.hooks.note(GATEWAY_START, GatewayState(tuple(self.desk.agents)))
+                self.hooks.note(GATEWAY_START, GatewayState(tuple(self.operator.agents)))
             await first_of(stop, self.share.over)
             self.share.is_leaving = stop.is_set()
             for task in running:
@@ -188,24 +188,24 @@ class App:
         await self._drain()
         if self.has_channels:  # one answer at the command line does not end a day's conversation
             await self.lifecycle.finish(self.drain_s)
-            self.hooks.note(GATEWAY_STOP, GatewayState(tuple(self.desk.agents)))
+            self.hooks.note(GATEWAY_STOP, GatewayState(tuple(self.operator.agents)))
         await self.hooks.finish(self.drain_s)
-        for keeper in keepers:
-            await keeper.finish()
+        for history_writer in history_writers:
+            await history_writer.finish()
 
     async def _recover(self) -> None:
         """Continue the work of an earlier run; without channels, only that of a terminal."""
 
-        await quarantine_suspects(self.journal, self.desk.store, self.notices)
-        await tell_of_state(self.notices, self.desk.store, self.lanes.clock.now())
-        await self.choices.load(self.desk.agents)
+        await quarantine_suspects(self.journal, self.operator.store, self.notices)
+        await tell_of_state(self.notices, self.operator.store, self.lanes.clock.now())
+        await self.choices.load(self.operator.agents)
         replies, messages = await self.delivery.recover(self._is_ours), await self.reception.recover(self._is_ours)
         log.info("took up what an earlier run left", messages=messages, replies=replies)
 
     def _is_ours(self, address: Address) -> bool:
         return self.has_channels or address.channel == TERMINAL
 
-    async def _listen(self, account: Account) -> None:
+    async def _listen(self, account: BotAccount) -> None:
         def loaded(adapter: Adapter) -> None:
             self.adapters.loaded[account.key] = adapter
             gc.freeze()  # loaded libraries stay: scanning them took 0.2 s at every full collection
@@ -233,77 +233,82 @@ class App:
             log.warning("cut off; the next start goes on with them", turns=len(turns), replies=len(replies))
 
 
-def _composed(ground: Ground, *, has_channels: bool) -> App:
-    config, agents, store = ground.config, ground.agents, ground.store
-    owner_chats = OwnerChats(store, ground.routes, reach_of(config, ground.routes), terminal_chat)
+def _composed(resources: Resources, *, has_channels: bool) -> App:
+    config, agents, store = resources.config, resources.agents, resources.store
+    owner_chats = OwnerChats(store, resources.routes, reach_of(config, resources.routes), terminal_chat)
     lifecycle = Lifecycle(
-        agents, ground.sessions, lifecycle_settings(config, ground.zone.zone), ground.clock, ground.count
+        agents, resources.sessions, lifecycle_settings(config, resources.zone.zone), resources.clock, resources.count
     )
-    outcomes, health = Outcomes(), Health(ground.bots, ground.share.is_standby, disabled=ground.home.disabled())
-    notices = Notices(store, ground.owner, partial(owner_chats.of, AgentId(config.default_agent)))
-    delivery = delivery_of(ground, notices)
-    direct = delivery.direct = direct_notices_of(ground, owner_chats)
-    _follow_troubles(ground, notices)
+    outcomes, health = (
+        Outcomes(),
+        Health(resources.bots, resources.share.is_standby, disabled=resources.home.disabled()),
+    )
+    notices = Notices(store, resources.owner, partial(owner_chats.of, AgentId(config.default_agent)))
+    delivery = delivery_of(resources, notices)
+    direct = delivery.direct = direct_notices_of(resources, owner_chats)
+    _follow_troubles(resources, notices)
     patience = timedelta(days=config.limits.approval_days)
-    approvals = Approvals(agents, store, patience, ground.now, delivery.wake)
+    approvals = Approvals(agents, store, patience, resources.now, delivery.wake)
     limits = config.limits
-    rates = Rates(limits.person_a_minute, limits.person_burst, ground.clock.now)
-    door = Doorkeeper(ground.routes.policy, store, rates, ground.clock.now, delivery.wake)
-    door.pairing.on_asked = Doorbell(store, notices, ground.routes, owner_chats.of)
+    rates = Rates(limits.person_a_minute, limits.person_burst, resources.clock.now)
+    door = AdmissionGate(resources.routes.policy, store, rates, resources.clock.now, delivery.wake)
+    door.pairing.on_asked = PairingNotices(store, notices, resources.routes, owner_chats.of)
     choices = Choices(store)
-    queueing = Queueing(queue_rules(config), None, choices.mode, ground.clock.now)
-    heartbeats = heartbeats_of(ground, owner_chats, queueing, delivery)
-    ticker = ticker_of(ground, owner_chats, notices)
-    outcomes.listeners += [heartbeats.committed, ticker.settled]
-    follow_on_pages(ground, outcomes)
-    approvals.timetable = ticker.timetable
-    desk = LocalDesk(
-        str(ground.home.path),
-        ground.zone,
+    queueing = Queueing(queue_rules(config), None, choices.mode, resources.clock.now)
+    heartbeats = heartbeats_of(resources, owner_chats, queueing, delivery)
+    job_runner = job_runner_of(resources, owner_chats, notices)
+    outcomes.listeners += [heartbeats.committed, job_runner.settled]
+    follow_on_pages(resources, outcomes)
+    approvals.job_schedule = job_runner.job_schedule
+    operator = LocalOperator(
+        str(resources.home.path),
+        resources.zone,
         agents,
         AgentId(config.default_agent),
-        ground.terminals,
+        resources.terminals,
         store,
-        ground.sessions,
+        resources.sessions,
         outcomes,
         delivery,
         health,
         approvals,
-        DoorDesk(ground.routes, store, door.pairing, Neighbours(ground.routes, store, ground.clock.now)),
-        SignIns(store, ground.clock.now),
+        AdmissionOperator(
+            resources.routes, store, door.pairing, Neighbours(resources.routes, store, resources.clock.now)
+        ),
+        SignIns(store, resources.clock.now),
         heartbeats,
-        ticker,
+        job_runner,
         (*assumed_windows(config), *unpriced_models(config)),
-        ground.purses,
+        resources.agent_budgets,
         owner_chats.of,
-        ground.tool_servers,
+        resources.tool_servers,
     )
     subagents = Subagents(
-        subagent_rules(config), turn_settings(config).limits, queueing, ground.count, ground.clock.now
+        subagent_rules(config), turn_settings(config).limits, queueing, resources.count, resources.clock.now
     )
-    health.helpers, health.waits_for = subagents.running, ground.share.told
+    health.helpers, health.waits_for = subagents.running, resources.share.told
     lifecycle.busy = lambda: {helper.key for helper in subagents.running()}
-    planner = planner_of(ground, desk, lifecycle, subagents)
+    planner = planner_of(resources, operator, lifecycle, subagents)
     lifecycle.listeners += [choices.ended, subagents.session_over, end_first_run]
-    commands = commands_of(ground, desk, planner, lifecycle, queueing, choices)
-    turns = turns_of(ground, desk, planner, commands, queueing, choices)
+    commands = commands_of(resources, operator, planner, lifecycle, queueing, choices)
+    turns = turns_of(resources, operator, planner, commands, queueing, choices)
     lanes: Lanes[SessionKey, Item] = Lanes(
-        ground.tasks, traced(LaneWork(turns, lifecycle, ground.journal)), ground.clock, queues=queueing.queues
+        resources.tasks, traced(LaneWork(turns, lifecycle, resources.journal)), resources.clock, queues=queueing.queues
     )
-    backlog = backlog_of(ground, queueing, lanes, has_channels=has_channels)
+    backlog = backlog_of(resources, queueing, lanes, has_channels=has_channels)
     health.depths = backlog.depths
-    arrival = Arrival(queueing, backlog, lanes, partial(is_stop, ground.routes, commands), subagents.cancel_all)
-    arrived = counted(arrival, ground.meter)
+    arrival = Arrival(queueing, backlog, lanes, partial(is_stop, resources.routes, commands), subagents.cancel_all)
+    arrived = counted(arrival, resources.meter)
     trouble = StoreTrouble(direct.not_taken, direct.worked)
     reception = Reception(
-        ground.routes, store, arrived, door, owner_chats.learn, planner.hooks, notices.exposed, trouble
+        resources.routes, store, arrived, door, owner_chats.learn, planner.hooks, notices.exposed, trouble
     )
-    open_to_helpers(ground, subagents, reception, lanes)
+    open_to_helpers(resources, subagents, reception, lanes)
     heartbeats.enter = reception.enter
     if has_channels:
-        ticker.hand_on = reception.took_in
+        job_runner.hand_on = reception.took_in
     return App(
-        desk=desk,
+        operator=operator,
         readiness=health,
         reception=reception,
         lanes=lanes,
@@ -311,32 +316,32 @@ def _composed(ground: Ground, *, has_channels: bool) -> App:
         choices=choices,
         lifecycle=lifecycle,
         delivery=delivery,
-        adapters=ground.adapters,
-        accounts=ground.accounts,
-        watched=watched_folders(ground.home, config, agents.values()),
+        adapters=resources.adapters,
+        accounts=resources.accounts,
+        watched=watched_folders(resources.home, config, agents.values()),
         watching=watch_settings(config.memory),
         has_channels=has_channels,
         drain_s=config.limits.drain_s,
-        meter=ground.meter,
-        share=ground.share,
+        meter=resources.meter,
+        share=resources.share,
         notices=notices,
-        presence=ground.presence,
+        presence=resources.presence,
         hooks=planner.hooks,
-        journal=ground.journal,
+        journal=resources.journal,
         menus=Menus(menu_entries(commands.all), config.owner.people, store),
     )
 
 
-def _follow_troubles(ground: Ground, notices: Notices) -> None:
+def _follow_troubles(resources: Resources, notices: Notices) -> None:
     """Have the owner told of what is wrong with agents' files and conversations, and with tool servers."""
-    for agent in ground.agents.values():
-        agent.keeper.alarm = Alarm(agent.id, agent.workspace.folder, notices.tell, ground.now)
-        look = partial(prompt_extents, agent, ground.now, turn_settings(ground.config).bootstrap)
-        agent.keeper.cut_files = CutFiles(agent.id, look, ground.store, notices.tell, ground.now)
+    for agent in resources.agents.values():
+        agent.history_writer.alarm = Alarm(agent.id, agent.workspace.folder, notices.tell, resources.now)
+        look = partial(prompt_extents, agent, resources.now, turn_settings(resources.config).bootstrap)
+        agent.history_writer.cut_files = CutFiles(agent.id, look, resources.store, notices.tell, resources.now)
         agent.memory.crashed_on = partial(tell_of_file, notices, agent.id)
-    ground.sessions.on_lost = partial(tell_of_transcript, notices, ground.store)
-    for server in ground.tool_servers.servers:
-        server.on_standing = partial(tell_of_tool_server, notices, ground.store, ground.now)
+    resources.sessions.on_lost = partial(tell_of_transcript, notices, resources.store)
+    for server in resources.tool_servers.servers:
+        server.on_standing = partial(tell_of_tool_server, notices, resources.store, resources.now)
 
 
 async def _warm(memory: MemoryIndex) -> None:
@@ -347,7 +352,9 @@ async def _warm(memory: MemoryIndex) -> None:
         log.warning("memory not ready", detail=str(exc))
 
 
-async def _tidy(store: Store, keepers: Sequence[Keeper], enclosures: Enclosures | None, lifecycle: Lifecycle) -> None:
+async def _tidy(
+    store: Store, history_writers: Sequence[HistoryWriter], enclosures: Enclosures | None, lifecycle: Lifecycle
+) -> None:
     """Remove expired data, at start and once a day, and pack the histories that are due."""
     while True:
         try:
@@ -357,6 +364,6 @@ async def _tidy(store: Store, keepers: Sequence[Keeper], enclosures: Enclosures 
             await lifecycle.forget_helpers()
         except (StoreError, WorkspaceError) as exc:
             log.warning("the store was not tidied", detail=str(exc))
-        for keeper in keepers:
-            await keeper.maintain(utc_now)
+        for history_writer in history_writers:
+            await history_writer.maintain(utc_now)
         await asyncio.sleep(TIDY_EVERY_S)

@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from gateway.agent.agent import Agent
-from gateway.agent.budget import Budget, Budgets, Cause
-from gateway.agent.models.paid import PaidModel, Prices, Purse
+from gateway.agent.budget import Budget, Budgets, CostCause
+from gateway.agent.models.paid import AgentBudget, PaidModel, Prices
 from gateway.agent.models.prices import Price, listed_price
 from gateway.config import BudgetSettings, Config, ModelSettings
 from gateway.config.budget import SpendingLimit
@@ -15,25 +15,25 @@ from gateway.stores.spending import NANOS
 from workspaces.access import AgentId
 
 
-def purses_of(
+def agent_budgets_of(
     config: Config, store: Store, now: Callable[[], datetime], count: Callable[[str], Awaitable[None]]
-) -> dict[AgentId, Purse]:
+) -> dict[AgentId, AgentBudget]:
     """Return the budget of every agent; *now* returns the owner's time."""
     prices = Prices({name: price for name, model in config.models.items() if (price := _price(model)) is not None})
     return {
-        AgentId(name): Purse(AgentId(name), _budgets(agent.budget), prices, store.spending, now, count)
+        AgentId(name): AgentBudget(AgentId(name), _budgets(agent.budget), prices, store.spending, now, count)
         for name, agent in config.agents.items()
     }
 
 
-def paid_agents(agents: Mapping[AgentId, Agent], purses: Mapping[AgentId, Purse]) -> dict[AgentId, Agent]:
+def paid_agents(agents: Mapping[AgentId, Agent], agent_budgets: Mapping[AgentId, AgentBudget]) -> dict[AgentId, Agent]:
     """Return the agents with models that charge their budgets."""
-    return {name: _paying(agent, purses[name]) for name, agent in agents.items()}
+    return {name: _paying(agent, agent_budgets[name]) for name, agent in agents.items()}
 
 
-def _paying(agent: Agent, purse: Purse) -> Agent:
-    others = {name: PaidModel(other, purse) for name, other in agent.others.items()}
-    return replace(agent, model=PaidModel(agent.model, purse), others=others)
+def _paying(agent: Agent, agent_budget: AgentBudget) -> Agent:
+    others = {name: PaidModel(other, agent_budget) for name, other in agent.others.items()}
+    return replace(agent, model=PaidModel(agent.model, agent_budget), others=others)
 
 
 def unpriced_models(config: Config) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def _all_limits(budget: BudgetSettings) -> Iterator[SpendingLimit]:
 
 
 def _budgets(given: BudgetSettings) -> Budgets:
-    return Budgets(_budget(given), {Cause(cause): _budget(limit) for cause, limit in given.limits.items()})
+    return Budgets(_budget(given), {CostCause(cause): _budget(limit) for cause, limit in given.limits.items()})
 
 
 def _budget(given: SpendingLimit) -> Budget:

@@ -21,7 +21,7 @@ from gateway.config.channels import GroupSettings
 from gateway.config.web import ApiTokenSettings
 from gateway.delivery.owner_chat import OwnerChat, Reach
 from gateway.errors import ConfigError
-from gateway.inbound.listener import Account
+from gateway.inbound.listener import BotAccount
 from workspaces.access import AgentId
 
 TERMINAL = "terminal"
@@ -144,12 +144,12 @@ def terminals_of(config: Config) -> dict[AgentId, TerminalAdapter]:
     return {AgentId(agent): TerminalAdapter(agent) for agent in config.agents}
 
 
-def terminal_account(adapter: TerminalAdapter) -> Account:
+def terminal_account(adapter: TerminalAdapter) -> BotAccount:
     """Return the account of a terminal, which is always available."""
     return _always(adapter)
 
 
-def web_accounts(config: Config) -> list[Account]:
+def web_accounts(config: Config) -> list[BotAccount]:
     """Return the accounts of the HTTP server: one per token, and one per page.
 
     Any of several gateways may serve them.
@@ -158,17 +158,17 @@ def web_accounts(config: Config) -> list[Account]:
     return [*(_always(HttpAdapter(name)) for name, _ in held_tokens(config.web)), *pages]
 
 
-def _always(adapter: Adapter) -> Account:
+def _always(adapter: Adapter) -> BotAccount:
     async def build() -> Adapter:
         return adapter
 
-    return Account(adapter.channel, adapter.account, build)
+    return BotAccount(adapter.channel, adapter.account, build)
 
 
-def bot_accounts(config: Config, environ: Mapping[str, str], count: Count, keeps: Keeps) -> list[Account]:
+def bot_accounts(config: Config, environ: Mapping[str, str], count: Count, keeps: Keeps) -> list[BotAccount]:
     """Return the bot accounts; each platform's library loads when its account is built."""
     return [
-        Account(bot.channel, name, partial(asyncio.to_thread, adapter_of, name, bot, environ, count, keeps))
+        BotAccount(bot.channel, name, partial(asyncio.to_thread, adapter_of, name, bot, environ, count, keeps))
         for name, bot in config.channels.bots()
     ]
 

@@ -13,13 +13,15 @@ from gateway.errors import StoreError
 from gateway.runtime.work_journal import DEATHS, WorkJournal
 from gateway.stores.codec import decode_message
 from gateway.stores.ports import Store
-from gateway.stores.quarantine import CRASHED_MESSAGE, CRASHED_REPLY, Kind, QuarantinedRow
+from gateway.stores.quarantine import CRASHED_MESSAGE, CRASHED_REPLY, QuarantinedRow, QuarantineKind
 from gateway.stores.rows import Outgoing
 from workspaces.access import AgentId
 
 log = structlog.get_logger()
 
-REASONS: Mapping[str, str] = MappingProxyType({Kind.MESSAGE: CRASHED_MESSAGE, Kind.REPLY: CRASHED_REPLY})
+REASONS: Mapping[str, str] = MappingProxyType(
+    {QuarantineKind.MESSAGE: CRASHED_MESSAGE, QuarantineKind.REPLY: CRASHED_REPLY}
+)
 WHY = f"the gateway crashed {DEATHS} times while it worked on this"
 
 
@@ -67,7 +69,7 @@ async def tell_of_file(notices: Notices, agent: AgentId, path: str) -> None:
 
 def _writer(row: QuarantinedRow) -> Address | None:
     """Return the chat that waits for an answer to *row*, if it is a message."""
-    if row.kind is not Kind.MESSAGE:
+    if row.kind is not QuarantineKind.MESSAGE:
         return None
     try:
         message = decode_message(row.content)

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 
-from gateway.app.resources import Ground
+from gateway.app.resources import Resources
 from gateway.config import AttachmentSettings
 from gateway.delivery.outgoing_files import Enclosures
 from gateway.stores.disk import remove_older
@@ -13,13 +13,13 @@ from gateway.turns.attachments import Intake, IntakeSettings
 from gateway.turns.downloads import Fetcher
 
 
-def intake_of(ground: Ground, wake: Callable[[Sequence[OutboxRow]], None]) -> Intake:
+def intake_of(resources: Resources, wake: Callable[[Sequence[OutboxRow]], None]) -> Intake:
     """Return the intake of messages' files; *wake* is called with notices about them."""
-    folders = {agent: ground.home.agent(agent).incoming for agent in ground.agents}
+    folders = {agent: resources.home.agent(agent).incoming for agent in resources.agents}
     for folder in folders.values():
         remove_older(folder, time.time())  # downloads begun by an earlier run start again
-    intake = Intake(ground.store, Fetcher(ground.adapters, asyncio.to_thread, ground.clock), folders)
-    intake.settings = intake_settings(ground.config.attachments)
+    intake = Intake(resources.store, Fetcher(resources.adapters, asyncio.to_thread, resources.clock), folders)
+    intake.settings = intake_settings(resources.config.attachments)
     intake.wake = wake
     return intake
 
@@ -31,7 +31,7 @@ def intake_settings(caps: AttachmentSettings) -> IntakeSettings:
     )
 
 
-def enclosures_of(ground: Ground) -> Enclosures:
+def enclosures_of(resources: Resources) -> Enclosures:
     """Return the storage of files sent with answers."""
-    folders = {agent: ground.home.agent(agent).outgoing for agent in ground.agents}
-    return Enclosures(folders, ground.adapters.loaded, asyncio.to_thread, ground.count)
+    folders = {agent: resources.home.agent(agent).outgoing for agent in resources.agents}
+    return Enclosures(folders, resources.adapters.loaded, asyncio.to_thread, resources.count)

@@ -22,7 +22,7 @@ from gateway.transcripts.memory_source import TranscriptNotes
 from workspaces.access import Access, owner_access
 from workspaces.memory.client import WorkerClient
 from workspaces.memory.entry import Source, UnreadableDocumentError
-from workspaces.memory.search import Clock, MemoryIndex, Query
+from workspaces.memory.search import MemoryClock, MemoryIndex, Query
 from workspaces.memory.workspace_source import WorkspaceNotes
 
 SAMPLES = 200
@@ -86,7 +86,7 @@ async def build_on_server(
             sources: list[Source] = [WorkspaceNotes(agent.workspace.folder)]
             if config.memory.transcripts:
                 sources.append(TranscriptNotes(agent.id, home.agent(agent.id).sessions, zone))
-            clock = Clock(time.monotonic, lambda: now().date())
+            clock = MemoryClock(time.monotonic, lambda: now().date())
             other = MemoryIndex(agent.id, folder, sources, worker, agent.run, clock)
             await other.sync(partial(progress, agent.id))
             compared.append(await _compare(agent, other))

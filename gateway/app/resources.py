@@ -11,9 +11,9 @@ from adapters.terminal import CHAT, TerminalAdapter
 from gateway.admission.routing import Routes
 from gateway.agent.agent import Agent
 from gateway.agent.mcp.servers import ToolServers, open_servers
-from gateway.agent.models.paid import Purse
+from gateway.agent.models.paid import AgentBudget
 from gateway.app.agents import open_agents
-from gateway.app.budgets import paid_agents, purses_of
+from gateway.app.budgets import agent_budgets_of, paid_agents
 from gateway.app.channels import TERMINAL, bot_accounts, routes_of, terminal_account, terminals_of, web_accounts
 from gateway.app.metering import metered_agents
 from gateway.app.tool_servers import server_settings
@@ -23,7 +23,7 @@ from gateway.config import Config, OwnerZone, owner_zone
 from gateway.config.secrets import known_secrets
 from gateway.delivery.sender import Adapters
 from gateway.home import Home
-from gateway.inbound.listener import Account
+from gateway.inbound.listener import BotAccount
 from gateway.observability.metrics import Meter
 from gateway.runtime.clock import Clock, SystemClock
 from gateway.runtime.threads import Threads
@@ -53,7 +53,7 @@ THIS_MACHINE = Machine()
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Resources:
     """Resources shared by the parts of one gateway."""
 
     home: Home
@@ -65,12 +65,12 @@ class Ground:
     clock: Clock
     share: Share
     agents: Mapping[AgentId, Agent]
-    purses: Mapping[AgentId, Purse]
+    agent_budgets: Mapping[AgentId, AgentBudget]
     """The agents' budgets, charged by their models."""
     store: Store
     sessions: Sessions
     terminals: Mapping[AgentId, TerminalAdapter]
-    bots: list[Account]
+    bots: list[BotAccount]
     adapters: Adapters
     presence: Presence
     tool_servers: ToolServers
@@ -79,7 +79,7 @@ class Ground:
     journal: WorkJournal
 
     @property
-    def accounts(self) -> list[Account]:
+    def accounts(self) -> list[BotAccount]:
         """Every listening account, terminals first."""
         return [*map(terminal_account, self.terminals.values()), *self.bots]
 
@@ -98,9 +98,9 @@ class Ground:
 
 
 @asynccontextmanager
-async def open_ground(
+async def open_resources(
     home: Home, config: Config, environ: Mapping[str, str], *, channels: bool, machine: Machine
-) -> AsyncIterator[Ground]:
+) -> AsyncIterator[Resources]:
     """Open the resources of the gateway of *home*, and close them afterwards; the caller holds the home's lock.
 
     Raises ConfigError, StoreError and WorkspaceUnusableError before any change.
@@ -123,8 +123,8 @@ async def open_ground(
         _lead_through(machine.checkpoint, opened.values())
         store = await share.open_store(routes, clock, machine.checkpoint)
         stack.push_async_callback(store.close)
-        purses = purses_of(config, store, owner_now, count)
-        agents = paid_agents(traced_agents(metered_agents(opened, meter), config.traces), purses)
+        agent_budgets = agent_budgets_of(config, store, owner_now, count)
+        agents = paid_agents(traced_agents(metered_agents(opened, meter), config.traces), agent_budgets)
         threads = stack.enter_context(closing(Threads("transcripts", TRANSCRIPT_THREADS)))
         folders = {name: home.agent(name).sessions for name in agents}
         sessions = Sessions(folders, threads, machine.checkpoint, clock.now)
@@ -137,7 +137,7 @@ async def open_ground(
         tool_servers = await stack.enter_async_context(open_servers(servers, clock.now, store.count))
         journal = stack.enter_context(_journal(home))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
-        yield Ground(
+        yield Resources(
             home,
             config,
             routes,
@@ -145,7 +145,7 @@ async def open_ground(
             clock,
             share,
             agents,
-            purses,
+            agent_budgets,
             store,
             sessions,
             terminals,
@@ -173,7 +173,7 @@ def _reaction(config: Config) -> str:
     return "" if config.signs.reaction == "off" else config.signs.reaction
 
 
-def _bots(config: Config, environ: Mapping[str, str], store: Store, share: Share) -> list[Account]:
+def _bots(config: Config, environ: Mapping[str, str], store: Store, share: Share) -> list[BotAccount]:
     bots = [] if share.is_standby else bot_accounts(config, environ, store.count, store)
     for bot in bots:
         bot.may_listen = share.may_listen

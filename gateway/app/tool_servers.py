@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from gateway.agent.mcp.server import Standing, ToolServer
-from gateway.agent.mcp.settings import Program, ServerSettings, Site
+from gateway.agent.mcp.settings import ProgramServer, ServerSettings, Site
 from gateway.config import Config, McpSettings
 from gateway.delivery.owner_notices import Notices
 from gateway.home import Home
@@ -62,10 +62,10 @@ async def tell_of_tool_server(
         await store.put(key, "down")
 
 
-def _place(name: str, server: McpSettings, environ: Mapping[str, str], folder: Path) -> Program | Site:
+def _place(name: str, server: McpSettings, environ: Mapping[str, str], folder: Path) -> ProgramServer | Site:
     if server.url is not None:
         token = server.token(name)
         return Site(server.url, token.read(environ) if token else None)
     kept = {each: environ[each] for each in KEPT_VARIABLES if each in environ}
     given = {each: server.variable(name, each).read(environ) for each in server.env_from}
-    return Program(server.command, kept | given, folder)
+    return ProgramServer(server.command, kept | given, folder)

@@ -8,12 +8,12 @@ from pathlib import PurePosixPath
 
 from adapters.channel import Address, Button
 from gateway.agent.agent import Agent
-from gateway.agent.write_guard import Standing
-from gateway.agent.write_policy import Reason
+from gateway.agent.write_guard import ProjectedFile
+from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.diff import difference, notice_of
 from gateway.approvals.job_changes import is_of_jobs, make
 from gateway.errors import ApprovalError, ToolError
-from gateway.schedule.jobs import Timetable
+from gateway.schedule.jobs import JobSchedule
 from gateway.stores.ports import Store
 from gateway.stores.rows import ChangeId, ChangeState, OutboxRow, Outgoing, PendingChange, Proposal
 from workspaces.access import AgentId, Grant, owner_access
@@ -53,7 +53,7 @@ class Approvals:
         self._clock = clock
         self._wake = wake
         self._one_at_a_time = asyncio.Lock()
-        self.timetable: Timetable | None = None
+        self.job_schedule: JobSchedule | None = None
         """The agents' jobs, if there are any; changes of these may need approval too."""
 
     async def waiting(self, agent: AgentId | None = None) -> Sequence[PendingChange]:
@@ -88,8 +88,8 @@ class Approvals:
         return done
 
     async def _make(self, home: Agent, proposal: Proposal, number: int) -> str:
-        if self.timetable is not None and is_of_jobs(proposal):
-            return await make(self.timetable, proposal, number)
+        if self.job_schedule is not None and is_of_jobs(proposal):
+            return await make(self.job_schedule, proposal, number)
         await _made(home, proposal, number)
         return f"{proposal.path} {'deleted' if proposal.after is None else 'written'}, as #{number} says"
 
@@ -101,9 +101,9 @@ class Approvals:
         what = "the schedule" if is_of_jobs(change.proposal) else change.proposal.path
         return f"#{number} refused; {what} stays as it is"
 
-    def tray(self, agent: AgentId, origin: Origin, owner: Address) -> "TurnTray":
+    def approval_sink(self, agent: AgentId, origin: Origin, owner: Address) -> "TurnApprovalSink":
         """Return the sink for changes of the turn of *origin*; *owner* is notified once for each change."""
-        return TurnTray(self, agent, origin, owner)
+        return TurnApprovalSink(self, agent, origin, owner)
 
     async def propose(self, proposal: Proposal, owner: Address) -> ChangeId:
         """Store *proposal*, notify the owner, and return its number.
@@ -138,7 +138,7 @@ def decisions(number: int) -> tuple[Button, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnTray:
+class TurnApprovalSink:
     """Implements the guard's `Tray` for one turn."""
 
     approvals: Approvals
@@ -146,15 +146,15 @@ class TurnTray:
     origin: Origin
     owner: Address
 
-    async def standing(self, path: PurePosixPath, present: str | None) -> Standing:
+    async def standing(self, path: PurePosixPath, present: str | None) -> ProjectedFile:
         """Return the file after every waiting change that follows from its present text, in order."""
         text, number = present, None
         for change in await self.approvals.waiting(self.agent):
             if change.proposal.path == str(path) and change.proposal.before == text:
                 text, number = change.proposal.after, change.id
-        return Standing(text, number)
+        return ProjectedFile(text, number)
 
-    async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: Reason) -> int:
+    async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: ApprovalReason) -> int:
         """Store the change, notify the owner once, and return its number."""
         origin = self.origin
         asked = origin.session, origin.message, origin.turn, origin.mark, origin.chat
@@ -167,10 +167,10 @@ async def _made(home: Agent, proposal: Proposal, number: int) -> None:
     asked = Origin(proposal.session, proposal.message, proposal.turn, OWNER, proposal.mark, chat=proposal.chat)
     origin, turn = asked, f"change-{number}"
     try:
-        await home.keeper.noting(home.run, turn, origin)(_make, home.workspace, proposal, number)
+        await home.history_writer.noting(home.run, turn, origin)(_make, home.workspace, proposal, number)
     finally:
-        home.keeper.ended(turn)
-    await home.keeper.record([PurePosixPath(proposal.path)], origin)
+        home.history_writer.ended(turn)
+    await home.history_writer.record([PurePosixPath(proposal.path)], origin)
 
 
 def _make(workspace: Workspace, proposal: Proposal, number: int) -> None:

@@ -4,7 +4,7 @@ import difflib
 import re
 from datetime import datetime
 
-from gateway.agent.write_policy import Reason
+from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.job_changes import is_of_jobs
 from gateway.runtime.escape import visible
 from gateway.stores.rows import Proposal
@@ -53,7 +53,7 @@ def _lines(text: str | None) -> list[str]:
 def notice_of(number: int, proposal: Proposal, diff: str, expires_at: datetime) -> str:
     """Return the message, as Markdown, that asks the owner to decide about *proposal*."""
     return (
-        f"{_act(proposal)} waits for you as **#{number}**: {Reason(proposal.reason).in_words}.\n\n"
+        f"{_act(proposal)} waits for you as **#{number}**: {ApprovalReason(proposal.reason).in_words}.\n\n"
         f"{fenced(capped(diff, number))}\n\n"
         f"/approve {number} makes it, /refuse {number} drops it; after {expires_at:%d %B %Y, %H:%M} it is dropped."
     )

@@ -2,11 +2,11 @@
 
 from datetime import tzinfo
 
-from gateway.agent.write_policy import Reason
+from gateway.agent.write_policy import ApprovalReason
 from gateway.errors import ApprovalError, ScheduleError
-from gateway.schedule.jobs import Timetable, Wish, schedule_of
+from gateway.schedule.jobs import JobSchedule, Wish, schedule_of
 from gateway.schedule.recurrence import At
-from gateway.stores.jobs import Errand, Job
+from gateway.stores.jobs import Job, JobSpec
 from gateway.stores.rows import Proposal
 from workspaces.history import Origin
 
@@ -19,17 +19,17 @@ def is_of_jobs(proposal: Proposal) -> bool:
     return proposal.path == _PLACE or proposal.path.startswith(f"{_PLACE}/")
 
 
-def job_to_add(errand: Errand, zone: tzinfo, reason: Reason, origin: Origin) -> Proposal:
-    """Return the proposal to add *errand*; *zone* is the owner's, in which a time is written."""
-    return _proposal(errand.agent, _PLACE, (None, _written(errand, zone)), reason, origin)
+def job_to_add(spec: JobSpec, zone: tzinfo, reason: ApprovalReason, origin: Origin) -> Proposal:
+    """Return the proposal to add *spec*; *zone* is the owner's, in which a time is written."""
+    return _proposal(spec.agent, _PLACE, (None, _written(spec, zone)), reason, origin)
 
 
-def job_to_remove(job: Job, zone: tzinfo, reason: Reason, origin: Origin) -> Proposal:
+def job_to_remove(job: Job, zone: tzinfo, reason: ApprovalReason, origin: Origin) -> Proposal:
     """Return the proposal to remove *job*."""
-    return _proposal(job.errand.agent, f"{_PLACE}/{job.id}", (_written(job.errand, zone), None), reason, origin)
+    return _proposal(job.spec.agent, f"{_PLACE}/{job.id}", (_written(job.spec, zone), None), reason, origin)
 
 
-async def make(timetable: Timetable, proposal: Proposal, number: int) -> str:
+async def make(job_schedule: JobSchedule, proposal: Proposal, number: int) -> str:
     """Carry out *proposal*, approved as *number*; repeated calls do it once. Return a description of the change.
 
     Raises ApprovalError when its time is over or there is no room for it.
@@ -37,23 +37,25 @@ async def make(timetable: Timetable, proposal: Proposal, number: int) -> str:
     try:
         if proposal.after is None:
             job = int(proposal.path.rpartition("/")[2])
-            if any(each.id == job for each in await timetable.all(proposal.agent)):
-                await timetable.remove(job, proposal.agent)
+            if any(each.id == job for each in await job_schedule.all(proposal.agent)):
+                await job_schedule.remove(job, proposal.agent)
             return f"job {job} removed, as #{number} says"
         when, memory, what = (line.partition(": ")[2] for line in proposal.after.split("\n", 2))
         wish = Wish(proposal.agent, when, what, f"approved as #{number}", private=memory == "yes")
-        added = await timetable.add(wish, key=f"change:{number}")
+        added = await job_schedule.add(wish, key=f"change:{number}")
     except ScheduleError as exc:
         raise ApprovalError(f"change #{number} cannot be made: {exc}; refuse it, and ask anew") from exc
     return f"job {added.id} planned, as #{number} says"
 
 
-def _proposal(agent: str, path: str, texts: tuple[str | None, str | None], reason: Reason, origin: Origin) -> Proposal:
+def _proposal(
+    agent: str, path: str, texts: tuple[str | None, str | None], reason: ApprovalReason, origin: Origin
+) -> Proposal:
     return Proposal(agent, path, *texts, reason, origin.session, origin.message, origin.turn)
 
 
-def _written(errand: Errand, zone: tzinfo) -> str:
-    """Format *errand* for the owner and for `make`; one that runs once is written with its time."""
-    schedule = schedule_of(errand)
-    when = f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else errand.schedule
-    return f"when: {when}\nwith private memory: {'yes' if errand.private else 'no'}\nwhat: {errand.prompt}"
+def _written(spec: JobSpec, zone: tzinfo) -> str:
+    """Format *spec* for the owner and for `make`; one that runs once is written with its time."""
+    schedule = schedule_of(spec)
+    when = f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else spec.schedule
+    return f"when: {when}\nwith private memory: {'yes' if spec.private else 'no'}\nwhat: {spec.prompt}"

@@ -14,7 +14,7 @@ from gateway.admission.internal_channels import NOBODY, heartbeat_address, is_he
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
 from gateway.agent.models.offline import OFFLINE
-from gateway.automation.heartbeat_state import Outcome, Pulse, Standing
+from gateway.automation.heartbeat_state import HeartbeatReport, HeartbeatState, Outcome
 from gateway.automation.silence import has_failed
 from gateway.errors import StoreError
 from gateway.runtime.clock import Clock
@@ -22,7 +22,7 @@ from gateway.schedule.checklist import (
     FILE,
     STOPS_AFTER,
     Checklist,
-    Due,
+    DueItem,
     Rhythm,
     boot_prompt,
     changed_files,
@@ -56,7 +56,7 @@ _PROSE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class HeartbeatResources:
     """The parts of the gateway that heartbeats use."""
 
     agents: Mapping[AgentId, Agent]
@@ -75,7 +75,7 @@ class Heartbeats:
 
     def __init__(
         self,
-        around: Surroundings,
+        around: HeartbeatResources,
         wake: Callable[[Sequence[OutboxRow]], None],
     ) -> None:
         """*wake* is called with notices that wait to be sent."""
@@ -83,7 +83,7 @@ class Heartbeats:
         self.enter: Callable[[InboundMessage], Awaitable[bool]] = _nowhere
         """Accepts one of our messages, once; set by the code that composes the gateway."""
         self._wake = wake
-        self._pulses: dict[AgentId, Pulse] = {}
+        self._stored_states: dict[AgentId, HeartbeatState] = {}
         self._next: dict[AgentId, datetime] = {}
         self._lists: dict[AgentId, Checklist] = {}
         self._routes: dict[AgentId, bool] = {}
@@ -132,65 +132,67 @@ class Heartbeats:
             log.warning("no heartbeat now", agent=agent, why=type(exc).__name__)
 
     async def _begin(self, agent: AgentId) -> None:
-        pulse = await self._pulse(agent)
-        if pulse.outcome is Outcome.RUNNING and not await self._is_under_way(agent, pulse):
-            await self._keep(agent, pulse.model_copy(update={"outcome": Outcome.NONE, "prompt": "", "before": None}))
+        stored = await self._stored_state(agent)
+        if stored.outcome is Outcome.RUNNING and not await self._is_under_way(agent, stored):
+            await self._keep(agent, stored.model_copy(update={"outcome": Outcome.NONE, "prompt": "", "before": None}))
         await self._boot(agent)
 
-    async def _is_under_way(self, agent: AgentId, pulse: Pulse) -> bool:
+    async def _is_under_way(self, agent: AgentId, stored: HeartbeatState) -> bool:
         """Return whether the latest heartbeat still waits for its turn; it is enqueued if it never was."""
         route = await self._around.owner_chat(agent)
-        if route is not None and await self.enter(self._message(agent, pulse.slot, pulse.prompt, route)):
+        if route is not None and await self.enter(self._message(agent, stored.slot, stored.prompt, route)):
             return True
         waiting = await self._around.store.inbox.waiting()
-        return any(is_heartbeat(row.message) and row.message.id == pulse.slot for row in waiting)
+        return any(is_heartbeat(row.message) and row.message.id == stored.slot for row in waiting)
 
     async def _boot(self, agent: AgentId) -> None:
-        pulse, now = await self._pulse(agent), self._around.clock.now()
-        if pulse.booted is not None and (now - pulse.booted).total_seconds() < BOOT_LEAST_S:
+        stored, now = await self._stored_state(agent), self._around.clock.now()
+        if stored.booted is not None and (now - stored.booted).total_seconds() < BOOT_LEAST_S:
             return
         text = await self._text(agent, BOOT_FILE)
         route = await self._around.owner_chat(agent)
         if is_blank(text) or route is None or self._around.agents[agent].model.name == OFFLINE:
             return
-        await self._keep(agent, pulse.model_copy(update={"booted": now}))
+        await self._keep(agent, stored.model_copy(update={"booted": now}))
         await self.enter(self._message(agent, f"boot:{now:%Y-%m-%dT%H:%M:%SZ}", boot_prompt(text), route))
 
     async def _look(self, agent: AgentId) -> None:
         now, rhythm = self._around.clock.now(), self._around.rhythms[agent]
         if now < self._next.get(agent, now) or not rhythm.is_active(now):
             return
-        pulse = await self._pulse(agent)
-        if pulse.outcome is Outcome.RUNNING and agent in self._unsent:
-            await self._is_under_way(agent, pulse)
+        stored = await self._stored_state(agent)
+        if stored.outcome is Outcome.RUNNING and agent in self._unsent:
+            await self._is_under_way(agent, stored)
             self._unsent.remove(agent)
-        if pulse.is_off or pulse.outcome is Outcome.RUNNING or self._around.agents[agent].model.name == OFFLINE:
+        if stored.is_off or stored.outcome is Outcome.RUNNING or self._around.agents[agent].model.name == OFFLINE:
             return
         if self._around.is_busy(SessionKey(agent, SessionType.MAIN)):
             return
-        await self._beat(agent, pulse, now)
+        await self._beat(agent, stored, now)
 
-    async def _beat(self, agent: AgentId, pulse: Pulse, now: datetime) -> None:
+    async def _beat(self, agent: AgentId, stored: HeartbeatState, now: datetime) -> None:
         """Ask for the items due since the last look; the first one only begins."""
         rhythm = self._around.rhythms[agent]
-        if pulse.ran is not None and now < (ready := pulse.ran + rhythm.rest(pulse.failures)):
+        if stored.ran is not None and now < (ready := stored.ran + rhythm.rest(stored.failures)):
             self._next[agent] = ready
             return
         checklist = await self._checklist(agent)
-        since = pulse.looked or now
-        is_round = pulse.looked is None or rhythm.round_after(since) <= now
+        since = stored.looked or now
+        is_round = stored.looked is None or rhythm.round_after(since) <= now
         digests = await self._digests(agent, checklist.watched)
-        changed = changed_files(pulse.watched, digests)
-        due = due_items(checklist, since, now, changed, is_round=is_round and pulse.looked is not None)
-        watched = digests if is_round else {path: pulse.watched.get(path, each) for path, each in digests.items()}
-        looked = pulse.model_copy(update={"looked": now, "watched": watched})
+        changed = changed_files(stored.watched, digests)
+        due = due_items(checklist, since, now, changed, is_round=is_round and stored.looked is not None)
+        watched = digests if is_round else {path: stored.watched.get(path, each) for path, each in digests.items()}
+        looked = stored.model_copy(update={"looked": now, "watched": watched})
         if not due:
             await self._keep(agent, looked)
-        elif not await self._ask(agent, looked, pulse, due):
+        elif not await self._ask(agent, looked, stored, due):
             return
         self._next[agent] = next_look(checklist, now, rhythm)
 
-    async def _ask(self, agent: AgentId, looked: Pulse, before: Pulse, due: Sequence[Due]) -> bool:
+    async def _ask(
+        self, agent: AgentId, looked: HeartbeatState, before: HeartbeatState, due: Sequence[DueItem]
+    ) -> bool:
         """Ask the agent about the *due* items; return whether its owner can be reached: if not, they stay due."""
         route = await self._around.owner_chat(agent)
         was_reached, self._routes[agent] = self._routes.get(agent, True), route is not None
@@ -212,8 +214,8 @@ class Heartbeats:
 
     async def _settle(self, agent: AgentId, row: InboxRow, was_told: bool) -> None:
         """Record the outcome of the heartbeat of *row*; failed items stay due."""
-        pulse = await self._pulse(agent)
-        if row.message.id != pulse.slot or pulse.outcome is not Outcome.RUNNING:
+        stored = await self._stored_state(agent)
+        if row.message.id != stored.slot or stored.outcome is not Outcome.RUNNING:
             return
         transcript = await self._around.sessions.open(_session(agent))
         is_failure = has_failed(transcript.entries_of(row.turn_id))
@@ -222,23 +224,23 @@ class Heartbeats:
         if not is_failure:
             outcome = Outcome.TOLD if was_told else Outcome.SILENT
             done = {"outcome": outcome, "failures": 0, "prompt": "", "before": None}
-            await self._keep(agent, pulse.model_copy(update=done))
+            await self._keep(agent, stored.model_copy(update=done))
             return
-        await self._failed(agent, pulse)
+        await self._failed(agent, stored)
 
-    async def _failed(self, agent: AgentId, pulse: Pulse) -> None:
-        failures = pulse.failures + 1
+    async def _failed(self, agent: AgentId, stored: HeartbeatState) -> None:
+        failures = stored.failures + 1
         update: dict[str, object] = {"outcome": Outcome.FAILED, "failures": failures, "prompt": "", "before": None}
-        if pulse.before is not None:
-            update |= {"looked": pulse.before.looked, "watched": pulse.before.watched}
+        if stored.before is not None:
+            update |= {"looked": stored.before.looked, "watched": stored.before.watched}
         if failures >= STOPS_AFTER:
             said = (
                 f"My heartbeat failed {failures} times in a row, so I stopped it: no language model answered. "
                 "What was due then is still due. `/status` says what went wrong; `/heartbeat on` starts it again."
             )
-            await self._tell(agent, f"heartbeat_stopped:{agent}:{pulse.slot}", said)
+            await self._tell(agent, f"heartbeat_stopped:{agent}:{stored.slot}", said)
             update["is_off"] = True
-        await self._keep(agent, pulse.model_copy(update=update))
+        await self._keep(agent, stored.model_copy(update=update))
         self._next.pop(agent, None)
 
     # --- queries and commands
@@ -246,54 +248,54 @@ class Heartbeats:
     async def switch(self, agent: AgentId, *, on: bool) -> None:
         """Turn heartbeats on or off, for whatever reason they stopped before. Items due meanwhile are dropped."""
         async with self._one_at_a_time:
-            pulse = await self._pulse(agent)
+            stored = await self._stored_state(agent)
             update: dict[str, object] = {"is_off": not on, "failures": 0}
-            if on and pulse.is_off and pulse.outcome is not Outcome.FAILED:
+            if on and stored.is_off and stored.outcome is not Outcome.FAILED:
                 update["looked"] = self._around.clock.now()
-            await self._keep(agent, pulse.model_copy(update=update))
+            await self._keep(agent, stored.model_copy(update=update))
             self._next.pop(agent, None)
         self._woken.set()
 
     async def now(self, agent: AgentId) -> int:
         """Ask the agent about all items now, whatever their times; return how many. With none, nothing is asked."""
         async with self._one_at_a_time:
-            pulse, checklist = await self._pulse(agent), await self._checklist(agent)
-            due = [Due(item) for item in checklist.items]
-            if not due or pulse.outcome is Outcome.RUNNING or self._around.agents[agent].model.name == OFFLINE:
+            stored, checklist = await self._stored_state(agent), await self._checklist(agent)
+            due = [DueItem(item) for item in checklist.items]
+            if not due or stored.outcome is Outcome.RUNNING or self._around.agents[agent].model.name == OFFLINE:
                 return 0
-            return len(due) if await self._ask(agent, pulse, pulse, due) else 0
+            return len(due) if await self._ask(agent, stored, stored, due) else 0
 
-    async def standing(self, agent: AgentId) -> Standing:
+    async def standing(self, agent: AgentId) -> HeartbeatReport:
         """Return the state of the heartbeats of *agent*. Raises StoreError."""
-        pulse = await self._pulse(agent)
+        stored = await self._stored_state(agent)
         checklist = await self._checklist(agent)
         rhythm = self._around.rhythms[agent]
-        state = self._state(agent, pulse)
-        soonest = next_look(checklist, pulse.looked or self._around.clock.now(), rhythm) if state == "on" else None
+        state = self._state(agent, stored)
+        soonest = next_look(checklist, stored.looked or self._around.clock.now(), rhythm) if state == "on" else None
         items, faults = len(checklist.items), checklist.faults
-        return Standing(state, pulse.ran, pulse.outcome, soonest, pulse.failures, items, faults)
+        return HeartbeatReport(state, stored.ran, stored.outcome, soonest, stored.failures, items, faults)
 
-    def _state(self, agent: AgentId, pulse: Pulse) -> str:
+    def _state(self, agent: AgentId, stored: HeartbeatState) -> str:
         rhythm = self._around.rhythms[agent]
         if not rhythm.every or rhythm.begin == rhythm.end:
             return "never"
-        if pulse.is_off:
-            return "stopped" if pulse.failures >= STOPS_AFTER else "off"
+        if stored.is_off:
+            return "stopped" if stored.failures >= STOPS_AFTER else "off"
         if self._around.agents[agent].model.name == OFFLINE:
             return "no_model"
         return "on" if self._routes.get(agent, True) else "no_route"
 
     # --- stored state
 
-    async def _pulse(self, agent: AgentId) -> Pulse:
-        if agent not in self._pulses:
+    async def _stored_state(self, agent: AgentId) -> HeartbeatState:
+        if agent not in self._stored_states:
             kept = await self._around.store.get(_key(agent))
-            self._pulses[agent] = Pulse.model_validate_json(kept) if kept else Pulse()
-        return self._pulses[agent]
+            self._stored_states[agent] = HeartbeatState.model_validate_json(kept) if kept else HeartbeatState()
+        return self._stored_states[agent]
 
-    async def _keep(self, agent: AgentId, pulse: Pulse) -> None:
-        await self._around.store.put(_key(agent), pulse.model_dump_json())
-        self._pulses[agent] = pulse
+    async def _keep(self, agent: AgentId, stored: HeartbeatState) -> None:
+        await self._around.store.put(_key(agent), stored.model_dump_json())
+        self._stored_states[agent] = stored
 
     async def _checklist(self, agent: AgentId) -> Checklist:
         """Read the list; the owner is notified of a fault once."""

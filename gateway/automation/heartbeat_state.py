@@ -20,7 +20,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
-class Pulse(BaseModel):
+class HeartbeatState(BaseModel):
     """The stored state of an agent's heartbeats between two looks."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -32,7 +32,7 @@ class Pulse(BaseModel):
     """The id of the latest heartbeat's message."""
     prompt: str = ""
     """Its prompt, while it runs: repeated unchanged after a crash before the message was accepted."""
-    before: "Pulse | None" = None
+    before: "HeartbeatState | None" = None
     """The state to return to if it fails."""
     ran: datetime | None = None
     outcome: Outcome = Outcome.NONE
@@ -43,7 +43,7 @@ class Pulse(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HeartbeatReport:
     """The state of an agent's heartbeats, for display."""
 
     state: str

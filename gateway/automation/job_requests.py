@@ -8,64 +8,64 @@ from adapters.channel import Address
 from gateway.admission.internal_channels import is_inner
 from gateway.agent.tools.schedule import schedule_tools
 from gateway.agent.tools.tool import Tool
-from gateway.agent.write_guard import Guard
-from gateway.agent.write_policy import Reason
+from gateway.agent.write_guard import WriteGuard
+from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
 from gateway.approvals.job_changes import job_to_add, job_to_remove
 from gateway.errors import ScheduleError, ToolError
-from gateway.schedule.jobs import Timetable, Wish, shown_schedule
-from gateway.sessions.turn_request import Asked
-from gateway.stores.jobs import Job, Run
+from gateway.schedule.jobs import JobSchedule, Wish, shown_schedule
+from gateway.sessions.turn_request import TurnRequest
+from gateway.stores.jobs import Job, JobRun
 from gateway.stores.rows import Proposal
 
 
-def job_tools(approvals: Approvals, asked: Asked, guard: Guard) -> list[Tool]:
+def job_tools(approvals: Approvals, asked: TurnRequest, guard: WriteGuard) -> list[Tool]:
     """Return the job tools of the turn's agent; none without a job store."""
-    if approvals.timetable is None:
+    if approvals.job_schedule is None:
         return []
-    return schedule_tools(asked.access, TurnBook(approvals.timetable, approvals, asked, guard))
+    return schedule_tools(asked.access, TurnJobRequests(approvals.job_schedule, approvals, asked, guard))
 
 
 @dataclass(frozen=True, slots=True)
-class TurnBook:
+class TurnJobRequests:
     """Implements the tools' `Book` for one turn."""
 
-    timetable: Timetable
+    job_schedule: JobSchedule
     approvals: Approvals
-    asked: Asked
-    guard: Guard
+    asked: TurnRequest
+    guard: WriteGuard
 
     async def add(self, when: str, what: str, *, private: bool) -> str:
         wish = Wish(self.asked.agent.id, when, what, f"turn {self.asked.row.turn_id}", private=private)
         try:
-            errand, _ = self.timetable.check(wish)
+            spec, _ = self.job_schedule.check(wish)
             if reason := self._reason():
-                proposal = job_to_add(errand, self.timetable.zone, reason, self.asked.origin)
+                proposal = job_to_add(spec, self.job_schedule.zone, reason, self.asked.origin)
                 return await self._wait(proposal, reason)
-            job = await self.timetable.add(wish)
+            job = await self.job_schedule.add(wish)
         except ScheduleError as exc:
             raise ToolError(f"{exc}; nothing was planned") from exc
-        return f"Planned as job {job.id}; {comes(job, self.timetable.zone)}."
+        return f"Planned as job {job.id}; {comes(job, self.job_schedule.zone)}."
 
     async def listed(self) -> str:
-        jobs = await self.timetable.all(self.asked.agent.id)
-        return "\n".join(job_lines(jobs, self.timetable.zone)) or "Nothing is planned."
+        jobs = await self.job_schedule.all(self.asked.agent.id)
+        return "\n".join(job_lines(jobs, self.job_schedule.zone)) or "Nothing is planned."
 
     async def cancel(self, number: int) -> str:
         try:
-            job = await self.timetable.get(number, self.asked.agent.id)
+            job = await self.job_schedule.get(number, self.asked.agent.id)
             if reason := self._reason():
-                proposal = job_to_remove(job, self.timetable.zone, reason, self.asked.origin)
+                proposal = job_to_remove(job, self.job_schedule.zone, reason, self.asked.origin)
                 return await self._wait(proposal, reason)
-            await self.timetable.remove(job.id, self.asked.agent.id)
+            await self.job_schedule.remove(job.id, self.asked.agent.id)
         except ScheduleError as exc:
             raise ToolError(f"{exc}; nothing was changed") from exc
         return f"Job {number} is removed."
 
-    def _reason(self) -> Reason | None:
+    def _reason(self) -> ApprovalReason | None:
         return self.guard.reason_for_job(is_asked=not is_inner(self.asked.row.message))
 
-    async def _wait(self, proposal: Proposal, reason: Reason) -> str:
+    async def _wait(self, proposal: Proposal, reason: ApprovalReason) -> str:
         number = await self.approvals.propose(proposal, self._owner())
         return (
             f"Nothing is changed yet: this waits for your owner's approval as #{number}, because {reason.in_words}. "
@@ -80,15 +80,15 @@ class TurnBook:
 def job_lines(jobs: Sequence[Job], zone: tzinfo) -> Iterator[str]:
     """Yield a line for each job, times in *zone*."""
     for job in jobs:
-        errand = job.errand
-        about = [each for each, holds in (("in main", errand.in_main), ("private", errand.private)) if holds]
+        spec = job.spec
+        about = [each for each, holds in (("in main", spec.in_main), ("private", spec.private)) if holds]
         about += [f"{job.failures} failures in a row"] if job.failures else []
         aside = f" ({', '.join(about)})" if about else ""
-        when, what = shown_schedule(errand, zone), " ".join(errand.prompt.split())
+        when, what = shown_schedule(spec, zone), " ".join(spec.prompt.split())
         yield f"{job.id}. {when}{aside}: {what}; {comes(job, zone)}"
 
 
-def run_lines(runs: Sequence[Run], zone: tzinfo) -> Iterator[str]:
+def run_lines(runs: Sequence[JobRun], zone: tzinfo) -> Iterator[str]:
     """Yield a line for each run, times in *zone*."""
     for run in runs:
         yield f"{run.slot.astimezone(zone):%Y-%m-%d %H:%M} {run.state}{f' (turn {run.turn})' if run.turn else ''}"

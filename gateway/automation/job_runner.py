@@ -12,9 +12,9 @@ from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import CLOCK, NOBODY, job_address
 from gateway.errors import ScheduleError, StoreError
 from gateway.runtime.clock import Clock
-from gateway.schedule.jobs import DueJob, Timetable, schedule_of, shown_schedule
+from gateway.schedule.jobs import DueJob, JobSchedule, schedule_of, shown_schedule
 from gateway.schedule.recurrence import At
-from gateway.stores.jobs import Job, Run
+from gateway.stores.jobs import Job, JobRun
 from gateway.stores.ports import Store
 from gateway.stores.rows import InboxRow, OutboxRow
 from workspaces.access import AgentId
@@ -35,7 +35,7 @@ UNREADABLE = "schedule_unreadable"
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class OwnerContact:
     """Contact with the owner."""
 
     owner: Callable[[AgentId], Awaitable[Address | None]]
@@ -44,13 +44,13 @@ class Ways:
     """Notifies the owner once for each key, at that address, or at the terminal without one."""
 
 
-class Ticker:
+class JobRunner:
     """Starts due slots; despite restarts, each is run once, or skipped and counted."""
 
     def __init__(
-        self, timetable: Timetable, store: Store, agents: Collection[AgentId], ways: Ways, clock: Clock
+        self, job_schedule: JobSchedule, store: Store, agents: Collection[AgentId], ways: OwnerContact, clock: Clock
     ) -> None:
-        self.timetable = timetable
+        self.job_schedule = job_schedule
         self.hand_on: Callable[[InboxRow], None] = _leave
         """Passes a stored message to its lane; set once there are lanes."""
         self._store = store
@@ -58,7 +58,7 @@ class Ticker:
         self._ways = ways
         self._clock = clock
         self._woken = asyncio.Event()
-        timetable.changed, timetable.count = self._woken.set, store.count
+        job_schedule.changed, job_schedule.count = self._woken.set, store.count
 
     async def work(self) -> Never:
         """Run due jobs until cancelled."""
@@ -74,7 +74,7 @@ class Ticker:
 
     async def look(self) -> None:
         """Start every due slot. Raises StoreError."""
-        if not self.timetable.punctuality.most:
+        if not self.job_schedule.punctuality.most:
             return
         for job in await self._ours():
             try:
@@ -84,8 +84,8 @@ class Ticker:
 
     async def run_now(self, number: int, agent: AgentId | None = None) -> str:
         """Run the job beside its schedule, and return a description. Raises ScheduleError and StoreError."""
-        job = await self.timetable.get(number, agent)
-        owner = await self._ways.owner(AgentId(job.errand.agent))
+        job = await self.job_schedule.get(number, agent)
+        owner = await self._ways.owner(AgentId(job.spec.agent))
         if owner is None:
             raise ScheduleError("no direct chat with you is known where owner.deliver says; write to that bot once")
         now = self._clock.now()
@@ -96,9 +96,9 @@ class Ticker:
         when = "once the gateway runs" if self.hand_on is _leave else "now"
         return f"job {number} runs {when}; what it has to say comes by {owner.channel}"
 
-    async def history(self, number: int, agent: AgentId | None = None) -> Sequence[Run]:
+    async def history(self, number: int, agent: AgentId | None = None) -> Sequence[JobRun]:
         """Return the outcomes of the job's latest slots, the newest first. Raises ScheduleError and StoreError."""
-        job = await self.timetable.get(number, agent)
+        job = await self.job_schedule.get(number, agent)
         return await self._store.jobs.history(job.id)
 
     def settled(self, row: InboxRow, _: Sequence[OutboxRow]) -> None:
@@ -109,11 +109,11 @@ class Ticker:
     async def _see_to(self, job: Job) -> None:
         if job.is_enabled and job.failures >= FAILURES:
             await self._stop(job, f"failed {job.failures} times in a row", reason=STOPPED)
-        elif (found := self.timetable.due(job)) is not None:
+        elif (found := self.job_schedule.due(job)) is not None:
             await self._take(found)
 
     async def _take(self, due: DueJob) -> None:
-        job, owner = due.job, await self._ways.owner(AgentId(due.job.errand.agent))
+        job, owner = due.job, await self._ways.owner(AgentId(due.job.spec.agent))
         if owner is None or due.is_too_late:
             await self._let_go(due, owner)
             return
@@ -124,7 +124,7 @@ class Ticker:
         message = _message(job, due.slot.at.isoformat(), text, owner, now)
         row = await self._store.jobs.take(job.id, due.slot, message)
         if row is not None:
-            log.info("job runs", job=job.id, agent=job.errand.agent, slot=due.slot.at.isoformat())
+            log.info("job runs", job=job.id, agent=job.spec.agent, slot=due.slot.at.isoformat())
             self.hand_on(row)
 
     async def _let_go(self, due: DueJob, owner: Address | None) -> None:
@@ -132,51 +132,51 @@ class Ticker:
         job = due.job
         if owner is None:
             told = (
-                f"Job {job.id} of agent {job.errand.agent} was not run: no direct chat with you is known where "
+                f"Job {job.id} of agent {job.spec.agent} was not run: no direct chat with you is known where "
                 "`owner.deliver` says. Write to that bot once."
             )
-            await self._ways.tell(f"{NO_ROUTE}:{job.errand.agent}", told, None)
-        elif isinstance(schedule_of(job.errand), At):
+            await self._ways.tell(f"{NO_ROUTE}:{job.spec.agent}", told, None)
+        elif isinstance(schedule_of(job.spec), At):
             when = self._shown(due.slot.at)
-            told = f"Job {job.id} was due {when}, while I did not run, and is too late now: {job.errand.prompt}"
+            told = f"Job {job.id} was due {when}, while I did not run, and is too late now: {job.spec.prompt}"
             await self._ways.tell(f"{MISSED}:{job.id}:{due.slot.at.isoformat()}", told, owner)
         if owner is None:
             await self._store.count(NO_ROUTE)
         else:
             await self._store.count(MISSED, max(1, due.missed))
         await self._store.jobs.take(job.id, due.slot, None)
-        log.warning("job not run", job=job.id, agent=job.errand.agent, slot=due.slot.at.isoformat())
+        log.warning("job not run", job=job.id, agent=job.spec.agent, slot=due.slot.at.isoformat())
 
     async def _stop(self, job: Job, why: str, *, reason: str) -> None:
         if not job.is_enabled:
             return
-        when = shown_schedule(job.errand, self.timetable.zone)
+        when = shown_schedule(job.spec, self.job_schedule.zone)
         told = f"Job {job.id} ({when}) {why}, so I stopped it. `/cron enable {job.id}` starts it again."
-        owner = await self._ways.owner(AgentId(job.errand.agent))
+        owner = await self._ways.owner(AgentId(job.spec.agent))
         await self._ways.tell(f"{reason}:{job.id}:{job.last_slot}", told, owner)
         await self._store.count(reason)
-        await self.timetable.disable(job.id)
-        log.warning("job stopped", job=job.id, agent=job.errand.agent, why=reason)
+        await self.job_schedule.disable(job.id)
+        log.warning("job stopped", job=job.id, agent=job.spec.agent, why=reason)
 
     async def _ours(self) -> list[Job]:
-        return [job for job in await self.timetable.all() if job.errand.agent in self._agents]
+        return [job for job in await self.job_schedule.all() if job.spec.agent in self._agents]
 
     async def _pause_s(self) -> float:
-        if not self.timetable.punctuality.most:
+        if not self.job_schedule.punctuality.most:
             return LOOK_EVERY_S
-        times = [at for job in await self._ours() if job.is_enabled and (at := self.timetable.wakes_at(job))]
+        times = [at for job in await self._ours() if job.is_enabled and (at := self.job_schedule.wakes_at(job))]
         until = (min(times) - self._clock.now()).total_seconds() if times else LOOK_EVERY_S
         return min(LOOK_EVERY_S, max(until, 0.0))
 
     def _lateness(self, due: DueJob, now: datetime) -> str:
-        late = now - self.timetable.jitter(due.job) - due.slot.at > LATE_AFTER
+        late = now - self.job_schedule.jitter(due.job) - due.slot.at > LATE_AFTER
         parts = [f"It was due {self._shown(due.slot.at)} and comes late."] if late else []
         if due.missed:
             parts.append(f"Earlier times that were left out: {due.missed}.")
         return f"({' '.join(parts)})\n\n" if parts else ""
 
     def _shown(self, moment: datetime) -> str:
-        return f"{moment.astimezone(self.timetable.zone):%Y-%m-%d %H:%M}"
+        return f"{moment.astimezone(self.job_schedule.zone):%Y-%m-%d %H:%M}"
 
 
 def _leave(_: InboxRow) -> None:
@@ -185,13 +185,13 @@ def _leave(_: InboxRow) -> None:
 
 def _prompt(job: Job, before: str = "") -> str:
     """Return the prompt of *job*; in the owner's own conversation it must not pass as the owner's words."""
-    head = f"(Nobody wrote this now: job {job.id} is due, {job.errand.schedule}.)\n\n" if job.errand.in_main else ""
-    return f"{head}{before}{job.errand.prompt}"
+    head = f"(Nobody wrote this now: job {job.id} is due, {job.spec.schedule}.)\n\n" if job.spec.in_main else ""
+    return f"{head}{before}{job.spec.prompt}"
 
 
 def _message(job: Job, name: str, text: str, owner: Address, now: datetime) -> InboundMessage:
-    errand = job.errand
-    address = job_address(AgentId(errand.agent), str(job.id), in_main=errand.in_main, private=errand.private)
+    spec = job.spec
+    address = job_address(AgentId(spec.agent), str(job.id), in_main=spec.in_main, private=spec.private)
     return InboundMessage(
         address, name, NOBODY, ChatKind.DIRECT, text, is_for_us=True, sent_at=now.astimezone(UTC), answers_to=owner
     )

@@ -24,7 +24,7 @@ from gateway.errors import ToolError
 from gateway.inbound.queue_modes import Queueing
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.session import Session
-from gateway.sessions.turn_request import Asked
+from gateway.sessions.turn_request import TurnRequest
 from gateway.stores.rows import InboxId, InboxRow
 from workspaces.access import Access, SessionType
 
@@ -112,7 +112,7 @@ class Subagents:
         """Return the subagents of one conversation."""
         return [each for each in self.running() if each.parent == parent]
 
-    def tools(self, asked: Asked) -> list[Tool]:
+    def tools(self, asked: TurnRequest) -> list[Tool]:
         """Return the subagent tools of the turn."""
         if asked.agent.model.name == OFFLINE or not self.rules.may_spawn(asked.access, asked.row.message):
             return []
@@ -132,7 +132,7 @@ class Subagents:
             self.cancel_all(session.key)
         return ()
 
-    async def _spawn(self, asked: Asked, task: str, name: str) -> str:
+    async def _spawn(self, asked: TurnRequest, task: str, name: str) -> str:
         entries = asked.transcript.entries_of(asked.row.turn_id)
         place, parent = _spawned(entries), session_of(asked.access)
         if place > self.rules.children or len(self.of(parent)) >= self.rules.children:
@@ -145,7 +145,7 @@ class Subagents:
         await self.enter(self._task(asked, found, task))
         return found
 
-    def _task(self, asked: Asked, found: str, task: str) -> InboundMessage:
+    def _task(self, asked: TurnRequest, found: str, task: str) -> InboundMessage:
         agent, message = asked.agent.id, asked.row.message
         replies = [each for each in asked.transcript.entries_of(asked.row.turn_id) if isinstance(each, ReplyEntry)]
         return InboundMessage(

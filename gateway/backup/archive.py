@@ -55,7 +55,7 @@ class FileDigest(BaseModel):
     sha256: str
 
 
-class Manifest(BaseModel):
+class BackupManifest(BaseModel):
     """Everything in a backup but `backup.json` and this file."""
 
     files: dict[str, FileDigest]
@@ -63,11 +63,11 @@ class Manifest(BaseModel):
 
 
 @dataclass(slots=True)
-class Writer:
+class ArchiveWriter:
     """Puts files into a backup."""
 
     tar: tarfile.TarFile
-    manifest: Manifest = field(default_factory=lambda: Manifest(files={}, folders=[]))
+    manifest: BackupManifest = field(default_factory=lambda: BackupManifest(files={}, folders=[]))
 
     def folder(self, name: str, mtime: float) -> None:
         """Add an empty folder."""
@@ -123,7 +123,7 @@ class Digesting:
 
 
 @contextmanager
-def writing(target: Path, head: Head, key: BackupKey) -> Iterator[Writer]:
+def writing(target: Path, head: Head, key: BackupKey) -> Iterator[ArchiveWriter]:
     """Yield the writer of a new backup, sealed with *key*, readable by its owner only; it gets its name once complete.
 
     Raises BackupError if there is a file of that name.
@@ -137,7 +137,7 @@ def writing(target: Path, head: Head, key: BackupKey) -> Iterator[Writer]:
                 gzip.GzipFile("", "wb", _EFFORT, fileobj=out, mtime=0) as packed,
                 tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
             ):
-                writer = Writer(tar)
+                writer = ArchiveWriter(tar)
                 writer.text(HEAD, json.dumps(head.model_dump()))
                 yield writer
                 writer.text(MANIFEST, json.dumps(writer.manifest.model_dump()))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from gateway.backup.archive import FORMAT, FileDigest, Head, Manifest, Progress
+from gateway.backup.archive import FORMAT, BackupManifest, FileDigest, Head, Progress
 from gateway.backup.members import CONFIG, HEAD, MANIFEST, ArchiveLimits, MemberReader
 from gateway.backup.seal import BackupKey, SealState, check_seal
 from gateway.errors import BackupError
@@ -87,7 +87,7 @@ def _head(file: Path, limits: ArchiveLimits) -> Head:
 
 
 def _read(file: Path, head: Head, seal: SealState, limits: ArchiveLimits, progress: Progress) -> ArchiveContents:
-    found, expected, config = Manifest(files={}, folders=[]), None, b""
+    found, expected, config = BackupManifest(files={}, folders=[]), None, b""
     total = file.stat().st_size
     with reading(file, limits) as backup:
         for member in backup.members():
@@ -111,12 +111,12 @@ def _read(file: Path, head: Head, seal: SealState, limits: ArchiveLimits, progre
     return ArchiveContents(head, seal, found.files, tuple(found.folders), config.decode("utf-8"))
 
 
-def _manifest(content: bytes) -> Manifest:
+def _manifest(content: bytes) -> BackupManifest:
     """Read the list of files; pydantic would reject a name with bytes that are not text, and a file may have one."""
     try:
         told = json.loads(content)
         files = {name: FileDigest.model_validate(digest) for name, digest in told["files"].items()}
-        return Manifest.model_construct(files=files, folders=list(told["folders"]))
+        return BackupManifest.model_construct(files=files, folders=list(told["folders"]))
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
         raise tarfile.ReadError("a manifest that cannot be read") from exc
 

@@ -22,7 +22,7 @@ _PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFile:
+class UnchangedFile:
     """A file of the snapshot."""
 
     name: str
@@ -38,7 +38,7 @@ class Moment:
 
     state: Path | None
     """A copy of the state's database; `None` if there is none."""
-    transcripts: tuple[KeptFile, ...]
+    transcripts: tuple[UnchangedFile, ...]
 
 
 @contextmanager
@@ -77,14 +77,14 @@ def _take(home: Home, folder: Path) -> Moment:
         raise disk_trouble(home.path, exc) from exc
 
 
-def _named(home: Home, folder: Path) -> tuple[KeptFile, ...]:
+def _named(home: Home, folder: Path) -> tuple[UnchangedFile, ...]:
     try:
         return _linked(home, folder)
     except OSError as exc:
         raise disk_trouble(home.path, exc) from exc
 
 
-def _at_once(home: Home, folder: Path, reader: sqlite3.Connection) -> tuple[KeptFile, ...]:
+def _at_once(home: Home, folder: Path, reader: sqlite3.Connection) -> tuple[UnchangedFile, ...]:
     """Begin *reader*'s view of the state, and link the transcripts, while nobody can commit."""
     with closing(_opened(home.state_db)) as barrier:
         barrier.execute("BEGIN IMMEDIATE")
@@ -111,7 +111,7 @@ def _copied(reader: sqlite3.Connection, target: Path) -> Path:
     return target
 
 
-def _linked(home: Home, folder: Path) -> tuple[KeptFile, ...]:
+def _linked(home: Home, folder: Path) -> tuple[UnchangedFile, ...]:
     """Hard-link every transcript: it may be archived, or a passage purged from it, while it is read."""
     found = (path for path in home.agents.glob("*/sessions/**/*.jsonl*") if not path.name.endswith(".new"))
     files = sorted(path for path in found if path.is_file() and not path.is_symlink())
@@ -119,5 +119,5 @@ def _linked(home: Home, folder: Path) -> tuple[KeptFile, ...]:
     for number, path in enumerate(files):
         link = folder / str(number)
         os.link(path, link)
-        kept.append(KeptFile(path.relative_to(home.path).as_posix(), link, link.stat().st_size))
+        kept.append(UnchangedFile(path.relative_to(home.path).as_posix(), link, link.stat().st_size))
     return tuple(kept)

@@ -22,7 +22,7 @@ _NOT_OF_AN_AGENT = ("index", "incoming", "sessions", "bundles", "history.git", "
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BackupPart:
     """Files read together."""
 
     name: str
@@ -51,18 +51,21 @@ class Part:
             )
 
 
-def parts_of(home: Home, config: Config) -> list[Part]:
+def parts_of(home: Home, config: Config) -> list[BackupPart]:
     """Return the parts of *home* that belong in a backup, except for the state and the transcripts."""
     secrets = frozenset(source.file for source in config.secret_sources() if source.file is not None)
     agents = sorted(path for path in _folders(home.agents))
     removed = frozenset(path / "index" for path in _folders(home.removed))
     return [
-        Part(CONFIG, home.config_file),
+        BackupPart(CONFIG, home.config_file),
         *(_history(path) for path in agents),
-        Part("hooks", home.hooks, secrets),
-        Part("removed", home.removed, secrets | removed),
-        *(Part(f"agents/{path.name}", path, secrets | {path / name for name in _NOT_OF_AN_AGENT}) for path in agents),
-        *(Part(f"{OUTSIDE}/{agent}", path, secrets) for agent, path in outside_workspaces(home, config).items()),
+        BackupPart("hooks", home.hooks, secrets),
+        BackupPart("removed", home.removed, secrets | removed),
+        *(
+            BackupPart(f"agents/{path.name}", path, secrets | {path / name for name in _NOT_OF_AN_AGENT})
+            for path in agents
+        ),
+        *(BackupPart(f"{OUTSIDE}/{agent}", path, secrets) for agent, path in outside_workspaces(home, config).items()),
     ]
 
 
@@ -73,9 +76,9 @@ def outside_workspaces(home: Home, config: Config) -> dict[str, Path]:
     return {agent: path for agent, path in places.items() if home.agents not in path.parents}
 
 
-def _history(agent: Path) -> Part:
+def _history(agent: Path) -> BackupPart:
     path = agent / "history.git"
-    return Part(f"agents/{agent.name}/history.git", path, lock=partial(_locked, path, AgentId(agent.name)))
+    return BackupPart(f"agents/{agent.name}/history.git", path, lock=partial(_locked, path, AgentId(agent.name)))
 
 
 def _locked(path: Path, agent: AgentId) -> AbstractContextManager[None]:

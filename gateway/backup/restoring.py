@@ -55,7 +55,7 @@ Allowed = Collection[RestoreException]
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoredBackup:
     """A completed restore."""
 
     home: Path
@@ -87,7 +87,7 @@ def examine_restore(file: Path, home: Home, allowed: Allowed, progress: Progress
 
 def restore_backup(
     file: Path, home: Home, environ: Mapping[str, str], progress: Progress, allowed: Allowed = ()
-) -> Restored:
+) -> RestoredBackup:
     """Restore *home* from *file*; the index is rebuilt from the files at the next start.
 
     Hooks and commands of tool servers are included but disabled. Raises BackupError for another format, a changed byte,
@@ -113,7 +113,7 @@ def restore_backup(
             shutil.rmtree(fresh, ignore_errors=True)
     head = plan.contents.head
     missing = missing_secrets(plan.settings, environ)
-    return Restored(
+    return RestoredBackup(
         home.path, len(plan.contents.files), head.made_at, head.version, missing, plan.contents.seal, plan.code
     )
 

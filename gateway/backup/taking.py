@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from gateway.backup.archive import FORMAT, Head, Progress, Writer, writing
+from gateway.backup.archive import FORMAT, ArchiveWriter, Head, Progress, writing
 from gateway.backup.moment import Moment, held_moment
-from gateway.backup.parts import Part, parts_of
+from gateway.backup.parts import BackupPart, parts_of
 from gateway.backup.seal import key_of
 from gateway.config import Config
 from gateway.errors import BackupError, StrandlineError
@@ -19,7 +19,7 @@ from gateway.stores.sqlite.schema import VERSION
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class BackupResult:
     """A completed backup."""
 
     file: Path
@@ -33,7 +33,7 @@ class Taken:
 
 
 @dataclass(slots=True)
-class _Told:
+class _Progress:
     progress: Progress
     total: int
     done: int = 0
@@ -46,7 +46,7 @@ class _Told:
         self.progress(self.total, self.total)
 
 
-def take_backup(home: Home, config: Config, target: Path, progress: Progress) -> Taken:
+def take_backup(home: Home, config: Config, target: Path, progress: Progress) -> BackupResult:
     """Write the whole state of the gateway of *home*, except its search index and secrets, to *target*.
 
     Raises BackupError, StoreError and HistoryUnusableError; in that case no file is left.
@@ -60,7 +60,7 @@ def take_backup(home: Home, config: Config, target: Path, progress: Progress) ->
     try:
         key = key_of(home)
         with held_moment(home, has_state=config.redis.url is None) as moment, writing(target, head, key) as writer:
-            told = _Told(progress, _size(parts, moment))
+            told = _Progress(progress, _size(parts, moment))
             _write_moment(writer, moment, told)
             for part in parts:
                 with part.lock():
@@ -71,10 +71,10 @@ def take_backup(home: Home, config: Config, target: Path, progress: Progress) ->
     agents = sorted({name.split("/")[1] for name in writer.manifest.folders if name.startswith("agents/")})
     left_out = tuple(source.key for source in config.secret_sources())
     elsewhere = () if config.redis.url is None else ("redis.url",)
-    return Taken(target, target.stat().st_size, len(writer.manifest.files), tuple(agents), left_out, elsewhere)
+    return BackupResult(target, target.stat().st_size, len(writer.manifest.files), tuple(agents), left_out, elsewhere)
 
 
-def _write_moment(writer: Writer, moment: Moment, told: _Told) -> None:
+def _write_moment(writer: ArchiveWriter, moment: Moment, told: _Progress) -> None:
     if moment.state is not None:
         _write(writer, [("state.db", moment.state)], told)
     for each in moment.transcripts:
@@ -82,7 +82,7 @@ def _write_moment(writer: Writer, moment: Moment, told: _Told) -> None:
             told.add(writer.file(each.name, source, limit=each.size))
 
 
-def _write(writer: Writer, files: Iterable[tuple[str, Path]], told: _Told) -> None:
+def _write(writer: ArchiveWriter, files: Iterable[tuple[str, Path]], told: _Progress) -> None:
     for name, path in files:
         try:
             if path.is_dir():
@@ -94,7 +94,7 @@ def _write(writer: Writer, files: Iterable[tuple[str, Path]], told: _Told) -> No
             continue
 
 
-def _size(parts: Iterable[Part], moment: Moment) -> int:
+def _size(parts: Iterable[BackupPart], moment: Moment) -> int:
     state = [moment.state] if moment.state is not None else []
     files = [path for part in parts for _, path in part.files() if not path.is_dir()]
     return sum(_sizes([*state, *files])) + sum(each.size for each in moment.transcripts)

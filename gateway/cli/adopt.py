@@ -43,7 +43,7 @@ def adopt(
 
 async def _adopt(invocation: Invocation, home: Home, agent: str, settings: "RedisSettings") -> None:
     """Give the files a new unique name; if interrupted between store and folder, run it again."""
-    from gateway.cluster.file_ownership import Mark, write_mark
+    from gateway.cluster.file_ownership import ClaimMark, write_mark
     from gateway.cluster.workspace_locks import agent_lock
     from gateway.stores.pins import Pin
     from gateway.stores.redis.leases import adopt as adopted
@@ -54,7 +54,7 @@ async def _adopt(invocation: Invocation, home: Home, agent: str, settings: "Redi
         with agent_lock(home, agent):
             if holder := await adopted(server, settings.prefix, agent, fresh):
                 raise StrandlineError(f"agent {agent} has a gateway ({holder}); stop that one first")
-            write_mark(home, agent, Mark(fresh))
+            write_mark(home, agent, ClaimMark(fresh))
     except WorkspaceLockedError as exc:
         raise StrandlineError(f"a gateway works on the files of agent {agent}; stop that one first") from exc
     except OSError as exc:

@@ -37,7 +37,7 @@ _TAKEN = "removed.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class AgentRow:
     """One agent in the configuration."""
 
     agent: str
@@ -50,7 +50,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class FileShown:
+class FileRow:
     """A file of a workspace."""
 
     path: str
@@ -59,11 +59,11 @@ class FileShown:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class AgentDetails:
     """One agent with its model, bindings, files, sessions and memory state."""
 
-    listed: Listed
-    files: tuple[FileShown, ...]
+    listed: AgentRow
+    files: tuple[FileRow, ...]
     sessions: tuple[str, ...]
     memory: MemoryStatus | None
     """`None` while the running gateway has not loaded the agent."""
@@ -150,11 +150,11 @@ def remove(
 # --- list and show
 
 
-def _listed(home: Home, config: "Config", agent: str) -> Listed:
+def _listed(home: Home, config: "Config", agent: str) -> AgentRow:
     from gateway.app.channels import bindings_of
 
     settings = config.agents[agent]
-    return Listed(
+    return AgentRow(
         agent,
         " → ".join((settings.model, *settings.fallbacks)),
         str(settings.workspace or home.agent(agent).workspace),
@@ -163,33 +163,33 @@ def _listed(home: Home, config: "Config", agent: str) -> Listed:
     )
 
 
-def _shown(invocation: Invocation, home: Home, agent: str) -> Shown:
+def _shown(invocation: Invocation, home: Home, agent: str) -> AgentDetails:
     config = _config(home)
     if agent not in config.agents:
         raise ConfigError(_unknown(config, agent))
     listed = _listed(home, config, agent)
     sessions = sorted(unquote(file.stem) for file in home.agent(agent).sessions.glob("*.jsonl"))
     memory = asyncio.run(_memory(invocation, home, agent))
-    return Shown(listed, tuple(_files(Path(listed.workspace))), tuple(sessions), memory)
+    return AgentDetails(listed, tuple(_files(Path(listed.workspace))), tuple(sessions), memory)
 
 
-def _files(root: Path) -> Iterator[FileShown]:
+def _files(root: Path) -> Iterator[FileRow]:
     from workspaces.files import Folder
 
     folder = Folder(root)
     for found in folder.walk():
-        yield FileShown(str(found.path), found.size)
+        yield FileRow(str(found.path), found.size)
     folder.close()
 
 
 async def _memory(invocation: Invocation, home: Home, agent: str) -> MemoryStatus | None:
     async with reach(invocation, home, "strandline agents show") as reached:
-        if agent not in {each.agent for each in (await reached.desk.status()).agents}:
+        if agent not in {each.agent for each in (await reached.operator.status()).agents}:
             return None
-        return await reached.desk.memory_status(AgentOrder(agent))
+        return await reached.operator.memory_status(AgentOrder(agent))
 
 
-def _lines(shown: Shown) -> Iterator[str]:
+def _lines(shown: AgentDetails) -> Iterator[str]:
     listed = shown.listed
     yield f"agent     {listed.agent}{' (takes what no binding claims)' if listed.is_default else ''}"
     yield f"model     {listed.model}"
@@ -254,8 +254,8 @@ async def _is_running(home: Home) -> bool:
         return False
     from gateway.control.remote import reached
 
-    async with reached(control) as desk:
-        return desk is not None
+    async with reached(control) as operator:
+        return operator is not None
 
 
 def _removed(invocation: Invocation, home: Home, agent: str, config: "Config") -> list[str]:

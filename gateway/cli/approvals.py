@@ -79,7 +79,7 @@ def _asked(context: typer.Context, home: Path | None, order: ApprovalOrder) -> A
 
 async def _ask(invocation: Invocation, home: Home, order: ApprovalOrder) -> ApprovalAnswer:
     async with reach(invocation, home, f"strandline approvals {order.act}") as reached:
-        return await reached.desk.approvals(order)
+        return await reached.operator.approvals(order)
 
 
 def _print(answer: ApprovalAnswer, as_json: bool) -> None:

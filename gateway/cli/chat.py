@@ -56,7 +56,7 @@ async def _say_once(invocation: Invocation, home: Home, order: ChatOrder, as_jso
             print(text if is_answer else f"(earlier) {text}", file=sys.stdout if is_answer else sys.stderr, flush=True)
 
     async with reach(invocation, home, "strandline chat", answers=True) as reached:
-        agent = await reached.desk.chat(order, on_reply)
+        agent = await reached.operator.chat(order, on_reply)
     if as_json:
         print_json({"agent": agent, "message": order.text, "reply": "\n".join(replies)})
 
@@ -91,7 +91,7 @@ async def _say(reached: Reached, order: ChatOrder) -> None:
         shown = visible(text)
         console.print(Markdown(shown if is_answer else f"*(earlier)*\n\n{shown}"))
 
-    await reached.desk.chat(order, on_reply)
+    await reached.operator.chat(order, on_reply)
 
 
 def _lines() -> Iterator[str]:

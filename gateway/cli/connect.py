@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 from gateway.cli.invocation import Composed, Invocation
-from gateway.control.operator_api import Desk
+from gateway.control.operator_api import OperatorApi
 from gateway.errors import StrandlineError
 from gateway.home import Home
 
@@ -15,7 +15,7 @@ from gateway.home import Home
 class Reached:
     """An operator and its location."""
 
-    desk: Desk
+    operator: OperatorApi
     address: str | None
     """Address of the running gateway; `None` if this process composed one."""
 
@@ -34,9 +34,9 @@ async def reach(invocation: Invocation, home: Home, purpose: str, *, answers: bo
     if control is not None:
         from gateway.control.remote import reached
 
-        async with reached(control) as desk:
-            if desk is not None:
-                yield Reached(desk, control.address)
+        async with reached(control) as operator:
+            if operator is not None:
+                yield Reached(operator, control.address)
                 return
     async with _composed(invocation, home, purpose, answers) as reached_here:
         yield reached_here
@@ -54,7 +54,7 @@ async def _composed(invocation: Invocation, home: Home, purpose: str, answers: b
     with own(home, purpose) as config, logging_to_stderr("warning", config.gateway.log_format):
         composing = invocation.compose(home, config, invocation.environ, channels=False)
         async with composing as gateway, _answering(gateway) if answers else nullcontext():
-            yield Reached(gateway.desk, None)
+            yield Reached(gateway.operator, None)
 
 
 @asynccontextmanager

@@ -88,7 +88,7 @@ def _asked(context: typer.Context, home: Path | None, order: CronOrder) -> CronA
 
 async def _ask(invocation: Invocation, home: Home, order: CronOrder) -> CronAnswer:
     async with reach(invocation, home, f"strandline cron {order.act}") as reached:
-        return await reached.desk.cron(order)
+        return await reached.operator.cron(order)
 
 
 def _print(answer: CronAnswer, as_json: bool, none: str = "") -> None:

@@ -105,7 +105,7 @@ def _asked(context: typer.Context, home: Path | None, order: HistoryOrder) -> Hi
 
 async def _ask(invocation: Invocation, home: Home, order: HistoryOrder) -> HistoryAnswer:
     async with reach(invocation, home, f"strandline history {order.act}") as reached:
-        return await reached.desk.history(order)
+        return await reached.operator.history(order)
 
 
 def _print(answer: HistoryAnswer, as_json: bool) -> None:

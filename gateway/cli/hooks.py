@@ -18,7 +18,7 @@ from gateway.home import Home
 from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
-    from gateway.hooks import Event, Hook
+    from gateway.hooks import Hook, HookEvent
 
 app = typer.Typer(help="Manage hooks, your own code: list, test, enable.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -89,7 +89,7 @@ class Trial:
         """Return the fields that it would change."""
         return {name: value for name, value in self.after.items() if value != self.before[name]}
 
-    def as_json(self, event: "Event[Any]") -> dict[str, object]:
+    def as_json(self, event: "HookEvent[Any]") -> dict[str, object]:
         """Return the whole result for machines."""
         return {
             "event": event.name,
@@ -99,7 +99,7 @@ class Trial:
             "seconds": round(self.seconds, 3),
         }
 
-    def lines(self, event: "Event[Any]") -> Iterator[str]:
+    def lines(self, event: "HookEvent[Any]") -> Iterator[str]:
         """Return the result as text lines."""
         yield f"event    {event.name}, {self.seconds:.3f} s of {event.deadline_s:g} s"
         yield f"payload  {json.dumps(self.before, ensure_ascii=False)}"
@@ -112,12 +112,12 @@ class Trial:
             yield "changes  nothing"
 
 
-def rule(event: "Event[Any]") -> str:
+def rule(event: "HookEvent[Any]") -> str:
     """Return the consequence of a failing handler of *event*."""
     return "decides: what it is asked about does not happen" if event.decides else "is passed over"
 
 
-async def _tried(hook: "Hook", event: "Event[Any]", given: Mapping[str, object]) -> Trial:
+async def _tried(hook: "Hook", event: "HookEvent[Any]", given: Mapping[str, object]) -> Trial:
     from gateway.hooks import Hooks
     from gateway.hooks.programs import as_json, changed
 

@@ -14,7 +14,7 @@ from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 
 if TYPE_CHECKING:
-    from gateway.importers.locomo import Conversation
+    from gateway.importers.locomo import LocomoConversation
 
 app = typer.Typer(help="Import other people's conversations as notes.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -55,7 +55,7 @@ def locomo(
     print(f"Next: {invocation.command(f'memory index --agent {chosen[0].agent}', place)}")
 
 
-def _chosen(all_of_them: "Sequence[Conversation]", wanted: list[str] | None) -> "list[Conversation]":
+def _chosen(all_of_them: "Sequence[LocomoConversation]", wanted: list[str] | None) -> "list[LocomoConversation]":
     if not wanted:
         return list(all_of_them)
     known = {str(number): each for number, each in enumerate(all_of_them, 1)} | {
@@ -68,7 +68,7 @@ def _chosen(all_of_them: "Sequence[Conversation]", wanted: list[str] | None) -> 
     return [known[name] for name in dict.fromkeys(wanted)]
 
 
-def _named(chosen: "list[Conversation]", agent: str | None, prefix: str) -> "list[Conversation]":
+def _named(chosen: "list[LocomoConversation]", agent: str | None, prefix: str) -> "list[LocomoConversation]":
     if agent is None:
         return [replace(each, agent=prefix + each.agent) for each in chosen]
     if len(chosen) != 1:
@@ -76,7 +76,7 @@ def _named(chosen: "list[Conversation]", agent: str | None, prefix: str) -> "lis
     return [replace(chosen[0], agent=agent)]
 
 
-def _take_in(home: Home, conversation: "Conversation", *, is_locked: bool) -> int:
+def _take_in(home: Home, conversation: "LocomoConversation", *, is_locked: bool) -> int:
     """Write the notes into the agent's workspace, creating the agent first; return the number of new notes."""
     from gateway.cluster.workspace_locks import workspace_locks
 
@@ -86,7 +86,7 @@ def _take_in(home: Home, conversation: "Conversation", *, is_locked: bool) -> in
         return _write_notes(folder, conversation)
 
 
-def _write_notes(folder: Path, conversation: "Conversation") -> int:
+def _write_notes(folder: Path, conversation: "LocomoConversation") -> int:
     from workspaces.access import AgentId, owner_access
     from workspaces.errors import NoSuchFileError
     from workspaces.workspace import Workspace

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from gateway.control.operator_api import Desk, Readiness
+from gateway.control.operator_api import OperatorApi, Readiness
 from gateway.home import Home
 
 if TYPE_CHECKING:  # pydantic waits until a command reads the configuration
     from gateway.config import Config
     from gateway.observability.metrics import Meter
-    from gateway.web.server import WebDoor
+    from gateway.web.server import WebServer
 
 DEFAULT_HOME = Path("~/.strandline")
 HOME_VARIABLE = "STRANDLINE_HOME"
@@ -26,13 +26,13 @@ HOME_VARIABLE = "STRANDLINE_HOME"
 class Composed:
     """A gateway in this process."""
 
-    desk: Desk
+    operator: OperatorApi
     readiness: Readiness
     run: Callable[[asyncio.Event], Coroutine[object, object, None]]
     """Runs until the event is set, then finishes the work begun."""
     meter: "Meter | None" = None
     """Metrics of the gateway, if enabled."""
-    web: "WebDoor | None" = None
+    web: "WebServer | None" = None
     """The HTTP server, if enabled."""
 
 

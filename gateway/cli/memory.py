@@ -18,7 +18,7 @@ from gateway.cli.migrate import migrate
 from gateway.cli.status import memory_line
 from gateway.control.operator_api import Progress
 from gateway.control.status_wire import MemoryStatus
-from gateway.control.wire import AgentOrder, Found, MemorySource, OriginOrder, SearchOrder, Why
+from gateway.control.wire import AgentOrder, MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -117,29 +117,29 @@ def origin(
 
 async def _status(invocation: Invocation, home: Home, order: AgentOrder) -> MemoryStatus:
     async with reach(invocation, home, "strandline memory status") as reached:
-        return await reached.desk.memory_status(order)
+        return await reached.operator.memory_status(order)
 
 
 async def _index(invocation: Invocation, home: Home, order: AgentOrder) -> tuple[str, MemoryStatus]:
     async with reach(invocation, home, "strandline memory index") as reached:
         with _bar() as progress:
-            outcome = await reached.desk.index(order, progress)
-        return outcome, await reached.desk.memory_status(order)
+            outcome = await reached.operator.index(order, progress)
+        return outcome, await reached.operator.memory_status(order)
 
 
-async def _search(invocation: Invocation, home: Home, order: SearchOrder) -> Found:
+async def _search(invocation: Invocation, home: Home, order: SearchOrder) -> MemorySearchAnswer:
     async with reach(invocation, home, "strandline memory search") as reached:
-        return await reached.desk.search(order)
+        return await reached.operator.search(order)
 
 
 async def _why(invocation: Invocation, home: Home, order: AgentOrder) -> Why:
     async with reach(invocation, home, "strandline memory why") as reached:
-        return await reached.desk.why(order)
+        return await reached.operator.why(order)
 
 
 async def _origin(invocation: Invocation, home: Home, order: OriginOrder) -> MemorySource:
     async with reach(invocation, home, "strandline memory origin") as reached:
-        return await reached.desk.origin(order)
+        return await reached.operator.origin(order)
 
 
 def _steps(known: MemorySource) -> Iterator[str]:
@@ -167,7 +167,7 @@ def _reasons(known: Why) -> Iterator[str]:
         yield f"{each.citation}  {HOW_USED[each.how]}{'' if each.how == 'read' else f', {scores}'}"
 
 
-def found_lines(found: Found) -> Iterator[str]:
+def found_lines(found: MemorySearchAnswer) -> Iterator[str]:
     """Yield a search's hits as text for people."""
     if not found.hits:
         yield "Nothing found."

@@ -10,7 +10,7 @@ import typer
 
 from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
-from gateway.control.door_wire import PairAnswer, PairOrder
+from gateway.control.admission_wire import PairAnswer, PairOrder
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -61,7 +61,7 @@ def _asked(context: typer.Context, home: Path | None, order: PairOrder) -> PairA
 
 async def _ask(invocation: Invocation, home: Home, order: PairOrder) -> PairAnswer:
     async with reach(invocation, home, f"strandline pair {order.act}") as reached:
-        return await reached.desk.pair(order)
+        return await reached.operator.pair(order)
 
 
 def _print(answer: PairAnswer, as_json: bool, nobody: str = "") -> None:

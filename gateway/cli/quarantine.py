@@ -52,7 +52,7 @@ def _asked(context: typer.Context, home: Path | None, order: QuarantineOrder) ->
 
 async def _ask(invocation: Invocation, home: Home, order: QuarantineOrder) -> QuarantineAnswer:
     async with reach(invocation, home, f"strandline quarantine {order.act}") as reached:
-        return await reached.desk.quarantine(order)
+        return await reached.operator.quarantine(order)
 
 
 def _print(answer: QuarantineAnswer, as_json: bool) -> None:

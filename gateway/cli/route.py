@@ -9,7 +9,7 @@ import typer
 
 from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
-from gateway.control.door_wire import RouteOrder, SilencesAnswer, SilencesOrder
+from gateway.control.admission_wire import RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -79,12 +79,12 @@ def why(
 
 async def _explained(invocation: Invocation, home: Home, order: RouteOrder) -> "Explanation":
     async with reach(invocation, home, "strandline route explain") as reached:
-        return await reached.desk.explain(order)
+        return await reached.operator.explain(order)
 
 
 async def _silences(invocation: Invocation, home: Home, order: SilencesOrder) -> SilencesAnswer:
     async with reach(invocation, home, "strandline route why") as reached:
-        return await reached.desk.silences(order)
+        return await reached.operator.silences(order)
 
 
 def _explanation(answer: "Explanation") -> Iterator[str]:

@@ -125,17 +125,17 @@ def _asked(context: typer.Context, home: Path | None, order: SessionsOrder) -> S
 
 async def _ask(invocation: Invocation, home: Home, order: SessionsOrder) -> SessionsAnswer:
     async with reach(invocation, home, f"strandline sessions {order.act}") as reached:
-        return await reached.desk.sessions(order)
+        return await reached.operator.sessions(order)
 
 
 async def _export(invocation: Invocation, home: Home, order: SessionsOrder, form: Form, output: Path | None) -> None:
     async with reach(invocation, home, "strandline sessions export") as reached:
-        part = await reached.desk.sessions(order)
+        part = await reached.operator.sessions(order)
         damaged, unknown = part.damaged, part.unknown
         with _writing(output) as write:
             write(_text(part, form))
             while part.next_offset is not None:
-                part = await reached.desk.sessions(replace(order, offset=part.next_offset))
+                part = await reached.operator.sessions(replace(order, offset=part.next_offset))
                 damaged, unknown = damaged + part.damaged, unknown + part.unknown
                 write(_text(part, form))
     _tell_faults(damaged, unknown)

@@ -15,7 +15,7 @@ from gateway.runtime.clock import SystemClock
 
 if TYPE_CHECKING:
     from gateway.config import OwnerZone
-    from gateway.control.standby_app import Waiting
+    from gateway.control.standby_app import StandbyApp
 
 SHORT_S = 0.5
 """A changed membership takes effect in less time than that, so no notice is needed. Our choice."""
@@ -26,7 +26,7 @@ Make = Callable[[], AbstractAsyncContextManager[Composed]]
 
 
 @dataclass(frozen=True, slots=True)
-class Doorway:
+class StandbyAddress:
     """Where a waiting gateway answers requests."""
 
     home: Home
@@ -36,7 +36,7 @@ class Doorway:
     token: str
 
 
-async def composed_again(stack: AsyncExitStack, make: Make, doorway: Doorway) -> Composed:
+async def composed_again(stack: AsyncExitStack, make: Make, standby_address: StandbyAddress) -> Composed:
     """Return the gateway that *make* composes, entered into *stack*, once its store is available.
 
     Nothing is accepted meanwhile. Raises ConfigError for an available store that must not be used.
@@ -44,7 +44,7 @@ async def composed_again(stack: AsyncExitStack, make: Make, doorway: Doorway) ->
     import structlog
 
     log = structlog.get_logger()
-    async with _telling(doorway) as waiting:
+    async with _telling(standby_address) as waiting:
         while True:
             try:
                 return await stack.enter_async_context(make())
@@ -83,22 +83,22 @@ def _leaves(group: BaseExceptionGroup[StoreError]) -> Iterator[StoreError]:
 
 
 @asynccontextmanager
-async def _telling(doorway: Doorway) -> "AsyncIterator[Waiting]":
-    from gateway.control.standby_app import Waiting
+async def _telling(standby_address: StandbyAddress) -> "AsyncIterator[StandbyApp]":
+    from gateway.control.standby_app import StandbyApp
     from gateway.control.status_wire import Status
 
     state = Status(
         version("strandline"),
-        str(doorway.home.path),
+        str(standby_address.home.path),
         ready=False,
         uptime_s=0,
-        time_zone=doorway.zone.name,
-        time_zone_source=doorway.zone.source,
+        time_zone=standby_address.zone.name,
+        time_zone_source=standby_address.zone.source,
         standby=True,
         waits_for=("the store that it shares with others",),
     )
-    waiting, over = Waiting(state), asyncio.Event()
-    telling = asyncio.get_running_loop().create_task(_answer(waiting, doorway, over), name="waiting")
+    waiting, over = StandbyApp(state), asyncio.Event()
+    telling = asyncio.get_running_loop().create_task(_answer(waiting, standby_address, over), name="waiting")
     try:
         yield waiting
     finally:
@@ -107,12 +107,14 @@ async def _telling(doorway: Doorway) -> "AsyncIterator[Waiting]":
     telling.result()
 
 
-async def _answer(waiting: "Waiting", doorway: Doorway, over: asyncio.Event) -> None:
+async def _answer(waiting: "StandbyApp", standby_address: StandbyAddress, over: asyncio.Event) -> None:
     from gateway.runtime.http_server import serving
 
     await SystemClock().wait(over, SHORT_S)
     if over.is_set():
         return
-    async with serving(waiting.app(doorway.token), doorway.host, doorway.port, grace_s=1) as address:
-        with doorway.home.announced(ControlFile(address, doorway.token, os.getpid())):
+    async with serving(
+        waiting.app(standby_address.token), standby_address.host, standby_address.port, grace_s=1
+    ) as address:
+        with standby_address.home.announced(ControlFile(address, standby_address.token, os.getpid())):
             await over.wait()

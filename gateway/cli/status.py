@@ -30,7 +30,7 @@ def status(context: typer.Context, as_json: JsonOption = False, home: HomeOption
 
 async def _ask(invocation: Invocation, home: Home) -> tuple[Status, str | None]:
     async with reach(invocation, home, "strandline status") as reached:
-        return await reached.desk.status(), reached.address
+        return await reached.operator.status(), reached.address
 
 
 def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ import typer
 from gateway.cli.invocation import Composed, HomeOption, Invocation
 from gateway.cli.scaffold import prepared, wishes_of
 from gateway.cli.signals import stop_on_signals
-from gateway.cli.standby import Doorway, composed_again, outlasting
+from gateway.cli.standby import StandbyAddress, composed_again, outlasting
 from gateway.control.status_wire import disabled_line
 from gateway.home import ControlFile, Home
 from gateway.runtime.clock import unless
@@ -60,11 +60,15 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
         with guarding(known), logging_to_stderr(settings.log_level, settings.log_format), tracing(config.traces):
             where = settings.host, settings.port if port is None else port
             make = partial(invocation.compose, home, config, invocation.environ, channels=True)
-            doorway = Doorway(home, owner_zone(config.owner.time_zone, invocation.environ), *where, token)
+            standby_address = StandbyAddress(
+                home, owner_zone(config.owner.time_zone, invocation.environ), *where, token
+            )
             is_first = True
             while not stop.is_set():  # a gateway that shares its store starts again when its membership has changed
                 async with outlasting(stop, is_first=is_first), AsyncExitStack() as stack:
-                    begin = stack.enter_async_context(make()) if is_first else composed_again(stack, make, doorway)
+                    begin = (
+                        stack.enter_async_context(make()) if is_first else composed_again(stack, make, standby_address)
+                    )
                     gateway = await unless(stop, begin)
                     if gateway is None:
                         break
@@ -101,11 +105,11 @@ def exposed(token: str, gateway: Composed, config: "Config", environ: Mapping[st
     from gateway.control.exposition import Exposition
     from gateway.control.server import control_app
 
-    app = control_app(gateway.desk, gateway.readiness, token)
+    app = control_app(gateway.operator, gateway.readiness, token)
     if gateway.meter is None:
         return app
     source = config.metrics.token()
-    return Exposition(app, gateway.desk, gateway.meter, source.read(environ) if source else "")
+    return Exposition(app, gateway.operator, gateway.meter, source.read(environ) if source else "")
 
 
 def greeting(config: "Config", address: str, invocation: Invocation, home: Home) -> Iterator[str]:

@@ -67,7 +67,7 @@ def _asked(context: typer.Context, home: Path | None, order: BrowserOrder) -> Br
     async def ask() -> BrowserAnswer:
         invocation: Invocation = context.obj
         async with reach(invocation, invocation.home(home), f"strandline web {order.act}") as reached:
-            return await reached.desk.browsers(order)
+            return await reached.operator.browsers(order)
 
     return asyncio.run(ask())
 

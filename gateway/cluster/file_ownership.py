@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateway.errors import StoreError
 from gateway.home import FILE_MODE, FOLDER_MODE, AgentHome, Home
-from gateway.stores.pins import Known, Pin
+from gateway.stores.pins import KnownAgent, Pin
 
 MEND = (
     "start a gateway where they are, or, with that one stopped, copy the agent's folder from there. Are they lost, "
@@ -27,7 +27,7 @@ _NONE = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ClaimMark:
     """A mark in an agent's folder: the claims under which a gateway worked with these files."""
 
     pin: Pin
@@ -39,7 +39,7 @@ class Mark:
         return f"{self.pin}\n{' '.join(each or _NONE for each in self.earlier)}".strip()
 
     @classmethod
-    def read(cls, text: str) -> "Mark | None":
+    def read(cls, text: str) -> "ClaimMark | None":
         """Parse the result of `str`; `None` for anything else."""
         first, _, rest = text.strip().partition("\n")
         pin = Pin.read(first)
@@ -55,31 +55,31 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FolderState:
     """The local state of one agent's folder."""
 
-    mark: Mark | None
+    mark: ClaimMark | None
     has_talked: bool
     """Transcripts exist; checked only for files without a mark, as this runs every second."""
     fault: str = ""
     """The reason that its mark cannot be read."""
 
 
-def found(folder: AgentHome) -> Found:
+def found(folder: AgentHome) -> FolderState:
     """Inspect *folder*."""
     mark, fault = None, ""
     try:
-        mark = Mark.read(folder.mark.read_text("utf-8", "replace"))
+        mark = ClaimMark.read(folder.mark.read_text("utf-8", "replace"))
         fault = "" if mark else f"{folder.mark} is damaged"
     except FileNotFoundError:
         pass
     except OSError as exc:
         fault = f"{folder.mark} cannot be read ({exc.strerror})"
     has_talked = not (mark or fault) and (any(folder.sessions.glob("*.jsonl")) or any(folder.archive.glob("*.jsonl*")))
-    return Found(mark, has_talked, fault)
+    return FolderState(mark, has_talked, fault)
 
 
-def objection(here: Found, known: Known) -> str:
+def objection(here: FolderState, known: KnownAgent) -> str:
     """Return the reason that the files *here* are not the authoritative copy; empty if they are.
 
     A mark ahead of the store is valid: it is written first, and a Redis may have lost its last write. It is invalid if
@@ -100,21 +100,21 @@ def objection(here: Found, known: Known) -> str:
     return "" if mark.knows(pin) else "a copy of its files is here, and it went on with another"
 
 
-def is_new(here: Found, known: Known) -> bool:
+def is_new(here: FolderState, known: KnownAgent) -> bool:
     """Return whether any gateway may start the agent: no files of it are known anywhere."""
     return known.pin is None and here.mark is None and not here.has_talked
 
 
-def renewed(here: Found) -> Mark:
+def renewed(here: FolderState) -> ClaimMark:
     """Return the mark of the next claim, by a gateway with the authoritative files."""
     number, last = secrets.token_hex(4), here.mark
     if last is None:
-        return Mark(Pin(secrets.token_hex(8), 1, number))
+        return ClaimMark(Pin(secrets.token_hex(8), 1, number))
     earlier = (last.pin.number, *last.earlier)[:EARLIER_KEPT]
-    return Mark(Pin(last.pin.identity, last.pin.claims + 1, number), earlier)
+    return ClaimMark(Pin(last.pin.identity, last.pin.claims + 1, number), earlier)
 
 
-def write_mark(home: Home, agent: str, mark: Mark | None) -> None:
+def write_mark(home: Home, agent: str, mark: ClaimMark | None) -> None:
     """Write *mark* durably to the agent's folder; `None` removes it.
 
     The caller holds the folder's lock. Raises OSError.

@@ -15,7 +15,7 @@ from adapters.channel import InboundMessage
 from gateway.admission.routing import Routes, route
 from gateway.cluster.file_ownership import (
     MEND,
-    Found,
+    FolderState,
     found,
     is_new,
     objection,
@@ -29,7 +29,7 @@ from gateway.config import Config
 from gateway.errors import ConfigError, StoreError, WorkspaceLockedError
 from gateway.home import Home
 from gateway.runtime.clock import Clock
-from gateway.stores.pins import Known
+from gateway.stores.pins import KnownAgent
 from gateway.stores.ports import Store
 from workspaces.fault_points import Checkpoint
 
@@ -48,7 +48,7 @@ def at_most(agents: int, members: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AgentQuota:
     """The most agents that a gateway takes, so that those that share a volume have about the same."""
 
     whole: int
@@ -57,7 +57,7 @@ class Part:
     """Up to this total, it also takes agents without any known files."""
 
     @classmethod
-    def of(cls, usable: int, agents: int, volume: str, volumes: Sequence[str]) -> "Part":
+    def of(cls, usable: int, agents: int, volume: str, volumes: Sequence[str]) -> "AgentQuota":
         """Return the limits of a gateway on *volume*, which could take *usable* of all the *agents*."""
         whole = at_most(usable, volumes.count(volume))
         return cls(whole, min(whole, at_most(agents, len(volumes))))
@@ -133,7 +133,7 @@ class Share:
         here = await asyncio.to_thread(self._look, list(known))
         objections = {agent: objection(here[agent], each) for agent, each in known.items()}
         usable = [agent for agent, why in objections.items() if not why]
-        part = Part.of(len(usable), len(known), self.volume, volumes)
+        part = AgentQuota.of(len(usable), len(known), self.volume, volumes)
         taken: list[str] = []
         refused: dict[str, str] = {}
         for agent in usable:
@@ -161,7 +161,7 @@ class Share:
             f"agent {agent} has no gateway, and this one cannot take it: {why}" for agent, why in self.strays.items()
         )
 
-    def _look(self, agents: Sequence[str]) -> dict[str, Found]:
+    def _look(self, agents: Sequence[str]) -> dict[str, FolderState]:
         return {agent: found(self.home.agent(agent)) for agent in agents}
 
     def _tell(self, strays: dict[str, str]) -> None:
@@ -171,7 +171,7 @@ class Share:
             for each in self.told():
                 log.warning("files are not here", detail=each)
 
-    async def _took(self, agent: str, known: Known) -> bool:
+    async def _took(self, agent: str, known: KnownAgent) -> bool:
         """Lock one agent's files and claim it: a suspended gateway has lost its claim, but not the locks.
 
         Raises WorkspaceLockedError.
@@ -185,7 +185,7 @@ class Share:
             self.locks.push(stack.pop_all())
             return True
 
-    async def _pinned(self, agent: str, known: Known) -> bool:
+    async def _pinned(self, agent: str, known: KnownAgent) -> bool:
         """Claim *agent*, whose folder we have locked, under the next pin: first in the folder, then in the store."""
         assert self.leases is not None  # noqa: S101
         here = found(self.home.agent(agent))

@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gateway.agent.agent import Agent
 from gateway.automation.subagents import Helper
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from workspaces.access import AgentId
 
 
 def agent_commands(agents: Mapping[AgentId, Agent], helpers: Callable[[], Sequence[Helper]]) -> list[Command]:
     """Return `/agents` over *agents* and their current *helpers*."""
 
-    async def run(call: Call) -> str:
+    async def run(call: CommandCall) -> str:
         lines = (
             f"- `{agent.id}`, model `{agent.model.name}`{' (this chat)' if agent.id == call.agent.id else ''}"
             for agent in agents.values()

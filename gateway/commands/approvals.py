@@ -3,9 +3,9 @@
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-from gateway.agent.write_policy import Reason
+from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.errors import ApprovalError, ToolError
 from gateway.stores.rows import PendingChange
 from workspaces.access import AgentId
@@ -18,10 +18,10 @@ Decide = Callable[[int, AgentId | None], Awaitable[str]]
 def approval_commands(approvals: Approvals) -> list[Command]:
     """Return `/approve` and `/refuse`; each concerns the changes of the addressed agent."""
 
-    async def approve(call: Call) -> str:
+    async def approve(call: CommandCall) -> str:
         return await _decided(call, approvals, "approve", approvals.approve)
 
-    async def refuse(call: Call) -> str:
+    async def refuse(call: CommandCall) -> str:
         return await _decided(call, approvals, "refuse", approvals.refuse)
 
     made = "approve a pending change of my files; without a number, list them if there are several"
@@ -32,7 +32,7 @@ def approval_commands(approvals: Approvals) -> list[Command]:
     ]
 
 
-async def _decided(call: Call, approvals: Approvals, verb: str, decide: Decide) -> str:
+async def _decided(call: CommandCall, approvals: Approvals, verb: str, decide: Decide) -> str:
     agent = call.access.agent
     if call.arguments and not _NUMBER.fullmatch(call.arguments):
         raise ToolError(f"Say the number of a change, as in `/{verb} 12`; `/{verb}` alone lists them.")
@@ -54,5 +54,5 @@ def _listed(waiting: Sequence[PendingChange], verb: str) -> Iterator[str]:
         yield "Nothing waits for you."
         return
     for change in waiting:
-        yield f"- **#{change.id}** `{change.proposal.path}`: {Reason(change.proposal.reason).in_words}"
+        yield f"- **#{change.id}** `{change.proposal.path}`: {ApprovalReason(change.proposal.reason).in_words}"
     yield f"\n`/{verb} {waiting[0].id}` decides about the first of them."

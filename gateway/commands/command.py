@@ -6,8 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from gateway.agent.agent import Agent
-from gateway.agent.tools.tool import Run
-from gateway.sessions.turn_request import Asked
+from gateway.agent.tools.tool import RunBlocking
+from gateway.sessions.turn_request import TurnRequest
 from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Transcript
 from workspaces.access import Access, SessionType
@@ -54,7 +54,7 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CommandCall:
     """One call of a command, with everything that it may use."""
 
     arguments: str
@@ -65,9 +65,9 @@ class Call:
     """Of this chat's session; the command's own message is its last."""
     turn_id: TurnId
     origin: Origin
-    run: Run
+    run: RunBlocking
     """Runs blocking work on the workspace's own thread; files that it changes count as this turn's in the history."""
-    asked: Asked
+    asked: TurnRequest
     """The message itself, as a turn of the model would have it."""
 
     @property
@@ -94,7 +94,7 @@ class Command:
     who: Who
     repeatable: bool
     """It changes nothing, or nothing twice: after a crash it is run again. Any other command is never run twice."""
-    run: Callable[[Call], Awaitable[str]]
+    run: Callable[[CommandCall], Awaitable[str]]
     """Returns the answer as Markdown.
 
     The sender receives the message of a ToolError or WorkspaceError as it is; after a StoreError the message is kept

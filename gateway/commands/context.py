@@ -6,12 +6,12 @@ from gateway.agent.budget import in_money
 from gateway.agent.entries import FlushEntry, ReplyEntry, SummaryEntry
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import cost_of
-from gateway.agent.window.shown import Shown
+from gateway.agent.window.shown import VisibleHistory
 from gateway.agent.window.use import WindowUse
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.wording import counted
 from gateway.errors import HookError, ToolError
-from gateway.sessions.compaction import BY_WORDING, Compacted
+from gateway.sessions.compaction import BY_WORDING, CompactionResult
 from gateway.transcripts.codec import Record
 from gateway.turns.planning import Planner
 
@@ -22,14 +22,14 @@ _SHORT = "There is nothing to summarise yet: all of this conversation is still s
 def context_commands(planner: Planner) -> list[Command]:
     """Return the commands about the window; only the owner may summarise, which costs money."""
 
-    async def context(call: Call) -> str:
+    async def context(call: CommandCall) -> str:
         return "\n".join(_context(await planner.window(call.asked), call))
 
-    async def compact(call: Call) -> str:
+    async def compact(call: CommandCall) -> str:
         compacted = await _made_room(planner, call)
         return _SHORT if compacted is None else "\n".join(_done(compacted))
 
-    async def summarize(call: Call) -> str:
+    async def summarize(call: CommandCall) -> str:
         compacted = await _made_room(planner, call)
         return _SHORT if compacted is None else "\n".join([compacted.summary.text, "", *_done(compacted)])
 
@@ -41,7 +41,7 @@ def context_commands(planner: Planner) -> list[Command]:
     ]
 
 
-def _context(use: WindowUse, call: Call) -> Iterator[str]:
+def _context(use: WindowUse, call: CommandCall) -> Iterator[str]:
     if call.agent.model.name == OFFLINE:
         yield "No language model answers here, so nothing limits how long this conversation may be."
     else:
@@ -57,7 +57,7 @@ def _context(use: WindowUse, call: Call) -> Iterator[str]:
     yield from _spent(call)
 
 
-def _pruned(shown: Shown) -> Iterator[str]:
+def _pruned(shown: VisibleHistory) -> Iterator[str]:
     if shown.trimmed:
         yield f"- {counted(shown.trimmed, 'old result')} of tools cut down to the ends"
     if shown.cleared:
@@ -66,7 +66,7 @@ def _pruned(shown: Shown) -> Iterator[str]:
         yield f"- {counted(shown.left_out, 'earlier message')} not shown to the model"
 
 
-async def _made_room(planner: Planner, call: Call) -> Compacted | None:
+async def _made_room(planner: Planner, call: CommandCall) -> CompactionResult | None:
     """Summarise as *call* requests. Raises ToolError if a hook refuses it."""
     try:
         return await planner.make_room(call.asked, call.arguments)
@@ -74,7 +74,7 @@ async def _made_room(planner: Planner, call: Call) -> Compacted | None:
         raise ToolError(str(exc)) from exc
 
 
-def kept_lines(records: Sequence[Record], call: Call) -> Iterator[str]:
+def kept_lines(records: Sequence[Record], call: CommandCall) -> Iterator[str]:
     """Yield the time of the last saved notes of this conversation, and the summary that replaces its older part."""
     for record in reversed(records):
         if isinstance(record.entry, FlushEntry):
@@ -89,11 +89,11 @@ def kept_lines(records: Sequence[Record], call: Call) -> Iterator[str]:
             break
 
 
-def _when(record: Record, call: Call) -> str:
+def _when(record: Record, call: CommandCall) -> str:
     return f"{record.at.astimezone(call.now.tzinfo):%Y-%m-%d %H:%M}"
 
 
-def _spent(call: Call) -> Iterator[str]:
+def _spent(call: CommandCall) -> Iterator[str]:
     """Yield the tokens and costs that the provider counted, and their start: summarised turns are not included."""
     records = call.transcript.records
     since = "so far" if call.transcript.is_whole else f"since {_when(records[0], call)}"
@@ -109,7 +109,7 @@ def _spent(call: Call) -> Iterator[str]:
         yield f"- cost {since}: {in_money(cost)}"
 
 
-def _done(compacted: Compacted) -> Iterator[str]:
+def _done(compacted: CompactionResult) -> Iterator[str]:
     yield f"Summarised: {counted(compacted.turns, 'turn')}. All of it stays in the transcript, word for word."
     if compacted.flushed is not None and compacted.flushed.citations:
         yield f"Notes were saved before: {', '.join(f'`{citation}`' for citation in compacted.flushed.citations)}."

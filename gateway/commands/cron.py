@@ -4,8 +4,8 @@ import re
 from collections.abc import Awaitable, Callable
 
 from gateway.automation.job_requests import comes, job_lines, run_lines
-from gateway.automation.job_runner import Ticker
-from gateway.commands.command import Call, Command, Who
+from gateway.automation.job_runner import JobRunner
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.errors import ScheduleError, ToolError
 from gateway.schedule.jobs import Wish
 from workspaces.access import AgentId
@@ -18,13 +18,13 @@ _ADDED = re.compile(r"(?P<when>(?:[^:]|:(?=\d\d\b))+):\s*(?P<what>.+)", re.DOTAL
 """A colon between two digits belongs to a time."""
 
 
-def cron_commands(ticker: Ticker) -> list[Command]:
+def cron_commands(job_runner: JobRunner) -> list[Command]:
     """Return `/cron`."""
 
-    async def run(call: Call) -> str:
+    async def run(call: CommandCall) -> str:
         act, _, rest = call.arguments.partition(" ")
         try:
-            return await _done(ticker, call, act.lower() or "list", rest.strip())
+            return await _done(job_runner, call, act.lower() or "list", rest.strip())
         except ScheduleError as exc:
             raise ToolError(f"{exc}.") from exc
 
@@ -32,46 +32,48 @@ def cron_commands(ticker: Ticker) -> list[Command]:
     return [Command("cron", "[add, run, remove, enable or history] [what]", told, Who.MAIN, False, run)]
 
 
-async def _done(ticker: Ticker, call: Call, act: str, rest: str) -> str:
-    agent, timetable = call.access.agent, ticker.timetable
+async def _done(job_runner: JobRunner, call: CommandCall, act: str, rest: str) -> str:
+    agent, job_schedule = call.access.agent, job_runner.job_schedule
     if act == "list":
-        jobs = await timetable.all(agent)
-        return "\n".join(f"- {line}" for line in job_lines(jobs, timetable.zone)) or "Nothing is planned."
+        jobs = await job_schedule.all(agent)
+        return "\n".join(f"- {line}" for line in job_lines(jobs, job_schedule.zone)) or "Nothing is planned."
     if act == "add":
         found = _ADDED.fullmatch(rest)
         if found is None:
             raise ToolError(_USAGE)
-        job = await timetable.add(Wish(agent, found["when"].strip(), found["what"], "you, by /cron"), f"{call.turn_id}")
-        return f"Planned as job {job.id}; {comes(job, timetable.zone)}."
+        job = await job_schedule.add(
+            Wish(agent, found["when"].strip(), found["what"], "you, by /cron"), f"{call.turn_id}"
+        )
+        return f"Planned as job {job.id}; {comes(job, job_schedule.zone)}."
     acts: dict[str, Callable[[int, AgentId], Awaitable[str]]] = {
-        "run": ticker.run_now,
-        "remove": _remover(ticker),
-        "enable": _enabler(ticker),
-        "history": _historian(ticker),
+        "run": job_runner.run_now,
+        "remove": _remover(job_runner),
+        "enable": _enabler(job_runner),
+        "history": _historian(job_runner),
     }
     if act not in acts or not rest.isdecimal():
         raise ToolError(_USAGE)
     return await acts[act](int(rest), agent)
 
 
-def _remover(ticker: Ticker) -> Callable[[int, AgentId], Awaitable[str]]:
+def _remover(job_runner: JobRunner) -> Callable[[int, AgentId], Awaitable[str]]:
     async def remove(number: int, agent: AgentId) -> str:
-        return f"Job {(await ticker.timetable.remove(number, agent)).id} is removed."
+        return f"Job {(await job_runner.job_schedule.remove(number, agent)).id} is removed."
 
     return remove
 
 
-def _enabler(ticker: Ticker) -> Callable[[int, AgentId], Awaitable[str]]:
+def _enabler(job_runner: JobRunner) -> Callable[[int, AgentId], Awaitable[str]]:
     async def enable(number: int, agent: AgentId) -> str:
-        job = await ticker.timetable.enable(number, agent)
-        return f"Job {number} comes again; {comes(job, ticker.timetable.zone)}."
+        job = await job_runner.job_schedule.enable(number, agent)
+        return f"Job {number} comes again; {comes(job, job_runner.job_schedule.zone)}."
 
     return enable
 
 
-def _historian(ticker: Ticker) -> Callable[[int, AgentId], Awaitable[str]]:
+def _historian(job_runner: JobRunner) -> Callable[[int, AgentId], Awaitable[str]]:
     async def history(number: int, agent: AgentId) -> str:
-        runs = await ticker.history(number, agent)
-        return "\n".join(f"- {line}" for line in run_lines(runs, ticker.timetable.zone)) or "It was not due yet."
+        runs = await job_runner.history(number, agent)
+        return "\n".join(f"- {line}" for line in run_lines(runs, job_runner.job_schedule.zone)) or "It was not due yet."
 
     return history

@@ -7,7 +7,7 @@ from gateway.admission.pairing import Pairing
 from gateway.admission.rate_limits import Rates
 from gateway.agent.agent import Agent
 from gateway.automation.heartbeat_runner import Heartbeats
-from gateway.automation.job_runner import Ticker
+from gateway.automation.job_runner import JobRunner
 from gateway.automation.subagents import Helper
 from gateway.commands.agents import agent_commands
 from gateway.commands.approvals import approval_commands
@@ -31,7 +31,7 @@ from gateway.commands.why import why_commands
 from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.session_settings import Choices
 from gateway.sessions.lifecycle import Lifecycle
-from gateway.stores.door import Silences
+from gateway.stores.admission import Silences
 from gateway.transcripts.store import Sessions
 from gateway.turns.planning import Planner
 from workspaces.access import AgentId
@@ -39,7 +39,7 @@ from workspaces.redact import Redaction
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class CommandResources:
     """The parts of a gateway that its commands use."""
 
     agents: Mapping[AgentId, Agent]
@@ -55,14 +55,14 @@ class Parts:
     helpers: Callable[[], Sequence[Helper]]
     """Returns the running subagents."""
     heartbeats: Heartbeats
-    ticker: Ticker
+    job_runner: JobRunner
     ends: Rates
     """How often people other than the owner may end a conversation."""
     purge_state: Callable[[Redaction], Awaitable[int]]
     """Removes passages from the store's finished rows and returns how many held one."""
 
 
-def every_command(parts: Parts) -> list[Command]:
+def every_command(parts: CommandResources) -> list[Command]:
     """Return all commands but `/help`."""
     return [
         *whoami_commands(),
@@ -77,7 +77,7 @@ def every_command(parts: Parts) -> list[Command]:
         *forget_commands(),
         *purge_commands(Purges(parts.sessions.purge, parts.purge_state)),
         *why_commands(parts.silences.latest),
-        *cron_commands(parts.ticker),
+        *cron_commands(parts.job_runner),
         *approval_commands(parts.planner.approvals),
         *pair_commands(parts.pairing),
         *heartbeat_commands(parts.heartbeats),

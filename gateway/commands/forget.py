@@ -9,12 +9,12 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 
 from gateway.agent.entries import ForgottenEntry
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.memory import CLEAR
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.errors import HistoryUnusableError
-from workspaces.forget import Note, forget, forgettable, holding, notes_in
+from workspaces.forget import NotePassage, forget, forgettable, holding, notes_in
 from workspaces.history import LogQuery
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.exact_search import LONGEST, ExactQuery, ExactRefusedError
@@ -34,7 +34,7 @@ def forget_commands() -> list[Command]:
     return [Command("forget", "<words>", told, Who.ANYONE, False, _forget)]
 
 
-async def _forget(call: Call) -> str:
+async def _forget(call: CommandCall) -> str:
     if not call.arguments:
         raise ToolError("Say what to forget: some words that the note holds, or `path#L3`.")
     workspace, access = call.agent.workspace, call.access
@@ -54,14 +54,14 @@ async def _forget(call: Call) -> str:
             return "\n".join(_listed(found))
 
 
-def _marked(notes: Sequence[Note], marks: Sequence[str]) -> list[Note]:
+def _marked(notes: Sequence[NotePassage], marks: Sequence[str]) -> list[NotePassage]:
     known = {note.mark: note for note in notes}
     if missing := [mark for mark in marks if mark not in known]:
         raise ToolError(f"There is no note {missing[0]} any more, or not in this chat; nothing was forgotten.")
     return [known[mark] for mark in dict.fromkeys(marks)]
 
 
-def _cited(notes: Sequence[Note], cited: re.Match[str]) -> list[Note]:
+def _cited(notes: Sequence[NotePassage], cited: re.Match[str]) -> list[NotePassage]:
     """Return the notes within the lines of a citation."""
     first = int(cited["first"])
     last = int(cited["last"] or first)
@@ -75,7 +75,7 @@ def _cited(notes: Sequence[Note], cited: re.Match[str]) -> list[Note]:
     return found
 
 
-def _listed(found: Sequence[Note]) -> Iterator[str]:
+def _listed(found: Sequence[NotePassage]) -> Iterator[str]:
     yield f"{counted(len(found), 'note')} fit:"
     for note in found[:_LISTED]:
         yield f"`/forget {note.mark}` (`{note.citation}`)\n{quoted(note.text)}\n"
@@ -85,7 +85,7 @@ def _listed(found: Sequence[Note]) -> Iterator[str]:
         yield f"All of them: `/forget {' '.join(note.mark for note in found)}`"
 
 
-async def _nothing(call: Call, paths: Collection[str]) -> str:
+async def _nothing(call: CommandCall, paths: Collection[str]) -> str:
     """Return the answer that no note matches, with notes that clearly mean the same; others may be off-topic."""
     query = Query(call.arguments, _LISTED, min_score=CLEAR)
     result = await call.agent.memory.search(query, call.access)
@@ -98,7 +98,7 @@ async def _nothing(call: Call, paths: Collection[str]) -> str:
     return "\n".join(["No note that I can change here holds these words.", *(["The nearest:"] if near else []), *lines])
 
 
-async def _taken_out(call: Call, notes: Sequence[Note]) -> str:
+async def _taken_out(call: CommandCall, notes: Sequence[NotePassage]) -> str:
     is_owners = call.asker.may_run(Who.MAIN)
     recorded = await _recorded(call, notes) if is_owners else frozenset()
     await call.run(forget, call.agent.workspace, call.access, notes)
@@ -111,7 +111,7 @@ async def _taken_out(call: Call, notes: Sequence[Note]) -> str:
     return "\n".join(told)
 
 
-async def _still_there(call: Call, notes: Sequence[Note]) -> list[str]:
+async def _still_there(call: CommandCall, notes: Sequence[NotePassage]) -> list[str]:
     """Return the places where a literal search still finds the forgotten text: another note, or a conversation."""
     found: dict[str, None] = {}
     for text in dict.fromkeys(without_time(note.text.split("\n")[0])[:LONGEST] for note in notes[:_LISTED]):
@@ -121,26 +121,26 @@ async def _still_there(call: Call, notes: Sequence[Note]) -> list[str]:
     return list(found)
 
 
-async def _recorded(call: Call, notes: Sequence[Note]) -> frozenset[PurePosixPath]:
+async def _recorded(call: CommandCall, notes: Sequence[NotePassage]) -> frozenset[PurePosixPath]:
     """Return those files whose current content is in the history: there a purge finds the notes by their marks."""
     paths = list(dict.fromkeys(note.path for note in notes))
     try:
-        await call.agent.keeper.catch_up()
-        view = (await call.agent.keeper.history()).view(call.access)
-        logs = {path: await call.agent.keeper.ask(view.log, LogQuery(path=path, limit=1)) for path in paths}
+        await call.agent.history_writer.catch_up()
+        view = (await call.agent.history_writer.history()).view(call.access)
+        logs = {path: await call.agent.history_writer.ask(view.log, LogQuery(path=path, limit=1)) for path in paths}
     except HistoryUnusableError:
         return frozenset()
     return frozenset(path for path, log in logs.items() if log)
 
 
-def _told(notes: Sequence[Note], still_at: Sequence[str]) -> Iterator[str]:
+def _told(notes: Sequence[NotePassage], still_at: Sequence[str]) -> Iterator[str]:
     yield f"Forgotten: {counted(len(notes), 'note')}."
     yield from (f"{quoted(note.text)}\n" for note in notes[:_LISTED])
     if still_at:
         yield f"The same words still stand at {', '.join(f'`{citation}`' for citation in still_at)}."
 
 
-def _for_owner(notes: Sequence[Note], recorded: Collection[PurePosixPath]) -> Iterator[str]:
+def _for_owner(notes: Sequence[NotePassage], recorded: Collection[PurePosixPath]) -> Iterator[str]:
     yield "It stays in conversations, in backups, and in older versions of the files, which can bring it back."
     if marks := [note.mark for note in notes if note.path in recorded]:
         yield "To take it out of notes, conversations and older versions too, for good:"

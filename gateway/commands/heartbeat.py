@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from gateway.automation.heartbeat_runner import Heartbeats
-from gateway.automation.heartbeat_state import Standing
-from gateway.commands.command import Call, Command, Who
+from gateway.automation.heartbeat_state import HeartbeatReport
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.wording import counted
 from gateway.errors import ToolError
 
@@ -21,7 +21,7 @@ _STATES = {
 def heartbeat_commands(heartbeats: Heartbeats) -> list[Command]:
     """Return `/heartbeat`, which shows the state of the agent's heartbeat, turns it on or off, or runs it at once."""
 
-    async def run(call: Call) -> str:
+    async def run(call: CommandCall) -> str:
         agent = call.access.agent
         match call.arguments.lower():
             case "":
@@ -44,7 +44,7 @@ def _asked(count: int) -> str:
     return f"I look after {counted(count, 'item')} now, and tell you what you should know."
 
 
-def _lines(stands: Standing, call: Call) -> Iterator[str]:
+def _lines(stands: HeartbeatReport, call: CommandCall) -> Iterator[str]:
     zone = call.now.tzinfo
     yield f"{_STATES[stands.state]} {counted(stands.items, 'item')} on my list (`HEARTBEAT.md`)."
     yield from (f"- I cannot look after {fault}" for fault in stands.faults)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from gateway.agent.recall import RecallSettings
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.memory.client import MemoryUnavailableError
@@ -22,7 +22,7 @@ def memory_commands() -> list[Command]:
     return [Command("memory", "[words]", "search the notes of this chat", Who.ANYONE, True, _memory)]
 
 
-async def _memory(call: Call) -> str:
+async def _memory(call: CommandCall) -> str:
     if call.arguments:
         return "\n".join(_found(await call.agent.memory.search(Query(call.arguments, _RESULTS), call.access)))
     if not call.asker.may_run(Who.MAIN):

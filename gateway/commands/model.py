@@ -1,7 +1,7 @@
 """`/model`: the language model of this session."""
 
 from gateway.admission.routing import session_of
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.errors import ToolError
 from gateway.inbound.session_settings import Choices
 
@@ -11,7 +11,7 @@ _DEFAULT = "default"
 def model_commands(choices: Choices) -> list[Command]:
     """Return `/model`, which lists the models or chooses one until the session ends; the owner pays."""
 
-    async def run(call: Call) -> str:
+    async def run(call: CommandCall) -> str:
         key, names = session_of(call.access), list(call.agent.others)
         if call.arguments:
             wanted = call.arguments
@@ -25,7 +25,7 @@ def model_commands(choices: Choices) -> list[Command]:
     return [Command("model", "[name]", help_text, Who.OWNER, True, run)]
 
 
-def _shown(call: Call, chosen: str | None) -> str:
+def _shown(call: CommandCall, chosen: str | None) -> str:
     others = call.agent.others
     is_chosen = chosen in others
     name = chosen if is_chosen else next(iter(others), call.agent.model.name)

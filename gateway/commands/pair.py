@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from gateway.admission.pairing import Pairing, named, shown
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.errors import PairingError, ToolError
-from gateway.stores.door import PairingRequest
+from gateway.stores.admission import PairingRequest
 
 _USAGE = "Say `/pair`, `/pair approve CODE`, `/pair refuse CODE`, `/pair revoke PERSON` or `/pair people`."
 
@@ -13,7 +13,7 @@ _USAGE = "Say `/pair`, `/pair approve CODE`, `/pair refuse CODE`, `/pair revoke 
 def pair_commands(pairing: Pairing) -> list[Command]:
     """Return `/pair`."""
 
-    async def run(call: Call) -> str:
+    async def run(call: CommandCall) -> str:
         act, _, what = call.arguments.partition(" ")
         try:
             return await _done(pairing, act or "list", what.strip())

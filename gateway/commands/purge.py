@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.wording import counted
 from gateway.errors import ToolError
 from workspaces.access import AgentId, may_write
@@ -47,25 +47,25 @@ class _Done:
 def purge_commands(purges: Purges) -> list[Command]:
     """Return `/purge`."""
 
-    async def run(call: Call) -> str:
+    async def run(call: CommandCall) -> str:
         passages = await _passages(call)
         redaction, too_short = _redaction(passages)
-        await call.agent.keeper.catch_up()
+        await call.agent.history_writer.catch_up()
         await _refuse_documents(call, redaction)
         # The history comes last: until it is done, the same command finds the passages again and continues.
         notes = await call.run(take_out, call.agent.workspace, call.access, redaction)
         lines = await purges.sessions(call.agent.id, redaction)
         stored = await purges.state(redaction)
         trouble = await _index_anew(call)
-        history = await call.agent.keeper.history()
-        purged = await call.agent.keeper.ask(history.purge, redaction, call.access)
+        history = await call.agent.history_writer.history()
+        purged = await call.agent.history_writer.ask(history.purge, redaction, call.access)
         return "\n".join(_told(call.agent.id, _Done(notes, lines, stored, purged, trouble, too_short)))
 
     told = "takes forgotten passages out of notes, conversations and older versions too, for good"
     return [Command("purge", "<marks>", told, Who.MAIN, False, run)]
 
 
-async def _passages(call: Call) -> dict[str, str]:
+async def _passages(call: CommandCall) -> dict[str, str]:
     """Return the passages that the command names, each by its name."""
     if _MARKS.fullmatch(call.arguments):
         return await _marked(call, list(dict.fromkeys(call.arguments.split())))
@@ -74,11 +74,11 @@ async def _passages(call: Call) -> dict[str, str]:
     raise ToolError("Say which passages, as /forget shows it when it has forgotten some: `/purge #1a2b3c4d #5e6f7a8b`.")
 
 
-async def _marked(call: Call, marks: Sequence[str]) -> dict[str, str]:
+async def _marked(call: CommandCall, marks: Sequence[str]) -> dict[str, str]:
     """Return the notes with *marks*, as the history has them."""
-    await call.agent.keeper.catch_up()
-    view = (await call.agent.keeper.history()).view(call.access)
-    found = await call.agent.keeper.ask(lambda: marked_in(view.note_texts(), marks))
+    await call.agent.history_writer.catch_up()
+    view = (await call.agent.history_writer.history()).view(call.access)
+    found = await call.agent.history_writer.ask(lambda: marked_in(view.note_texts(), marks))
     if missing := [mark for mark in marks if mark not in found]:
         raise ToolError(
             f"No version of a note has the mark {missing[0]}: it was purged already, or never recorded. "
@@ -87,10 +87,10 @@ async def _marked(call: Call, marks: Sequence[str]) -> dict[str, str]:
     return {mark: found[mark].text for mark in marks}
 
 
-async def _cited(call: Call, cited: re.Match[str]) -> str:
+async def _cited(call: CommandCall, cited: re.Match[str]) -> str:
     """Return the lines that a citation with a revision names, from the history."""
-    history = await call.agent.keeper.history()
-    text = await call.agent.keeper.ask(history.view(call.access).text_at, cited["revision"], cited["path"])
+    history = await call.agent.history_writer.history()
+    text = await call.agent.history_writer.ask(history.view(call.access).text_at, cited["revision"], cited["path"])
     lines = _LINE_END.split(text)[int(cited["first"]) - 1 : int(cited["last"] or cited["first"])]
     return "\n".join(lines)
 
@@ -111,17 +111,17 @@ def _is_long(passage: str) -> bool:
     return True
 
 
-async def _refuse_documents(call: Call, redaction: Redaction) -> None:
+async def _refuse_documents(call: CommandCall, redaction: Redaction) -> None:
     """Raise EditError while a file that is not a note of this chat holds a passage: other files are not cut here."""
-    history = await call.agent.keeper.history()
-    standing = await call.agent.keeper.ask(history.holding, redaction, call.access)
+    history = await call.agent.history_writer.history()
+    standing = await call.agent.history_writer.ask(history.holding, redaction, call.access)
     kept = [path for path in standing if not (is_note(path) and may_write(call.access, path))]
     if kept:
         named = ", ".join(map(str, kept[:_NAMED]))
         raise EditError(f"the passage still stands in {named}; take it out there first. Nothing was changed")
 
 
-async def _index_anew(call: Call) -> str:
+async def _index_anew(call: CommandCall) -> str:
     """Rebuild the index from the files; return the reason if that failed, or nothing."""
     try:
         await call.agent.memory.rebuild()

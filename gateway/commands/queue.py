@@ -1,7 +1,7 @@
 """`/queue`: this session's mode for messages that arrive during an answer."""
 
 from gateway.admission.routing import SessionKey, session_of
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.errors import ToolError
 from gateway.inbound.queue_modes import Queueing, QueueMode
 from gateway.inbound.session_settings import Choices
@@ -18,7 +18,7 @@ _MEANS = {
 def queue_commands(queueing: Queueing, choices: Choices) -> list[Command]:
     """Return `/queue`, which shows the mode of this session or sets it until the session ends."""
 
-    async def run(call: Call) -> str:
+    async def run(call: CommandCall) -> str:
         key = session_of(call.access)
         if call.arguments:
             mode = _mode(call.arguments)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from adapters.channel import InboundMessage, Via
 from gateway.admission.policy import Policy
 from gateway.admission.routing import session_of
-from gateway.commands.command import Asker, Call, Command, Who
+from gateway.commands.command import Asker, Command, CommandCall, Who
 from gateway.commands.help import help_command
 from gateway.commands.running import plan_answer, plan_command
 from gateway.hooks import CommandGiven, Hooks
 from gateway.hooks import command as command_event
 from gateway.inbound.turn_mark import answered
 from gateway.sessions.hook_events import conversation_of
-from gateway.sessions.turn_request import Asked, Plan
+from gateway.sessions.turn_request import Plan, TurnRequest
 from workspaces.access import Access
 
 _ORDER = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]{0,31})(?:@[A-Za-z0-9_]+)?(?:\s+(?P<arguments>.*))?", re.DOTALL)
@@ -74,7 +74,7 @@ class Commands:
             return command, arguments
         return Unknown(name) if not arguments or _nearest(name, self._by_name) else None
 
-    def __call__(self, asked: Asked) -> Plan | None:
+    def __call__(self, asked: TurnRequest) -> Plan | None:
         """Return a plan that answers the message without a language model; `None` if it contains no command."""
         message = asked.row.message
         asker = self._asker(message, asked.access)
@@ -111,7 +111,7 @@ class Commands:
         is_owner = self._policy.is_owner(message.address.channel, message.sender)
         return Asker(access, is_owner, self._policy.may_end(message.address, message.sender))
 
-    def _given(self, command: Command, call: Call) -> None:
+    def _given(self, command: Command, call: CommandCall) -> None:
         """Notify hooks of a command that is about to run."""
         if self._hooks.handles(event := command_event(command.name)):
             where = conversation_of(call.access, session_of(call.access))
@@ -138,10 +138,10 @@ def _is_ours(message: InboundMessage) -> bool:
     return message.is_for_us or "@" not in message.text.split()[0]
 
 
-def _call(asked: Asked, asker: Asker, arguments: str) -> Call:
+def _call(asked: TurnRequest, asker: Asker, arguments: str) -> CommandCall:
     turn_id = asked.row.turn_id
-    run = asked.agent.keeper.noting(asked.agent.run, turn_id, asked.origin)
-    return Call(arguments, asker, asked.agent, asked.transcript, turn_id, asked.origin, run, asked)
+    run = asked.agent.history_writer.noting(asked.agent.run, turn_id, asked.origin)
+    return CommandCall(arguments, asker, asked.agent, asked.transcript, turn_id, asked.origin, run, asked)
 
 
 def _nearest(name: str, names: Iterable[str]) -> str | None:

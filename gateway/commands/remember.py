@@ -1,6 +1,6 @@
 """`/remember`: writes a note at once, word for word, without a language model."""
 
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.errors import ToolError
 from workspaces.access import rights
 from workspaces.notes import NoteReceipt, append_note
@@ -13,7 +13,7 @@ def remember_commands() -> list[Command]:
     return [Command("remember", "<text>", told, Who.ANYONE, False, _remember)]
 
 
-async def _remember(call: Call) -> str:
+async def _remember(call: CommandCall) -> str:
     if not call.arguments:
         raise ToolError("Say what to remember, such as `/remember the spare key is with Ann`.")
     try:
@@ -23,7 +23,7 @@ async def _remember(call: Call) -> str:
     return f"Noted in `{receipt.path}#L{receipt.line}`."
 
 
-def _write(call: Call) -> NoteReceipt:
+def _write(call: CommandCall) -> NoteReceipt:
     """Write to the notes that a turn with these rights uses. Raises ValueError for an invalid text."""
     workspace, access = call.agent.workspace, call.access
     if not rights(access).private:

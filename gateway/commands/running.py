@@ -9,43 +9,43 @@ from pydantic import BaseModel
 from gateway.agent.entries import COMMAND, ReplyEntry, ResultEntry, ToolCall, Usage, interrupted
 from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
 from gateway.agent.tools.tool import Tool, Toolbox
-from gateway.commands.command import Call, Command
-from gateway.sessions.turn_request import Asked, Plan
+from gateway.commands.command import Command, CommandCall
+from gateway.sessions.turn_request import Plan, TurnRequest
 from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Transcript
 
 _INTERRUPTED = "/{name} was interrupted: it may or may not have happened. Please look before you repeat it."
 
 
-Given = Callable[[Command, Call], None]
+Given = Callable[[Command, CommandCall], None]
 """Notified of each command that is about to run."""
 
 
-def plan_command(command: Command, call: Call, given: Given) -> Plan:
+def plan_command(command: Command, call: CommandCall, given: Given) -> Plan:
     """Return a turn that runs *command* once, or repeatedly after crashes if it is repeatable."""
 
     async def run(arguments: str) -> str:
         given(command, call)
         return await command.run(call)
 
-    spec = ToolSpec(f"/{command.name}", command.help, _Arguments.model_json_schema())
-    toolbox = Toolbox([Tool(spec, _Arguments, run)], call.access)
+    spec = ToolSpec(f"/{command.name}", command.help, _CommandArguments.model_json_schema())
+    toolbox = Toolbox([Tool(spec, _CommandArguments, run)], call.access)
     return Plan(_Obedient(command, call.arguments), _request(call.transcript, call.turn_id), toolbox)
 
 
-def plan_answer(text: str, asked: Asked) -> Plan:
+def plan_answer(text: str, asked: TurnRequest) -> Plan:
     """Return a turn that answers *text* and runs nothing."""
     request = _request(asked.transcript, asked.row.turn_id)
-    return Plan(_Told(text), request, Toolbox([], asked.access))
+    return Plan(_FixedReply(text), request, Toolbox([], asked.access))
 
 
-class _Arguments(BaseModel):
+class _CommandArguments(BaseModel):
     """The journalled arguments of a command's call."""
 
     arguments: str
 
 
-class _Told:
+class _FixedReply:
     """A model that answers one text."""
 
     name = COMMAND

@@ -2,7 +2,7 @@
 
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import session_of
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.errors import ToolError
 from gateway.sessions.due import Ending
 from gateway.sessions.lifecycle import Lifecycle
@@ -18,7 +18,7 @@ def session_commands(lifecycle: Lifecycle, ends: Rates) -> list[Command]:
     """Return the commands that end this chat's session; *ends* limits how often others than the owner may do so."""
 
     def ending(why: Ending, help_text: str) -> Command:
-        async def run(call: Call) -> str:
+        async def run(call: CommandCall) -> str:
             if not call.asker.is_owner and not ends.take(str(session_of(call.access))):
                 raise ToolError(_TOO_OFTEN)
             written = await lifecycle.end_session(session_of(call.access), why, call.turn_id)

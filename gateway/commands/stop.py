@@ -1,7 +1,7 @@
 """`/stop`: cancels the running turn of this chat and discards its queue."""
 
 from gateway.admission.routing import session_of
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.wording import counted
 from gateway.inbound.queue_modes import Queueing, Stopped
 
@@ -11,7 +11,7 @@ STOP = "stop"
 def stop_commands(queueing: Queueing) -> list[Command]:
     """Return `/stop`; the gateway has executed it by its own turn, as it does not wait in the lane."""
 
-    async def run(call: Call) -> str:
+    async def run(call: CommandCall) -> str:
         return "\n".join(_told(queueing.stopped(session_of(call.access), call.asked.row.id)))
 
     return [Command(STOP, "", "cancel my running turn in this chat and discard waiting messages", Who.CHAT, True, run)]

@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gateway.agent.entries import ForgottenEntry
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.wording import quoted
 from gateway.errors import ToolError
 from gateway.inbound.turn_mark import QUESTION
 from gateway.stores.rows import TurnId
 from workspaces.access import Access
 from workspaces.errors import EditError
-from workspaces.history import FileWriting, Writing
+from workspaces.history import FileWriting, TurnChanges
 from workspaces.memory.text.dialogue import without_time
 from workspaces.revert import corrected, passages, taken_back
 from workspaces.workspace import Workspace
@@ -40,22 +40,22 @@ def undo_commands() -> list[Command]:
     ]
 
 
-async def _undo(call: Call) -> str:
+async def _undo(call: CommandCall) -> str:
     writing = await _writing(call, _mark(call.arguments), verb="undo")
     if writing.is_undone:
         return "That was taken back already."
     turn = f"{call.turn_id}-undo"
     origin = replace(call.origin, mark=None, undoes=writing.mark)
     try:
-        run = call.agent.keeper.noting(call.agent.run, turn, origin)
+        run = call.agent.history_writer.noting(call.agent.run, turn, origin)
         await run(_take_back, call.agent.workspace, call.access, writing)
     finally:
-        call.agent.keeper.ended(turn)
+        call.agent.history_writer.ended(turn)
     await _let_go(call, writing)
     return "\n".join(await call.agent.run(_told, writing.files))
 
 
-async def _correct(call: Call) -> str:
+async def _correct(call: CommandCall) -> str:
     given = _MARKED.fullmatch(call.arguments)
     mark, words = (given["mark"], (given["words"] or "").strip()) if given else (None, call.arguments)
     writing = await _writing(call, mark, verb="correct")
@@ -79,19 +79,19 @@ def _mark(arguments: str) -> str | None:
     return given["mark"]
 
 
-async def _writing(call: Call, mark: str | None, *, verb: str) -> Writing:
+async def _writing(call: CommandCall, mark: str | None, *, verb: str) -> TurnChanges:
     """Return the changes of the turn that *mark* names, or of the last writing one of this conversation and chat.
 
     Raises ToolError if there are none, or only another conversation's: it describes those that *verb* would concern.
     """
-    await call.agent.keeper.catch_up()
-    view = (await call.agent.keeper.history()).view(call.access)
-    named = await call.agent.keeper.ask(view.writing, call.origin.session, mark)
+    await call.agent.history_writer.catch_up()
+    view = (await call.agent.history_writer.history()).view(call.access)
+    named = await call.agent.history_writer.ask(view.writing, call.origin.session, mark)
     if mark is not None:
         if named is None:
             raise ToolError(_NOTHING.format(what="that answer"))
         return named
-    here = await call.agent.keeper.ask(view.latest, call.origin.session, call.origin.chat or "")
+    here = await call.agent.history_writer.ask(view.latest, call.origin.session, call.origin.chat or "")
     if here is not None and not here.files:
         raise ToolError(
             f"My last change here was in {', '.join(f'`{path}`' for path in dict.fromkeys(here.others))}, and I take "
@@ -104,7 +104,7 @@ async def _writing(call: Call, mark: str | None, *, verb: str) -> Writing:
     raise ToolError(f"No answer of mine in this conversation wrote a note.{await _instead(call, found, verb)}")
 
 
-async def _instead(call: Call, writing: Writing | None, verb: str) -> str:
+async def _instead(call: CommandCall, writing: TurnChanges | None, verb: str) -> str:
     """Return the mark and the passages of an answer of another conversation; empty without one to change."""
     if writing is None or writing.is_undone or not writing.files:
         return ""
@@ -120,7 +120,7 @@ def _told_short(files: Sequence[FileWriting]) -> str:
     return "\n\n".join((added or gone)[:_QUOTED])
 
 
-def _only(writing: Writing) -> FileWriting:
+def _only(writing: TurnChanges) -> FileWriting:
     """Return the change that wrote the only passage. Raises ToolError if there are none, or several."""
     written = [(file, text) for file in writing.files for text in passages(file.before, file.after)]
     if len(written) == 1:
@@ -131,7 +131,7 @@ def _only(writing: Writing) -> FileWriting:
     )
 
 
-def _take_back(workspace: Workspace, access: Access, writing: Writing) -> None:
+def _take_back(workspace: Workspace, access: Access, writing: TurnChanges) -> None:
     """Revert all of it, or nothing. Raises EditError if somebody has changed it since."""
     present = {file.path: workspace.present(file.path, access) for file in writing.files}
     texts = {path: file.whole if file else None for path, file in present.items()}
@@ -161,7 +161,7 @@ def _reword(workspace: Workspace, access: Access, written: FileWriting, words: s
     return next((number for number, (new, old) in enumerate(same, 1) if new != old), 1)
 
 
-async def _let_go(call: Call, writing: Writing) -> None:
+async def _let_go(call: CommandCall, writing: TurnChanges) -> None:
     """Keep the summary of this conversation from writing the wrong note again."""
     if wrong := await call.agent.run(_wrong, writing.files):
         await call.transcript.append(call.turn_id, ForgottenEntry(wrong))

@@ -1,6 +1,6 @@
 """`/whoami`: the identity of a chat and its access."""
 
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from workspaces.access import Access, rights
 
 
@@ -9,7 +9,7 @@ def whoami_commands() -> list[Command]:
     return [Command("whoami", "", "show who you are to me, and my access in this chat", Who.ANYONE, True, _whoami)]
 
 
-async def _whoami(call: Call) -> str:
+async def _whoami(call: CommandCall) -> str:
     access = call.access
     owner = ", my owner" if call.asker.is_owner else ""
     return (

@@ -5,10 +5,10 @@ from datetime import tzinfo
 
 from gateway.admission.explain import told
 from gateway.agent.entries import HOW_USED, UsedMemory
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.wording import quoted
 from gateway.errors import ToolError
-from gateway.stores.door import Silence
+from gateway.stores.admission import Silence
 
 Latest = Callable[[], Awaitable[Sequence[Silence]]]
 
@@ -19,7 +19,7 @@ SHOWN = 10
 def why_commands(latest: Latest) -> list[Command]:
     """Return `/why`; *latest* returns the ledger of unanswered messages, newest first."""
 
-    async def run(call: Call) -> str:
+    async def run(call: CommandCall) -> str:
         word, _, chat = call.arguments.partition(" ")
         if word.lower() == "silence":
             found = [each for each in await latest() if chat.strip() in {"", each.address.chat}]
@@ -38,7 +38,7 @@ def _silences(found: Sequence[Silence], zone: tzinfo | None) -> Iterator[str]:
         yield f"- {each.at.astimezone(zone):%Y-%m-%d %H:%M} {what}{f' → {mend}' if mend else ''}"
 
 
-async def _why(call: Call) -> str:
+async def _why(call: CommandCall) -> str:
     back = call.arguments or "1"
     if not (back.isascii() and back.isdigit() and int(back)):
         raise ToolError(

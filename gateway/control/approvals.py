@@ -1,6 +1,6 @@
 """Operator requests about changes that wait for approval."""
 
-from gateway.agent.write_policy import Reason
+from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
 from gateway.approvals.diff import difference
 from gateway.control.wire import ApprovalAnswer, ApprovalOrder, WaitingChange
@@ -33,7 +33,7 @@ def _change(change: PendingChange, diff: str = "") -> WaitingChange:
         number=change.id,
         agent=asked.agent,
         path=asked.path,
-        reason=Reason(asked.reason).in_words,
+        reason=ApprovalReason(asked.reason).in_words,
         session=asked.session,
         message=asked.message,
         created_at=change.created_at,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from gateway.automation.job_requests import comes, job_lines, run_lines
-from gateway.automation.job_runner import Ticker
+from gateway.automation.job_runner import JobRunner
 from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, JobsStatus, RunRow
 from gateway.errors import StrandlineError
 from gateway.schedule.jobs import Wish
@@ -12,28 +12,30 @@ from gateway.stores.jobs import Job
 from workspaces.access import AgentId
 
 
-async def answer_cron(ticker: Ticker, order: CronOrder, default: AgentId) -> CronAnswer:
+async def answer_cron(job_runner: JobRunner, order: CronOrder, default: AgentId) -> CronAnswer:
     """Execute *order*. Raises StrandlineError for a missing or unknown number, ScheduleError and StoreError."""
-    timetable, agent = ticker.timetable, AgentId(order.agent) if order.agent is not None else None
+    job_schedule, agent = job_runner.job_schedule, AgentId(order.agent) if order.agent is not None else None
     if order.act == "list":
-        return CronAnswer(_rows(await timetable.all(agent), timetable.zone))
+        return CronAnswer(_rows(await job_schedule.all(agent), job_schedule.zone))
     if order.act == "add":
         wish = Wish(agent or default, order.when, order.what, "you", order.zone, order.in_main, order.private)
-        job = await timetable.add(wish)
-        return CronAnswer(_rows([job], timetable.zone), outcome=f"job {job.id} added; {comes(job, timetable.zone)}")
+        job = await job_schedule.add(wish)
+        return CronAnswer(
+            _rows([job], job_schedule.zone), outcome=f"job {job.id} added; {comes(job, job_schedule.zone)}"
+        )
     if order.number is None:
         raise StrandlineError("the number of a job is missing; strandline cron list has them")
     match order.act:
         case "run":
-            return CronAnswer(outcome=await ticker.run_now(order.number, agent))
+            return CronAnswer(outcome=await job_runner.run_now(order.number, agent))
         case "remove":
-            return CronAnswer(outcome=f"job {(await timetable.remove(order.number, agent)).id} removed")
+            return CronAnswer(outcome=f"job {(await job_schedule.remove(order.number, agent)).id} removed")
         case "enable":
-            job = await timetable.enable(order.number, agent)
-            return CronAnswer(outcome=f"job {job.id} comes again; {comes(job, timetable.zone)}")
+            job = await job_schedule.enable(order.number, agent)
+            return CronAnswer(outcome=f"job {job.id} comes again; {comes(job, job_schedule.zone)}")
         case "history":
-            runs = await ticker.history(order.number, agent)
-            lines = run_lines(runs, timetable.zone)
+            runs = await job_runner.history(order.number, agent)
+            lines = run_lines(runs, job_schedule.zone)
             rows = (RunRow(run.slot, run.state, run.turn, line) for run, line in zip(runs, lines, strict=True))
             return CronAnswer(runs=tuple(rows))
 
@@ -52,16 +54,16 @@ def _rows(jobs: Sequence[Job], zone: tzinfo) -> tuple[JobRow, ...]:
 
 
 def _row(job: Job, line: str) -> JobRow:
-    errand = job.errand
+    spec = job.spec
     return JobRow(
         job.id,
-        errand.agent,
-        errand.schedule,
-        errand.zone,
-        errand.prompt,
-        errand.in_main,
-        errand.private,
-        errand.made_by,
+        spec.agent,
+        spec.schedule,
+        spec.zone,
+        spec.prompt,
+        spec.in_main,
+        spec.private,
+        spec.made_by,
         job.is_enabled,
         job.next_slot,
         job.last_slot,

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.control.operator_api import Desk
+from gateway.control.operator_api import OperatorApi
 from gateway.control.status_wire import Status
 from gateway.errors import StrandlineError
 from gateway.observability.metrics import Meter
@@ -25,9 +25,9 @@ class Exposition:
     browser uses a host name of its own.
     """
 
-    def __init__(self, app: ASGIApp, desk: Desk, meter: Meter, token: str = "") -> None:
+    def __init__(self, app: ASGIApp, operator: OperatorApi, meter: Meter, token: str = "") -> None:
         self._app = app
-        self._desk = desk
+        self._operator = operator
         self._meter = meter
         self._token = token.encode()
 
@@ -52,18 +52,18 @@ class Exposition:
         from prometheus_client.registry import CollectorRegistry
 
         try:
-            state = await self._desk.status()
+            state = await self._operator.status()
         except StrandlineError as exc:  # the state is unreadable: Prometheus marks the gateway as down
             return PlainTextResponse(f"{exc}\n", 503)
         if state.store_trouble:
             return PlainTextResponse(f"{state.store_trouble}\n", 503)
         now = CollectorRegistry()
-        now.register(Standing(state))
+        now.register(StatusCollector(state))
         text = generate_latest(self._meter.registry) + generate_latest(now)
         return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
-class Standing:
+class StatusCollector:
     """The current state, as Prometheus collects it."""
 
     def __init__(self, state: Status) -> None:

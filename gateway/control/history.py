@@ -15,10 +15,10 @@ _COMMAND_LINE = Origin("command line")
 
 async def answer_history(agent: Agent, order: HistoryOrder, access: Access) -> HistoryAnswer:
     """Execute *order*. Raises StrandlineError for missing or invalid arguments, and the errors of the history."""
-    history = await agent.keeper.history()
+    history = await agent.history_writer.history()
     if order.act == "restore":  # it writes a file, so it runs on the workspace's thread
         return await agent.run(_restored, history, order, access)
-    return await agent.keeper.ask(_READING[order.act], history, order, access)
+    return await agent.history_writer.ask(_READING[order.act], history, order, access)
 
 
 def _logged(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:

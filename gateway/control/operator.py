@@ -15,24 +15,24 @@ from gateway.admission.sign_in import SignIns
 from gateway.agent.agent import Agent
 from gateway.agent.cut_files import MEND, in_words
 from gateway.agent.mcp.servers import ToolServers
-from gateway.agent.models.paid import Purse
+from gateway.agent.models.paid import AgentBudget
 from gateway.approvals.approvals import Approvals
 from gateway.automation.heartbeat_runner import Heartbeats
-from gateway.automation.heartbeat_state import Standing
-from gateway.automation.job_runner import Ticker
+from gateway.automation.heartbeat_state import HeartbeatReport
+from gateway.automation.job_runner import JobRunner
 from gateway.automation.subagents import Helper
 from gateway.config import OwnerZone
+from gateway.control.admission import AdmissionOperator
+from gateway.control.admission_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.control.approvals import answer_approvals
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, answer_browsers
 from gateway.control.cron import answer_cron, jobs_status
 from gateway.control.cron_wire import CronAnswer, CronOrder
-from gateway.control.door import DoorDesk
-from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.control.history import answer_history
 from gateway.control.operator_api import OnReply, Progress
 from gateway.control.origin import memory_source
-from gateway.control.quarantine import QuarantineDesk
-from gateway.control.sessions import Shelf, answer_sessions
+from gateway.control.quarantine import QuarantineOperator
+from gateway.control.sessions import ConversationList, answer_sessions
 from gateway.control.spending import spending_of
 from gateway.control.status_text import brief
 from gateway.control.status_wire import (
@@ -44,21 +44,21 @@ from gateway.control.status_wire import (
     UnsureStatus,
     disabled_line,
 )
-from gateway.control.tools import Lectern
+from gateway.control.tools import MemoryTools
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
     AgentOrder,
     ApprovalAnswer,
     ApprovalOrder,
     ChatOrder,
-    Found,
-    FoundHit,
     HistoryAnswer,
     HistoryOrder,
+    MemorySearchAnswer,
     MemorySource,
     OriginOrder,
     QuarantineAnswer,
     QuarantineOrder,
+    SearchHit,
     SearchOrder,
     SessionsAnswer,
     SessionsOrder,
@@ -68,12 +68,12 @@ from gateway.control.wire import (
 from gateway.delivery.sender import Delivery, is_part_of
 from gateway.errors import StoreError, StrandlineError
 from gateway.inbound.backlog import Depth
-from gateway.inbound.listener import Account, ListeningState
+from gateway.inbound.listener import BotAccount, ListeningState
 from gateway.inbound.outcomes import Outcomes
 from gateway.runtime.clock import utc_now
 from gateway.stores.losses import latest_loss
 from gateway.stores.ports import Distant, Store
-from gateway.stores.rows import Outage
+from gateway.stores.rows import StoreOutage
 from gateway.transcripts.provenance import origin_of
 from gateway.transcripts.store import Sessions
 from workspaces.access import Access, AgentId, SessionType, owner_access
@@ -88,7 +88,7 @@ from workspaces.skills import read_skills
 class Health:
     """Whether the gateway accepts messages, and the features that still load."""
 
-    accounts: list[Account]
+    accounts: list[BotAccount]
     standby: bool = False
     """Every agent has another gateway; this one is not ready, and waits until one becomes free."""
     ready: bool = False
@@ -109,7 +109,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalDesk:
+class LocalOperator:
     """Executes the operator's requests with the gateway's own parts."""
 
     home: str
@@ -123,13 +123,13 @@ class LocalDesk:
     delivery: Delivery
     health: Health
     changes: Approvals
-    door: DoorDesk
+    door: AdmissionOperator
     sign_ins: SignIns
     heartbeats: Heartbeats
-    ticker: Ticker
+    job_runner: JobRunner
     assumed: tuple[str, ...] = ()
     """Descriptions of unset settings and the values assumed for them."""
-    purses: Mapping[AgentId, Purse] = field(default_factory=dict)
+    agent_budgets: Mapping[AgentId, AgentBudget] = field(default_factory=dict)
     """The agents' budgets: the costs of their models."""
     owner_chat: Callable[[AgentId], Awaitable[Address | None]] | None = None
     """Returns an agent's chat with its owner; if unset or unknown, the owner is at the terminal."""
@@ -146,7 +146,7 @@ class LocalDesk:
             return await self._stored(known)
         except StoreError as exc:
             outage = self.store.outage() if isinstance(self.store, Distant) else None
-            outage = outage or Outage(str(exc), 0)
+            outage = outage or StoreOutage(str(exc), 0)
             return replace(known, store_trouble=outage.why, store_away_s=outage.seconds)
 
     async def _known(self) -> Status:
@@ -195,8 +195,8 @@ class LocalDesk:
     async def _stored_of(self, agent: AgentStatus) -> AgentStatus:
         name = AgentId(agent.agent)
         beat = _heartbeat(await self.heartbeats.standing(name))
-        jobs = jobs_status(await self.ticker.timetable.all(name))
-        return replace(agent, heartbeat=beat, jobs=jobs, spending=await spending_of(self.purses.get(name)))
+        jobs = jobs_status(await self.job_runner.job_schedule.all(name))
+        return replace(agent, heartbeat=beat, jobs=jobs, spending=await spending_of(self.agent_budgets.get(name)))
 
     def _unusable(self) -> tuple[str, ...]:
         return (*disabled_line(self.health.disabled), *self.tool_servers.troubles())
@@ -218,13 +218,13 @@ class LocalDesk:
                 await self.delivery.finished(reply.id)
         return agent.id
 
-    async def search(self, order: SearchOrder) -> Found:
+    async def search(self, order: SearchOrder) -> MemorySearchAnswer:
         """Search an agent's notes as their owner."""
         agent = self._named(order.agent)
         asked = Query(order.query, as_of=order.as_of)
         query = asked if order.max_results is None else replace(asked, max_results=order.max_results)
         result = await agent.memory.search(query, _owner_access(agent.id))
-        return Found(tuple(map(_found, result.hits)), result.mode, result.notice)
+        return MemorySearchAnswer(tuple(map(_found, result.hits)), result.mode, result.notice)
 
     async def why(self, order: AgentOrder) -> Why:
         """Return the memories that an agent's latest answer to its owner used. Raises StoreError."""
@@ -261,8 +261,10 @@ class LocalDesk:
         """Read agents' conversations as their owner; a list covers all agents unless it names one."""
         is_of_all = order.act == "list" and order.agent is None
         asked = [*self.agents] if is_of_all else [self._named(order.agent).id]
-        shelves = [Shelf(_owner_access(agent), self.transcripts.folder(agent), self.zone.zone) for agent in asked]
-        return await answer_sessions(order, shelves, self.transcripts.run)
+        lists = [
+            ConversationList(_owner_access(agent), self.transcripts.folder(agent), self.zone.zone) for agent in asked
+        ]
+        return await answer_sessions(order, lists, self.transcripts.run)
 
     async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         """List the changes that wait for the owner, or decide about one."""
@@ -272,15 +274,15 @@ class LocalDesk:
 
     async def quarantine(self, order: QuarantineOrder) -> QuarantineAnswer:
         """List quarantined rows, or retry or drop one."""
-        return await QuarantineDesk(self.store.quarantine, self.agents, self.delivery.wake, self.ticker.hand_on).answer(
-            order
-        )
+        return await QuarantineOperator(
+            self.store.quarantine, self.agents, self.delivery.wake, self.job_runner.hand_on
+        ).answer(order)
 
     async def cron(self, order: CronOrder) -> CronAnswer:
         """List an agent's scheduled jobs, or change them."""
         if order.agent is not None:
             self._named(order.agent)
-        return await answer_cron(self.ticker, order, self.default_agent)
+        return await answer_cron(self.job_runner, order, self.default_agent)
 
     async def tools(self, order: ToolOrder) -> ToolAnswer:
         """List an agent's memory tools for other programs, or call one as the owner's."""
@@ -289,7 +291,7 @@ class LocalDesk:
         terminal = self.terminals[agent.id]
         owner = known or Address(terminal.channel, terminal.account, CHAT)
         clock = partial(datetime.now, self.zone.zone)
-        return await Lectern(agent, _owner_access(agent.id), self.changes, owner, clock).answer(order)
+        return await MemoryTools(agent, _owner_access(agent.id), self.changes, owner, clock).answer(order)
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         """List pairing requests and guests, or decide about one of them."""
@@ -310,12 +312,14 @@ class LocalDesk:
     async def _agent_status(self, agent: Agent) -> AgentStatus:
         depth = self.health.depths().get(agent.id, Depth())
         since_s = (utc_now() - depth.oldest).total_seconds() if depth.oldest else 0
-        bare = AgentStatus(agent.id, agent.model.name, None, agent.keeper.trouble, depth.messages, max(since_s, 0))
+        bare = AgentStatus(
+            agent.id, agent.model.name, None, agent.history_writer.trouble, depth.messages, max(since_s, 0)
+        )
         folder = agent.workspace.folder
         if left_out := await agent.run(folder.left_out):
             bare = replace(bare, left_out=named(left_out), left_out_mend=mend(folder.root, left_out))
-        if agent.keeper.cut_files is not None:
-            bare = replace(bare, cut_files=in_words(await agent.keeper.cut_files.look()), cut_files_mend=MEND)
+        if agent.history_writer.cut_files is not None:
+            bare = replace(bare, cut_files=in_words(await agent.history_writer.cut_files.look()), cut_files_mend=MEND)
         if not agent.memory.is_open:
             return bare
         try:
@@ -337,7 +341,7 @@ class LocalDesk:
 
     def _history_repairs(self) -> Iterator[str]:
         for agent in self.agents.values():
-            for repair in agent.keeper.repairs():
+            for repair in agent.history_writer.repairs():
                 yield f"agent {agent.id}: {repair}"
 
     def _named(self, name: str | None) -> Agent:
@@ -354,7 +358,7 @@ def _owner_access(agent: AgentId) -> Access:
     return owner_access(agent, f"terminal:{OWNER.id}")
 
 
-def _heartbeat(stands: Standing) -> HeartbeatStatus:
+def _heartbeat(stands: HeartbeatReport) -> HeartbeatStatus:
     return HeartbeatStatus(
         stands.state,
         stands.items,
@@ -366,5 +370,5 @@ def _heartbeat(stands: Standing) -> HeartbeatStatus:
     )
 
 
-def _found(hit: Hit) -> FoundHit:
-    return FoundHit(hit.path, hit.start_line, hit.end_line, round(hit.score, 4), hit.snippet, hit.citation)
+def _found(hit: Hit) -> SearchHit:
+    return SearchHit(hit.path, hit.start_line, hit.end_line, round(hit.score, 4), hit.snippet, hit.citation)

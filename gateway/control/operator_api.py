@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
 from adapters.channel import ChannelError
+from gateway.control.admission_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.control.browsers import BrowserAnswer, BrowserOrder
 from gateway.control.cron_wire import CronAnswer, CronOrder
-from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.control.status_wire import MemoryStatus, Status
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
@@ -14,9 +14,9 @@ from gateway.control.wire import (
     ApprovalAnswer,
     ApprovalOrder,
     ChatOrder,
-    Found,
     HistoryAnswer,
     HistoryOrder,
+    MemorySearchAnswer,
     MemorySource,
     OriginOrder,
     QuarantineAnswer,
@@ -45,7 +45,7 @@ Progress = Callable[[int, int], None]
 """Receives the number of changed notes that are indexed, and their total."""
 
 
-class Desk(Protocol):
+class OperatorApi(Protocol):
     """The interface that commands use. Everything raises one of `EXPECTED`."""
 
     async def status(self) -> Status:
@@ -54,7 +54,7 @@ class Desk(Protocol):
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
         """Send a message to an agent; when its answer is complete, return the agent that answered."""
 
-    async def search(self, order: SearchOrder) -> Found:
+    async def search(self, order: SearchOrder) -> MemorySearchAnswer:
         """Search an agent's memory."""
 
     async def index(self, order: AgentOrder, progress: Progress) -> str:

@@ -2,7 +2,7 @@
 
 from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.control.wire import MemorySource, OriginStep
-from gateway.transcripts.provenance import Change, MemoryOrigin
+from gateway.transcripts.provenance import MemoryOrigin, NoteChange
 from gateway.transcripts.writer import Record
 
 
@@ -11,7 +11,7 @@ def memory_source(origin: MemoryOrigin) -> MemorySource:
     return MemorySource(origin.citation, origin.text, tuple(map(_step, origin.steps)))
 
 
-def _step(step: Change | Record) -> OriginStep:
+def _step(step: NoteChange | Record) -> OriginStep:
     if isinstance(step, Record):
         message = step.entry.message_id if isinstance(step.entry, UserEntry) else None
         return OriginStep(None, step.at, "said in this conversation", None, message, _text(step))

@@ -12,7 +12,7 @@ from workspaces.access import AgentId
 
 
 @dataclass(frozen=True, slots=True)
-class QuarantineDesk:
+class QuarantineOperator:
     """Executes the owner's decisions about quarantined rows."""
 
     quarantine: Quarantine

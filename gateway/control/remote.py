@@ -10,9 +10,9 @@ import httpx2
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.admission.explain import Explanation
+from gateway.control.admission_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.control.browsers import BrowserAnswer, BrowserOrder
 from gateway.control.cron_wire import CronAnswer, CronOrder
-from gateway.control.door_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
 from gateway.control.operator_api import OnReply, Progress
 from gateway.control.status_wire import MemoryStatus, Status
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
@@ -21,10 +21,9 @@ from gateway.control.wire import (
     ApprovalAnswer,
     ApprovalOrder,
     ChatOrder,
-    Event,
-    Found,
     HistoryAnswer,
     HistoryOrder,
+    MemorySearchAnswer,
     MemorySource,
     OriginOrder,
     QuarantineAnswer,
@@ -32,6 +31,7 @@ from gateway.control.wire import (
     SearchOrder,
     SessionsAnswer,
     SessionsOrder,
+    StreamEvent,
     Why,
 )
 from gateway.errors import StrandlineError
@@ -44,7 +44,7 @@ FIRST_ANSWER_S = 2.0
 Answer = TypeVar("Answer")
 
 
-class RemoteDesk:
+class RemoteOperator:
     """The operator API over HTTP."""
 
     def __init__(self, client: httpx2.AsyncClient) -> None:
@@ -53,8 +53,8 @@ class RemoteDesk:
     async def status(self) -> Status:
         return await self._ask("GET", "/control/status", None, Status)
 
-    async def search(self, order: SearchOrder) -> Found:
-        return await self._ask("POST", "/control/memory/search", order, Found)
+    async def search(self, order: SearchOrder) -> MemorySearchAnswer:
+        return await self._ask("POST", "/control/memory/search", order, MemorySearchAnswer)
 
     async def why(self, order: AgentOrder) -> Why:
         return await self._ask("POST", "/control/memory/why", order, Why)
@@ -120,7 +120,7 @@ class RemoteDesk:
             raise _gone() from exc
         return _read(kind, _checked(response).content)
 
-    async def _events(self, path: str, order: ChatOrder | AgentOrder) -> AsyncIterator[Event]:
+    async def _events(self, path: str, order: ChatOrder | AgentOrder) -> AsyncIterator[StreamEvent]:
         """Yield every event up to the last one; an `error` is raised."""
         try:
             async with self._client.stream("POST", path, json=asdict(order)) as response:
@@ -128,7 +128,7 @@ class RemoteDesk:
                     await response.aread()
                     _checked(response)
                 async for line in response.aiter_lines():
-                    event = _read(Event, line)
+                    event = _read(StreamEvent, line)
                     if event.event == "error":
                         raise StrandlineError(event.text)
                     yield event
@@ -140,14 +140,14 @@ class RemoteDesk:
 
 
 @asynccontextmanager
-async def reached(control: ControlFile) -> AsyncIterator[RemoteDesk | None]:
+async def reached(control: ControlFile) -> AsyncIterator[RemoteOperator | None]:
     """Yield the operator of the gateway that announced *control*; `None` if it no longer answers there."""
     headers = {"Authorization": f"Bearer {control.token}"}
     transport = httpx2.AsyncHTTPTransport(verify=False)  # plain HTTP on loopback: no certificates to load
     async with httpx2.AsyncClient(
         base_url=control.address, headers=headers, timeout=PATIENT, transport=transport
     ) as client:
-        yield RemoteDesk(client) if await _is_ours(client) else None
+        yield RemoteOperator(client) if await _is_ours(client) else None
 
 
 async def _is_ours(client: httpx2.AsyncClient) -> bool:

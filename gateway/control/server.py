@@ -15,21 +15,21 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway.control.admission_wire import PairOrder, RouteOrder, SilencesOrder
 from gateway.control.browsers import BrowserOrder
 from gateway.control.cron_wire import CronOrder
-from gateway.control.door_wire import PairOrder, RouteOrder, SilencesOrder
-from gateway.control.operator_api import EXPECTED, Desk, Readiness
+from gateway.control.operator_api import EXPECTED, OperatorApi, Readiness
 from gateway.control.tools_wire import ToolOrder
 from gateway.control.wire import (
     AgentOrder,
     ApprovalOrder,
     ChatOrder,
-    Event,
     HistoryOrder,
     OriginOrder,
     QuarantineOrder,
     SearchOrder,
     SessionsOrder,
+    StreamEvent,
 )
 from gateway.errors import StrandlineError
 from gateway.runtime.http_server import is_numeric_or_local
@@ -38,14 +38,14 @@ BODY_CAP = 1_000_000
 """Largest request, in bytes."""
 
 Order = TypeVar("Order")
-Tell = Callable[[Event], None]
+Tell = Callable[[StreamEvent], None]
 
 
 class ControlPages:
     """The pages behind the token check; each answers one path."""
 
-    def __init__(self, desk: Desk, readiness: Readiness) -> None:
-        self._desk = desk
+    def __init__(self, operator: OperatorApi, readiness: Readiness) -> None:
+        self._operator = operator
         self._readiness = readiness
 
     def routes(self) -> list[Route]:
@@ -85,72 +85,74 @@ class ControlPages:
         return JSONResponse(told, 200 if state.ready else 503)
 
     async def status(self, _: Request) -> Response:
-        return _json(await self._desk.status())
+        return _json(await self._operator.status())
 
     async def search(self, request: Request) -> Response:
-        return _json(await self._desk.search(await _order(request, SearchOrder)))
+        return _json(await self._operator.search(await _order(request, SearchOrder)))
 
     async def why(self, request: Request) -> Response:
-        return _json(await self._desk.why(await _order(request, AgentOrder)))
+        return _json(await self._operator.why(await _order(request, AgentOrder)))
 
     async def origin(self, request: Request) -> Response:
-        return _json(await self._desk.origin(await _order(request, OriginOrder)))
+        return _json(await self._operator.origin(await _order(request, OriginOrder)))
 
     async def memory_status(self, request: Request) -> Response:
-        return _json(await self._desk.memory_status(await _order(request, AgentOrder)))
+        return _json(await self._operator.memory_status(await _order(request, AgentOrder)))
 
     async def history(self, request: Request) -> Response:
-        return _json(await self._desk.history(await _order(request, HistoryOrder)))
+        return _json(await self._operator.history(await _order(request, HistoryOrder)))
 
     async def sessions(self, request: Request) -> Response:
-        return _json(await self._desk.sessions(await _order(request, SessionsOrder)))
+        return _json(await self._operator.sessions(await _order(request, SessionsOrder)))
 
     async def approvals(self, request: Request) -> Response:
-        return _json(await self._desk.approvals(await _order(request, ApprovalOrder)))
+        return _json(await self._operator.approvals(await _order(request, ApprovalOrder)))
 
     async def quarantine(self, request: Request) -> Response:
-        return _json(await self._desk.quarantine(await _order(request, QuarantineOrder)))
+        return _json(await self._operator.quarantine(await _order(request, QuarantineOrder)))
 
     async def browsers(self, request: Request) -> Response:
-        return _json(await self._desk.browsers(await _order(request, BrowserOrder)))
+        return _json(await self._operator.browsers(await _order(request, BrowserOrder)))
 
     async def cron(self, request: Request) -> Response:
-        return _json(await self._desk.cron(await _order(request, CronOrder)))
+        return _json(await self._operator.cron(await _order(request, CronOrder)))
 
     async def tools(self, request: Request) -> Response:
-        return _json(await self._desk.tools(await _order(request, ToolOrder)))
+        return _json(await self._operator.tools(await _order(request, ToolOrder)))
 
     async def pair(self, request: Request) -> Response:
-        return _json(await self._desk.pair(await _order(request, PairOrder)))
+        return _json(await self._operator.pair(await _order(request, PairOrder)))
 
     async def explain(self, request: Request) -> Response:
-        return _json(await self._desk.explain(await _order(request, RouteOrder)))
+        return _json(await self._operator.explain(await _order(request, RouteOrder)))
 
     async def silences(self, request: Request) -> Response:
-        return _json(await self._desk.silences(await _order(request, SilencesOrder)))
+        return _json(await self._operator.silences(await _order(request, SilencesOrder)))
 
     async def chat(self, request: Request) -> Response:
         order = await _order(request, ChatOrder)
 
         async def work(tell: Tell) -> str:
             async def on_reply(text: str, is_answer: bool) -> None:
-                tell(Event("reply" if is_answer else "earlier", text))
+                tell(StreamEvent("reply" if is_answer else "earlier", text))
 
-            tell(Event("accepted"))
-            return await self._desk.chat(order, on_reply)
+            tell(StreamEvent("accepted"))
+            return await self._operator.chat(order, on_reply)
 
-        return _Lines(work)
+        return _LineStream(work)
 
     async def index(self, request: Request) -> Response:
         order = await _order(request, AgentOrder)
 
         async def work(tell: Tell) -> str:
-            return await self._desk.index(order, lambda done, total: tell(Event("progress", done=done, total=total)))
+            return await self._operator.index(
+                order, lambda done, total: tell(StreamEvent("progress", done=done, total=total))
+            )
 
-        return _Lines(work)
+        return _LineStream(work)
 
 
-class _Lines(Response):
+class _LineStream(Response):
     """A streamed response: one JSON object a line, the last one `done` or `error`."""
 
     media_type = "application/x-ndjson"
@@ -162,7 +164,7 @@ class _Lines(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        lines: asyncio.Queue[Event] = asyncio.Queue()
+        lines: asyncio.Queue[StreamEvent] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._last(lines.put_nowait))
             while True:
@@ -175,12 +177,12 @@ class _Lines(Response):
 
     async def _last(self, tell: Tell) -> None:
         try:
-            tell(Event("done", await self._work(tell)))
+            tell(StreamEvent("done", await self._work(tell)))
         except EXPECTED as exc:
-            tell(Event("error", str(exc)))
+            tell(StreamEvent("error", str(exc)))
 
 
-class Door:
+class ControlGuard:
     """Admits requests that name this machine and, for `/control/`, carry the token.
 
     A page in the owner's browser can make it send requests here, under a name that it resolves to loopback: such a
@@ -210,11 +212,11 @@ class Door:
         return None
 
 
-def control_app(desk: Desk, readiness: Readiness, token: str) -> ASGIApp:
+def control_app(operator: OperatorApi, readiness: Readiness, token: str) -> ASGIApp:
     """Return the application: `/`, `/healthz`, `/readyz` for everyone, `/control/…` for holders of *token*."""
     refusals = dict.fromkeys(EXPECTED, _refused)
-    pages = Starlette(routes=ControlPages(desk, readiness).routes(), exception_handlers=refusals)
-    return Door(pages, token)
+    pages = Starlette(routes=ControlPages(operator, readiness).routes(), exception_handlers=refusals)
+    return ControlGuard(pages, token)
 
 
 async def _order(request: Request, kind: type[Order]) -> Order:

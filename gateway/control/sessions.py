@@ -17,12 +17,12 @@ from gateway.agent.entries import (
     UsedEntry,
     UserEntry,
 )
-from gateway.agent.tools.tool import Run
+from gateway.agent.tools.tool import RunBlocking
 from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, SessionsAnswer, SessionsOrder
 from gateway.errors import StrandlineError
 from gateway.sessions.extractive_summary import OWNER
 from gateway.stores.disk import disk_trouble
-from gateway.transcripts.archive import Kept, Part, extent, kept_sessions, latest_part, part_at
+from gateway.transcripts.archive import ArchivedConversation, RecordPage, extent, kept_sessions, latest_part, part_at
 from gateway.transcripts.codec import Fault, Record
 from gateway.transcripts.memory_source import TranscriptNotes
 from workspaces.access import Access, readable_scopes
@@ -33,7 +33,7 @@ PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ConversationList:
     """Locations of an agent's conversations, and the requester's access to them."""
 
     access: Access
@@ -41,7 +41,7 @@ class Shelf:
     zone: tzinfo
     """The owner's."""
 
-    def named(self, name: str | None) -> Kept:
+    def named(self, name: str | None) -> ArchivedConversation:
         """Return the conversation called *name*. Raises StrandlineError."""
         for kept in kept_sessions(self.folder, self.access):
             if kept.name == name:
@@ -50,42 +50,44 @@ class Shelf:
         raise StrandlineError(f"{whose} no conversation {name!r}; strandline sessions list names them all")
 
 
-async def answer_sessions(order: SessionsOrder, shelves: Sequence[Shelf], run: Run) -> SessionsAnswer:
+async def answer_sessions(order: SessionsOrder, lists: Sequence[ConversationList], run: RunBlocking) -> SessionsAnswer:
     """Execute *order*; apart from a list, on the first shelf. Raises StrandlineError and ExactRefusedError."""
     if order.act == "search":
-        return await _found(order, shelves[0], run)
-    return await run(_READING[order.act], order, shelves)
+        return await _found(order, lists[0], run)
+    return await run(_READING[order.act], order, lists)
 
 
-def _listed(_: SessionsOrder, shelves: Sequence[Shelf]) -> SessionsAnswer:
-    return SessionsAnswer(sessions=tuple(row for shelf in shelves for row in _rows(shelf)))
+def _listed(_: SessionsOrder, lists: Sequence[ConversationList]) -> SessionsAnswer:
+    return SessionsAnswer(sessions=tuple(row for conversations in lists for row in _rows(conversations)))
 
 
-def _rows(shelf: Shelf) -> Iterator[SessionRow]:
-    for kept in kept_sessions(shelf.folder, shelf.access):
+def _rows(conversations: ConversationList) -> Iterator[SessionRow]:
+    for kept in kept_sessions(conversations.folder, conversations.access):
         with suppress(FileNotFoundError):  # it has just ended and was moved
             size = extent(kept)
-            ended = kept.ended.astimezone(shelf.zone) if kept.ended else None
-            last = size.last.astimezone(shelf.zone)
-            yield SessionRow(shelf.access.agent, kept.name, ended, size.messages, size.size, last)
+            ended = kept.ended.astimezone(conversations.zone) if kept.ended else None
+            last = size.last.astimezone(conversations.zone)
+            yield SessionRow(conversations.access.agent, kept.name, ended, size.messages, size.size, last)
 
 
-def _shown(order: SessionsOrder, shelves: Sequence[Shelf]) -> SessionsAnswer:
-    return _read(order, shelves[0], lambda kept: latest_part(kept, order.limit))
+def _shown(order: SessionsOrder, lists: Sequence[ConversationList]) -> SessionsAnswer:
+    return _read(order, lists[0], lambda kept: latest_part(kept, order.limit))
 
 
-def _exported(order: SessionsOrder, shelves: Sequence[Shelf]) -> SessionsAnswer:
-    return _read(order, shelves[0], lambda kept: part_at(kept, order.offset))
+def _exported(order: SessionsOrder, lists: Sequence[ConversationList]) -> SessionsAnswer:
+    return _read(order, lists[0], lambda kept: part_at(kept, order.offset))
 
 
-def _read(order: SessionsOrder, shelf: Shelf, read: Callable[[Kept], Part]) -> SessionsAnswer:
-    kept = shelf.named(order.session)
+def _read(
+    order: SessionsOrder, conversations: ConversationList, read: Callable[[ArchivedConversation], RecordPage]
+) -> SessionsAnswer:
+    kept = conversations.named(order.session)
     try:
         part = read(kept)
     except OSError as exc:
         raise disk_trouble(kept.path, exc) from exc
     return SessionsAnswer(
-        records=tuple(told for record in part.records for told in _told(record, shelf)),
+        records=tuple(told for record in part.records for told in _told(record, conversations)),
         lines=tuple(line.decode("utf-8", "replace") for line in part.lines),
         damaged=part.faults[Fault.DAMAGED],
         unknown=part.faults[Fault.UNKNOWN],
@@ -96,10 +98,10 @@ def _read(order: SessionsOrder, shelf: Shelf, read: Callable[[Kept], Part]) -> S
 _READING = {"list": _listed, "show": _shown, "export": _exported}
 
 
-async def _found(order: SessionsOrder, shelf: Shelf, run: Run) -> SessionsAnswer:
+async def _found(order: SessionsOrder, conversations: ConversationList, run: RunBlocking) -> SessionsAnswer:
     query = ExactQuery(order.query or "", order.since, order.until, order.limit, deadline_s=PATIENCE_S)
-    source = TranscriptNotes(shelf.access.agent, shelf.folder, shelf.zone)
-    result = await find_exact(query, [source], readable_scopes(shelf.access), run, time.monotonic)
+    source = TranscriptNotes(conversations.access.agent, conversations.folder, conversations.zone)
+    result = await find_exact(query, [source], readable_scopes(conversations.access), run, time.monotonic)
     return SessionsAnswer(matches=tuple(map(_match, result.matches)), notice=result.notice)
 
 
@@ -107,9 +109,9 @@ def _match(match: Match) -> SessionMatch:
     return SessionMatch(match.citation, match.date, match.before, match.text, match.after)
 
 
-def _told(record: Record, shelf: Shelf) -> Iterator[SessionRecord]:
+def _told(record: Record, conversations: ConversationList) -> Iterator[SessionRecord]:
     """Yield the readable parts of *record*; marks that only the journal needs have none."""
-    at, agent = record.at.astimezone(shelf.zone), shelf.access.agent
+    at, agent = record.at.astimezone(conversations.zone), conversations.access.agent
     match record.entry:
         case UserEntry(text=text, sender=sender):
             yield SessionRecord(at, "message", sender or OWNER, text)

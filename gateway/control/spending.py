@@ -1,19 +1,21 @@
 """An agent's model costs of today, with their limits."""
 
-from gateway.agent.budget import Budget, Cause, summed
-from gateway.agent.models.paid import Purse
+from gateway.agent.budget import Budget, CostCause, summed
+from gateway.agent.models.paid import AgentBudget
 from gateway.config.budget import OTHERS_TOKENS_A_DAY
 from gateway.control.status_wire import SpendingStatus
 from gateway.stores.spending import NANOS, Spend
 
 
-async def spending_of(purse: Purse | None) -> tuple[SpendingStatus, ...]:
-    """Return today's spending from *purse*. Raises StoreError."""
-    if purse is None:
+async def spending_of(agent_budget: AgentBudget | None) -> tuple[SpendingStatus, ...]:
+    """Return today's spending from *agent_budget*. Raises StoreError."""
+    if agent_budget is None:
         return ()
-    spent = await purse.spent()
-    rows = [_row("all", summed(spent), purse.budgets.total)]
-    rows += [_row(cause, spent.get(cause, Spend()), purse.budgets.causes.get(cause, Budget())) for cause in Cause]
+    spent = await agent_budget.spent()
+    rows = [_row("all", summed(spent), agent_budget.budgets.total)]
+    rows += [
+        _row(cause, spent.get(cause, Spend()), agent_budget.budgets.causes.get(cause, Budget())) for cause in CostCause
+    ]
     unspent = (SpendingStatus(row.cause, 0, 0.0, 0, limit) for row in rows for limit in (None, OTHERS_TOKENS_A_DAY))
     return tuple(row for row in rows if row not in {*unspent})
 

@@ -10,12 +10,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from gateway.control.server import Door
+from gateway.control.server import ControlGuard
 from gateway.control.status_wire import Status
 
 
 @dataclass(slots=True)
-class Waiting:
+class StandbyApp:
     """A gateway that runs no agent until its store answers again."""
 
     state: Status
@@ -31,7 +31,7 @@ class Waiting:
             Route("/control/status", self._status),
             Route("/{path:path}", self._refusal, methods=["GET", "POST"]),
         ]
-        return Door(Starlette(routes=routes), token)
+        return ControlGuard(Starlette(routes=routes), token)
 
     async def _healthz(self, _: Request) -> Response:
         return JSONResponse({"alive": True})

@@ -11,7 +11,7 @@ from gateway.agent.entries import ToolCall, UserEntry
 from gateway.agent.tools.memory import memory_tools
 from gateway.agent.tools.notes import note_tools
 from gateway.agent.tools.tool import Toolbox
-from gateway.agent.write_guard import Guard
+from gateway.agent.write_guard import WriteGuard
 from gateway.approvals.approvals import Approvals
 from gateway.control.tools_wire import OfferedTool, ToolAnswer, ToolOrder
 from workspaces.access import Access
@@ -23,7 +23,7 @@ _WRITING = frozenset({"add_note", "save_memory", "update_memory"})
 
 
 @dataclass(frozen=True, slots=True)
-class Lectern:
+class MemoryTools:
     """An agent's memory for other programs."""
 
     agent: Agent
@@ -40,14 +40,14 @@ class Lectern:
         try:
             result = await self._toolbox().call(ToolCall("1", order.name, order.arguments))
         finally:
-            self.agent.keeper.ended(PROGRAM.turn or "")
+            self.agent.history_writer.ended(PROGRAM.turn or "")
         return ToolAnswer(text=result.text, is_error=result.is_error)
 
     def _toolbox(self) -> Toolbox:
         agent, access = self.agent, self.access
-        run = agent.keeper.noting(agent.run, PROGRAM.turn or "", PROGRAM)
+        run = agent.history_writer.noting(agent.run, PROGRAM.turn or "", PROGRAM)
         anybodys = UserEntry("", self.clock(), "", "", from_outside=True)  # its model may have read anything
-        guard = Guard(access, [anybodys], self.changes.tray(agent.id, PROGRAM, self.owner))
+        guard = WriteGuard(access, [anybodys], self.changes.approval_sink(agent.id, PROGRAM, self.owner))
         tools = memory_tools(agent.memory, agent.workspace, access, run)
         return Toolbox([*tools, *note_tools(agent.workspace, access, run, self.clock, guard)], access)
 

@@ -8,7 +8,7 @@ from gateway.control.status_wire import SearchMode
 
 
 @dataclass(frozen=True, slots=True)
-class FoundHit:
+class SearchHit:
     """A passage that answers a query."""
 
     path: str
@@ -21,10 +21,10 @@ class FoundHit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MemorySearchAnswer:
     """The outcome of a memory search, best hit first."""
 
-    hits: tuple[FoundHit, ...]
+    hits: tuple[SearchHit, ...]
     mode: SearchMode
     reason: str = ""
 
@@ -87,7 +87,7 @@ class MemorySource:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class StreamEvent:
     """One line of a streamed answer: some `earlier`, `reply` or `progress`, then `done` or `error`."""
 
     event: Literal["accepted", "earlier", "reply", "progress", "done", "error"]

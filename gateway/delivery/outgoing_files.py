@@ -13,10 +13,10 @@ import structlog
 from adapters.abilities import SendsFiles
 from adapters.channel import Adapter, Address, Body, Upload
 from gateway.agent.entries import EnclosedEntry
-from gateway.agent.tools.tool import Run
+from gateway.agent.tools.tool import RunBlocking
 from gateway.errors import ToolError
 from gateway.runtime.escape import visible
-from gateway.sessions.turn_request import Asked
+from gateway.sessions.turn_request import TurnRequest
 from gateway.stores.disk import disk_trouble, remove_older, sync_folder
 from gateway.stores.rows import Enclosure, OutboxRow
 from gateway.transcripts.codec import Record
@@ -36,7 +36,7 @@ STALE_AFTER = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MessagePart:
     """The content of one platform message; its file is read when it is sent."""
 
     body: Body
@@ -50,7 +50,7 @@ class Enclosures:
         self,
         folders: Mapping[AgentId, Path],
         adapters: Mapping[tuple[str, str], Adapter],
-        run: Run,
+        run: RunBlocking,
         count: Callable[[str], Awaitable[None]],
     ) -> None:
         """*folders*, by agent, are created on demand; *run* does blocking work."""
@@ -59,7 +59,7 @@ class Enclosures:
         self._run = run
         self._count = count
 
-    async def enclose(self, asked: Asked, path: PurePosixPath, caption: str) -> int:
+    async def enclose(self, asked: TurnRequest, path: PurePosixPath, caption: str) -> int:
         """Copy the file at *path*, if the turn may read it, record it in the journal, and return its size."""
         agent, turn_id = asked.agent, asked.row.turn_id
         enclosed = enclosed_by(asked.transcript.records.of(turn_id), agent.id)
@@ -88,7 +88,7 @@ class Enclosures:
         """Return the path of the content *key*."""
         return self._folders[AgentId(agent)] / key
 
-    async def loaded(self, part: Part) -> Body:
+    async def loaded(self, part: MessagePart) -> Body:
         """Return the body of *part*, with the content of its file; a notice replaces missing content."""
         if part.file is None:
             return part.body
@@ -124,21 +124,21 @@ def enclosed_by(turn: Iterable[Record], agent: AgentId) -> tuple[Enclosure, ...]
     )
 
 
-def file_parts(adapter: Adapter, files: Iterable[Enclosure]) -> list[Part]:
+def file_parts(adapter: Adapter, files: Iterable[Enclosure]) -> list[MessagePart]:
     """Return the messages that carry *files*, each with its caption. Pure, as `Adapter.render` is."""
     return [part for file in files for part in _file(adapter, file)]
 
 
-def _file(adapter: Adapter, file: Enclosure) -> Iterator[Part]:
+def _file(adapter: Adapter, file: Enclosure) -> Iterator[MessagePart]:
     if not isinstance(adapter, SendsFiles) or file.size > adapter.upload_limit:
         words = f"{file.caption}\n\n{_in_words(file)}".strip()
-        yield from (Part(body) for body in adapter.render(words))
+        yield from (MessagePart(body) for body in adapter.render(words))
         return
     *before, last = adapter.render(file.caption) or [Body("")]
     if last.upload is not None or len(last.text.encode("utf-16-le")) // 2 > adapter.caption_limit:
         before, last = [*before, last], Body("")
-    yield from (Part(body) for body in before)
-    yield Part(last, file)
+    yield from (MessagePart(body) for body in before)
+    yield MessagePart(last, file)
 
 
 def _in_words(file: Enclosure) -> str:

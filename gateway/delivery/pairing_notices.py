@@ -7,7 +7,7 @@ from adapters.channel import Address, Button, InboundMessage
 from gateway.admission.pairing import CODE_LIFE, named, shown
 from gateway.admission.routing import Routes, route
 from gateway.delivery.owner_notices import Notices
-from gateway.stores.door import PairingRequest
+from gateway.stores.admission import PairingRequest
 from gateway.stores.ports import Store
 from workspaces.access import AgentId
 
@@ -30,7 +30,7 @@ class Ring:
 
 
 @dataclass(frozen=True, slots=True)
-class Doorbell:
+class PairingNotices:
     """Sends a notice for a single waiting request; one notice for all others together, once an hour."""
 
     store: Store

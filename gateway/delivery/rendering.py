@@ -11,7 +11,7 @@ from adapters.abilities import SendsFiles
 from adapters.channel import Adapter, Body, Upload
 from adapters.formatting.split import cut_at, plain_parts
 from gateway.admission.internal_channels import CHANNELS
-from gateway.delivery.outgoing_files import Part, file_parts
+from gateway.delivery.outgoing_files import MessagePart, file_parts
 from gateway.runtime.threads import Threads
 from gateway.runtime.work_journal import WorkJournal
 from gateway.stores.rows import Enclosure, OutboxRow
@@ -47,7 +47,7 @@ class Rendering:
     journal: WorkJournal | None = None
     threads: Threads = field(default_factory=lambda: Threads("rendering", 2))
 
-    async def parts(self, adapter: Adapter, row: OutboxRow, text: str) -> list[Part]:
+    async def parts(self, adapter: Adapter, row: OutboxRow, text: str) -> list[MessagePart]:
         """Return the messages of the reply in *row*, with *text* as its content; its first `parts_sent` messages were
         sent.
 
@@ -57,7 +57,9 @@ class Rendering:
         with self.journal.finishing(f"reply {row.id}") if self.journal else nullcontext():
             return await self._parts(adapter, text, row.outgoing.files, row.parts_sent)
 
-    async def _parts(self, adapter: Adapter, text: str, files: Sequence[Enclosure], parts_sent: int) -> list[Part]:
+    async def _parts(
+        self, adapter: Adapter, text: str, files: Sequence[Enclosure], parts_sent: int
+    ) -> list[MessagePart]:
         shown, rest = self._bounded(adapter, text)
         if rest and not parts_sent:
             await self.count(ANSWER_CUT)
@@ -67,21 +69,21 @@ class Rendering:
         except Exception as exc:  # noqa: BLE001  # a formatter's fault must not stop the delivery of every chat
             log.error("reply not formatted", channel=adapter.channel, why=type(exc).__name__)
             await self.count(FORMATTING_FAILED)
-        sent = [Part(Body(""))] * parts_sent
+        sent = [MessagePart(Body(""))] * parts_sent
         texts = [shown, *(file.caption for file in files)]
-        plain = [Part(body) for each in texts for body in plain_parts(each, PLAIN_UNITS)]
+        plain = [MessagePart(body) for each in texts for body in plain_parts(each, PLAIN_UNITS)]
         return [*sent, *plain, *rest, *file_parts(adapter, [replace(file, caption="") for file in files])]
 
     async def _formatted(
-        self, adapter: Adapter, shown: str, rest: Iterable[Part], files: Sequence[Enclosure]
-    ) -> list[Part]:
-        def formatted() -> list[Part]:
-            return [*map(Part, adapter.render(shown)), *rest, *file_parts(adapter, files)]
+        self, adapter: Adapter, shown: str, rest: Iterable[MessagePart], files: Sequence[Enclosure]
+    ) -> list[MessagePart]:
+        def formatted() -> list[MessagePart]:
+            return [*map(MessagePart, adapter.render(shown)), *rest, *file_parts(adapter, files)]
 
         is_short = len(shown) + sum(len(file.caption) for file in files) <= SHORT
         return formatted() if is_short else await self.threads(formatted)
 
-    def _bounded(self, adapter: Adapter, text: str) -> tuple[str, list[Part]]:
+    def _bounded(self, adapter: Adapter, text: str) -> tuple[str, list[MessagePart]]:
         """Return the part of *text* that is shown, and the messages that tell of the rest."""
         if len(text) <= self.answer_chars or adapter.channel in CHANNELS:
             return text, []
@@ -90,5 +92,5 @@ class Rendering:
         if isinstance(adapter, SendsFiles):
             whole = text.encode("utf-8", "replace")
             if len(whole) <= adapter.upload_limit:
-                return shown, [Part(Body(f"{notice}This file has all of it.)", upload=Upload(WHOLE, whole)))]
-        return shown, [Part(Body(f"{notice}The conversation has all of it: ask me for the next part.)"))]
+                return shown, [MessagePart(Body(f"{notice}This file has all of it.)", upload=Upload(WHOLE, whole)))]
+        return shown, [MessagePart(Body(f"{notice}The conversation has all of it: ask me for the next part.)"))]

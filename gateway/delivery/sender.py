@@ -25,7 +25,7 @@ from adapters.channel import (
 )
 from gateway.admission.internal_channels import CHANNELS
 from gateway.delivery.direct_notices import DirectNotices
-from gateway.delivery.outgoing_files import Enclosures, Part
+from gateway.delivery.outgoing_files import Enclosures, MessagePart
 from gateway.delivery.refused_messages import RESENT_PLAIN, instead, plainly
 from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import Pacing, late_note
@@ -67,7 +67,7 @@ class Adapters:
 
 
 @dataclass(slots=True)
-class _Job:
+class _QueuedReply:
     """A reply being delivered; `row` follows the store's record of it."""
 
     row: OutboxRow
@@ -97,8 +97,8 @@ class Delivery:
         self._on_dead = on_dead
         self._pacing = pacing
         self._rendering = rendering or Rendering()
-        self._lanes: Lanes[Address, _Job] = Lanes(tasks, self._deliver, pacing.clock, pacing.at_once)
-        self._jobs: dict[OutboxId, _Job] = {}
+        self._lanes: Lanes[Address, _QueuedReply] = Lanes(tasks, self._deliver, pacing.clock, pacing.at_once)
+        self._jobs: dict[OutboxId, _QueuedReply] = {}
         self._turns: defaultdict[AccountKey, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._has_recovered = False
         self._is_open = True
@@ -119,7 +119,7 @@ class Delivery:
         """Send *rows*, just committed, after the replies that their addresses already wait for."""
         for row in rows:
             if self._is_open and row.id not in self._jobs:
-                self._jobs[row.id] = job = _Job(row)
+                self._jobs[row.id] = job = _QueuedReply(row)
                 if self._has_recovered:
                     self._lanes.submit(row.outgoing.address, job)
 
@@ -167,7 +167,7 @@ class Delivery:
         log.warning("send unsure", outbox=row.id, channel=row.outgoing.address.channel, part=row.parts_sent)
         return replace(row, state=OutboxState.QUEUED, attempts=row.attempts + 1)
 
-    async def _deliver(self, job: _Job) -> RetryLater | None:
+    async def _deliver(self, job: _QueuedReply) -> RetryLater | None:
         if wait_s := self._pacing.seconds_until(job.row.not_before):
             job.row = replace(job.row, not_before=None)  # whatever ends the wait, the next attempt is a real one
             return RetryLater(wait_s, next_wakes=False)
@@ -188,7 +188,7 @@ class Delivery:
         self._close(job)
         return None
 
-    async def _send(self, job: _Job) -> None:
+    async def _send(self, job: _QueuedReply) -> None:
         row = job.row
         adapter = self._adapters.of(row.outgoing.address)
         now = self._pacing.clock.now()
@@ -204,7 +204,7 @@ class Delivery:
             await self._send_part(job, adapter, bodies, begun_at, is_last=number == len(parts) - 1)
             before = []
 
-    async def _loaded(self, part: Part) -> Body:
+    async def _loaded(self, part: MessagePart) -> Body:
         return part.body if self.enclosures is None else await self.enclosures.loaded(part)
 
     def _text(self, row: OutboxRow, begun_at: datetime) -> str:
@@ -220,7 +220,7 @@ class Delivery:
         return is_read_by_a_person and self._pacing.is_late(row.created_at, at)
 
     async def _send_part(
-        self, job: _Job, adapter: Adapter, bodies: Sequence[Body], begun_at: datetime, *, is_last: bool
+        self, job: _QueuedReply, adapter: Adapter, bodies: Sequence[Body], begun_at: datetime, *, is_last: bool
     ) -> None:
         row, part = job.row, job.row.parts_sent
         async with self._turn((adapter.channel, adapter.account)):
@@ -281,7 +281,7 @@ class Delivery:
         except TimeoutError as exc:
             raise UnsureSendError(f"no answer within {self._pacing.send_timeout_s:.0f} seconds") from exc
 
-    async def _put_back(self, job: _Job, exc: ChannelError, wait_s: float | None) -> RetryLater:
+    async def _put_back(self, job: _QueuedReply, exc: ChannelError, wait_s: float | None) -> RetryLater:
         row = job.row
         delay_s = self._pacing.retry_s(row.attempts) if wait_s is None else wait_s
         not_before = self._pacing.clock.now() + timedelta(seconds=delay_s)
@@ -290,7 +290,7 @@ class Delivery:
         job.row = replace(row, attempts=row.attempts + 1)
         return RetryLater(delay_s, next_wakes=False)
 
-    async def _again(self, job: _Job, exc: UnsureSendError) -> RetryLater | None:
+    async def _again(self, job: _QueuedReply, exc: UnsureSendError) -> RetryLater | None:
         row = job.row
         log.warning("send unsure", outbox=row.id, channel=row.outgoing.address.channel, part=row.parts_sent)
         await self._kept(partial(self._outbox.record_unsure, row.id, row.parts_sent, redact(str(exc))))
@@ -300,13 +300,13 @@ class Delivery:
             return None
         return RetryLater(self._pacing.retry_s(job.unsure - 1), next_wakes=False)
 
-    async def _bury(self, job: _Job, why: str) -> None:
+    async def _bury(self, job: _QueuedReply, why: str) -> None:
         """Give the reply up; notify its observers first, so that a crash between the two hides nothing."""
         log.error("reply given up", outbox=job.row.id, channel=job.row.outgoing.address.channel, why=why)
         await self._kept(partial(self._on_dead, job.row, why))
         await self._kept(partial(self._outbox.bury, job.row.id, why))
 
-    def _close(self, job: _Job) -> None:
+    def _close(self, job: _QueuedReply) -> None:
         del self._jobs[job.row.id]
         job.done.set()
 

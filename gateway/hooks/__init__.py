@@ -6,7 +6,7 @@ another one, or nothing to change nothing. It comes from an installed package (e
 """
 
 from gateway.hooks.bootstrap import AGENT_BOOTSTRAP, Bootstrap
-from gateway.hooks.event import Event, Handler, on
+from gateway.hooks.event import Handler, HookEvent, on
 from gateway.hooks.events import (
     AFTER_COMPACTION,
     AFTER_TOOL_CALL,
@@ -32,15 +32,15 @@ from gateway.hooks.loading import hooks_of, load_hooks
 from gateway.hooks.payloads import (
     AgentEnd,
     AgentStart,
+    ChatPayload,
     CommandGiven,
-    Compacted,
     Compacting,
+    CompactionPayload,
     Conversation,
     GatewayState,
     MessageReceived,
     MessageSending,
     MessageSent,
-    Place,
     SessionRest,
     SessionStart,
     ToolCalled,
@@ -73,19 +73,19 @@ __all__ = [
     "AgentEnd",
     "AgentStart",
     "Bootstrap",
+    "ChatPayload",
     "CommandGiven",
-    "Compacted",
     "Compacting",
+    "CompactionPayload",
     "Conversation",
-    "Event",
     "GatewayState",
     "Handler",
     "Hook",
+    "HookEvent",
     "Hooks",
     "MessageReceived",
     "MessageSending",
     "MessageSent",
-    "Place",
     "SessionRest",
     "SessionStart",
     "ToolCalled",

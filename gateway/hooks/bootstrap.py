@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gateway.hooks.event import Event
+from gateway.hooks.event import HookEvent
 from workspaces.access import SessionType
-from workspaces.bootstrap import BootstrapFile, Part
+from workspaces.bootstrap import BootstrapFile, BootstrapRole
 from workspaces.errors import WorkspaceError
 from workspaces.files import Identity, clean_path
 
-_SHAPE = (("name", str), ("text", str), ("part", Part), ("identity", Identity | None), ("is_cut", bool))
+_SHAPE = (("name", str), ("text", str), ("part", BootstrapRole), ("identity", Identity | None), ("is_cut", bool))
 _MOST_FILES = 50
 _MOST_CHARS = 1_000_000
 
@@ -67,7 +67,7 @@ def no_file(_: str) -> BootstrapFile | None:
 
 _SAMPLE = Bootstrap("main", SessionType.MAIN, (BootstrapFile("AGENTS.md", "Be brief."),), no_file)
 
-AGENT_BOOTSTRAP: Event[Bootstrap] = Event(
+AGENT_BOOTSTRAP: HookEvent[Bootstrap] = HookEvent(
     "agent:bootstrap", _checked_files, decides=False, sample=_SAMPLE, for_programs=False
 )
 """Before a prompt is built. A handler that fails changes nothing: the access filter follows in any case."""

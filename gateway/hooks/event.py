@@ -16,7 +16,7 @@ PRIORITY = "_strandline_priority"
 
 
 @dataclass(frozen=True, slots=True)
-class Event(Generic[P]):
+class HookEvent(Generic[P]):
     """A point at which handlers can take part."""
 
     name: str
@@ -42,7 +42,7 @@ class Event(Generic[P]):
         return (self.name, *self.aliases)
 
 
-def on(event: Event[P], priority: int = 0) -> Callable[[Handler[P]], Handler[P]]:
+def on(event: HookEvent[P], priority: int = 0) -> Callable[[Handler[P]], Handler[P]]:
     """Mark a function as a handler of *event*; handlers with a higher *priority* run first."""
 
     def marked(handler: Handler[P]) -> Handler[P]:

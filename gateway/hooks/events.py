@@ -6,19 +6,19 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.hooks.bootstrap import AGENT_BOOTSTRAP, no_file
-from gateway.hooks.event import Event, changing
+from gateway.hooks.event import HookEvent, changing
 from gateway.hooks.payloads import (
     AgentEnd,
     AgentStart,
+    ChatPayload,
     CommandGiven,
-    Compacted,
     Compacting,
+    CompactionPayload,
     Conversation,
     GatewayState,
     MessageReceived,
     MessageSending,
     MessageSent,
-    Place,
     SessionRest,
     SessionStart,
     ToolCalled,
@@ -33,7 +33,7 @@ _LONGEST_REASON = 500
 _COMMAND = re.compile(r"command:[a-z][a-z0-9_]{0,31}")
 
 _CHAT = Conversation("main", "main:main", SessionType.MAIN)
-_PLACE = Place("telegram", "home", "12345")
+_PLACE = ChatPayload("telegram", "home", "12345")
 
 
 def _is_text(value: object) -> None:
@@ -70,7 +70,7 @@ def is_object(value: object) -> None:
 
 # --- deciding events: a handler that fails means no
 
-BEFORE_AGENT_START: Event[AgentStart] = Event(
+BEFORE_AGENT_START: HookEvent[AgentStart] = HookEvent(
     "before_agent_start",
     changing(prompt=_is_said),
     decides=True,
@@ -78,7 +78,7 @@ BEFORE_AGENT_START: Event[AgentStart] = Event(
 )
 """When a prompt was built, for a turn or to save notes. If a handler fails no model is asked."""
 
-BEFORE_COMPACTION: Event[Compacting] = Event(
+BEFORE_COMPACTION: HookEvent[Compacting] = HookEvent(
     "before_compaction", changing(refused=_is_reason), decides=True, deadline_s=30.0, sample=Compacting(_CHAT, 40)
 )
 """Before notes are saved and a summary is written.
@@ -86,7 +86,7 @@ BEFORE_COMPACTION: Event[Compacting] = Event(
 It waits for its handlers; refused, or if one fails, nothing is summarised now, and the next turn asks again.
 """
 
-MESSAGE_SENDING: Event[MessageSending] = Event(
+MESSAGE_SENDING: HookEvent[MessageSending] = HookEvent(
     "message_sending",
     changing(text=_is_said, is_cancelled=_is_flag),
     decides=True,
@@ -94,7 +94,7 @@ MESSAGE_SENDING: Event[MessageSending] = Event(
 )
 """Before an answer goes into the outbox. If a handler fails the chat gets one constant sentence instead."""
 
-BEFORE_TOOL_CALL: Event[ToolCalling] = Event(
+BEFORE_TOOL_CALL: HookEvent[ToolCalling] = HookEvent(
     "before_tool_call",
     changing(arguments=is_object, blocked=_is_reason),
     decides=True,
@@ -102,7 +102,7 @@ BEFORE_TOOL_CALL: Event[ToolCalling] = Event(
 )
 """Before a tool of a model runs. If a handler fails it does not run."""
 
-TOOL_RESULT_PERSIST: Event[ToolResult] = Event(
+TOOL_RESULT_PERSIST: HookEvent[ToolResult] = HookEvent(
     "tool_result_persist",
     changing(text=_is_text),
     decides=True,
@@ -112,46 +112,46 @@ TOOL_RESULT_PERSIST: Event[ToolResult] = Event(
 
 # --- observed events: a handler that fails is skipped, and nothing waits for one
 
-AGENT_END: Event[AgentEnd] = Event(
+AGENT_END: HookEvent[AgentEnd] = HookEvent(
     "agent_end", changing(), decides=False, sample=AgentEnd(_CHAT, "answered", "The tea is ready.", "offline")
 )
-AFTER_COMPACTION: Event[Compacted] = Event(
-    "after_compaction", changing(), decides=False, sample=Compacted(_CHAT, 40, "We spoke about tea.", "offline")
+AFTER_COMPACTION: HookEvent[CompactionPayload] = HookEvent(
+    "after_compaction", changing(), decides=False, sample=CompactionPayload(_CHAT, 40, "We spoke about tea.", "offline")
 )
-MESSAGE_RECEIVED: Event[MessageReceived] = Event(
+MESSAGE_RECEIVED: HookEvent[MessageReceived] = HookEvent(
     "message_received",
     changing(),
     decides=False,
     sample=MessageReceived(_CHAT, _PLACE, "12345", "Is the tea ready?", is_for_us=True),
     aliases=("message:received",),
 )
-MESSAGE_SENT: Event[MessageSent] = Event(
+MESSAGE_SENT: HookEvent[MessageSent] = HookEvent(
     "message_sent",
     changing(),
     decides=False,
     sample=MessageSent(_PLACE, "The tea is ready.", 0, is_last=True, message_id="77"),
     aliases=("message:sent",),
 )
-AFTER_TOOL_CALL: Event[ToolCalled] = Event(
+AFTER_TOOL_CALL: HookEvent[ToolCalled] = HookEvent(
     "after_tool_call",
     changing(),
     decides=False,
     sample=ToolCalled(_CHAT, "read_file", '{"path": "TOOLS.md"}', "Use metric units.", is_error=False),
 )
-SESSION_START: Event[SessionStart] = Event(
+SESSION_START: HookEvent[SessionStart] = HookEvent(
     "session_start", changing(), decides=False, sample=SessionStart(_CHAT), aliases=("session:start",)
 )
-SESSION_PAUSE: Event[SessionRest] = Event(
+SESSION_PAUSE: HookEvent[SessionRest] = HookEvent(
     "session:pause", changing(), decides=False, sample=SessionRest(_CHAT, "rest", ("memory/2026-03-01.md",))
 )
-SESSION_END: Event[SessionRest] = Event(
+SESSION_END: HookEvent[SessionRest] = HookEvent(
     "session_end",
     changing(),
     decides=False,
     sample=SessionRest(_CHAT, "new", ("memory/2026-03-01.md",)),
     aliases=("session:end",),
 )
-COMMAND: Event[CommandGiven] = Event(
+COMMAND: HookEvent[CommandGiven] = HookEvent(
     "command:*",
     changing(),
     decides=False,
@@ -159,14 +159,14 @@ COMMAND: Event[CommandGiven] = Event(
     aliases=("command",),
 )
 """Every command; `command("new")` is one of them."""
-GATEWAY_START: Event[GatewayState] = Event(
+GATEWAY_START: HookEvent[GatewayState] = HookEvent(
     "gateway_start", changing(), decides=False, sample=GatewayState(("main",)), aliases=("gateway:start",)
 )
-GATEWAY_STOP: Event[GatewayState] = Event(
+GATEWAY_STOP: HookEvent[GatewayState] = HookEvent(
     "gateway_stop", changing(), decides=False, sample=GatewayState(("main",)), aliases=("gateway:stop",)
 )
 
-EVENTS: tuple[Event[Any], ...] = (
+EVENTS: tuple[HookEvent[Any], ...] = (
     AGENT_BOOTSTRAP,
     BEFORE_AGENT_START,
     AGENT_END,
@@ -188,12 +188,12 @@ EVENTS: tuple[Event[Any], ...] = (
 """All of them, in the order of the docs."""
 
 
-def command(name: str) -> Event[CommandGiven]:
+def command(name: str) -> HookEvent[CommandGiven]:
     """Return the event of the command *name*; handlers of every command get it too."""
     return replace(COMMAND, name=f"command:{name}", aliases=COMMAND.names)
 
 
-def event_of(name: str) -> Event[Any] | None:
+def event_of(name: str) -> HookEvent[Any] | None:
     """Return the event called *name*; `None` if there is none."""
     if _COMMAND.fullmatch(name):
         return command(name.partition(":")[2])

@@ -14,7 +14,7 @@ from gateway.errors import ConfigError
 from gateway.home import Home
 from gateway.hooks.event import MARK, PRIORITY
 from gateway.hooks.events import EVENTS, event_of
-from gateway.hooks.programs import Program
+from gateway.hooks.programs import HookProgram
 from gateway.hooks.running import Hook
 
 GROUP = "strandline.hooks"
@@ -69,7 +69,7 @@ def _programs(folder: Path) -> Iterator[Hook]:
                 raise ConfigError(
                     f"{file}: is no program; chmod 700 makes a script one, or take it out of {place.name}"
                 )
-            yield Hook(event.name, f"{place.name}/{file.name}", Program(file, event.name, event.deadline_s))
+            yield Hook(event.name, f"{place.name}/{file.name}", HookProgram(file, event.name, event.deadline_s))
 
 
 def _check_owner(path: Path, forbidden: int, remedy: str) -> None:

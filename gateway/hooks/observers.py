@@ -5,7 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, Generic, TypeVar
 
-from gateway.hooks.event import Event
+from gateway.hooks.event import HookEvent
 
 K = TypeVar("K", bound=Hashable)
 
@@ -16,16 +16,18 @@ MOST_WAITING = 100
 class Observers(Generic[K]):
     """A queue for each handler, and a task for each non-empty queue."""
 
-    def __init__(self, tasks: asyncio.TaskGroup, hand: Callable[[K, Event[Any], object, int], Awaitable[None]]) -> None:
+    def __init__(
+        self, tasks: asyncio.TaskGroup, hand: Callable[[K, HookEvent[Any], object, int], Awaitable[None]]
+    ) -> None:
         """*hand* takes a handler, an event, its payload, and the number of events dropped before; it raises nothing."""
         self._tasks = tasks
         self._hand = hand
-        self._waiting: defaultdict[K, deque[tuple[Event[Any], object]]] = defaultdict(deque)
+        self._waiting: defaultdict[K, deque[tuple[HookEvent[Any], object]]] = defaultdict(deque)
         self._missed: defaultdict[K, int] = defaultdict(int)
         self._running: dict[K, asyncio.Task[None]] = {}
         self._is_open = True
 
-    def tell(self, hook: K, event: Event[Any], payload: object) -> None:
+    def tell(self, hook: K, event: HookEvent[Any], payload: object) -> None:
         """Append *payload* to the queue of *hook*."""
         waiting = self._waiting[hook]
         if not self._is_open or len(waiting) >= MOST_WAITING:

@@ -21,7 +21,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChatPayload:
     """A chat on a platform."""
 
     channel: str
@@ -66,7 +66,7 @@ class Compacting:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class CompactionPayload:
     """A conversation whose older part became a summary; the part itself stays in the transcript."""
 
     conversation: Conversation
@@ -80,7 +80,7 @@ class MessageReceived:
     """A message that was admitted and stored."""
 
     conversation: Conversation
-    place: Place
+    place: ChatPayload
     sender: str
     """The platform's id of the sender."""
     text: str
@@ -92,7 +92,7 @@ class MessageSending:
     """An answer that is about to enter the outbox."""
 
     conversation: Conversation
-    place: Place
+    place: ChatPayload
     text: str
     """Markdown. May be changed; may be empty only if it was before."""
     files: int
@@ -105,7 +105,7 @@ class MessageSending:
 class MessageSent:
     """A part of an answer or a notice that the platform confirmed."""
 
-    place: Place
+    place: ChatPayload
     text: str
     part: int
     """Index, from 0."""

@@ -21,7 +21,7 @@ _SHARE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class HookProgram:
     """An executable file in `<home>/hooks/<event>.d/`."""
 
     path: Path

@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from gateway.errors import HookError, StoreError
-from gateway.hooks.event import Event, P
+from gateway.hooks.event import HookEvent, P
 from gateway.hooks.observers import Observers
 from gateway.runtime.work_journal import still_at_work
 
@@ -59,11 +59,11 @@ class Hooks:
         self._stuck: dict[Hook, threading.Thread] = {}
         self._observers = None if tasks is None else Observers(tasks, self._observed)
 
-    def handles(self, event: Event[P]) -> bool:
+    def handles(self, event: HookEvent[P]) -> bool:
         """Return whether *event* has a handler."""
         return bool(self._wanted) and not self._wanted.isdisjoint(event.names)
 
-    async def tell(self, event: Event[P], payload: P) -> P:
+    async def tell(self, event: HookEvent[P], payload: P) -> P:
         """Pass *payload* through every handler of *event* and return the result.
 
         Raises HookError if one fails and the event decides.
@@ -72,7 +72,7 @@ class Hooks:
             payload = await self._handed(hook, event, payload)
         return payload
 
-    def note(self, event: Event[P], payload: P) -> None:
+    def note(self, event: HookEvent[P], payload: P) -> None:
         """Notify the observing handlers soon; no caller waits for them, and a slow one delays no other."""
         if self._observers is not None:
             for hook in self._of(event):
@@ -83,7 +83,7 @@ class Hooks:
         if self._observers is not None and (left := await self._observers.finish(grace_s)):
             log.warning("hooks were not told everything", left=left)
 
-    async def run(self, hook: Hook, event: Event[P], payload: P) -> P:
+    async def run(self, hook: Hook, event: HookEvent[P], payload: P) -> P:
         """Return the result of *hook* for *payload*.
 
         Raises TimeoutError, ValueError for an invalid payload, and any error of the handler.
@@ -96,10 +96,10 @@ class Hooks:
         with suppress(StoreError):  # the store reports its own failures
             await self._count(reason)
 
-    def _of(self, event: Event[P]) -> list[Hook]:
+    def _of(self, event: HookEvent[P]) -> list[Hook]:
         return [hook for hook in self._hooks if hook.event in event.names]
 
-    async def _handed(self, hook: Hook, event: Event[P], payload: P) -> P:
+    async def _handed(self, hook: Hook, event: HookEvent[P], payload: P) -> P:
         try:
             return await self.run(hook, event, payload)
         except Exception as exc:  # foreign code: any error ends here
@@ -109,7 +109,7 @@ class Hooks:
                 raise HookError(f"the hook {hook.source} failed, and {event.name} does not go on without it") from exc
             return payload
 
-    async def _observed(self, hook: Hook, event: Event[Any], payload: object, missed: int) -> None:
+    async def _observed(self, hook: Hook, event: HookEvent[Any], payload: object, missed: int) -> None:
         if missed:
             log.warning("a hook is too slow", hook=hook.source, event_name=event.name, missed=missed)
         for _ in range(missed):

@@ -29,7 +29,7 @@ class LocomoError(StrandlineError):
     """The file is not in LoCoMo's format; the message names the place."""
 
 
-class Kind(StrEnum):
+class QuestionKind(StrEnum):
     """The kinds of questions, as the benchmark's paper names them."""
 
     MULTI_HOP = "multi-hop"
@@ -39,12 +39,18 @@ class Kind(StrEnum):
     ADVERSARIAL = "adversarial"
 
 
-_KINDS = {1: Kind.MULTI_HOP, 2: Kind.TEMPORAL, 3: Kind.OPEN, 4: Kind.SINGLE_HOP, 5: Kind.ADVERSARIAL}
+_KINDS = {
+    1: QuestionKind.MULTI_HOP,
+    2: QuestionKind.TEMPORAL,
+    3: QuestionKind.OPEN,
+    4: QuestionKind.SINGLE_HOP,
+    5: QuestionKind.ADVERSARIAL,
+}
 """By `category`; identified by their counts in the ten published conversations: 282, 321, 96, 841, 446."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TurnLocation:
     """The location of a turn in the notes."""
 
     path: str
@@ -53,25 +59,25 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LocomoQuestion:
     """A question with the turns that answer it."""
 
     text: str
-    kind: Kind
+    kind: QuestionKind
     evidence: tuple[str, ...]
-    """Turn ids, each one of `Conversation.places`; never empty."""
+    """Turn ids, each one of `LocomoConversation.places`; never empty."""
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class LocomoConversation:
     """One conversation as an agent's notes."""
 
     agent: str
     notes: Mapping[str, str]
     """The text of each daily note by its path in the workspace, in order of days."""
-    places: Mapping[str, Place]
+    places: Mapping[str, TurnLocation]
     """Location of each turn, by its id in the benchmark."""
-    questions: tuple[Question, ...]
+    questions: tuple[LocomoQuestion, ...]
     """Those with marked evidence that exists."""
 
 
@@ -83,7 +89,7 @@ class _Turn(BaseModel):
     blip_caption: str | None = None
 
 
-class _Question(BaseModel):
+class _QuestionJson(BaseModel):
     model_config = ConfigDict(extra="ignore")
     question: str
     category: int
@@ -94,16 +100,16 @@ class _Sample(BaseModel):
     model_config = ConfigDict(extra="ignore")
     sample_id: str
     conversation: dict[str, object]
-    qa: list[_Question]
+    qa: list[_QuestionJson]
 
 
 @dataclass(frozen=True, slots=True)
-class _Session:
+class _SessionJson:
     start: datetime
     turns: list[_Turn]
 
 
-def read_locomo(file: Path) -> list[Conversation]:
+def read_locomo(file: Path) -> list[LocomoConversation]:
     """Read every conversation of *file*. Raises LocomoError, also if the file cannot be read."""
     try:
         return conversations(json.loads(file.read_text(encoding="utf-8")))
@@ -111,7 +117,7 @@ def read_locomo(file: Path) -> list[Conversation]:
         raise LocomoError(f"{file.name} cannot be read as JSON: {exc}") from exc
 
 
-def conversations(data: object) -> list[Conversation]:
+def conversations(data: object) -> list[LocomoConversation]:
     """Turn LoCoMo's parsed JSON, a list of conversations or a single one, into notes and questions.
 
     Raises LocomoError, which names the faulty record.
@@ -133,25 +139,25 @@ def _checked(kind: TypeAdapter[T], data: object, place: str) -> T:
         raise LocomoError(f"not LoCoMo's format at {where or 'the top'}: {first['msg']}") from exc
 
 
-def _conversation(sample: _Sample) -> Conversation:
+def _conversation(sample: _Sample) -> LocomoConversation:
     lines: dict[str, list[str]] = {}
-    places: dict[str, Place] = {}
+    places: dict[str, TurnLocation] = {}
     for session in sorted(_sessions(sample), key=lambda session: session.start):
         path = f"memory/{session.start:%Y-%m-%d}.md"
         note = lines.setdefault(path, [])
         for turn in session.turns:
             note.append(f"- {session.start:%H:%M} {turn.speaker}: {_said(turn)}")
-            places[turn.dia_id] = Place(path, len(note))
+            places[turn.dia_id] = TurnLocation(path, len(note))
     notes = {path: "\n".join(note) + "\n" for path, note in lines.items()}
-    return Conversation(_agent(sample.sample_id), notes, places, tuple(_questions(sample.qa, places)))
+    return LocomoConversation(_agent(sample.sample_id), notes, places, tuple(_questions(sample.qa, places)))
 
 
-def _sessions(sample: _Sample) -> Iterator[_Session]:
+def _sessions(sample: _Sample) -> Iterator[_SessionJson]:
     for name, turns in sample.conversation.items():
         if _SESSION.fullmatch(name) and turns:
             place = f"{sample.sample_id}.{name}"
             start = _moment(sample.conversation.get(f"{name}_date_time"), place)
-            yield _Session(start, _checked(TypeAdapter(list[_Turn]), turns, place))
+            yield _SessionJson(start, _checked(TypeAdapter(list[_Turn]), turns, place))
 
 
 def _moment(text: object, place: str) -> datetime:
@@ -170,15 +176,15 @@ def _agent(sample_id: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", sample_id.lower()).strip("-") or "conversation"
 
 
-def _questions(asked: list[_Question], places: Mapping[str, Place]) -> Iterator[Question]:
+def _questions(asked: list[_QuestionJson], places: Mapping[str, TurnLocation]) -> Iterator[LocomoQuestion]:
     for question in asked:
         marked = question.evidence if isinstance(question.evidence, list) else [question.evidence or ""]
         evidence = evidence_of(marked, places)
         if evidence and question.category in _KINDS:
-            yield Question(question.question, _KINDS[question.category], evidence)
+            yield LocomoQuestion(question.question, _KINDS[question.category], evidence)
 
 
-def evidence_of(marked: Sequence[str], places: Mapping[str, Place]) -> tuple[str, ...]:
+def evidence_of(marked: Sequence[str], places: Mapping[str, TurnLocation]) -> tuple[str, ...]:
     """Return the turns among *places* named in the texts *marked*, each once."""
     ids = (f"D{session}:{turn}" for text in marked for session, turn in _TURN_ID.findall(text))
     return tuple(dict.fromkeys(turn for turn in ids if turn in places))

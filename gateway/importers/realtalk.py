@@ -12,13 +12,20 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from gateway.importers.locomo import Conversation, Kind, LocomoError, Place, Question, evidence_of
+from gateway.importers.locomo import (
+    LocomoConversation,
+    LocomoError,
+    LocomoQuestion,
+    QuestionKind,
+    TurnLocation,
+    evidence_of,
+)
 
 _SESSION = re.compile(r"session_(\d+)")
-_KINDS = {1: Kind.MULTI_HOP, 2: Kind.TEMPORAL, 3: Kind.OPEN}
+_KINDS = {1: QuestionKind.MULTI_HOP, 2: QuestionKind.TEMPORAL, 3: QuestionKind.OPEN}
 
 
-class _Message(BaseModel):
+class _RealtalkMessage(BaseModel):
     model_config = ConfigDict(extra="ignore")
     speaker: str
     dia_id: str
@@ -27,7 +34,7 @@ class _Message(BaseModel):
     blip_caption: str | None = None
 
 
-class _Question(BaseModel):
+class _RealtalkQuestion(BaseModel):
     model_config = ConfigDict(extra="ignore")
     question: str
     category: int
@@ -37,10 +44,10 @@ class _Question(BaseModel):
 class _Chat(BaseModel):
     model_config = ConfigDict(extra="allow")
     name: Mapping[str, str]
-    qa: list[_Question]
+    qa: list[_RealtalkQuestion]
 
 
-def read_realtalk(file: Path) -> Conversation:
+def read_realtalk(file: Path) -> LocomoConversation:
     """Read one chat. Raises LocomoError, which names the fault."""
     try:
         data = json.loads(file.read_text("utf-8"))
@@ -51,38 +58,38 @@ def read_realtalk(file: Path) -> Conversation:
         raise LocomoError(f"{file.name} is not in REALTALK's format: {str(exc)[:200]}") from exc
 
 
-def conversation(name: str, data: Mapping[str, object]) -> Conversation:
+def conversation(name: str, data: Mapping[str, object]) -> LocomoConversation:
     """Turn a chat's parsed JSON into notes and questions. Raises ValueError."""
     chat = _Chat.model_validate(data)
     sessions = [_messages(data[key]) for key in data if _SESSION.fullmatch(key)]
     lines: dict[str, list[str]] = {}
-    places: dict[str, Place] = {}
+    places: dict[str, TurnLocation] = {}
     for session in sorted(filter(None, sessions), key=lambda session: _moment(session[0])):
         path = f"memory/{_moment(session[0]):%Y-%m-%d}.md"
         note = lines.setdefault(path, [])
         for message in session:
             note.append(f"- {_moment(message):%H:%M} {message.speaker}: {_said(message)}")
-            places[message.dia_id] = Place(path, len(note))
+            places[message.dia_id] = TurnLocation(path, len(note))
     notes = {path: "\n".join(note) + "\n" for path, note in lines.items()}
     agent = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "chat"
-    return Conversation(agent, notes, places, tuple(_questions(chat.qa, places)))
+    return LocomoConversation(agent, notes, places, tuple(_questions(chat.qa, places)))
 
 
-def _messages(data: object) -> list[_Message]:
-    return TypeAdapter(list[_Message]).validate_python(data)
+def _messages(data: object) -> list[_RealtalkMessage]:
+    return TypeAdapter(list[_RealtalkMessage]).validate_python(data)
 
 
-def _moment(message: _Message) -> datetime:
+def _moment(message: _RealtalkMessage) -> datetime:
     return datetime.strptime(message.date_time, "%d.%m.%Y, %H:%M:%S")  # noqa: DTZ007 - the benchmark names no time zone
 
 
-def _said(message: _Message) -> str:
+def _said(message: _RealtalkMessage) -> str:
     photo = f" [shares a photo: {message.blip_caption}]" if message.blip_caption else ""
     return " ".join(f"{message.clean_text or ''}{photo}".split())
 
 
-def _questions(asked: list[_Question], places: Mapping[str, Place]) -> Iterator[Question]:
+def _questions(asked: list[_RealtalkQuestion], places: Mapping[str, TurnLocation]) -> Iterator[LocomoQuestion]:
     for question in asked:
         evidence = evidence_of(question.evidence, places)
         if evidence and question.category in _KINDS:
-            yield Question(question.question, _KINDS[question.category], evidence)
+            yield LocomoQuestion(question.question, _KINDS[question.category], evidence)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import structlog
 
-from adapters.channel import Address, ChatKind, Heard, InboundMessage, Receive, Sender, Via
+from adapters.channel import Address, ChatKind, InboundMessage, OverheardMessage, Receive, Sender, Via
 from gateway.admission.gate import HEARD_CAP
 from gateway.admission.policy import GroupPolicy
 from gateway.admission.routing import Routes, route
@@ -25,7 +25,7 @@ WAITING = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _AgentMessage:
     """A message of one of our agents in a group."""
 
     agent: str
@@ -38,7 +38,7 @@ class Neighbours:
 
     def __init__(self, routes: Routes, store: Store, now: Callable[[], datetime]) -> None:
         self._routes, self._store, self._now = routes, store, now
-        self._said: asyncio.Queue[_Said] = asyncio.Queue(WAITING)
+        self._said: asyncio.Queue[_AgentMessage] = asyncio.Queue(WAITING)
 
     def committed(self, row: InboxRow, replies: Sequence[OutboxRow]) -> None:
         """Queue the replies of the turn of *row*, if other agents of ours are there; `work` passes them on."""
@@ -48,7 +48,7 @@ class Neighbours:
         agent = route(row.message, self._routes).key.agent
         for reply in replies:
             if not self._said.full() and not reply.is_notice:
-                self._said.put_nowait(_Said(agent, reply))
+                self._said.put_nowait(_AgentMessage(agent, reply))
 
     async def work(self, receive: Receive) -> None:
         """Pass on queued messages until cancelled; *receive* accepts a message addressed to an agent like any other."""
@@ -74,7 +74,7 @@ class Neighbours:
             if channel in HIDING or not group.bots:
                 yield Address(channel, account, address.chat, address.thread), group
 
-    async def _tell(self, said: _Said, other: Address, group: GroupPolicy, receive: Receive) -> None:
+    async def _tell(self, said: _AgentMessage, other: Address, group: GroupPolicy, receive: Receive) -> None:
         text, id_ = said.reply.outgoing.text, f"agent:{said.reply.id}"
         to_them = group.agents_talk and _is_to(text, other.account, is_mention_needed=group.mention)
         message = InboundMessage(
@@ -83,7 +83,7 @@ class Neighbours:
         if to_them and await receive(message) is None:
             return
         if group.heard and text.strip():
-            heard = Heard(f"{said.agent}, another agent", text[:HEARD_CAP], self._now())
+            heard = OverheardMessage(f"{said.agent}, another agent", text[:HEARD_CAP], self._now())
             await self._store.overheard.keep(other, id_, heard, group.heard)
 
 

@@ -28,7 +28,7 @@ class ListeningState(StrEnum):
 
 
 @dataclass(slots=True)
-class Account:
+class BotAccount:
     """One bot account: its adapter's constructor, and its state."""
 
     channel: str
@@ -46,7 +46,7 @@ class Account:
         return self.channel, self.account
 
 
-async def listen(account: Account, receive: Receive, loaded: Callable[[Adapter], None]) -> None:
+async def listen(account: BotAccount, receive: Receive, loaded: Callable[[Adapter], None]) -> None:
     """Listen on *account* until cancelled; *loaded* receives the adapter before it listens.
 
     Returns only when the account cannot work as configured.

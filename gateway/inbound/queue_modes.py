@@ -14,11 +14,11 @@ from gateway.agent.cancellation import Halt
 from gateway.inbound.turn_mark import answered
 from gateway.runtime.clock import utc_now
 from gateway.runtime.queues import Queues
-from gateway.sessions.due import Due
+from gateway.sessions.due import DueSession
 from gateway.stores.rows import InboxId, InboxRow
 from workspaces.access import AgentId
 
-Item = InboxRow | Due
+Item = InboxRow | DueSession
 """An item of a session's lane."""
 STOPS_KEPT = 1_000
 """Sessions whose last `/stop` is remembered; older ones had their answer long ago."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from adapters.channel import Address, InboundMessage
-from gateway.admission.gate import Doorkeeper, with_context
+from gateway.admission.gate import AdmissionGate, with_context
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.policy import Refused
 from gateway.admission.routing import Routes, SessionKey, route
@@ -50,7 +50,7 @@ class Reception:
     store: Store
     submit: Callable[[SessionKey, InboxRow], None]
     """Passes a stored message on to the lane of its session."""
-    door: Doorkeeper
+    door: AdmissionGate
     learn: Callable[[InboundMessage], Awaitable[None]] = _unheeded
     """Called with each admitted message, before it is stored."""
     hooks: Hooks = field(default_factory=Hooks)

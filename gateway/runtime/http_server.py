@@ -57,7 +57,7 @@ async def serving(
         ws="none",
         timeout_graceful_shutdown=grace_s,
     )
-    server = _Server(settings)
+    server = _UvicornServer(settings)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(server.serve(sockets=[listener]))
         try:
@@ -75,12 +75,12 @@ def without_secrets(app: ASGIApp) -> ASGIApp:
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         with suppress(ClientDisconnect):  # the client is gone
-            await app(scope, receive, _Answer(send))
+            await app(scope, receive, _RedactedResponse(send))
 
     return answered
 
 
-class _Answer:
+class _RedactedResponse:
     """Sends a response without known secrets; a head with a length waits for the body."""
 
     def __init__(self, send: Send) -> None:
@@ -111,7 +111,7 @@ def _redacted(message: Message) -> Message:
     return message if (clean := redact_bytes(body)) is body else {**message, "body": clean}
 
 
-class _Server(uvicorn.Server):
+class _UvicornServer(uvicorn.Server):
     """Ignores signals: they are the gateway's."""
 
     @contextmanager

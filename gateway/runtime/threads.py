@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class _Errand(Generic[T]):
+class _ThreadTask(Generic[T]):
     work: Callable[[], T]
     outcome: asyncio.Future[T]
 
 
-_Errands = SimpleQueue[_Errand[object] | None]
+_Tasks = SimpleQueue[_ThreadTask[object] | None]
 
 
 class Threads:
@@ -32,12 +32,12 @@ class Threads:
 
     def __init__(self, name: str, count: int = 1) -> None:
         """The threads start with the first call."""
-        self._errands: _Errands = SimpleQueue()
+        self._tasks: _Tasks = SimpleQueue()
         self._threads = [
-            Thread(target=_run, args=(self._errands,), name=f"{name}_{number}", daemon=True) for number in range(count)
+            Thread(target=_run, args=(self._tasks,), name=f"{name}_{number}", daemon=True) for number in range(count)
         ]
         self._has_begun = False
-        self._end = weakref.finalize(self, _end, self._errands, count)
+        self._end = weakref.finalize(self, _end, self._tasks, count)
 
     async def __call__(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.begin(partial(function, *args, **kwargs))
@@ -55,7 +55,7 @@ class Threads:
                     thread.start()
             self._has_begun = True
         outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._errands.put(_Errand(work, outcome))  # type: ignore[arg-type]  # each pair agrees on its own T
+        self._tasks.put(_ThreadTask(work, outcome))  # type: ignore[arg-type]  # each pair agrees on its own T
         return outcome
 
     def close(self, *, wait: bool = True) -> None:
@@ -67,27 +67,27 @@ class Threads:
                     thread.join()
 
 
-def _end(errands: _Errands, count: int) -> None:
+def _end(tasks: _Tasks, count: int) -> None:
     for _ in range(count):
-        errands.put(None)
+        tasks.put(None)
 
 
-def _run(errands: _Errands) -> None:
-    while (errand := errands.get()) is not None:
-        if not errand.outcome.cancelled():
-            _do(errand)
-        del errand  # its references must not live until the next one
+def _run(tasks: _Tasks) -> None:
+    while (task := tasks.get()) is not None:
+        if not task.outcome.cancelled():
+            _do(task)
+        del task  # its references must not live until the next one
 
 
-def _do(errand: _Errand[object]) -> None:
+def _do(task: _ThreadTask[object]) -> None:
     try:
-        settle: Callable[[], None] = partial(_succeed, errand.outcome, errand.work())
+        settle: Callable[[], None] = partial(_succeed, task.outcome, task.work())
     except StopIteration as exc:  # a future accepts none: it would stay open, and its waiter with it
-        settle = partial(_fail, errand.outcome, RuntimeError(f"an errand raised {exc!r}"))
+        settle = partial(_fail, task.outcome, RuntimeError(f"an errand raised {exc!r}"))
     except BaseException as exc:  # noqa: BLE001  # whatever it is, it belongs to whoever waits
-        settle = partial(_fail, errand.outcome, exc)
+        settle = partial(_fail, task.outcome, exc)
     with suppress(RuntimeError):  # the loop has closed: nobody waits any more
-        errand.outcome.get_loop().call_soon_threadsafe(settle)
+        task.outcome.get_loop().call_soon_threadsafe(settle)
 
 
 def _succeed(outcome: asyncio.Future[object], result: object) -> None:

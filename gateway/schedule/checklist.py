@@ -121,7 +121,7 @@ class Checklist:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueItem:
     """An item whose time has come."""
 
     item: Item
@@ -152,21 +152,21 @@ def read_checklist(text: str, zone: tzinfo) -> Checklist:
 
 def due_items(
     checklist: Checklist, since: datetime, now: datetime, changed: Collection[str], *, is_round: bool
-) -> list[Due]:
+) -> list[DueItem]:
     """Return the items that became due after *since* and until *now*, each at most once.
 
     *changed* are the watched files that changed; their items, and those without a time, are due on a round only.
     """
-    found = list[Due]()
+    found = list[DueItem]()
     for item in checklist.items:
         match item.when:
             case None:
-                found += [Due(item)] if is_round else []
+                found += [DueItem(item)] if is_round else []
             case Watch(path=path):
-                found += [Due(item)] if is_round and path in changed else []
+                found += [DueItem(item)] if is_round and path in changed else []
             case schedule:
                 slot = slots_due(schedule, since, now, GRACE).due
-                found += [Due(item, slot)] if slot is not None else []
+                found += [DueItem(item, slot)] if slot is not None else []
     return found
 
 
@@ -181,7 +181,7 @@ def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> frozense
     return frozenset(path for path, digest in now.items() if before.get(path, digest) != digest)
 
 
-def prompt_for(due: Sequence[Due], zone: tzinfo) -> str:
+def prompt_for(due: Sequence[DueItem], zone: tzinfo) -> str:
     """Return the prompt for an agent when *due* is due."""
     return "\n".join(
         [
@@ -279,7 +279,7 @@ def _rest(said: str, found: re.Match[str]) -> str:
     return rest
 
 
-def _line(due: Due, zone: tzinfo) -> str:
+def _line(due: DueItem, zone: tzinfo) -> str:
     match due.item.when:
         case Watch(path=path):
             why = f" ({path} changed)"

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from gateway.config.zone import load_zone
 from gateway.errors import ScheduleError
 from gateway.schedule.recurrence import At, Schedule, Slots, read_schedule, slots_due
-from gateway.stores.jobs import Errand, Job, JobId, Jobs, Slot
+from gateway.stores.jobs import Job, JobId, Jobs, JobSpec, Slot
 
 TOO_MANY = "limit.jobs"
 """Reason code: a job was requested, and not stored."""
@@ -53,7 +53,7 @@ class DueJob:
     """How many slots before this one are skipped."""
 
 
-class Timetable:
+class JobSchedule:
     """The jobs of all agents. Changes raise ScheduleError for an invalid request, and StoreError."""
 
     def __init__(self, jobs: Jobs, punctuality: Punctuality, now: Callable[[], datetime]) -> None:
@@ -66,7 +66,7 @@ class Timetable:
         self.count: Callable[[str], Awaitable[None]] = _uncounted
         """Takes a reason code for the ledger."""
 
-    def check(self, wish: Wish) -> tuple[Errand, datetime]:
+    def check(self, wish: Wish) -> tuple[JobSpec, datetime]:
         """Return the job to be stored for *wish*, and its first slot."""
         now = self._now()
         zone = _zone(wish.zone) if wish.zone else self.zone
@@ -76,7 +76,7 @@ class Timetable:
         first = schedule.after(now.astimezone(UTC))
         if first is None:
             raise ScheduleError(f"{wish.when} never comes")
-        errand = Errand(
+        spec = JobSpec(
             wish.agent,
             wish.when.strip(),
             str(zone),
@@ -86,12 +86,12 @@ class Timetable:
             wish.private,
             wish.made_by,
         )
-        return errand, first
+        return spec, first
 
     async def add(self, wish: Wish, key: str | None = None) -> Job:
         """Add a job; with the same *key* again it is the same."""
-        errand, first = self.check(wish)
-        job = await self._jobs.add(errand, first, self.punctuality.most, key)
+        spec, first = self.check(wish)
+        job = await self._jobs.add(spec, first, self.punctuality.most, key)
         if job is None:
             most = self.punctuality.most
             await self.count(TOO_MANY)
@@ -101,7 +101,7 @@ class Timetable:
 
     async def all(self, agent: str | None = None) -> Sequence[Job]:
         """Return the jobs in the order of their numbers; of one agent if it is given."""
-        return [job for job in await self._jobs.all() if agent in {None, job.errand.agent}]
+        return [job for job in await self._jobs.all() if agent in {None, job.spec.agent}]
 
     async def get(self, number: int, agent: str | None = None) -> Job:
         """Return the job with that number; another agent's counts as absent."""
@@ -120,9 +120,9 @@ class Timetable:
     async def enable(self, number: int, agent: str | None = None) -> Job:
         """Enable the job from now on, and return it."""
         job = await self.get(number, agent)
-        first = schedule_of(job.errand).after(self._now().astimezone(UTC))
+        first = schedule_of(job.spec).after(self._now().astimezone(UTC))
         if first is None:
-            raise ScheduleError(f"job {number} has no time to come: {job.errand.schedule} is over")
+            raise ScheduleError(f"job {number} has no time to come: {job.spec.schedule} is over")
         await self._jobs.set_next(job.id, first)
         self.changed()
         return await self.get(number, agent)
@@ -158,7 +158,7 @@ def due(job: Job, punctuality: Punctuality, now: datetime) -> DueJob | None:
     moment = now - jitter(job, punctuality.jitter_s)
     if job.next_slot > moment:
         return None
-    schedule = schedule_of(job.errand)
+    schedule = schedule_of(job.spec)
     grace = AT_GRACE if isinstance(schedule, At) else punctuality.grace
     found = _slots(schedule, job, moment, grace)
     taken = found.due or job.next_slot
@@ -174,22 +174,22 @@ def _slots(schedule: Schedule, job: Job, now: datetime, grace: timedelta) -> Slo
     return found
 
 
-def schedule_of(errand: Errand) -> Schedule:
-    """Return the schedule of *errand*. Raises ScheduleError if its zone no longer exists."""
-    return read_schedule(errand.schedule, _zone(errand.zone), errand.begun_at)
+def schedule_of(spec: JobSpec) -> Schedule:
+    """Return the schedule of *spec*. Raises ScheduleError if its zone no longer exists."""
+    return read_schedule(spec.schedule, _zone(spec.zone), spec.begun_at)
 
 
-def shown_schedule(errand: Errand, zone: tzinfo) -> str:
-    """Format the schedule of *errand* for a person: `in 20m` as its moment in *zone*, all else as written."""
-    if not errand.schedule.lower().startswith("in "):
-        return errand.schedule
-    schedule = read_schedule(errand.schedule, UTC, errand.begun_at)
-    return f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else errand.schedule
+def shown_schedule(spec: JobSpec, zone: tzinfo) -> str:
+    """Format the schedule of *spec* for a person: `in 20m` as its moment in *zone*, all else as written."""
+    if not spec.schedule.lower().startswith("in "):
+        return spec.schedule
+    schedule = read_schedule(spec.schedule, UTC, spec.begun_at)
+    return f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else spec.schedule
 
 
 def jitter(job: Job, most_s: int) -> timedelta:
     """Return the delay of *job* after its slots, always the same; zero for a job that runs once."""
-    if not most_s or isinstance(schedule_of(job.errand), At):
+    if not most_s or isinstance(schedule_of(job.spec), At):
         return timedelta()
     number = int.from_bytes(blake2b(str(job.id).encode(), digest_size=8).digest())
     return timedelta(seconds=number % (most_s + 1))

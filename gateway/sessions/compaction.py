@@ -10,7 +10,7 @@ from datetime import datetime
 
 import structlog
 
-from gateway.agent.budget import Cause
+from gateway.agent.budget import CostCause
 from gateway.agent.entries import Entry, FlushEntry, SummaryEntry, UserEntry
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
@@ -50,7 +50,7 @@ _PART_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class CompactionResult:
     """The outcome of a compaction."""
 
     turns: int
@@ -104,7 +104,7 @@ class Compaction:
         self._count = count
         self.hooks = Hooks()
 
-    async def make_room(self, crowded: Crowded) -> Compacted | None:
+    async def make_room(self, crowded: Crowded) -> CompactionResult | None:
         """Summarise all but the latest turns; `None` if there is nothing before them.
 
         Raises StoreError and WorkspaceError when notes could not be saved before, and HookError when a hook refuses it;
@@ -129,7 +129,7 @@ class Compaction:
         await session.transcript.append(crowded.turn, replace(entry, kept_from=rounds[kept].turn_id))
         note_summary(self.hooks, session, kept, entry)
         log.info("summarised", session=str(session.key), turns=kept, by=entry.model)
-        return Compacted(kept, flushed, entry)
+        return CompactionResult(kept, flushed, entry)
 
     def _room(self, crowded: Crowded, rounds: Sequence[Round]) -> int:
         """Return how many tokens of the latest turns stay whole."""
@@ -149,7 +149,7 @@ class Compaction:
 
     async def _summary(self, crowded: Crowded, previous: Sequence[Entry], older: Sequence[Entry]) -> SummaryEntry:
         last = latest_summary(crowded.session.transcript.records)
-        model = paid_for(crowded.session.agent.model, Cause.FLUSH)
+        model = paid_for(crowded.session.agent.model, CostCause.FLUSH)
         orders = standing_orders(older, last.orders if last else ())
         before = last.text if last else ""
         task = _Task(

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from gateway.agent.entries import LogEntry, LoggedEntry, LogSection
 from gateway.sessions.due import Ending, Pause
-from gateway.sessions.extractive_summary import Said, Writer, conversation
+from gateway.sessions.extractive_summary import SpokenLine, SummaryWriter, conversation
 from gateway.sessions.session import Session, noting
 from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Record
@@ -28,7 +28,7 @@ LOG = TurnId("log")
 class DailyLog:
     """Writes sections into daily notes: those of the owner's day and the conversation's own audience."""
 
-    def __init__(self, writer: Writer, zone: tzinfo) -> None:
+    def __init__(self, writer: SummaryWriter, zone: tzinfo) -> None:
         self._writer = writer
         self._zone = zone
 
@@ -62,7 +62,7 @@ class DailyLog:
                 sections.append(LogSection(str(path), text, before))
         return sections
 
-    async def _text(self, said: Sequence[Said]) -> str:
+    async def _text(self, said: Sequence[SpokenLine]) -> str:
         summary = await self._writer.summary(said)
         if not summary.strip():
             return ""

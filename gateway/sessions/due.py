@@ -30,7 +30,7 @@ class Pause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueSession:
     """A session's due pause or end, which waits in the lane like a message."""
 
     key: SessionKey

@@ -41,7 +41,7 @@ _OPEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SpokenLine:
     """A message or an answer."""
 
     at: datetime
@@ -51,14 +51,14 @@ class Said:
     is_answer: bool
 
 
-class Writer(Protocol):
+class SummaryWriter(Protocol):
     """Writes a day's notes on a part of a conversation; a language model may implement it."""
 
-    async def summary(self, said: Sequence[Said]) -> str:
+    async def summary(self, said: Sequence[SpokenLine]) -> str:
         """Return some lines, without a heading; empty if nothing is worth a note."""
 
 
-def conversation(records: Iterable[Record], agent: str, zone: tzinfo) -> list[Said]:
+def conversation(records: Iterable[Record], agent: str, zone: tzinfo) -> list[SpokenLine]:
     """Return people's messages in *records*, and the answers of *agent*.
 
     Commands, tools and notices are left out, and so are words of third persons: forwards and quotations do not become
@@ -83,15 +83,15 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _said(turn: Sequence[Record], agent: str, zone: tzinfo) -> Iterator[Said]:
+def _said(turn: Sequence[Record], agent: str, zone: tzinfo) -> Iterator[SpokenLine]:
     reads_others = any(isinstance(r.entry, UserEntry | ResultEntry) and r.entry.from_outside for r in turn)
     for record in turn:
         match record.entry:
             case UserEntry() as entry if text := own_words(entry) or OTHERS_WORDS * entry.from_outside:
                 name = " ".join(entry.sender.split())[:_NAME_CHARS] or OWNER
-                yield Said(record.at.astimezone(zone), name, text, is_answer=False)
+                yield SpokenLine(record.at.astimezone(zone), name, text, is_answer=False)
             case ReplyEntry(text=text, calls=(), model=model) if _is_answer(text, model) and not reads_others:
-                yield Said(record.at.astimezone(zone), agent, text.strip(), is_answer=True)
+                yield SpokenLine(record.at.astimezone(zone), agent, text.strip(), is_answer=True)
             case _:
                 pass
 
@@ -109,7 +109,7 @@ def _is_answer(text: str, model: str) -> bool:
 class Extract:
     """Writes without a language model: the sentences that carry information, in their original order."""
 
-    async def summary(self, said: Sequence[Said]) -> str:
+    async def summary(self, said: Sequence[SpokenLine]) -> str:
         """Return a line for each message with content, then decisions and open questions in their own words.
 
         Questions, greetings and empty answers are left out; the conversation keeps everything. At most `MOST_LINES`
@@ -118,7 +118,7 @@ class Extract:
         return "\n".join(_lines(said))
 
 
-def _lines(said: Sequence[Said]) -> Iterator[str]:
+def _lines(said: Sequence[SpokenLine]) -> Iterator[str]:
     telling = [(each, text) for each in said if (text := _telling(each))]
     kept = _weightiest([text for _, text in telling])
     for place in kept:
@@ -130,7 +130,7 @@ def _lines(said: Sequence[Said]) -> Iterator[str]:
     yield from (f"- Open: {shortened(each)}" for each in _marked(sentences, _OPEN))
 
 
-def _telling(said: Said) -> str:
+def _telling(said: SpokenLine) -> str:
     """Return the statements of *said*; of an answer only those with names, counts, dates or decisions."""
     stating = [each for each in _sentences(said.text) if not is_question(each) and not is_small_talk(each)]
     if said.is_answer:

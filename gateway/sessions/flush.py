@@ -9,10 +9,10 @@ from datetime import datetime
 import structlog
 from pydantic import BaseModel, ConfigDict
 
-from gateway.agent.budget import Cause
+from gateway.agent.budget import CostCause
 from gateway.agent.entries import Entry, FlushEntry, UserEntry
 from gateway.agent.limits import TurnLimits
-from gateway.agent.loop import Course, run_turn
+from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, ToolSpec
@@ -78,7 +78,7 @@ class Flush:
             async with asyncio.timeout(self._settings.deadline_s):
                 for prompt in (self._settings.prompt, AGAIN):
                     requests += 1
-                    await self._ask(paid_for(session.agent.model, Cause.FLUSH), request, prompt, toolbox)
+                    await self._ask(paid_for(session.agent.model, CostCause.FLUSH), request, prompt, toolbox)
                     if citations:
                         break
         except TimeoutError:
@@ -101,7 +101,7 @@ class Flush:
         asked = replace(request, entries=[*request.entries, said], temperature=self._settings.temperature)
         limits = TurnLimits(steps=self._settings.steps)
         with suppress(ModelError, TurnLimitError):  # notes written until then count
-            await run_turn(model, asked, toolbox, limits, Course(_unjournaled, _unshown))
+            await run_turn(model, asked, toolbox, limits, TurnOutlets(_unjournaled, _unshown))
 
 
 def unflushed(records: Sequence[Record]) -> Sequence[Record]:

@@ -23,15 +23,15 @@ from gateway.hooks import (
     MESSAGE_SENT,
     SESSION_START,
     AgentEnd,
-    Compacted,
+    ChatPayload,
     Compacting,
+    CompactionPayload,
     Conversation,
-    Event,
+    HookEvent,
     Hooks,
     MessageReceived,
     MessageSending,
     MessageSent,
-    Place,
     SessionRest,
     SessionStart,
 )
@@ -57,9 +57,9 @@ def conversation_of(access: Access, key: SessionKey) -> Conversation:
     return conversation(key, access.session_type)
 
 
-def place(address: Address) -> Place:
+def place(address: Address) -> ChatPayload:
     """Return *address* in the form that hooks get."""
-    return Place(address.channel, address.account, address.chat, address.thread)
+    return ChatPayload(address.channel, address.account, address.chat, address.thread)
 
 
 # --- messages
@@ -135,7 +135,7 @@ def note_start(hooks: Hooks, session: Session) -> None:
 
 
 def note_rest(
-    hooks: Hooks, event: Event[SessionRest], session: Session, reason: str, notes: Sequence[PurePosixPath]
+    hooks: Hooks, event: HookEvent[SessionRest], session: Session, reason: str, notes: Sequence[PurePosixPath]
 ) -> None:
     """Report a pause or an end, with the files that were written for it."""
     if hooks.handles(event):
@@ -159,4 +159,4 @@ def note_summary(hooks: Hooks, session: Session, turns: int, entry: SummaryEntry
     """Report a summary that is in the transcript now."""
     if hooks.handles(AFTER_COMPACTION):
         where = conversation_of(session.access, session.key)
-        hooks.note(AFTER_COMPACTION, Compacted(where, turns, entry.text, entry.model))
+        hooks.note(AFTER_COMPACTION, CompactionPayload(where, turns, entry.text, entry.model))

@@ -20,7 +20,7 @@ from gateway.errors import StoreError
 from gateway.hooks import SESSION_END, SESSION_PAUSE, Hooks
 from gateway.runtime.clock import Clock
 from gateway.sessions.daily_log import LOG, DailyLog
-from gateway.sessions.due import Due, Ending, Pause
+from gateway.sessions.due import DueSession, Ending, Pause
 from gateway.sessions.extractive_summary import Extract
 from gateway.sessions.hook_events import note_rest, note_start
 from gateway.sessions.session import Session
@@ -119,7 +119,7 @@ class Lifecycle:
         self._count = count
         self._active: dict[SessionKey, _Activity] = {}
         self._latest_main: SessionKey | None = None
-        self._submit: Callable[[SessionKey, Due], None] = _nobody
+        self._submit: Callable[[SessionKey, DueSession], None] = _nobody
         self.listeners: list[Listener] = [DailyLog(Extract(), settings.zone), SessionNote(settings.zone)]
         """Called in order; the code that composes the gateway may add others."""
         self.hooks = Hooks()
@@ -169,7 +169,7 @@ class Lifecycle:
             await self._tell_trouble(key, exc)
         self._active[key] = _Activity(self._now())
 
-    async def settle(self, due: Due) -> None:
+    async def settle(self, due: DueSession) -> None:
         """Carry out *due*; an end is skipped if a message has arrived since."""
         try:
             session = await self._session(due.key)
@@ -203,7 +203,7 @@ class Lifecycle:
 
     # --- beside the lanes
 
-    async def watch(self, submit: Callable[[SessionKey, Due], None]) -> Never:
+    async def watch(self, submit: Callable[[SessionKey, DueSession], None]) -> Never:
         """Pass due items to the lanes, by *submit*, until cancelled."""
         self._submit = submit
         known = await asyncio.to_thread(self._sessions.known, self._clock.now() - LOOK_BACK)
@@ -220,7 +220,7 @@ class Lifecycle:
         left = {key for key, activity in self._active.items() if activity.due is None}
 
         async def settle(key: SessionKey) -> None:
-            await self.settle(Due(key, Pause.SHUTDOWN))
+            await self.settle(DueSession(key, Pause.SHUTDOWN))
             left.remove(key)
 
         with suppress(TimeoutError):  # all at once: one that waits for its model delays no other
@@ -238,18 +238,18 @@ class Lifecycle:
         for _ in range(await forget_helpers(self._agents, self._sessions, before, self.busy())):
             await self._count(FORGOTTEN)
 
-    def _due(self) -> list[Due]:
+    def _due(self) -> list[DueSession]:
         """Return the due items not passed on yet; after a pause there is nothing to write, but an end may come."""
         now, found = self._now(), []
         for key, activity in self._active.items():
             why = self._settings.due(activity.last, now)
             if why is not None and why != activity.due and (isinstance(why, Ending) or activity.due is None):
-                found.append(Due(key, why))
+                found.append(DueSession(key, why))
         for due in found:
             self._active[due.key] = replace(self._active[due.key], due=due.why)
         return found
 
-    def _let_go(self, done: Due) -> None:
+    def _let_go(self, done: DueSession) -> None:
         """Forget a session with nothing more due before its next message: there may be very many."""
         activity = self._active.get(done.key)
         if activity is not None and activity.due is done.why and not self._settings.has_ends:
@@ -260,7 +260,7 @@ class Lifecycle:
         if left is None or left == key or left not in self._active or self._active[left].due is not None:
             return
         self._active[left] = replace(self._active[left], due=Pause.SWITCH)
-        self._submit(left, Due(left, Pause.SWITCH))
+        self._submit(left, DueSession(left, Pause.SWITCH))
 
     async def _tell_trouble(self, key: SessionKey, exc: Exception) -> None:
         log.warning("what was said is not written down yet", session=str(key), detail=str(exc))
@@ -273,7 +273,7 @@ class Lifecycle:
         return self._clock.now().astimezone(self._settings.zone)
 
 
-def _nobody(_key: SessionKey, _due: Due) -> None:
+def _nobody(_key: SessionKey, _due: DueSession) -> None:
     """Do nothing while there are no lanes; a later look finds the due items."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
-from gateway.agent.tools.tool import Run
+from gateway.agent.tools.tool import RunBlocking
 from gateway.transcripts.writer import Transcript
 from workspaces.access import Access
 from workspaces.history import Origin
@@ -27,10 +27,10 @@ class Session:
 
 
 @asynccontextmanager
-async def noting(session: Session) -> AsyncIterator[Run]:
+async def noting(session: Session) -> AsyncIterator[RunBlocking]:
     """Yield a runner for the session's workspace; changes made while the block runs are one commit of its history."""
-    keeper, turn = session.agent.keeper, f"between turns of {session.key}"
+    history_writer, turn = session.agent.history_writer, f"between turns of {session.key}"
     try:
-        yield keeper.noting(session.agent.run, turn, Origin(str(session.key)))
+        yield history_writer.noting(session.agent.run, turn, Origin(str(session.key)))
     finally:
-        keeper.ended(turn)
+        history_writer.ended(turn)

@@ -14,7 +14,7 @@ from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.errors import ModelError
 from gateway.sessions.due import Ending, Pause
-from gateway.sessions.extractive_summary import Said, conversation, shortened
+from gateway.sessions.extractive_summary import SpokenLine, conversation, shortened
 from gateway.sessions.session import Session, noting
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
@@ -58,7 +58,7 @@ class SessionNote:
             return [await run(_write, workspace, access, folder / name, text)]
 
 
-async def slug_of(model: Model, said: Sequence[Said]) -> str:
+async def slug_of(model: Model, said: Sequence[SpokenLine]) -> str:
     """Return a name for the messages: the model's, else the time of day of the last message as `HHMM`."""
     fallback = f"{said[-1].at:%H%M}"
     if model.name == OFFLINE:
@@ -83,7 +83,7 @@ async def _no_draft(_: str) -> None:
     """Show nothing."""
 
 
-def _text(said: Sequence[Said]) -> str:
+def _text(said: Sequence[SpokenLine]) -> str:
     begin, end = said[0].at, said[-1].at
     notes = (format_note(f"{each.who}: {_cut(each.text)}", each.at) for each in said)
     return f"# Conversation, {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}\n\n{''.join(notes)}"

@@ -15,7 +15,7 @@ from workspaces.history import Origin
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TurnRequest:
     """A message whose turn has come, with everything decided about it."""
 
     row: InboxRow
@@ -49,10 +49,10 @@ class Plan:
         return f"{text}\n\n{self.notice}" if text and self.notice else text
 
 
-Shortcut = Callable[[Asked], Plan | None]
+Shortcut = Callable[[TurnRequest], Plan | None]
 """Returns the plan for a message that needs no language model; `None` leaves it to the agent's own."""
 
 
-def no_shortcut(_: Asked) -> Plan | None:
+def no_shortcut(_: TurnRequest) -> Plan | None:
     """Leave every message to the agent's model."""
     return None

@@ -8,9 +8,9 @@ from typing import Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from adapters.channel import Address, Heard, InboundMessage
+from adapters.channel import Address, InboundMessage, OverheardMessage
 from gateway.errors import StoreError
-from gateway.stores.jobs import Errand
+from gateway.stores.jobs import JobSpec
 from gateway.stores.rows import Outgoing, Proposal
 from workspaces.secrets import holds_secret, redact_all
 
@@ -85,22 +85,22 @@ def decode_proposal(text: str) -> Proposal:
     return _decode(_proposals(), text)
 
 
-def encode_errand(errand: Errand) -> str:
-    """Return *errand* as JSON."""
-    return to_json(_errands(), _Versioned[Errand](body=errand))
+def encode_job_spec(spec: JobSpec) -> str:
+    """Return *spec* as JSON."""
+    return to_json(_errands(), _Versioned[JobSpec](body=spec))
 
 
-def decode_errand(text: str) -> Errand:
-    """Decode the result of `encode_errand`. Raises StoreError."""
+def decode_job_spec(text: str) -> JobSpec:
+    """Decode the result of `encode_job_spec`. Raises StoreError."""
     return _decode(_errands(), text)
 
 
-def encode_heard(heard: Heard) -> str:
+def encode_heard(heard: OverheardMessage) -> str:
     """Return *heard* as JSON."""
-    return to_json(_heard(), _Versioned[Heard](body=heard))
+    return to_json(_heard(), _Versioned[OverheardMessage](body=heard))
 
 
-def decode_heard(text: str) -> Heard:
+def decode_heard(text: str) -> OverheardMessage:
     """Decode the result of `encode_heard`. Raises StoreError."""
     return _decode(_heard(), text)
 
@@ -144,10 +144,10 @@ def _proposals() -> TypeAdapter[_Versioned[Proposal]]:
 
 
 @cache
-def _errands() -> TypeAdapter[_Versioned[Errand]]:
-    return TypeAdapter(_Versioned[Errand])
+def _errands() -> TypeAdapter[_Versioned[JobSpec]]:
+    return TypeAdapter(_Versioned[JobSpec])
 
 
 @cache
-def _heard() -> TypeAdapter[_Versioned[Heard]]:
-    return TypeAdapter(_Versioned[Heard])
+def _heard() -> TypeAdapter[_Versioned[OverheardMessage]]:
+    return TypeAdapter(_Versioned[OverheardMessage])

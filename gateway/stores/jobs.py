@@ -41,7 +41,7 @@ SUCCESSES = frozenset({RunState.SILENT, RunState.DELIVERED})
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class JobSpec:
     """An agent's task and its schedule."""
 
     agent: str
@@ -63,7 +63,7 @@ class Job:
     """A stored errand; ids grow and are never reused."""
 
     id: JobId
-    errand: Errand
+    spec: JobSpec
     is_enabled: bool
     next_slot: datetime | None
     """`None`: no future run."""
@@ -84,7 +84,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class JobRun:
     """The outcome of a slot."""
 
     slot: datetime
@@ -96,7 +96,7 @@ class Run:
 class Jobs(Protocol):
     """The jobs of our agents."""
 
-    async def add(self, errand: Errand, next_slot: datetime, most: int, key: str | None = None) -> Job | None:
+    async def add(self, spec: JobSpec, next_slot: datetime, most: int, key: str | None = None) -> Job | None:
         """Store a job; `None` if its agent has *most* with a future run. The same *key* again: the same job."""
 
     async def all(self) -> Sequence[Job]:
@@ -117,5 +117,5 @@ class Jobs(Protocol):
     async def run(self, job: JobId, at: datetime, message: InboundMessage) -> InboxRow | None:
         """Store *message* outside the schedule; `None` if it was stored before, or there is no such job."""
 
-    async def history(self, job: JobId) -> Sequence[Run]:
+    async def history(self, job: JobId) -> Sequence[JobRun]:
         """Return the outcomes of its latest slots, newest first."""

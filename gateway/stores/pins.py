@@ -31,7 +31,7 @@ _PIN = re.compile(r"\A(?P<identity>\S+) (?P<claims>[0-9]{1,18})(?: (?P<number>\S
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownAgent:
     """The store's knowledge of one agent."""
 
     pin: Pin | None
@@ -45,7 +45,7 @@ class Known:
 class Pins(Protocol):
     """Decides which gateway may claim which agent, by its copy of the files."""
 
-    async def known(self, agents: Sequence[str]) -> Mapping[str, Known]:
+    async def known(self, agents: Sequence[str]) -> Mapping[str, KnownAgent]:
         """Return the state of each of *agents*."""
 
     async def take(self, agent: str, had: Pin | None, fresh: Pin) -> bool:

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from adapters.channel import InboundMessage
 from gateway.errors import StoreError
-from gateway.stores.door import Overheard, Pairings, Silences
+from gateway.stores.admission import Overheard, Pairings, Silences
 from gateway.stores.jobs import Jobs
 from gateway.stores.quarantine import Quarantine
 from gateway.stores.rows import (
@@ -22,12 +22,12 @@ from gateway.stores.rows import (
     ChangeState,
     InboxId,
     InboxRow,
-    Outage,
     OutboxId,
     OutboxRow,
     Outgoing,
     PendingChange,
     Proposal,
+    StoreOutage,
     StoreReport,
     TurnCommit,
 )
@@ -69,7 +69,7 @@ class Arrivals(Protocol):
 class Distant(Protocol):
     """Additional operations of a store that is a separate program, which may be unavailable."""
 
-    def outage(self) -> Outage | None:
+    def outage(self) -> StoreOutage | None:
         """Return the current outage, as far as known without a request; `None` if there is none."""
 
 

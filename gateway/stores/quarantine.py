@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Protocol
 
 from gateway.errors import StoreError
-from gateway.stores.codec import decode_errand, decode_message, decode_outgoing
-from gateway.stores.door import UNREADABLE_MESSAGE
+from gateway.stores.admission import UNREADABLE_MESSAGE
+from gateway.stores.codec import decode_job_spec, decode_message, decode_outgoing
 from gateway.stores.jobs import JobId
 from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.stores.unreadable import UNREADABLE_JOB, UNREADABLE_REPLY
@@ -20,7 +20,7 @@ CRASHED_REPLY = "crashed_reply"
 EXCERPT_CHARS = 80
 
 
-class Kind(StrEnum):
+class QuarantineKind(StrEnum):
     """The kind of a quarantined row."""
 
     MESSAGE = "message"
@@ -28,13 +28,13 @@ class Kind(StrEnum):
     JOB = "job"
 
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
+KINDS: Mapping[str, QuarantineKind] = MappingProxyType(
     {
-        UNREADABLE_MESSAGE: Kind.MESSAGE,
-        CRASHED_MESSAGE: Kind.MESSAGE,
-        UNREADABLE_REPLY: Kind.REPLY,
-        CRASHED_REPLY: Kind.REPLY,
-        UNREADABLE_JOB: Kind.JOB,
+        UNREADABLE_MESSAGE: QuarantineKind.MESSAGE,
+        CRASHED_MESSAGE: QuarantineKind.MESSAGE,
+        UNREADABLE_REPLY: QuarantineKind.REPLY,
+        CRASHED_REPLY: QuarantineKind.REPLY,
+        UNREADABLE_JOB: QuarantineKind.JOB,
     }
 )
 """By reason code."""
@@ -58,7 +58,7 @@ class QuarantinedRow:
     """As stored; bytes that are not UTF-8 are surrogates."""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> QuarantineKind:
         return KINDS[self.reason]
 
     @property
@@ -82,11 +82,11 @@ class QuarantinedRow:
             ) from exc
 
 
-_TEXTS: Mapping[Kind, Callable[[str], str]] = MappingProxyType(
+_TEXTS: Mapping[QuarantineKind, Callable[[str], str]] = MappingProxyType(
     {
-        Kind.MESSAGE: lambda content: decode_message(content).text,
-        Kind.REPLY: lambda content: decode_outgoing(content).text,
-        Kind.JOB: lambda content: decode_errand(content).prompt,
+        QuarantineKind.MESSAGE: lambda content: decode_message(content).text,
+        QuarantineKind.REPLY: lambda content: decode_outgoing(content).text,
+        QuarantineKind.JOB: lambda content: decode_job_spec(content).prompt,
     }
 )
 

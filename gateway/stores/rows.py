@@ -206,7 +206,7 @@ class StoreReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Outage:
+class StoreOutage:
     """A store that does not answer."""
 
     why: str

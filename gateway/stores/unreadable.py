@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from adapters.channel import Address, Sender
 from gateway.errors import StoreError
-from gateway.stores.door import UNREADABLE_MESSAGE, Silence
+from gateway.stores.admission import UNREADABLE_MESSAGE, Silence
 
 log = structlog.get_logger()
 
@@ -68,13 +68,13 @@ def moment_of(value: str | None) -> datetime:
     return moment
 
 
-class _Said(BaseModel):
+class _StoredMessage(BaseModel):
     address: Address
     sender: Sender
 
 
-class _Envelope(BaseModel):
-    body: _Said
+class _RowEnvelope(BaseModel):
+    body: _StoredMessage
 
 
 def silences_of(contents: Sequence[str], at: datetime) -> Sequence[Silence]:
@@ -90,5 +90,5 @@ def silences_of(contents: Sequence[str], at: datetime) -> Sequence[Silence]:
 
 
 @cache
-def _envelopes() -> TypeAdapter[_Envelope]:
-    return TypeAdapter(_Envelope)
+def _envelopes() -> TypeAdapter[_RowEnvelope]:
+    return TypeAdapter(_RowEnvelope)

@@ -24,7 +24,7 @@ _ENDED = re.compile(r"(.+)\.(\d{8}T\d{12}Z)")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ArchivedConversation:
     """A conversation on disk."""
 
     name: str
@@ -47,7 +47,7 @@ class Extent:
 
 
 @dataclass(slots=True)
-class Part:
+class RecordPage:
     """Some records of a conversation, in their order, and the faults between them."""
 
     records: list[Record] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Part:
     """The byte at which the part after it begins; `None` after the last one."""
 
 
-def kept_sessions(folder: Path, access: Access) -> list[Kept]:
+def kept_sessions(folder: Path, access: Access) -> list[ArchivedConversation]:
     """Return the conversations in *folder* that *access* may read: open ones, then ended ones, the latest first."""
     scopes = readable_scopes(access)
     found = [*_kept(folder, is_over=False), *_kept(folder / ARCHIVE, is_over=True)]
@@ -66,20 +66,20 @@ def kept_sessions(folder: Path, access: Access) -> list[Kept]:
     return sorted(readable, key=lambda each: (each.ended is None, each.ended, each.name), reverse=True)
 
 
-def _kept(folder: Path, *, is_over: bool) -> Iterator[tuple[Kept, str]]:
+def _kept(folder: Path, *, is_over: bool) -> Iterator[tuple[ArchivedConversation, str]]:
     """Yield each conversation with the name of its session."""
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         name = unquote(path.stem)
         if not path.is_file() or path.is_symlink():
             continue
         if not is_over:
-            yield Kept(name, None, path), name
+            yield ArchivedConversation(name, None, path), name
         elif over := _ENDED.fullmatch(name):
             ended = datetime.strptime(over[2], "%Y%m%dT%H%M%S%fZ").replace(tzinfo=UTC)
-            yield Kept(name, ended, path), over[1]
+            yield ArchivedConversation(name, ended, path), over[1]
 
 
-def extent(kept: Kept) -> Extent:
+def extent(kept: ArchivedConversation) -> Extent:
     """Return the size of the conversation; the file is scanned and not parsed."""
     facts = kept.path.stat()
     with kept.path.open("rb") as lines:
@@ -87,18 +87,18 @@ def extent(kept: Kept) -> Extent:
     return Extent(messages, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
 
 
-def latest_part(kept: Kept, limit: int) -> Part:
+def latest_part(kept: ArchivedConversation, limit: int) -> RecordPage:
     """Return the last *limit* records with content; no more of the file is read."""
     with kept.path.open("rb") as file:
         newest_first = NewestFirst(file)
         telling = (record for record in newest_first if not isinstance(record.entry, CallStartEntry | LoggedEntry))
         records = list(islice(telling, limit))[::-1]
-    return Part(records, faults=newest_first.faults)
+    return RecordPage(records, faults=newest_first.faults)
 
 
-def part_at(kept: Kept, offset: int) -> Part:
+def part_at(kept: ArchivedConversation, offset: int) -> RecordPage:
     """Return the records from the byte *offset* on, about a megabyte of them; damaged lines are counted."""
-    part = Part()
+    part = RecordPage()
     with kept.path.open("rb") as file:
         file.seek(offset)
         for line in file:
@@ -109,7 +109,7 @@ def part_at(kept: Kept, offset: int) -> Part:
     return part
 
 
-def _take(part: Part, line: bytes) -> None:
+def _take(part: RecordPage, line: bytes) -> None:
     stored = line.rstrip(b"\n")
     if is_whole(stored):
         part.lines.append(stored + b"\n")

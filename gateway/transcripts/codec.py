@@ -115,68 +115,68 @@ class _SessionLine(BaseModel):
     session: str
 
 
-class _Line(BaseModel):
+class _RecordLine(BaseModel):
     v: Literal[1] = 1
     turn: TurnId
     at: datetime
 
 
-class _UserLine(_Line):
+class _UserLine(_RecordLine):
     type: Literal["user"] = "user"
     entry: UserEntry
 
 
-class _ReplyLine(_Line):
+class _ReplyLine(_RecordLine):
     type: Literal["reply"] = "reply"
     entry: ReplyEntry
 
 
-class _StartLine(_Line):
+class _StartLine(_RecordLine):
     type: Literal["start"] = "start"
     entry: CallStartEntry
 
 
-class _ResultLine(_Line):
+class _ResultLine(_RecordLine):
     type: Literal["result"] = "result"
     entry: ResultEntry
 
 
-class _UsedLine(_Line):
+class _UsedLine(_RecordLine):
     type: Literal["used"] = "used"
     entry: UsedEntry
 
 
-class _LogLine(_Line):
+class _LogLine(_RecordLine):
     type: Literal["log"] = "log"
     entry: LogEntry
 
 
-class _LoggedLine(_Line):
+class _LoggedLine(_RecordLine):
     type: Literal["logged"] = "logged"
     entry: LoggedEntry
 
 
-class _FlushLine(_Line):
+class _FlushLine(_RecordLine):
     type: Literal["flush"] = "flush"
     entry: FlushEntry
 
 
-class _SummaryLine(_Line):
+class _SummaryLine(_RecordLine):
     type: Literal["summary"] = "summary"
     entry: SummaryEntry
 
 
-class _ForgottenLine(_Line):
+class _ForgottenLine(_RecordLine):
     type: Literal["forgotten"] = "forgotten"
     entry: ForgottenEntry
 
 
-class _EnclosedLine(_Line):
+class _EnclosedLine(_RecordLine):
     type: Literal["enclosed"] = "enclosed"
     entry: EnclosedEntry
 
 
-class _EndLine(_Line):
+class _EndLine(_RecordLine):
     type: Literal["end"] = "end"
     entry: EndEntry
 

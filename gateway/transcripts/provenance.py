@@ -23,7 +23,7 @@ _CITATION = re.compile(r"(.+?)#L(\d{1,9})(?:-L(\d{1,9}))?(?:@(\d{4}-\d{2}-\d{2})
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class CitedLines:
     """Lines of a note or of a conversation, in the form that a citation names them."""
 
     path: str
@@ -34,7 +34,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NoteChange:
     """A change that wrote some lines of a note."""
 
     commit: Commit
@@ -49,7 +49,7 @@ class MemoryOrigin:
     citation: str
     text: str
     """The lines as they are in the file."""
-    steps: tuple[Change | Record, ...]
+    steps: tuple[NoteChange | Record, ...]
     """The newest first; none while the lines are not in the history yet. A conversation is its own source."""
 
 
@@ -62,17 +62,17 @@ async def origin_of(agent: Agent, sessions: Sessions, citation: str, access: Acc
     passage = passage_of(citation)
     if not sees_all(access) or access.agent != agent.id:
         raise no_such_file(clean_path(passage.path))
-    history = await agent.keeper.history()
+    history = await agent.history_writer.history()
     find = _spoken if passage.path.startswith(f"{FOLDER}/") else _written
-    return await agent.keeper.ask(find, passage, history, sessions, access)
+    return await agent.history_writer.ask(find, passage, history, sessions, access)
 
 
-def passage_of(citation: str) -> Passage:
+def passage_of(citation: str) -> CitedLines:
     """Parse *citation*. Raises StrandlineError."""
     match = _CITATION.fullmatch(citation.strip())
     try:
         path, first, last, day = match.groups() if match else ("", "", "", "")
-        return Passage(path, range(int(first), int(last or first) + 1), date.fromisoformat(day) if day else None)
+        return CitedLines(path, range(int(first), int(last or first) + 1), date.fromisoformat(day) if day else None)
     except ValueError as exc:
         shown = citation.strip()[:80]
         raise StrandlineError(
@@ -80,13 +80,13 @@ def passage_of(citation: str) -> Passage:
         ) from exc
 
 
-def _written(passage: Passage, history: History, sessions: Sessions, access: Access) -> MemoryOrigin:
+def _written(passage: CitedLines, history: History, sessions: Sessions, access: Access) -> MemoryOrigin:
     authors = history.authors(passage.path, passage.lines, access, passage.day)
-    steps = [Change(commit, _message(commit.origin, sessions, access.agent)) for commit in authors.commits]
+    steps = [NoteChange(commit, _message(commit.origin, sessions, access.agent)) for commit in authors.commits]
     return MemoryOrigin(_cited(passage), authors.text, tuple(steps))
 
 
-def _spoken(passage: Passage, _: History, sessions: Sessions, access: Access) -> MemoryOrigin:
+def _spoken(passage: CitedLines, _: History, sessions: Sessions, access: Access) -> MemoryOrigin:
     file = sessions.folder(access.agent) / passage.path.removeprefix(f"{FOLDER}/")
     here = sessions.folder(access.agent)
     if file.parent not in {here, here / ARCHIVE} or not file.is_file():
@@ -124,6 +124,6 @@ def _text(record: Record) -> str:
     return record.entry.text if isinstance(record.entry, UserEntry | ReplyEntry) else ""
 
 
-def _cited(passage: Passage) -> str:
+def _cited(passage: CitedLines) -> str:
     day = f"@{passage.day}" if passage.day else ""
     return f"{passage.path}#L{passage.lines.start}-L{passage.lines.stop - 1}{day}"

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 import structlog
 
 from gateway.admission.routing import SessionKey, is_session, is_unasked
-from gateway.agent.tools.tool import Run
+from gateway.agent.tools.tool import RunBlocking
 from gateway.runtime.clock import utc_now
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.transcripts.purge import redact_file
@@ -43,7 +43,7 @@ class Sessions:
     """The conversations of all agents; each session is used by its own lane only."""
 
     def __init__(
-        self, folders: Mapping[AgentId, Path], run: Run, checkpoint: Checkpoint = unchecked, now: Now = utc_now
+        self, folders: Mapping[AgentId, Path], run: RunBlocking, checkpoint: Checkpoint = unchecked, now: Now = utc_now
     ) -> None:
         """*folders* holds each agent's transcripts; *run* executes reads and writes."""
         self._folders = folders

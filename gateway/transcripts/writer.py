@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from gateway.agent.entries import Entry, Mark, SummaryEntry, UsedEntry, UsedMemory, UserEntry
-from gateway.agent.tools.tool import Run
+from gateway.agent.tools.tool import RunBlocking
 from gateway.runtime.clock import utc_now
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.stores.rows import TurnId
@@ -48,7 +48,7 @@ class Repairs:
 class Transcript:
     """The records of one session, in memory and on disk; made by `open`, used by one lane."""
 
-    def __init__(self, path: Path, run: Run, checkpoint: Checkpoint, now: Now) -> None:
+    def __init__(self, path: Path, run: RunBlocking, checkpoint: Checkpoint, now: Now) -> None:
         self._path = path
         self._run = run
         self._checkpoint = checkpoint
@@ -74,7 +74,13 @@ class Transcript:
 
     @classmethod
     async def open(
-        cls, path: Path, run: Run, checkpoint: Checkpoint = unchecked, now: Now = utc_now, *, is_alone: bool = False
+        cls,
+        path: Path,
+        run: RunBlocking,
+        checkpoint: Checkpoint = unchecked,
+        now: Now = utc_now,
+        *,
+        is_alone: bool = False,
     ) -> "Transcript":
         """Read the end of the transcript at *path* and repair it; an absent one is empty until the first write.
 

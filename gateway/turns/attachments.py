@@ -14,7 +14,7 @@ from gateway.stores.ports import Store
 from gateway.stores.rows import InboxRow, OutboxRow, Outgoing
 from gateway.turns.downloads import Fetcher, TooLargeToTakeError, once
 from workspaces.access import Access, AgentId
-from workspaces.attachments import Incoming, cleaned_name, store
+from workspaces.attachments import DownloadedFile, cleaned_name, store
 from workspaces.errors import TooLargeError, WorkspaceError, WorkspaceUnusableError
 
 log = structlog.get_logger()
@@ -60,7 +60,7 @@ class IntakeSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
+class _MessageAttachments:
     """One message while it is taken in, for one turn."""
 
     row: InboxRow
@@ -123,7 +123,7 @@ class Intake:
 
         Raises WorkspaceUnusableError and StoreError: then nothing is lost, and the call is to be repeated.
         """
-        taken = _Taken(row, access, agent)
+        taken = _MessageAttachments(row, access, agent)
         text = await self._text(taken)
         most = self.settings.per_message
         for number, attachment in enumerate(row.message.attachments[:most]):
@@ -136,7 +136,7 @@ class Intake:
         await self._tell(taken)
         return TakenIn("\n".join(filter(None, [text, *taken.lines])), tuple(taken.pictures))
 
-    async def _take(self, taken: _Taken, attachment: Attachment, spool: Path) -> None:
+    async def _take(self, taken: _MessageAttachments, attachment: Attachment, spool: Path) -> None:
         if attachment.kind is AttachmentKind.STICKER:  # a sticker's meaning is its emoji, which is the text
             taken.tells("sticker")
             return
@@ -163,7 +163,7 @@ class Intake:
         finally:
             await self._fetcher.remove(spool)
 
-    async def _note_picture(self, taken: _Taken, incoming: Incoming, path: str) -> None:
+    async def _note_picture(self, taken: _MessageAttachments, incoming: DownloadedFile, path: str) -> None:
         """Record *incoming*, still in the spool, as a picture if it is of a kind that models accept."""
         if len(taken.pictures) == self.settings.pictures or incoming.size > self.settings.picture_bytes:
             return
@@ -171,7 +171,7 @@ class Intake:
         if facts is not None and max(facts.width, facts.height) <= LONGEST_SIDE:
             taken.pictures.append(Picture(path, facts.mime, incoming.size, facts.width, facts.height))
 
-    async def _text(self, taken: _Taken) -> str:
+    async def _text(self, taken: _MessageAttachments) -> str:
         """Return the message's text; a very long one is stored as files, and cut to its ends."""
         text = taken.message.text
         if len(text) <= self.settings.paste_chars:
@@ -193,11 +193,11 @@ class Intake:
         marker = f"[… of {lines}, {len(text):,} characters. read_file shows all of it: {', '.join(paths)} …]"
         return f"{text[:_HEAD_CHARS]}\n{marker}\n{text[-_TAIL_CHARS:]}"
 
-    async def _kept_paste(self, taken: _Taken, part: bytes, spool: Path) -> str:
+    async def _kept_paste(self, taken: _MessageAttachments, part: bytes, spool: Path) -> str:
         incoming = await self._fetcher.spool(once(part), spool, "message.txt", len(part))
         return str(await taken.agent.run(store, taken.agent.workspace, taken.access, incoming))
 
-    async def _tell(self, taken: _Taken) -> None:
+    async def _tell(self, taken: _MessageAttachments) -> None:
         """Notify the sender, once, of content not taken in unchanged; in a group only if the agent was addressed."""
         message = taken.message
         if not (taken.notices and message.is_for_us):
@@ -221,7 +221,7 @@ def pasted_parts(text: str) -> Iterator[bytes]:
         yield rest
 
 
-def _described(attachment: Attachment, incoming: Incoming, path: str) -> str:
+def _described(attachment: Attachment, incoming: DownloadedFile, path: str) -> str:
     """Return the description for the model: kind, name, type, size and path."""
     kind = _WORDS[attachment.kind]
     named = incoming.name if attachment.name else ""

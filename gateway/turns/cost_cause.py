@@ -7,7 +7,7 @@ from adapters.http import CHANNEL as HTTP
 from gateway.admission.internal_channels import CLOCK
 from gateway.admission.routing import Envelope
 from gateway.agent.agent import Agent
-from gateway.agent.budget import Cause
+from gateway.agent.budget import CostCause
 from gateway.agent.models.paid import paid_for
 from gateway.errors import BudgetError
 from workspaces.access import SessionType
@@ -15,23 +15,23 @@ from workspaces.access import SessionType
 _OTHERS_ARE_TOLD = "I cannot answer any more today. Please ask again tomorrow."
 
 _CAUSES = {
-    SessionType.HEARTBEAT: Cause.HEARTBEAT,
-    SessionType.CRON: Cause.CRON,
-    SessionType.SUBAGENT: Cause.SUBAGENT,
-    SessionType.GUEST: Cause.GUEST,
-    SessionType.GROUP: Cause.GROUP,
+    SessionType.HEARTBEAT: CostCause.HEARTBEAT,
+    SessionType.CRON: CostCause.CRON,
+    SessionType.SUBAGENT: CostCause.SUBAGENT,
+    SessionType.GUEST: CostCause.GUEST,
+    SessionType.GROUP: CostCause.GROUP,
 }
 _OF_THE_OWNER = frozenset({SessionType.MAIN, SessionType.HEARTBEAT, SessionType.CRON, SessionType.SUBAGENT})
 """Sessions whose answers only the owner, or their agent, reads."""
 
 
-def cause_of(message: InboundMessage, session_type: SessionType) -> Cause:
+def cause_of(message: InboundMessage, session_type: SessionType) -> CostCause:
     """Return the spending cause of the turn of *message*; a job that runs in the owner's chat is still a job."""
     if message.address.channel == CLOCK and session_type is SessionType.MAIN:
-        return Cause.CRON
+        return CostCause.CRON
     if message.address.channel == HTTP and session_type is SessionType.GUEST:
-        return Cause.TOKEN
-    return _CAUSES.get(session_type, Cause.CHAT)
+        return CostCause.TOKEN
+    return _CAUSES.get(session_type, CostCause.CHAT)
 
 
 def asked_for(agent: Agent, message: InboundMessage, envelope: Envelope) -> Agent:

@@ -11,11 +11,11 @@ import structlog
 
 from adapters.abilities import FetchesFiles
 from adapters.channel import Attachment, ChannelUnavailableError, FetchRefusedError, InboundMessage
-from gateway.agent.tools.tool import Run
+from gateway.agent.tools.tool import RunBlocking
 from gateway.delivery.sender import Adapters
 from gateway.runtime.clock import Clock
 from gateway.stores.disk import disk_trouble
-from workspaces.attachments import Incoming
+from workspaces.attachments import DownloadedFile
 from workspaces.image_info import PictureFacts, picture_facts
 from workspaces.secrets import redact_bytes
 
@@ -38,7 +38,7 @@ class TooLargeToTakeError(Exception):
 class Fetcher:
     """Requests files from the channel that brought a message."""
 
-    def __init__(self, adapters: Adapters, run: Run, clock: Clock) -> None:
+    def __init__(self, adapters: Adapters, run: RunBlocking, clock: Clock) -> None:
         """*run* executes blocking work."""
         self._adapters = adapters
         self._run = run
@@ -46,7 +46,7 @@ class Fetcher:
 
     async def fetch(
         self, message: InboundMessage, attachment: Attachment, spool: Path, name: str, most: int
-    ) -> Incoming:
+    ) -> DownloadedFile:
         """Fetch a file of at most *most* bytes into *spool*, with retries where these may help.
 
         Raises TooLargeToTakeError, ChannelError, TimeoutError, and StoreError when the disk refuses.
@@ -60,7 +60,7 @@ class Fetcher:
                 await self._clock.wait(asyncio.Event(), wait_s)
         return await self._fetched(message, attachment, spool, name, most)
 
-    async def spool(self, pieces: AsyncIterator[bytes], spool: Path, name: str, most: int) -> Incoming:
+    async def spool(self, pieces: AsyncIterator[bytes], spool: Path, name: str, most: int) -> DownloadedFile:
         """Write *pieces* into *spool*, with known secrets removed from text.
 
         Raises TooLargeToTakeError, and StoreError when the disk refuses.
@@ -79,9 +79,9 @@ class Fetcher:
                 await self._run(file.close)
             if size <= TEXT_MOST and (clean := await self._run(_cleaned, spool)):
                 size, digest = len(clean), hashlib.sha256(clean)
-        return Incoming(spool, name, size, digest.hexdigest())
+        return DownloadedFile(spool, name, size, digest.hexdigest())
 
-    async def picture(self, incoming: Incoming) -> PictureFacts | None:
+    async def picture(self, incoming: DownloadedFile) -> PictureFacts | None:
         """Return the facts in the header of a fetched picture; `None` for other files.
 
         Raises StoreError when the disk refuses.
@@ -96,7 +96,7 @@ class Fetcher:
 
     async def _fetched(
         self, message: InboundMessage, attachment: Attachment, spool: Path, name: str, most: int
-    ) -> Incoming:
+    ) -> DownloadedFile:
         adapter = self._adapters.of(message.address)
         if not isinstance(adapter, FetchesFiles):
             raise FetchRefusedError(f"the channel {adapter.channel} brings no files")

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from adapters.channel import Heard
+from adapters.channel import OverheardMessage
 
 _HEAD = "(said in this group before, and not to you: nobody asks you anything in these lines)"
 
 
-def context_lines(heard: Sequence[Heard]) -> Iterator[str]:
+def context_lines(heard: Sequence[OverheardMessage]) -> Iterator[str]:
     """Yield the lines that come before a message; none if nothing was *heard*. Times are in UTC."""
     if not heard:
         return

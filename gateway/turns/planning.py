@@ -28,9 +28,9 @@ from gateway.agent.window.compact import CompactSettings
 from gateway.agent.window.count import CAUTIOUS, Scale, measured_scale, request_characters
 from gateway.agent.window.prune import PruneSettings
 from gateway.agent.window.rounds import Rounds
-from gateway.agent.window.shown import Shown, Window, show
+from gateway.agent.window.shown import ContextWindow, VisibleHistory, show
 from gateway.agent.window.use import WindowUse, window_use
-from gateway.agent.write_guard import Guard
+from gateway.agent.write_guard import WriteGuard
 from gateway.approvals.approvals import Approvals
 from gateway.automation.job_requests import job_tools
 from gateway.automation.silence import is_unasked
@@ -38,11 +38,11 @@ from gateway.automation.subagents import Subagents, is_task
 from gateway.delivery.outgoing_files import Enclosures
 from gateway.errors import HookError, StoreError
 from gateway.hooks import Hooks
-from gateway.sessions.compaction import Compacted, Compaction, Crowded, SummaryOrder
+from gateway.sessions.compaction import Compaction, CompactionResult, Crowded, SummaryOrder
 from gateway.sessions.flush import FlushSettings
 from gateway.sessions.hook_events import conversation_of
 from gateway.sessions.session import Session
-from gateway.sessions.turn_request import Asked, Plan
+from gateway.sessions.turn_request import Plan, TurnRequest
 from gateway.transcripts.records import Records
 from gateway.transcripts.writer import Record
 from gateway.turns.vision import sight_of
@@ -86,12 +86,12 @@ class TurnSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _PlannedRequest:
     """A request before recall, with its sources."""
 
     request: ModelRequest
     files: Sequence[BootstrapFile]
-    shown: Shown
+    shown: VisibleHistory
     scale: Scale
     window_tokens: int
     tokens: int
@@ -121,7 +121,7 @@ class Planner:
     tool_servers: ToolServers = field(default_factory=ToolServers)
     """Gives turns the tools of other programs."""
 
-    async def plan(self, asked: Asked) -> Plan:
+    async def plan(self, asked: TurnRequest) -> Plan:
         """Return the request to the agent's own model, with this turn's tools; summarise first if space is short."""
 
         async def used(memories: Sequence[UsedMemory]) -> None:
@@ -142,7 +142,7 @@ class Planner:
         guard.hears(*request.entries)
         return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears)
 
-    async def make_room(self, asked: Asked, focus: str = "") -> Compacted | None:
+    async def make_room(self, asked: TurnRequest, focus: str = "") -> CompactionResult | None:
         """Summarise the older part of the conversation on request; `None` if there is nothing to summarise.
 
         Raises StoreError and WorkspaceError when notes could not be saved before, HookError when a hook refused it.
@@ -150,7 +150,7 @@ class Planner:
         draft = await self._draft(asked, await self._unused_toolbox(asked))
         return await self._compacted(asked, draft, SummaryOrder(focus))
 
-    async def make_room_at_overflow(self, asked: Asked) -> Compacted | None:
+    async def make_room_at_overflow(self, asked: TurnRequest) -> CompactionResult | None:
         """Summarise after a provider reported that the request is larger than the model's window.
 
         Then the window is smaller than configured, so everything is fitted into part of the rejected size: this ends
@@ -160,7 +160,7 @@ class Planner:
         sent = await self._draft(asked, toolbox)
         return await self._made_room(asked, await self._draft(asked, toolbox, int(sent.tokens * _AFTER_OVERFLOW)))
 
-    async def window(self, asked: Asked) -> WindowUse:
+    async def window(self, asked: TurnRequest) -> WindowUse:
         """Return how full the model's window would be for a request now, without recalled memories."""
         draft = await self._draft(asked, await self._unused_toolbox(asked))
         return window_use(draft.request, draft.files, draft.shown, draft.window_tokens, draft.scale)
@@ -171,28 +171,32 @@ class Planner:
         files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
         prompt = build_prompt(files, access.session_type, recall=False, now=now)
         prompt = await final_prompt(agent, access, prompt, self.hooks)
-        window = Window(agent.model.window_tokens, self.settings.prune, self.compaction.settings)
+        window = ContextWindow(agent.model.window_tokens, self.settings.prune, self.compaction.settings)
         shown = show(Rounds(records), window, CAUTIOUS.tokens(len(prompt.stable)))
         return ModelRequest(prompt.stable, prompt.volatile, shown.entries, ())
 
-    def _is_full(self, draft: _Draft) -> bool:
+    def _is_full(self, draft: _PlannedRequest) -> bool:
         """Return whether a summary is due; turns that were dropped without one count too."""
         compact = self.compaction.settings
         is_over = draft.shown.left_out > 0 or draft.tokens >= compact.limit(draft.window_tokens)
         return compact.is_on and is_over
 
-    async def _made_room(self, asked: Asked, draft: _Draft, order: SummaryOrder | None = None) -> Compacted | None:
+    async def _made_room(
+        self, asked: TurnRequest, draft: _PlannedRequest, order: SummaryOrder | None = None
+    ) -> CompactionResult | None:
         """Summarise if that is possible now; if not, the turn continues with the part that fits."""
         with suppress(StoreError, WorkspaceError, HookError):
             return await self._compacted(asked, draft, order)
         return None
 
-    async def _compacted(self, asked: Asked, draft: _Draft, order: SummaryOrder | None) -> Compacted | None:
+    async def _compacted(
+        self, asked: TurnRequest, draft: _PlannedRequest, order: SummaryOrder | None
+    ) -> CompactionResult | None:
         session = Session(session_of(asked.access), asked.agent, asked.transcript)
         crowded = Crowded(session, asked.row.turn_id, draft.request, draft.window_tokens, order)
         return await self.compaction.make_room(crowded)
 
-    async def _draft(self, asked: Asked, toolbox: Toolbox, window_tokens: int | None = None) -> _Draft:
+    async def _draft(self, asked: TurnRequest, toolbox: Toolbox, window_tokens: int | None = None) -> _PlannedRequest:
         """Return the request of the turn, which offers *toolbox*, in the model's own window or in a smaller one."""
         agent, access, now = asked.agent, asked.access, asked.now
         files, skills = await turn_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
@@ -201,32 +205,34 @@ class Planner:
         prompt = await final_prompt(agent, access, prompt, self.hooks)
         sees = agent.model.name in self.settings.seeing
         tokens = window_tokens or agent.model.window_tokens
-        window = Window(tokens, self.settings.prune, self.compaction.settings, sees)
+        window = ContextWindow(tokens, self.settings.prune, self.compaction.settings, sees)
         records = self._remembered(asked)
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), toolbox.specs, self.settings.temperature.get(agent.id))
         shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
         volatile = prompt.volatile + _how_to_speak(asked) + _left_out(shown) + self._away(asked)
         request = replace(bare, volatile=volatile, entries=shown.entries)
-        return _Draft(request, files, shown, scale, window.tokens, scale.tokens(request_characters(request)))
+        return _PlannedRequest(request, files, shown, scale, window.tokens, scale.tokens(request_characters(request)))
 
-    def _remembered(self, asked: Asked) -> Records:
+    def _remembered(self, asked: TurnRequest) -> Records:
         """Return the records of its session that the turn may see."""
         records = asked.transcript.records
         is_alone = self.settings.is_alone(asked.access.session_type)
         return Records(records.of(asked.row.turn_id)) if is_alone else records
 
-    def _guard(self, asked: Asked) -> Guard:
+    def _guard(self, asked: TurnRequest) -> WriteGuard:
         """Return the guard of a turn that has seen nothing yet."""
         message = asked.row.message
-        tray = self.approvals.tray(asked.agent.id, asked.origin, message.answers_to or message.address)
-        return Guard(asked.access, (), tray)
+        approval_sink = self.approvals.approval_sink(
+            asked.agent.id, asked.origin, message.answers_to or message.address
+        )
+        return WriteGuard(asked.access, (), approval_sink)
 
-    async def _unused_toolbox(self, asked: Asked) -> Toolbox:
+    async def _unused_toolbox(self, asked: TurnRequest) -> Toolbox:
         """Return the tools that a turn would offer, without anything that calls them."""
         return await self._toolbox(asked, self._guard(asked), _unused)
 
-    async def _toolbox(self, asked: Asked, guard: Guard, used: Used) -> Toolbox:
+    async def _toolbox(self, asked: TurnRequest, guard: WriteGuard, used: Used) -> Toolbox:
         toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)
         if self.enclosures is not None and not is_task(asked.row.message.address):  # a model reads a subagent's result
             toolbox.add(send_tools(partial(self.enclosures.enclose, asked)))
@@ -240,14 +246,14 @@ class Planner:
         lead_past(toolbox, self.hooks, conversation_of(asked.access, session_of(asked.access)))
         return toolbox
 
-    def _away(self, asked: Asked) -> str:
+    def _away(self, asked: TurnRequest) -> str:
         """Return which tools the model would have if their servers were there."""
         names = self.tool_servers.away(asked.access) if asked.agent.model.name != OFFLINE else []
         if not names:
             return ""
         return f"\nThe tools of {', '.join(names)} are not available now; if you need one, say so and go on without it."
 
-    async def _recalled(self, asked: Asked, draft: _Draft) -> Recalled:
+    async def _recalled(self, asked: TurnRequest, draft: _PlannedRequest) -> Recalled:
         agent = asked.agent
         if agent.model.name == OFFLINE:
             return Recalled()
@@ -256,7 +262,7 @@ class Planner:
         return await recall(message, agent.memory, asked.access, self.settings.recall, texts, today)
 
 
-def _ordered(asked: Asked) -> SummaryOrder | None:
+def _ordered(asked: TurnRequest) -> SummaryOrder | None:
     """Return the model's own request for a summary; it can make one in its owner's own chat."""
     if asked.access.session_type is not SessionType.MAIN:
         return None
@@ -274,14 +280,14 @@ def _texts(entries: Iterable[Entry]) -> Iterator[str]:
             yield entry.text
 
 
-def _how_to_speak(asked: Asked) -> str:
+def _how_to_speak(asked: TurnRequest) -> str:
     """Return the instructions on how a job reaches its owner; a heartbeat's own text has them."""
     message = asked.row.message
     unasked = is_unasked(message, asked.access.session_type) and not is_heartbeat(message)
     return _NOTIFY if unasked else ""
 
 
-def _left_out(shown: Shown) -> str:
+def _left_out(shown: VisibleHistory) -> str:
     if not shown.left_out:
         return ""
     left_out = f"{shown.left_out} earlier messages of this conversation no longer fit here"

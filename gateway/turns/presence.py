@@ -61,7 +61,7 @@ class Presence:
     async def answering(self, message: InboundMessage) -> AsyncIterator[Draft]:
         """Show all signs that the channel of *message* supports until the block ends; they show the draft's text."""
         adapter = self._adapters.get((message.address.channel, message.address.account))
-        shown = _Shown()
+        shown = _LatestDraft()
         draft = Draft(lambda text: self._tell(message, shown, text))
         over = asyncio.Event()
         fading: list[asyncio.Task[None]] = []
@@ -80,14 +80,14 @@ class Presence:
             for sign in fading:
                 sign.cancel()
 
-    def _tell(self, message: InboundMessage, shown: "_Shown", text: str) -> None:
+    def _tell(self, message: InboundMessage, shown: "_LatestDraft", text: str) -> None:
         shown.text = text
         shown.has_changed.set()
         for follower in tuple(self._followers.get(message.address, ())):
             follower(message.id, text)
 
 
-class _Shown:
+class _LatestDraft:
     """The newest draft of one answer, for a channel that is shown one at intervals."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class _Shown:
         self.has_changed = asyncio.Event()
 
 
-def _fading(adapter: Adapter | None, address: Address, shown: _Shown) -> Iterator[Coroutine[None, None, None]]:
+def _fading(adapter: Adapter | None, address: Address, shown: _LatestDraft) -> Iterator[Coroutine[None, None, None]]:
     """Yield the signs that expire unless they are refreshed."""
     if isinstance(adapter, ShowsTyping):
         yield _keep_typing(adapter, address)
@@ -112,7 +112,7 @@ async def _keep_typing(adapter: ShowsTyping, address: Address) -> None:
         log.info("no typing sign", detail=str(exc))
 
 
-async def _keep_draft(adapter: ShowsDrafts, address: Address, shown: _Shown) -> None:
+async def _keep_draft(adapter: ShowsDrafts, address: Address, shown: _LatestDraft) -> None:
     try:
         while True:
             await shown.has_changed.wait()

@@ -17,7 +17,7 @@ from gateway.admission.routing import Envelope, Routes, SessionKey, principal, r
 from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.limits import within
-from gateway.agent.loop import UNANSWERED, Course, run_turn
+from gateway.agent.loop import UNANSWERED, TurnOutlets, run_turn
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.tools.tool import Toolbox
 from gateway.automation.silence import is_unasked_prose, spoken
@@ -39,8 +39,8 @@ from gateway.inbound.turn_mark import chat_mark, mark_of
 from gateway.runtime.clock import unless
 from gateway.runtime.lanes import RetryLater
 from gateway.sessions.hook_events import leaving, note_end
-from gateway.sessions.turn_request import Asked, Plan, Shortcut, no_shortcut
-from gateway.stores.door import UNASKED_PROSE, Silence
+from gateway.sessions.turn_request import Plan, Shortcut, TurnRequest, no_shortcut
+from gateway.stores.admission import UNASKED_PROSE, Silence
 from gateway.stores.ports import Store
 from gateway.stores.rows import Enclosure, InboxRow, OutboxRow, Outgoing, TurnCommit
 from gateway.transcripts.store import Sessions
@@ -129,7 +129,7 @@ class Turns:
             except (ModelError, StoreError, WorkspaceUnusableError) as exc:
                 return await self._postpone(row, envelope, exc)
             finally:
-                self.agents[envelope.key.agent].keeper.ended(row.turn_id)
+                self.agents[envelope.key.agent].history_writer.ended(row.turn_id)
             return None
 
     async def _drop(self, row: InboxRow, envelope: Envelope, reason: str) -> None:
@@ -181,11 +181,11 @@ class Turns:
 
         marks = {"mark": mark_of(row.message), "chat": chat_mark(row.message)}
         origin = Origin(str(envelope.key), str(row.id), row.turn_id, **marks)
-        asked = Asked(row, envelope.access, agent, transcript, origin, self.planner.clock())
+        asked = TurnRequest(row, envelope.access, agent, transcript, origin, self.planner.clock())
         plan = self._shortcut(asked) or await unless(current.halt.soon, self.planner.plan(asked)) or _ended(asked)
         limits = within(self.planner.settings.limits, row.message.allowance)
         on_text = _unshown if self.planner.hooks.handles(MESSAGE_SENDING) else draft  # no hook has seen a draft
-        course = Course(journal, on_text, partial(joining.steered, plan.hears), current.halt)
+        course = TurnOutlets(journal, on_text, partial(joining.steered, plan.hears), current.halt)
         try:
             answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
         except ModelOverflowError:
@@ -198,7 +198,7 @@ class Turns:
             await self.store.count(current.why_halted)
         return plan.answer(answer.text)
 
-    def _shortcut(self, asked: Asked) -> Plan | None:
+    def _shortcut(self, asked: TurnRequest) -> Plan | None:
         return None if is_inner(asked.row.message) else self.shortcut(asked)  # our own text is never a command
 
     async def _said(self, envelope: Envelope, row: InboxRow) -> UserEntry:
@@ -285,7 +285,7 @@ async def _unshown(_: str) -> None:
     """Show nothing before it is final."""
 
 
-def _ended(asked: Asked) -> Plan:
+def _ended(asked: TurnRequest) -> Plan:
     """Return the plan that ends a turn halted before it was planned: its calls get their outcomes."""
     request = ModelRequest("", "", asked.transcript.entries_of(asked.row.turn_id), ())
     return Plan(asked.agent.model, request, Toolbox([], asked.access))

@@ -10,7 +10,7 @@ from gateway.inbound.edits import as_edited, why_void
 from gateway.inbound.queue_modes import Item
 from gateway.runtime.lanes import RetryLater
 from gateway.runtime.work_journal import WorkJournal
-from gateway.sessions.due import Due
+from gateway.sessions.due import DueSession
 from gateway.sessions.lifecycle import Lifecycle
 from gateway.stores.rows import InboxRow
 from gateway.turns.turn import Turns
@@ -28,7 +28,7 @@ class LaneWork:
 
     async def __call__(self, item: Item) -> RetryLater | None:
         """Handle *item*; the result asks to be called again when that is not possible now."""
-        if isinstance(item, Due):
+        if isinstance(item, DueSession):
             await self.lifecycle.settle(item)
             return None
         work = self._answer(item)

@@ -14,7 +14,7 @@ LEAST_CHARACTERS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class TokenHolder:
     """A client that may send requests over HTTP."""
 
     name: str
@@ -33,7 +33,7 @@ class ChatsOfToday:
         self._day = today()
         self._chats: dict[str, set[tuple[str, str]]] = {}
 
-    def check(self, holder: Holder, agent: str, chat: str) -> None:
+    def check(self, holder: TokenHolder, agent: str, chat: str) -> None:
         """Count the *chat* with *agent*, unless it was counted today. Raises HttpError 429 above the limit."""
         if self._day != self._today():
             self._day, self._chats = self._today(), {}
@@ -49,14 +49,14 @@ class ChatsOfToday:
         chats.add((agent, chat))
 
 
-class Holders:
+class ApiTokens:
     """All holders of tokens, compared by digest, so that the duration of a comparison reveals nothing."""
 
-    def __init__(self, by_token: Iterable[tuple[str, Holder]]) -> None:
+    def __init__(self, by_token: Iterable[tuple[str, TokenHolder]]) -> None:
         self._by_digest = {_digest(token): holder for token, holder in by_token}
 
     @classmethod
-    def of(cls, web: WebSettings, agents: Iterable[str], environ: Mapping[str, str]) -> "Holders":
+    def of(cls, web: WebSettings, agents: Iterable[str], environ: Mapping[str, str]) -> "ApiTokens":
         """Read the tokens of *web*; the owner's open all *agents*. Raises ConfigError for a missing one."""
         every, pairs = tuple(agents), []
         for name, settings in web.tokens.items():
@@ -64,13 +64,13 @@ class Holders:
             token = source.read(environ)
             if len(token) < LEAST_CHARACTERS:
                 raise ConfigError(f"{source.key}: a token has {LEAST_CHARACTERS} characters or more")
-            guest = Holder(name, settings.agents, settings.chats_a_day)
-            pairs.append((token, Holder(name, every) if settings.owner else guest))
+            guest = TokenHolder(name, settings.agents, settings.chats_a_day)
+            pairs.append((token, TokenHolder(name, every) if settings.owner else guest))
         if len({token for token, _ in pairs}) < len(pairs):
             raise ConfigError("web.tokens: two of them are the same; each needs its own")
         return cls(pairs)
 
-    def of_header(self, authorization: str) -> Holder:
+    def of_header(self, authorization: str) -> TokenHolder:
         """Return the holder of the bearer token in *authorization*. Raises HttpError 401."""
         scheme, _, token = authorization.partition(" ")
         holder = self._by_digest.get(_digest(token.strip()))

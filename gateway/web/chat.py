@@ -15,14 +15,14 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from adapters.channel import Adapter, ChannelUnavailableError
-from adapters.web import CHANNEL, Kind, PageEvent, Sign, Told, WebAdapter
+from adapters.web import CHANNEL, PageEvent, PageEventKind, PageMessage, Sign, WebAdapter
 from gateway.admission.routing import SessionKey
 from gateway.errors import StoreError
 from gateway.stores.rows import NOTICE_PREFIX
 from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
 from gateway.web.errors import NOT_TAKEN, SERVER, HttpError
-from gateway.web.login import COOKIE, Entrance, read_body
+from gateway.web.login import COOKIE, Login, read_body
 from gateway.web.markdown_html import marked
 from gateway.web.page_mirror import show_said, shown_of
 from workspaces.access import AgentId, SessionType
@@ -41,7 +41,7 @@ TEXT_CAP = 100_000
 """Characters of one message."""
 
 
-class _Said(BaseModel):
+class _MessageBody(BaseModel):
     agent: str = Field(max_length=64)
     text: str = Field(max_length=TEXT_CAP)
     id: str = Field("", pattern="^[A-Za-z0-9-]{0,64}$")
@@ -52,7 +52,7 @@ class _Said(BaseModel):
 class ChatPages:
     """The pages below `/chat` that talk to agents."""
 
-    entrance: Entrance
+    entrance: Login
     adapters: Mapping[tuple[str, str], Adapter]
     presence: Presence
     sessions: Sessions
@@ -71,7 +71,7 @@ class ChatPages:
 
     async def say(self, request: Request) -> Response:
         await self.entrance.check_act(request)
-        said = read_body(_Said, await request.body())
+        said = read_body(_MessageBody, await request.body())
         if not said.text.strip():
             raise HttpError(400, "the message says nothing", param="text")
         page = self._adapter(said.agent)
@@ -94,7 +94,7 @@ class ChatPages:
         return StreamingResponse(stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     async def _stream(self, adapter: WebAdapter, last: str, secret: str) -> AsyncIterator[bytes]:
-        heard = _Heard()
+        heard = _PendingEvents()
         with (
             adapter.attach(heard.event),
             self.presence.follow(adapter.address, lambda _, text: heard.draft(text)),
@@ -140,7 +140,7 @@ class ChatPages:
         return adapter
 
 
-class _Heard:
+class _PendingEvents:
     """The events that a stream has yet to send; of a growing draft only the newest text.
 
     A page that reads nothing any more is disconnected: when it returns it requests the events that it lacks.
@@ -193,10 +193,10 @@ def _drafted(text: str) -> bytes:
     return _sse("draft", {"text": text}, None)
 
 
-def _shown(told: Told) -> dict[str, object]:
+def _shown(told: PageMessage) -> dict[str, object]:
     """Return a message as the page reads it; an answer includes its HTML and its buttons."""
     shown = {"kind": told.kind.value, "text": told.text, "at": told.at.isoformat(), "turn": told.turn}
-    if told.kind is Kind.SAID:
+    if told.kind is PageEventKind.SAID:
         return {**shown}
     return {**shown, "html": marked(told.text), "buttons": [asdict(button) for button in told.buttons]}
 

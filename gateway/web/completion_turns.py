@@ -51,7 +51,7 @@ class Prefaces:
             del self._told[next(iter(self._told))]
 
 
-class Heard:
+class TurnFeed:
     """The events of a turn not read yet; a slow reader finds the newest draft waiting, not each one."""
 
     def __init__(self) -> None:
@@ -120,9 +120,9 @@ class Asking:
             raise HttpError(403, f"refused: {refusal}", PERMISSION, code=refusal)
 
     @contextmanager
-    def listening(self, message: InboundMessage) -> Iterator[Heard]:
+    def listening(self, message: InboundMessage) -> Iterator[TurnFeed]:
         """Yield the events of the turn of *message*: drafts, then its committed outcome."""
-        heard = Heard()
+        heard = TurnFeed()
 
         def on_draft(message_id: str, text: str) -> None:
             if message_id == message.id:

@@ -15,8 +15,8 @@ from starlette.routing import Route
 
 from adapters.channel import InboundMessage
 from gateway.inbound.outcomes import Outcome
-from gateway.web.api_tokens import ChatsOfToday, Holder, Holders
-from gateway.web.completion_turns import PATIENCE_S, Asking, Heard
+from gateway.web.api_tokens import ApiTokens, ChatsOfToday, TokenHolder
+from gateway.web.completion_turns import PATIENCE_S, Asking, TurnFeed
 from gateway.web.deltas import Growing
 from gateway.web.errors import SERVER, HttpError
 from gateway.web.images import ImageCaps
@@ -34,7 +34,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:-]{0,63}")
 class CompletionPages:
     """The pages below `/v1`."""
 
-    def __init__(self, holders: Holders, asking: Asking, here: frozenset[str], caps: ImageCaps) -> None:
+    def __init__(self, holders: ApiTokens, asking: Asking, here: frozenset[str], caps: ImageCaps) -> None:
         """*here* are the agents that this gateway runs."""
         self._caps = caps
         self._chats = ChatsOfToday(lambda: datetime.now(UTC).date())
@@ -108,11 +108,11 @@ class CompletionPages:
             yield _event(shape.usage_chunk(await self._asking.usage(message, text)))
         yield b"data: [DONE]\n\n"
 
-    def _holder(self, request: Request) -> Holder:
+    def _holder(self, request: Request) -> TokenHolder:
         return self._holders.of_header(request.headers.get("authorization", ""))
 
 
-async def _next(heard: Heard, deadline: float) -> str | Outcome:
+async def _next(heard: TurnFeed, deadline: float) -> str | Outcome:
     """Return the next event, or an empty text when that takes long. Raises HttpError 504 after the *deadline*."""
     now = asyncio.get_running_loop().time()
     try:
@@ -137,7 +137,7 @@ def _too_late() -> HttpError:
     return HttpError(504, said, SERVER, code="answer_outstanding")
 
 
-def _known(name: str, holder: Holder) -> str:
+def _known(name: str, holder: TokenHolder) -> str:
     if name in holder.agents:
         return name
     near = difflib.get_close_matches(name, holder.agents, n=1, cutoff=0.5)

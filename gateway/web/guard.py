@@ -32,7 +32,7 @@ _HEADERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class RequestGuard:
     """Rejects forbidden requests, and adds security headers to every response."""
 
     app: ASGIApp

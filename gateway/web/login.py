@@ -23,12 +23,12 @@ _STATIC = Path(__file__).parent / "static"
 _FILES = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
-class _Code(BaseModel):
+class _CodeBody(BaseModel):
     code: str = Field(max_length=64)
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class Login:
     """Signs in the owner's browser, and recognises its session."""
 
     sign_ins: SignIns
@@ -58,7 +58,7 @@ class Entrance:
     async def sign_in(self, request: Request) -> Response:
         _check_origin(request)
         try:
-            secret = await self.sign_ins.enter(read_body(_Code, await request.body()).code)
+            secret = await self.sign_ins.enter(read_body(_CodeBody, await request.body()).code)
         except TooManyTriesError as exc:
             raise HttpError(429, str(exc), AUTHENTICATION) from exc
         if secret is None:

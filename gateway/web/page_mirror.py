@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from adapters.channel import Adapter, InboundMessage
-from adapters.web import CHANNEL, Kind, Told, WebAdapter
+from adapters.web import CHANNEL, PageEventKind, PageMessage, WebAdapter
 from gateway.admission.routing import Routes, SessionKey, route
 from gateway.agent.entries import HALTED, NO_REPLY, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.tools.notify import notified
@@ -21,7 +21,7 @@ from gateway.transcripts.store import Sessions
 from workspaces.access import AgentId, SessionType
 
 
-def shown_of(records: Sequence[Record]) -> Iterator[Told]:
+def shown_of(records: Sequence[Record]) -> Iterator[PageMessage]:
     """Yield the parts of a conversation that a page shows; of a job that ran in it, only the text given to `notify`."""
     jobs = {each.turn_id for each in records if isinstance(each.entry, UserEntry) and _is_unasked(each.entry)}
     for record in records:
@@ -31,7 +31,7 @@ def shown_of(records: Sequence[Record]) -> Iterator[Told]:
         elif isinstance(record.entry, ReplyEntry) and not record.entry.calls:
             turn = (each.entry for each in records if each.turn_id == record.turn_id)
             if said := notified([each for each in turn if isinstance(each, ReplyEntry | ResultEntry)]):
-                yield Told(Kind.ANSWER, said, record.at, record.turn_id)
+                yield PageMessage(PageEventKind.ANSWER, said, record.at, record.turn_id)
 
 
 def _is_unasked(said: UserEntry) -> bool:
@@ -39,24 +39,24 @@ def _is_unasked(said: UserEntry) -> bool:
     return said.is_ours and not said.from_outside
 
 
-def told(record: Record) -> Told | None:
+def told(record: Record) -> PageMessage | None:
     """Return the page's view of *record*; `None` for internal records, steps before an answer, and silence."""
     match record.entry:
         case UserEntry(text=text, source=source, is_ours=False):
-            return Told(Kind.SAID, text, record.at, source or record.turn_id)
+            return PageMessage(PageEventKind.SAID, text, record.at, source or record.turn_id)
         case ReplyEntry(text=text, calls=(), model=model) if model != HALTED:
             is_silent = text.strip().upper() in {"", NO_REPLY}
-            return None if is_silent else Told(Kind.ANSWER, text, record.at, record.turn_id)
+            return None if is_silent else PageMessage(PageEventKind.ANSWER, text, record.at, record.turn_id)
     return None
 
 
 def show_said(page: WebAdapter, message: InboundMessage) -> None:
     """Show the message on *page*."""
-    page.tell(Told(Kind.SAID, message.text, message.sent_at, source_of(message)))
+    page.tell(PageMessage(PageEventKind.SAID, message.text, message.sent_at, source_of(message)))
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class PageMirror:
     """Follows the owner's conversation with one agent, for its page."""
 
     agent: AgentId
@@ -72,7 +72,7 @@ class Elsewhere:
     def written(self, records: Sequence[Record]) -> None:
         """Show the owner's messages; those from the page itself are there already."""
         for each in map(told, records):
-            if each is not None and each.kind is Kind.SAID:
+            if each is not None and each.kind is PageEventKind.SAID:
                 self._tell(each)
 
     def committed(self, row: InboxRow, replies: Outcome) -> None:
@@ -82,13 +82,13 @@ class Elsewhere:
         for reply in replies:
             to = reply.outgoing.address
             if reply.outgoing.text.strip() and (to.channel, to.account) != (CHANNEL, self.agent):
-                self._tell(Told(Kind.ANSWER, reply.outgoing.text, self.now(), reply.turn_id))
+                self._tell(PageMessage(PageEventKind.ANSWER, reply.outgoing.text, self.now(), reply.turn_id))
 
     @property
     def _key(self) -> SessionKey:
         return SessionKey(self.agent, SessionType.MAIN)
 
-    def _tell(self, each: Told) -> None:
+    def _tell(self, each: PageMessage) -> None:
         page = self.adapters.get((CHANNEL, self.agent))
         if isinstance(page, WebAdapter):
             page.tell(each)

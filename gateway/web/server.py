@@ -16,19 +16,19 @@ from gateway.config import Config
 from gateway.inbound.outcomes import Outcomes
 from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
-from gateway.web.api_tokens import Holders
+from gateway.web.api_tokens import ApiTokens
 from gateway.web.chat import ChatPages
 from gateway.web.completion_turns import Asking, Prefaces
 from gateway.web.completions import CompletionPages
 from gateway.web.errors import HttpError, answer_error
-from gateway.web.guard import Guard
+from gateway.web.guard import RequestGuard
 from gateway.web.images import ImageCaps
-from gateway.web.login import Entrance
+from gateway.web.login import Login
 from gateway.web.webhooks import WebhookPages
 
 
 @dataclass(frozen=True, slots=True)
-class Footing:
+class WebResources:
     """The parts of the gateway that the HTTP server uses."""
 
     routes: Routes
@@ -44,7 +44,7 @@ class Footing:
 
 
 @dataclass(frozen=True, slots=True)
-class WebDoor:
+class WebServer:
     """The HTTP application, to be served."""
 
     app: ASGIApp
@@ -52,22 +52,24 @@ class WebDoor:
     """Ends endless streams."""
 
 
-def open_door(config: Config, environ: Mapping[str, str], footing: Footing) -> WebDoor:
+def open_web(config: Config, environ: Mapping[str, str], resources: WebResources) -> WebServer:
     """Return the HTTP application; *config* is the whole one. Raises ConfigError for a missing or short token."""
-    holders = Holders.of(config.web, config.agents, environ)
-    asking = Asking(footing.routes, footing.adapters, footing.outcomes, footing.presence, footing.sessions, Prefaces())
+    holders = ApiTokens.of(config.web, config.agents, environ)
+    asking = Asking(
+        resources.routes, resources.adapters, resources.outcomes, resources.presence, resources.sessions, Prefaces()
+    )
     telegrams, is_tls = frozenset(config.channels.telegram), (config.web.public_url or "").startswith("https:")
-    entrance = Entrance(footing.sign_ins, footing.agents, is_tls)
-    chat = ChatPages(entrance, footing.adapters, footing.presence, footing.sessions)
+    entrance = Login(resources.sign_ins, resources.agents, is_tls)
+    chat = ChatPages(entrance, resources.adapters, resources.presence, resources.sessions)
     caps = ImageCaps(config.attachments.per_message, config.attachments.max_mb * 1024 * 1024)
     routes = [
-        *CompletionPages(holders, asking, frozenset(footing.agents), caps).routes(),
+        *CompletionPages(holders, asking, frozenset(resources.agents), caps).routes(),
         *entrance.routes(),
         *chat.routes(),
-        *WebhookPages(footing.adapters, telegrams, footing.receive).routes(),
+        *WebhookPages(resources.adapters, telegrams, resources.receive).routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={HttpError: answer_error, HTTPException: _answer_absent})
-    return WebDoor(Guard(app, config.web.public_url, config.web.max_body_kb * 1_000), chat.end)
+    return WebServer(RequestGuard(app, config.web.public_url, config.web.max_body_kb * 1_000), chat.end)
 
 
 async def _answer_absent(request: Request, exc: Exception) -> Response:

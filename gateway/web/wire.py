@@ -22,15 +22,15 @@ class _ImageUrl(BaseModel):
     url: str
 
 
-class _Part(BaseModel):
+class _ContentPart(BaseModel):
     type: str
     text: str | None = None
     image_url: _ImageUrl | None = None
 
 
-class _Message(BaseModel):
+class _CompletionMessage(BaseModel):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[_Part] | None = None
+    content: str | list[_ContentPart] | None = None
 
 
 class _StreamOptions(BaseModel):
@@ -41,9 +41,9 @@ class _Format(BaseModel):
     type: str
 
 
-class _Body(BaseModel):
+class _CompletionBody(BaseModel):
     model: str
-    messages: list[_Message] = Field(min_length=1, max_length=10_000)
+    messages: list[_CompletionMessage] = Field(min_length=1, max_length=10_000)
     stream: bool | None = False
     stream_options: _StreamOptions | None = None
     user: str | None = None
@@ -73,7 +73,7 @@ class Completion:
 def completion(body: bytes, caps: ImageCaps) -> Completion:
     """Read a request. Raises HttpError 400, which names the field."""
     try:
-        asked = _Body.model_validate_json(body)
+        asked = _CompletionBody.model_validate_json(body)
     except ValidationError as exc:
         fault = exc.errors(include_url=False, include_input=False, include_context=False)[0]
         param = _param(fault["loc"])
@@ -95,7 +95,7 @@ def completion(body: bytes, caps: ImageCaps) -> Completion:
     return Completion(asked.model, text, "\n\n".join(preface), asked.user, bool(asked.stream), include_usage, images)
 
 
-def _refuse_other_shapes(asked: _Body) -> None:
+def _refuse_other_shapes(asked: _CompletionBody) -> None:
     if asked.n not in {None, 1}:
         raise HttpError(400, "an agent gives one answer; n must be 1", param="n")
     for name in ("tools", "functions"):
@@ -105,7 +105,7 @@ def _refuse_other_shapes(asked: _Body) -> None:
         raise HttpError(400, "an agent answers in text", param="response_format.type")
 
 
-def _text(message: _Message, place: str, taken: Sequence[str] = ("text",)) -> str:
+def _text(message: _CompletionMessage, place: str, taken: Sequence[str] = ("text",)) -> str:
     if message.content is None or isinstance(message.content, str):
         return message.content or ""
     for number, part in enumerate(message.content):
@@ -115,7 +115,7 @@ def _text(message: _Message, place: str, taken: Sequence[str] = ("text",)) -> st
     return "\n".join(part.text or "" for part in message.content if part.type == "text")
 
 
-def _images(message: _Message, place: str, caps: ImageCaps) -> Iterator[Attachment]:
+def _images(message: _CompletionMessage, place: str, caps: ImageCaps) -> Iterator[Attachment]:
     parts = [] if message.content is None or isinstance(message.content, str) else message.content
     shown = [(number, part) for number, part in enumerate(parts) if part.type == "image_url"]
     if len(shown) > caps.count:

@@ -17,7 +17,7 @@ from gateway.app.app import App
 from gateway.control.browsers import BrowserOrder
 from gateway.control.wire import ChatOrder
 from gateway.home import Home
-from tests.browser.doorway import Doorway, doorway
+from tests.browser.standby_address import StandbyAddress, standby_address
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, Reply, Step, without_note
@@ -77,7 +77,7 @@ class House:
 
     home: Home
     model: Model
-    way: Doorway
+    way: StandbyAddress
     app: App | None = None
 
     @asynccontextmanager
@@ -93,7 +93,7 @@ class House:
     async def code(self) -> str:
         """Return a code to sign in with."""
         assert self.app is not None
-        return (await self.app.desk.browsers(BrowserOrder("link"))).code
+        return (await self.app.operator.browsers(BrowserOrder("link"))).code
 
     async def say_at_the_terminal(self, text: str) -> None:
         """Say *text* as the owner, and return once it was answered there."""
@@ -102,7 +102,7 @@ class House:
         async def hear(_: str, __: bool) -> None:
             """Leave it."""
 
-        await self.app.desk.chat(ChatOrder(text), hear)
+        await self.app.operator.chat(ChatOrder(text), hear)
 
 
 @dataclass
@@ -136,7 +136,7 @@ class Complaints:
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[House]:
     """A gateway that is not running yet."""
-    async with Model() as model, doorway() as way:
+    async with Model() as model, standby_address() as way:
         yield House(make_web_home(tmp_path, model.url), model, way)
 
 

@@ -273,10 +273,10 @@ async def test_day_and_night_can_be_read(house: House, page: Page, scheme: str) 
     await photograph(page, scheme)
     pairs = await page.locator(READ).evaluate_all(COLOURS)
     assert len(pairs) > 8
-    for name, ink, ground in pairs:
-        assert contrast(ink, ground) >= 4.5, (name, ink, ground)
-    ground = await page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor")
-    assert (luminance(rgb(ground)) < 0.1) is (scheme == "dark")
+    for name, ink, resources in pairs:
+        assert contrast(ink, resources) >= 4.5, (name, ink, resources)
+    resources = await page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert (luminance(rgb(resources)) < 0.1) is (scheme == "dark")
 
 
 async def test_a_keyboard_is_enough(

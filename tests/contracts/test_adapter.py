@@ -30,7 +30,7 @@ from adapters.http import HttpAdapter
 from adapters.telegram import LongPoll, TelegramAdapter
 from adapters.terminal import CHANNEL, CHAT, TerminalAdapter
 from adapters.web import CHANNEL as WEB
-from adapters.web import Kind, PageEvent, Sign, WebAdapter
+from adapters.web import PageEvent, PageEventKind, Sign, WebAdapter
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.discord import Discord, servers_of
 from tests.fakes.discord_shapes import DIRECT, PERSON
@@ -107,7 +107,7 @@ class Page:
         self._open.enter_context(self._page.attach(self._show))
 
     def _show(self, event: PageEvent | Sign | None) -> None:
-        if isinstance(event, PageEvent) and event.told.kind is Kind.ANSWER:
+        if isinstance(event, PageEvent) and event.told.kind is PageEventKind.ANSWER:
             self._shown.append(event.told.text)
 
     def says(self, text: str) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from adapters.channel import Address, InboundMessage
-from gateway.stores.jobs import RUNS_KEPT, Errand, Job, JobId, Run, RunState, Slot
+from gateway.stores.jobs import RUNS_KEPT, Job, JobId, JobRun, JobSpec, RunState, Slot
 from gateway.stores.ports import Store
 from gateway.stores.rows import InboxRow, Outgoing, TurnCommit, TurnId
 from tests.contracts.test_store import Kept
@@ -15,7 +15,7 @@ from tests.fakes.clock import START
 
 HOUR = timedelta(hours=1)
 OWNER = Address("fake", "home", "alice")
-TEA = Errand("main", "every 1h", "Europe/Berlin", "Is the tea “ready”? 😀 \u2028", START, private=True, made_by="you")
+TEA = JobSpec("main", "every 1h", "Europe/Berlin", "Is the tea “ready”? 😀 \u2028", START, private=True, made_by="you")
 DUE = Slot(START + HOUR, START + HOUR, START + 2 * HOUR)
 
 
@@ -23,8 +23,8 @@ def slot_message(slot: Slot = DUE, job: int = 1) -> InboundMessage:
     return replace(message("tea", id=slot.at.isoformat()), address=Address("clock", "main", f"cron:{job}"))
 
 
-async def added(store: Store, errand: Errand = TEA, most: int = 5, key: str | None = None) -> Job:
-    job = await store.jobs.add(errand, START + HOUR, most, key)
+async def added(store: Store, spec: JobSpec = TEA, most: int = 5, key: str | None = None) -> Job:
+    job = await store.jobs.add(spec, START + HOUR, most, key)
     assert job is not None
     return job
 
@@ -64,7 +64,7 @@ async def test_a_slot_is_taken_once_with_its_message_or_not_at_all(kept: Kept) -
     assert await store.jobs.take(job.id, DUE, slot_message(job=job.id)) is None
     assert await store.inbox.waiting() == [row]
     assert await store.jobs.all() == [replace(job, last_slot=DUE.at, next_slot=DUE.after)]
-    assert await store.jobs.history(job.id) == [Run(DUE.at, RunState.RUNNING, None)]
+    assert await store.jobs.history(job.id) == [JobRun(DUE.at, RunState.RUNNING, None)]
 
 
 async def test_a_disabled_or_removed_job_has_no_slot(store: Store) -> None:
@@ -158,7 +158,7 @@ async def test_a_turn_that_answers_other_messages_too_settles_the_run(store: Sto
     job = await added(store)
     row = await taken(store, job)
     await store.commit_turn(TurnCommit(TurnId("t0"), [row.id], [Outgoing(OWNER, "both")]))
-    assert (await store.jobs.history(job.id))[0] == Run(DUE.at, RunState.ANSWERED, "t0")
+    assert (await store.jobs.history(job.id))[0] == JobRun(DUE.at, RunState.ANSWERED, "t0")
 
 
 async def test_the_history_is_bounded(store: Store) -> None:

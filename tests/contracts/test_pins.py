@@ -7,10 +7,10 @@ from itertools import count
 import pytest
 
 from adapters.channel import InboundMessage
-from gateway.stores.pins import Known, Pin
+from gateway.stores.pins import KnownAgent, Pin
 from gateway.stores.ports import LeaseLostError
 from gateway.stores.redis.leases import RedisLeases, adopt
-from gateway.stores.redis.server import Server
+from gateway.stores.redis.server import RedisAddress
 from gateway.stores.redis.store import RedisStore
 from tests.fakes.adapter import message
 from tests.fakes.redis_server import KINDS, program, running
@@ -40,12 +40,12 @@ class Gateways:
         self._stack = stack
 
     async def join(self, name: str) -> RedisLeases:
-        leases = await RedisLeases.join(Server(self.url), self.prefix, name, 60, accept_loss=False)
+        leases = await RedisLeases.join(RedisAddress(self.url), self.prefix, name, 60, accept_loss=False)
         self._stack.push_async_callback(leases.leave)
         return leases
 
     async def adopt(self, fresh: Pin) -> str:
-        return await adopt(Server(self.url), self.prefix, "a", fresh)
+        return await adopt(RedisAddress(self.url), self.prefix, "a", fresh)
 
 
 @pytest.fixture
@@ -57,11 +57,11 @@ async def gateways(url: str) -> AsyncIterator[Gateways]:
 async def test_an_agent_is_taken_once_and_its_pin_is_known_to_all(gateways: Gateways) -> None:
     """Who takes it tells the pin; nobody else can take it while that gateway lives, whatever pin they name."""
     one, two = await gateways.join("one"), await gateways.join("two")
-    assert await two.known(["a", "b"]) == {"a": Known(None, is_free=True), "b": Known(None, is_free=True)}
+    assert await two.known(["a", "b"]) == {"a": KnownAgent(None, is_free=True), "b": KnownAgent(None, is_free=True)}
     assert await two.known([]) == {}
     assert await one.take("a", None, FIRST)
-    assert (await one.known(["a"]))["a"] == Known(FIRST, is_free=True)
-    assert (await two.known(["a"]))["a"] == Known(FIRST, is_free=False)
+    assert (await one.known(["a"]))["a"] == KnownAgent(FIRST, is_free=True)
+    assert (await two.known(["a"]))["a"] == KnownAgent(FIRST, is_free=False)
     assert [await two.take("a", had, SECOND) for had in (FIRST, None)] == [False, False]
     assert await one.take("a", FIRST, SECOND)
     assert (await two.known(["a"]))["a"].pin == SECOND
@@ -73,9 +73,9 @@ async def test_a_pin_outlives_its_gateway_and_is_compared(gateways: Gateways) ->
     one, two = await gateways.join("one"), await gateways.join("two")
     assert await one.take("a", None, FIRST)
     await one.release(["agent:a"])
-    assert (await two.known(["a"]))["a"] == Known(FIRST, is_free=True)
+    assert (await two.known(["a"]))["a"] == KnownAgent(FIRST, is_free=True)
     assert [await two.take("a", had, SECOND) for had in (None, OTHER, SECOND)] == [False, False, False]
-    assert (await two.known(["a"]))["a"] == Known(FIRST, is_free=True)
+    assert (await two.known(["a"]))["a"] == KnownAgent(FIRST, is_free=True)
     assert await two.take("a", FIRST, SECOND)
     again = await gateways.join("one")
     with pytest.raises(LeaseLostError):
@@ -93,7 +93,7 @@ async def test_a_pin_is_replaced_by_hand_only_while_nobody_has_the_agent(gateway
     await one.leave()
     assert await gateways.adopt(FIRST) == ""
     two = await gateways.join("two")
-    assert (await two.known(["a"]))["a"] == Known(FIRST, is_free=True)
+    assert (await two.known(["a"]))["a"] == KnownAgent(FIRST, is_free=True)
 
 
 async def test_a_gateway_that_marked_no_files_leaves_a_trace(gateways: Gateways) -> None:
@@ -115,7 +115,7 @@ async def test_a_gateway_that_marked_no_files_leaves_a_trace(gateways: Gateways)
     }
     await one.leave()
     assert await two.take("a", None, FIRST)
-    assert (await two.known(["a"]))["a"] == Known(FIRST, is_free=True)
+    assert (await two.known(["a"]))["a"] == KnownAgent(FIRST, is_free=True)
 
 
 async def test_more_agents_than_a_script_takes_arguments_are_looked_after(gateways: Gateways) -> None:

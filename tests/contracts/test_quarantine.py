@@ -7,7 +7,7 @@ import pytest
 from gateway.errors import StoreError
 from gateway.stores.jobs import JobId
 from gateway.stores.ports import Arrivals
-from gateway.stores.quarantine import CRASHED_MESSAGE, CRASHED_REPLY, Kind
+from gateway.stores.quarantine import CRASHED_MESSAGE, CRASHED_REPLY, QuarantineKind
 from gateway.stores.rows import InboxRow, OutboxRow, Outgoing, TurnCommit
 from gateway.stores.unreadable import UNREADABLE_JOB
 from tests.contracts.test_jobs_store import added
@@ -26,7 +26,7 @@ async def test_a_quarantined_message_is_not_read_and_comes_back_as_if_new(kept: 
     await kept.reopen()
     assert await kept.store.inbox.waiting() == [second]
     (row,) = await kept.store.quarantine.all()
-    assert (row.kind, row.reason, row.why, row.at) == (Kind.MESSAGE, CRASHED_MESSAGE, WHY, START)
+    assert (row.kind, row.reason, row.why, row.at) == (QuarantineKind.MESSAGE, CRASHED_MESSAGE, WHY, START)
     assert (row.row, row.excerpt) == (str(first.id), first.message.text)
     assert (await kept.store.report()).reasons == {CRASHED_MESSAGE: 1}
     back = await kept.store.quarantine.retry(row.id)
@@ -48,7 +48,7 @@ async def test_a_quarantined_reply_comes_back_with_what_was_sent_of_it(kept: Kep
     assert await kept.store.quarantine.add(CRASHED_REPLY, reply.id, WHY)
     assert await kept.store.outbox.unfinished() == []
     (row,) = await kept.store.quarantine.all()
-    assert (row.kind, row.excerpt) == (Kind.REPLY, "tea")
+    assert (row.kind, row.excerpt) == (QuarantineKind.REPLY, "tea")
     back = await kept.store.quarantine.retry(row.id)
     assert isinstance(back, OutboxRow)
     assert (back.outgoing, back.parts_sent, back.created_at) == (reply.outgoing, 1, reply.created_at)
@@ -62,7 +62,7 @@ async def test_a_row_that_cannot_be_read_yet_stays_in_quarantine(kept: Kept) -> 
     await spoil(kept, "jobs", job.id, {"errand": NEWER})
     assert await kept.store.jobs.all() == []
     (row,) = await kept.store.quarantine.all()
-    assert (row.kind, row.reason) == (Kind.JOB, UNREADABLE_JOB)
+    assert (row.kind, row.reason) == (QuarantineKind.JOB, UNREADABLE_JOB)
     with pytest.raises(StoreError, match="still cannot be read"):
         await kept.store.quarantine.retry(row.id)
     assert await kept.store.quarantine.all() == [row]

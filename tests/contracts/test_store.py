@@ -13,7 +13,7 @@ from gateway.errors import StoreError
 from gateway.stores.ports import RowStateError, Store
 from gateway.stores.quarantine import CRASHED_REPLY
 from gateway.stores.redis.leases import RedisLeases
-from gateway.stores.redis.server import Server
+from gateway.stores.redis.server import RedisAddress
 from gateway.stores.redis.store import RedisStore
 from gateway.stores.retention import Retention
 from gateway.stores.rows import (
@@ -61,7 +61,7 @@ class _AloneInRedis(RedisStore):
 def _redis(url: str) -> "Place":
     async def open_(folder: Path, clock: ManualClock, retention: Retention) -> Store:
         prefix = str(folder).replace("/", "-")
-        leases = await RedisLeases.join(Server(url), prefix, "alone", lease_s=60, accept_loss=False)
+        leases = await RedisLeases.join(RedisAddress(url), prefix, "alone", lease_s=60, accept_loss=False)
         assert await leases.claim(["agent:main"]) == ["agent:main"]
         return _AloneInRedis(leases, clock, retention)
 

@@ -11,9 +11,9 @@ import pytest
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
-from adapters.channel import Address, Heard
+from adapters.channel import Address, OverheardMessage
+from gateway.stores.admission import UNREADABLE_MESSAGE, Silence
 from gateway.stores.codec import address_key
-from gateway.stores.door import UNREADABLE_MESSAGE, Silence
 from gateway.stores.jobs import RunState
 from gateway.stores.ports import Arrivals, Store
 from gateway.stores.redis.store import RedisStore
@@ -197,7 +197,7 @@ async def test_a_job_whose_message_or_answer_cannot_be_read_has_failed(kept: Kep
     await spoil(kept, "inbox", row.id, {"message": TORN})
     assert await kept.store.inbox.waiting() == []
     assert [run.state for run in await kept.store.jobs.history(job.id)] == [RunState.FAILED]
-    later = await added(kept.store, replace(job.errand, prompt="another"))
+    later = await added(kept.store, replace(job.spec, prompt="another"))
     row = await taken(kept.store, later)
     (reply,) = await kept.store.commit_turn(TurnCommit(row.turn_id, [row.id], [Outgoing(HERE, "tea")]))
     await spoil(kept, "outbox", reply.id, {"outgoing": TORN})
@@ -208,7 +208,7 @@ async def test_a_job_whose_message_or_answer_cannot_be_read_has_failed(kept: Kep
 @pytest.mark.parametrize("damage", DAMAGES)
 async def test_what_a_group_said_and_cannot_be_read_keeps_no_question_out(kept: Kept, damage: bytes) -> None:
     """Each message would be refused, as it is taken in with what was said before: that is let go instead."""
-    group, said = replace(HERE, chat="-100"), [Heard("Bob", f"line {n}", START) for n in range(3)]
+    group, said = replace(HERE, chat="-100"), [OverheardMessage("Bob", f"line {n}", START) for n in range(3)]
     for number, each in enumerate(said):
         await kept.store.overheard.keep(group, str(number), each, 10)
     await spoil_heard(kept, group, "1", damage)

@@ -28,7 +28,7 @@ from gateway.sessions.due import Pause
 from gateway.sessions.flush import PROMPT
 from gateway.stores.ports import Store
 from gateway.stores.redis.leases import RedisLeases
-from gateway.stores.redis.server import Server
+from gateway.stores.redis.server import RedisAddress
 from gateway.stores.redis.store import RedisStore
 from gateway.stores.rows import StoreReport
 from gateway.stores.sqlite.store import SqliteStore
@@ -39,7 +39,7 @@ from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import ENVIRON, OWNER
 from workspaces.access import AgentId
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.wire import Frame
 from workspaces.workspace import Workspace
 
@@ -158,7 +158,7 @@ async def running(home: Home, steps: Steps, stop: asyncio.Event) -> AsyncIterato
             _simplify(app, home)
             for account in app.accounts:
                 account.build = partial(_wired, account.build, steps)
-            with app.desk.terminals[app.desk.default_agent].attach(_listens):
+            with app.operator.terminals[app.operator.default_agent].attach(_listens):
                 async with asyncio.TaskGroup() as tasks:
                     tasks.create_task(app.run(stop))
                     yield app
@@ -170,9 +170,9 @@ async def _listens(_: OutboundMessage) -> None:
 
 def _simplify(app: App, home: Home) -> None:
     """Give the agents a model that costs nothing, and a memory without a worker."""
-    agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
+    agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
     for name, agent in list(agents.items()):
-        clock = Clock(time.monotonic, date.today)
+        clock = MemoryClock(time.monotonic, date.today)
         memory = MemoryIndex(name, home.agent(name).index, [], NoWorker(), agent.run, clock)
         agents[name] = replace(agent, model=Secretary(), memory=memory)
 
@@ -186,9 +186,11 @@ async def settled(app: App, home: Home, platform: Platform, timeout_s: float = P
     """Wait until all that was said is answered, delivered, and written into the day's notes. Raises TimeoutError."""
     async with asyncio.timeout(timeout_s):
         await platform.is_rid_of_all(timeout_s)
-        while (report := await app.desk.store.report()).inbox_waiting or report.outbox_queued:
+        while (report := await app.operator.store.report()).inbox_waiting or report.outbox_queued:
             await app.lanes.idle()
-            await asyncio.gather(*(app.delivery.finished(row.id) for row in await app.desk.store.outbox.unfinished()))
+            await asyncio.gather(
+                *(app.delivery.finished(row.id) for row in await app.operator.store.outbox.unfinished())
+            )
         # A gateway that lives longer than this test looks by itself for what an earlier one left unwritten.
         for file in home.agent("main").sessions.glob("*.jsonl"):
             await app.lifecycle.pause_session(SessionKey(AgentId("main"), unquote(file.stem)), Pause.SHUTDOWN)
@@ -211,7 +213,7 @@ async def reported(home: Home) -> StoreReport:
         if redis.url is None:
             store = await SqliteStore.open(home.state_db)
         else:
-            leases = await RedisLeases.join(Server(redis.url), redis.prefix, "judge", 60, accept_loss=False)
+            leases = await RedisLeases.join(RedisAddress(redis.url), redis.prefix, "judge", 60, accept_loss=False)
             stack.push_async_callback(leases.leave)
             store = RedisStore(leases, ["main"], lambda _: "main")
         stack.push_async_callback(store.close)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from gateway.stores.redis.leases import RedisLeases
-from gateway.stores.redis.server import Server
+from gateway.stores.redis.server import RedisAddress
 from gateway.stores.redis.store import RedisStore
 from gateway.stores.rows import STORE_TROUBLE, Outgoing, TurnCommit
 from tests.contracts.test_store import HERE, accepted
@@ -16,7 +16,7 @@ from tests.fakes.fault_proxy import FaultProxy, NetFault
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.fakes.redis_server import KINDS, RedisServer, free_port, program
-from tests.workspaces.memory.index.test_server import Home, ShelfWorker
+from tests.workspaces.memory.index.test_server import Home, StoreWorker
 from workspaces.memory.index.server import connect
 from workspaces.memory.index.settings import QdrantServer
 from workspaces.memory.search import DEGRADED
@@ -48,7 +48,7 @@ def before_redis(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fau
 
 @pytest.fixture
 async def store(before_redis: FaultProxy) -> AsyncIterator[RedisStore]:
-    server = Server(f"redis://127.0.0.1:{before_redis.port}/0", timeout_s=2, patience_s=PATIENCE_S)
+    server = RedisAddress(f"redis://127.0.0.1:{before_redis.port}/0", timeout_s=2, patience_s=PATIENCE_S)
     async with AsyncExitStack() as stack:
         leases = await RedisLeases.join(server, "p", "alone", 60, accept_loss=False)
         stack.push_async_callback(leases.leave)
@@ -84,7 +84,7 @@ async def test_a_search_is_answered_whatever_happens_on_the_way_to_qdrant(tmp_pa
     What broke off once is asked again, and costs nothing.
     """
     with QdrantStub() as stub, FaultProxy(urlsplit(stub.url).port or 0, meets=b"/points/query") as proxy:
-        worker = ShelfWorker(connect(QdrantServer(f"http://127.0.0.1:{proxy.port}", timeout_s=3)))
+        worker = StoreWorker(connect(QdrantServer(f"http://127.0.0.1:{proxy.port}", timeout_s=3)))
         home = Home(tmp_path, worker)
         counted: list[str] = []
 
@@ -108,4 +108,4 @@ async def test_a_search_is_answered_whatever_happens_on_the_way_to_qdrant(tmp_pa
         assert [("in the files" in result.notice) for result in found] == [is_told] * TIMES
         assert counted == ([DEGRADED] * TIMES if is_told else [])
         assert (await home.search("tea")).mode == "hybrid"
-        worker.desk.close()
+        worker.handler.close()

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from gateway.agent.entries import Entry, UserEntry
-from gateway.agent.write_guard import Guard, Standing
-from gateway.agent.write_policy import Reason
+from gateway.agent.write_guard import ProjectedFile, WriteGuard
+from gateway.agent.write_policy import ApprovalReason
 from tests.fakes.clock import START
 from workspaces.access import Access
 
@@ -20,24 +20,24 @@ class Waiting:
     path: str
     before: str | None
     after: str | None
-    reason: Reason
+    reason: ApprovalReason
 
 
-class PaperTray:
+class FakeApprovalSink:
     """Implements the guard's `Tray`; nobody ever decides."""
 
     def __init__(self) -> None:
         self.waiting: list[Waiting] = []
 
-    async def standing(self, path: PurePosixPath, present: str | None) -> Standing:
+    async def standing(self, path: PurePosixPath, present: str | None) -> ProjectedFile:
         numbered = [(number, each) for number, each in enumerate(self.waiting, 1) if each.path == str(path)]
-        return Standing(numbered[-1][1].after, numbered[-1][0]) if numbered else Standing(present)
+        return ProjectedFile(numbered[-1][1].after, numbered[-1][0]) if numbered else ProjectedFile(present)
 
-    async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: Reason) -> int:
+    async def propose(self, path: PurePosixPath, before: str | None, after: str | None, reason: ApprovalReason) -> int:
         self.waiting.append(Waiting(str(path), before, after, reason))
         return len(self.waiting)
 
 
-def guard(access: Access, seen: Iterable[Entry] = (), tray: PaperTray | None = None) -> Guard:
+def guard(access: Access, seen: Iterable[Entry] = (), approval_sink: FakeApprovalSink | None = None) -> WriteGuard:
     """Return the guard of a turn with *seen* already read at its start."""
-    return Guard(access, seen, tray or PaperTray())
+    return WriteGuard(access, seen, approval_sink or FakeApprovalSink())

@@ -11,8 +11,8 @@ import numpy as np
 
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, Embedding, QueryEmbedding
 from workspaces.memory.index.engine import FloatArray
-from workspaces.memory.index.request_handler import Desk
-from workspaces.memory.search import Clock
+from workspaces.memory.index.request_handler import RequestHandler
+from workspaces.memory.search import MemoryClock
 from workspaces.memory.wire import Decoder, Frame, encode
 
 T = TypeVar("T")
@@ -60,11 +60,11 @@ def _number(word: str) -> int:
     return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=3).digest())
 
 
-class DeskWorker:
+class HandlerWorker:
     """The worker's request handler, called in-process; every frame passes through the wire encoding."""
 
     def __init__(self, embedder: Embedder | None) -> None:
-        self.desk = Desk(embedder, "" if embedder else "no model in this test", time.monotonic)
+        self.handler = RequestHandler(embedder, "" if embedder else "no model in this test", time.monotonic)
         self.calls: list[str] = []
         """Names of the operations called, in order."""
         self.frames: list[Frame] = []
@@ -76,10 +76,10 @@ class DeskWorker:
         self.calls.append(op)
         request = _through_wire({"op": op, "folder": str(folder), **arguments})
         self.frames.append(request)
-        return _through_wire(self._long(request) if op in self.desk.long else self.desk.answer(request))
+        return _through_wire(self._long(request) if op in self.handler.long else self.handler.answer(request))
 
     def _long(self, request: Frame) -> Frame:
-        work = self.desk.long[request["op"]](request)
+        work = self.handler.long[request["op"]](request)
         while True:
             try:
                 next(work)
@@ -112,5 +112,5 @@ class SetClock:
     def __init__(self) -> None:
         self.now_s = 1000.0
 
-    def clock(self) -> Clock:
-        return Clock(lambda: self.now_s, lambda: TODAY)
+    def clock(self) -> MemoryClock:
+        return MemoryClock(lambda: self.now_s, lambda: TODAY)

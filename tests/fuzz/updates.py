@@ -11,15 +11,15 @@ from pydantic import ValidationError
 
 from adapters.channel import ChatKind, InboundMessage
 from adapters.discord.interactions import parse_interaction
-from adapters.discord.parse import BotUser, parse_edit, parse_message
-from adapters.discord.parse import Ignored as DiscordIgnored
-from adapters.discord.places import Place, Places
-from adapters.discord.wire import Event, Interaction, Message
-from adapters.telegram.calls import Calls
-from adapters.telegram.faults import Faults
-from adapters.telegram.incoming import Incoming
+from adapters.discord.parse import DiscordBot, parse_edit, parse_message
+from adapters.discord.parse import IgnoredEvent as DiscordIgnored
+from adapters.discord.places import ChannelDirectory, ChatLocation
+from adapters.discord.wire import GatewayEvent, Interaction, MessageData
+from adapters.telegram.calls import TelegramCalls
+from adapters.telegram.faults import TelegramFaults
+from adapters.telegram.incoming import UpdateReceiver
 from adapters.telegram.moved import MIGRATED, MovedChats
-from adapters.telegram.parse import Ignored as TelegramIgnored
+from adapters.telegram.parse import IgnoredUpdate as TelegramIgnored
 from adapters.telegram.webhook import Bringing, Webhook
 from gateway.stores.codec import decode_message, encode_message
 from tests.fakes.tally import Tally
@@ -30,15 +30,20 @@ T = TypeVar("T")
 
 _SECRET = "s3cret"
 _STRAND = User(id=123456, is_bot=True, first_name="Strand", username="strand_bot")
-_PLACES = (None, Place(ChatKind.GROUP, "300"), Place(ChatKind.DIRECT, "500"), Place(ChatKind.GROUP, "300", "310"))
-_ME = BotUser("home", "100", frozenset({"101"}))
+_PLACES = (
+    None,
+    ChatLocation(ChatKind.GROUP, "300"),
+    ChatLocation(ChatKind.DIRECT, "500"),
+    ChatLocation(ChatKind.GROUP, "300", "310"),
+)
+_ME = DiscordBot("home", "100", frozenset({"101"}))
 
 
-class _Calls(Calls):
+class _Calls(TelegramCalls):
     """A Bot API that knows who the bot is, and takes whatever else it is told."""
 
     def __init__(self) -> None:
-        self.faults = Faults("home", "token")
+        self.faults = TelegramFaults("home", "token")
 
     async def __call__(self, method: TelegramMethod[T], timeout_s: int = 0) -> T:
         return cast("T", _STRAND)
@@ -57,7 +62,7 @@ async def _check_telegram(body: bytes) -> None:
         received.append(message)
 
     calls = _Calls()
-    incoming = Incoming("home", calls, MovedChats("home", {}, tally.count), tally.count)
+    incoming = UpdateReceiver("home", calls, MovedChats("home", {}, tally.count), tally.count)
     bringing = Bringing(calls, incoming, Webhook("https://bot.example", _SECRET), tally.count)
     status = await bringing.take(_SECRET, body, receive)
     counted = sum(tally.reasons.values())
@@ -83,13 +88,13 @@ def check_discord(event: Json) -> None:
 def _parsed(name: str, data: Any) -> list[InboundMessage | DiscordIgnored | None]:
     match name:
         case "MESSAGE_CREATE" | "MESSAGE_UPDATE":
-            message = Message.model_validate(data)
+            message = MessageData.model_validate(data)
             return [parse(message, place, _ME) for parse in (parse_message, parse_edit) for place in _PLACES]
         case "INTERACTION_CREATE":
             interaction = Interaction.model_validate(data)
             return [parse_interaction(interaction, place, _ME) for place in _PLACES]
         case _:
-            Places().learn(Event(name, data), "100")
+            ChannelDirectory().learn(GatewayEvent(name, data), "100")
             return []
 
 

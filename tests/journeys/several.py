@@ -59,12 +59,12 @@ class Kept:
 
     url: str
     """As the gateways' settings have it."""
-    keeper: Callable[[], RedisServer]
+    history_writer: Callable[[], RedisServer]
     """Tells which server takes writes now."""
 
     def settle_and_kill(self, replica: RedisServer) -> None:
         """Kill the server that takes writes once *replica* has all that was confirmed: replication promises nothing."""
-        server = self.keeper()
+        server = self.history_writer()
         server.tell("CLIENT", "PAUSE", 10_000, "WRITE")
 
         def has_all() -> bool:
@@ -86,7 +86,7 @@ class Watchers:
     """What stands in Redis, read from outside."""
 
     def __init__(self, kept: Kept) -> None:
-        self._client = Redis.from_url(kept.keeper().url, decode_responses=True, protocol=2)
+        self._client = Redis.from_url(kept.history_writer().url, decode_responses=True, protocol=2)
 
     def agents(self) -> dict[str, list[str]]:
         """Return which agents each lease holds."""

@@ -91,13 +91,13 @@ async def test_no_agent_sees_anything_of_another(tmp_path: Path) -> None:
         providers = {agent: await stack.enter_async_context(OpenAIStub(models[agent])) for agent in AGENTS}
         home = make_agents(tmp_path / "home", providers)
         async with running(home) as app:
-            for each in app.desk.agents.values():
-                await app.desk.index(AgentOrder(each.id), lambda _done, _total: None)
-                history = await each.keeper.history()
-                known = await each.keeper.ask(history.view(_owner(each.id)).log, LogQuery())
+            for each in app.operator.agents.values():
+                await app.operator.index(AgentOrder(each.id), lambda _done, _total: None)
+                history = await each.history_writer.history()
+                known = await each.history_writer.ask(history.view(_owner(each.id)).log, LogQuery())
                 models[models[each.id].other].revisions = [commit.id for commit in known]
             for name, canary in AGENTS.items():
-                await app.desk.chat(ChatOrder(f"remember {canary}", name), _unread)
+                await app.operator.chat(ChatOrder(f"remember {canary}", name), _unread)
         for agent, canary in AGENTS.items():
             (others,) = (text for name, text in AGENTS.items() if name != agent)
             requests = json.dumps(providers[agent].bodies)
@@ -112,7 +112,7 @@ async def test_no_tool_takes_an_agents_name(tmp_path: Path) -> None:
     """Which agent a tool works for is decided before its arguments are read: no schema has a place for it."""
     async with OpenAIStub(lambda _: "Hello.") as provider:
         async with running(make_agents(tmp_path / "home", {"main": provider})) as app:
-            await app.desk.chat(ChatOrder("hello"), _unread)
+            await app.operator.chat(ChatOrder("hello"), _unread)
         specs = {tool["function"]["name"]: tool["function"]["parameters"] for tool in provider.bodies[0]["tools"]}
     assert {"read_file", "memory_search", "add_note", "git_log"} <= set(specs)
     for name, parameters in specs.items():

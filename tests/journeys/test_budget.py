@@ -52,7 +52,7 @@ async def says(app: App, text: str) -> list[str]:
         heard.append(said)
 
     async with asyncio.timeout(PATIENCE_S):
-        await app.desk.chat(ChatOrder(text), hear)
+        await app.operator.chat(ChatOrder(text), hear)
     return heard
 
 
@@ -68,7 +68,7 @@ async def test_the_owner_is_told_once_what_stops_it_and_the_next_day_goes_on(tmp
             assert "[agents.main.budget] tokens_a_day" in told[0][0]
             asked = len(model.bodies)
             assert 0 < asked < 6
-            reasons = (await app.desk.status()).reasons
+            reasons = (await app.operator.status()).reasons
             assert reasons["budget.chat"] == 6 - asked
         async with running(home, clock) as app:
             assert await says(app, "again") == []
@@ -99,13 +99,13 @@ async def test_a_job_has_a_budget_of_its_own(tmp_path: Path) -> None:
     async with OpenAIStub(lambda _: "Hi.") as model:
         home = home_with(tmp_path / "home", model.url, "causes = { cron = { tokens_a_day = 0 } }")
         async with running(home, ManualClock()) as app:
-            with app.desk.terminals[MAIN].attach(hear):
+            with app.operator.terminals[MAIN].attach(hear):
                 for address in (job_address(MAIN, "tea"), job_address(MAIN, "coffee", in_main=True)):
                     at = datetime.now(UTC)
                     job = InboundMessage(address, "slot", NOBODY, ChatKind.DIRECT, "go", True, at, answers_to=OWNER)
                     await app.reception.enter(job)
                 await app.lanes.idle()
-                rows = await app.desk.store.outbox.unfinished()
+                rows = await app.operator.store.outbox.unfinished()
                 await asyncio.gather(*(app.delivery.finished(row.id) for row in rows))
             assert len(heard) == 2
             assert all("budget.causes.cron] tokens_a_day is 0" in each for each in heard)
@@ -121,7 +121,7 @@ async def test_what_was_spent_is_shown_wherever_the_owner_asks(tmp_path: Path) -
         )
         async with running(home, ManualClock()) as app:
             await says(app, "hello")
-            (agent,) = (await app.desk.status()).agents
+            (agent,) = (await app.operator.status()).agents
             rows = {row.cause: row for row in agent.spending}
             assert rows["all"].tokens == rows["chat"].tokens > 0
             assert rows["all"].money == rows["chat"].money > 0

@@ -81,7 +81,7 @@ async def test_only_who_may_is_answered(tmp_path: Path) -> None:
             server.says(f"<@{BOT_ID}> loop", CHANNEL, webhook_id="9", author={"id": "9", "username": "hook"})
             server.says("it is me", DIRECT)
             await server.until(lambda: any("it is me" in posted.text for posted in server.posted))
-            refused = (await app.desk.status()).reasons
+            refused = (await app.operator.status()).reasons
         assert len(provider.bodies) == 1
         reasons = ("unpaired", "group_not_allowed", "not_for_us", "bot")
         assert {code: times for code, times in refused.items() if code.startswith("refused.")} == {
@@ -186,7 +186,7 @@ async def test_the_owner_learns_that_more_was_missed_than_is_read(tmp_path: Path
                 if text == "now":
                     server.says(text, DIRECT)
                 await server.until(partial(has_posted, server, text))
-                waiting = [row.outgoing.text for row in await app.desk.store.outbox.unfinished()]
+                waiting = [row.outgoing.text for row in await app.operator.store.outbox.unfinished()]
             server.forget_session()
         told = [said for said in (*(posted.text for posted in server.posted), *waiting) if "While I was away" in said]
         assert len(told) == 1
@@ -209,7 +209,7 @@ async def test_a_bot_that_cannot_work_says_why_and_the_others_go_on(tmp_path: Pa
             async with asyncio.timeout(PATIENCE_S):
                 while not (shown := await discord_of(app)).reason:  # noqa: ASYNC110 - what a command shows
                     await asyncio.sleep(0.01)
-                await app.desk.chat(ChatOrder("hello"), on_reply)
+                await app.operator.chat(ChatOrder("hello"), on_reply)
         assert shown.state == ListeningState.REFUSED
         assert "[channels.discord.home]" in shown.reason
         assert "Developer Portal" in shown.reason
@@ -218,5 +218,5 @@ async def test_a_bot_that_cannot_work_says_why_and_the_others_go_on(tmp_path: Pa
 
 async def discord_of(app: App) -> ChannelStatus:
     """How the bot stands."""
-    (found,) = [channel for channel in (await app.desk.status()).channels if channel.channel == "discord"]
+    (found,) = [channel for channel in (await app.operator.status()).channels if channel.channel == "discord"]
     return found

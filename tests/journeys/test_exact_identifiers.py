@@ -12,7 +12,7 @@ from workspaces.access import PRIVATE
 from workspaces.memory.entry import Document
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, Embedding, QueryEmbedding
 from workspaces.memory.index.engine import DayRange
-from workspaces.memory.index.finder import Asked, Finder
+from workspaces.memory.index.finder import Finder, SearchRequest
 from workspaces.memory.index.index import Index
 
 FIRST_DAY = date(2025, 3, 8)
@@ -76,7 +76,7 @@ def test_an_identifier_is_found_first_at_any_age(embedder: Embedder | None, tmp_
     missed = []
     for number, name in enumerate(planted()):
         query = ASKED[number % len(ASKED)].format(name if number % 2 else name.lower())
-        [best] = finder.find(Asked(query, None, DayRange(None, None), 1, None, today))
+        [best] = finder.find(SearchRequest(query, None, DayRange(None, None), 1, None, today))
         missed += [] if name in best.entry.text else [query]
     index.close()
     assert missed == []

@@ -46,7 +46,7 @@ def fail_over(made: Trial, replica: RedisServer) -> None:
     state(made.bot, sent=12)
     made.until_at_work()
     made.kept.settle_and_kill(replica)
-    until(lambda: made.kept.keeper() is replica)
+    until(lambda: made.kept.history_writer() is replica)
     made.judge("a kill and a failover", doubled_at_most=HELD + len(CHATS))
 
 

@@ -22,8 +22,8 @@ async def test_the_owner_is_told_at_his_terminal(tmp_path: Path) -> None:
         said.append(text)
 
     async with running(home) as app:
-        agent = app.desk.agents[app.desk.default_agent]
-        await agent.keeper.ready()
+        agent = app.operator.agents[app.operator.default_agent]
+        await agent.history_writer.ready()
         seen = agent.workspace.read("MEMORY.md", MAIN)
         with files_end_at(10):
             for _ in range(3):
@@ -31,7 +31,7 @@ async def test_the_owner_is_told_at_his_terminal(tmp_path: Path) -> None:
                     agent.workspace.write("MEMORY.md", "long enough", MAIN, seen)
         async with asyncio.timeout(PATIENCE_S):
             while not any("trouble" in text for text in said):
-                await app.desk.chat(ChatOrder("remember that the boat is called Ondine"), hear)
+                await app.operator.chat(ChatOrder("remember that the boat is called Ondine"), hear)
     (told,) = [text for text in said if "trouble" in text]
     assert told.endswith(
         "Agent main has trouble with its files: MEMORY.md cannot be written: File too large. "

@@ -64,7 +64,7 @@ async def fill_disk(home: Home, _: App) -> Callable[[], Awaitable[None]]:
 
 async def fill_database(_: Home, app: App) -> Callable[[], Awaitable[None]]:
     """SQLite's own bound says that the disk is full, on any machine."""
-    store = app.desk.store
+    store = app.operator.store
     assert isinstance(store, SqliteStore)
 
     async def done(statement: str) -> None:
@@ -116,7 +116,7 @@ async def test_who_writes_to_a_full_disk_is_told_and_answered_afterwards(disk: D
             await make_room()
             await bot.until(lambda: len([each for each in bot.sent[3:] if each.text == "Good day."]) == 3)
             await bot.until(lambda: STRANGER in {each.chat for each in bot.sent})
-            (account,) = (await app.desk.status()).channels
+            (account,) = (await app.operator.status()).channels
     (to_group,) = [each.text for each in told if each.chat == GROUP]
     (to_owner,) = [each.text for each in told if each.chat == OWNER]
     assert to_group == NOT_TAKEN

@@ -44,9 +44,9 @@ def lists(home: Home, *lines: str) -> None:
 
 async def beats(app: App) -> list[str]:
     """Have a heartbeat asked for; return which channels it is told in, once it is told there."""
-    assert await app.desk.heartbeats.now(MAIN) == 1
+    assert await app.operator.heartbeats.now(MAIN) == 1
     await app.lanes.idle()
-    told = [row for row in await app.desk.store.outbox.unfinished() if row.outgoing.text == NEWS]
+    told = [row for row in await app.operator.store.outbox.unfinished() if row.outgoing.text == NEWS]
     for row in told:
         if row.outgoing.address.channel != "terminal":
             await app.delivery.finished(row.id)
@@ -103,7 +103,7 @@ async def test_in_the_terminal_it_waits_for_the_owner(tmp_path: Path) -> None:
         lists(home, "- [ ] daily 09:00 look at the plants")
         async with running(home) as app, asyncio.timeout(PATIENCE_S):
             assert await beats(app) == ["terminal"]
-            await app.desk.chat(ChatOrder("hello"), hears)
+            await app.operator.chat(ChatOrder("hello"), hears)
     assert heard[:2] == [NEWS, "Good day."]
 
 
@@ -145,7 +145,7 @@ async def test_the_word_of_silence_is_never_shown(tmp_path: Path) -> None:
         bot.says(OWNER, "hello")
         sent = [(message.chat, message.text) for message in await bot.wait_for_sent(3)]
         assert sent[1:] == [(GROUP, "Good day."), (OWNER, "Good day.")]
-        assert (await app.desk.heartbeats.standing(MAIN)).outcome == "silent"
+        assert (await app.operator.heartbeats.standing(MAIN)).outcome == "silent"
         shown = json.dumps([request.params for request in bot.requests if request.method != "getUpdates"], default=str)
     assert "HEARTBEAT" not in shown.upper().replace("/HEARTBEAT", "").replace('"HEARTBEAT"', "")
 
@@ -172,8 +172,8 @@ async def test_the_owner_asks_how_it_stands(tmp_path: Path) -> None:
         lists(home, "- [ ] daily 09:00 look at the plants", "- [ ] daily 99:00 nothing")
         async with running(home) as app, asyncio.timeout(PATIENCE_S):
             for words in ("", " now", " off", " on", " perhaps"):
-                await app.desk.chat(ChatOrder(f"/heartbeat{words}"), hears)
-            status = (await app.desk.status()).agents[0].heartbeat
+                await app.operator.chat(ChatOrder(f"/heartbeat{words}"), hears)
+            status = (await app.operator.status()).agents[0].heartbeat
     answers = [each for each in said if "cannot look after:" not in each]
     assert "is on. 1 item on my list" in answers[0]
     assert "daily 99:00" in answers[0]
@@ -195,11 +195,13 @@ async def test_boot_is_run_when_the_gateway_starts(tmp_path: Path) -> None:
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         (home.agent("main").workspace / "BOOT.md").write_text("Say that you are up.\n", "utf-8")
         async with running(home) as app, asyncio.timeout(PATIENCE_S):
-            app.desk.outcomes.listeners.append(lambda row, _: is_told.set() if row.message.id[:5] == "boot:" else None)
+            app.operator.outcomes.listeners.append(
+                lambda row, _: is_told.set() if row.message.id[:5] == "boot:" else None
+            )
             await is_told.wait()
             told = [(row.outgoing.address.channel, row.outgoing.text) for row in await unfinished(app)]
     assert told == [("terminal", NEWS)]
 
 
 async def unfinished(app: App) -> list[OutboxRow]:
-    return list(await app.desk.store.outbox.unfinished())
+    return list(await app.operator.store.outbox.unfinished())

@@ -29,53 +29,53 @@ async def test_a_note_is_a_version_that_can_be_undone(tmp_path: Path) -> None:
     """Told at the terminal, listed with session and message, shown, restored, exported, also by the next gateway."""
     home = make_home(tmp_path / "home")
     async with running(home) as app:
-        await app.desk.chat(ChatOrder(FACT), ignore)
+        await app.operator.chat(ChatOrder(FACT), ignore)
     (home.agent("main").workspace / "MEMORY.md").write_text("mine\n", "utf-8")
     async with running(home) as app:
-        await app.desk.agents[app.desk.default_agent].keeper.ready()
-        mine, talk, noted, first = (await app.desk.history(HistoryOrder("log"))).commits
+        await app.operator.agents[app.operator.default_agent].history_writer.ready()
+        mine, talk, noted, first = (await app.operator.history(HistoryOrder("log"))).commits
         assert (mine.subject, mine.session) == ("memory: update MEMORY.md", None)
         assert (talk.session, talk.message, talk.paths) == ("main/main", None, noted.paths)
         assert noted.session == "main/main"
         assert str(noted.message).isdecimal()
         assert noted.paths == (f"memory/{noted.at:%Y-%m-%d}.md",)
-        shown = await app.desk.history(HistoryOrder("show", revision=noted.revision))
+        shown = await app.operator.history(HistoryOrder("show", revision=noted.revision))
         assert "port 5433" in shown.files[0].text
         assert (shown.files[0].added, shown.commits) == (3, (noted,))
-        between = await app.desk.history(HistoryOrder("diff", revision=first.revision, path="MEMORY.md"))
+        between = await app.operator.history(HistoryOrder("diff", revision=first.revision, path="MEMORY.md"))
         assert [file.path for file in between.files] == ["MEMORY.md"]
-        undone = await app.desk.history(HistoryOrder("restore", path="MEMORY.md", revision=first.revision))
+        undone = await app.operator.history(HistoryOrder("restore", path="MEMORY.md", revision=first.revision))
         assert undone.outcome == f"MEMORY.md is again as it was at {first.revision}"
         assert (home.agent("main").workspace / "MEMORY.md").read_text("utf-8") != "mine\n"
-        assert (await app.desk.history(HistoryOrder("bundle"))).outcome.endswith(".bundle")
+        assert (await app.operator.history(HistoryOrder("bundle"))).outcome.endswith(".bundle")
         with pytest.raises(NoSuchRevisionError):
-            await app.desk.history(HistoryOrder("show", revision="0123456789"))
-        assert (await app.desk.status()).repairs == ()
+            await app.operator.history(HistoryOrder("show", revision="0123456789"))
+        assert (await app.operator.status()).repairs == ()
 
 
 async def test_a_memory_leads_back_to_the_message(tmp_path: Path) -> None:
     """From the cited line to the commit and the words that led to it; from a conversation to itself; else refused."""
     home = make_home(tmp_path / "home")
     async with running(home) as app:
-        await app.desk.chat(ChatOrder(FACT), ignore)
+        await app.operator.chat(ChatOrder(FACT), ignore)
     async with running(home) as app:
-        found = await app.desk.search(SearchOrder("staging database port"))
+        found = await app.operator.search(SearchOrder("staging database port"))
         citation = found.hits[0].citation
-        source = await app.desk.origin(OriginOrder(citation))
+        source = await app.operator.origin(OriginOrder(citation))
         (step,) = source.steps
         assert "5433" in source.text
         assert (step.session, step.said) == ("main/main", FACT)
         assert str(step.message).isdecimal()
-        shown = await app.desk.history(HistoryOrder("show", revision=step.revision))
+        shown = await app.operator.history(HistoryOrder("show", revision=step.revision))
         assert shown.files[0].path == citation.partition("#")[0]
-        spoken = await app.desk.origin(OriginOrder("sessions/main.jsonl#L2"))
+        spoken = await app.operator.origin(OriginOrder("sessions/main.jsonl#L2"))
         assert [step.said for step in spoken.steps] == [FACT]
         for wrong in ("MEMORY.md", "MEMORY.md#L0-Lx", "MEMORY.md#L1@2026-13-01"):
             with pytest.raises(StrandlineError, match="no place in memory"):
-                await app.desk.origin(OriginOrder(wrong))
+                await app.operator.origin(OriginOrder(wrong))
         for absent in ("NOTHING.md#L1", "MEMORY.md#L99999", "sessions/../config.toml#L1", "sessions/none.jsonl#L1"):
             with pytest.raises(WorkspaceError):
-                await app.desk.origin(OriginOrder(absent))
+                await app.operator.origin(OriginOrder(absent))
 
 
 async def test_memory_is_searched_as_of_an_earlier_day(tmp_path: Path) -> None:
@@ -89,13 +89,13 @@ async def test_memory_is_searched_as_of_an_earlier_day(tmp_path: Path) -> None:
         history.record_all(None, None)
     memory.write_text("- the spare key is under the mat\n", "utf-8")
     async with running(home) as app:
-        known = await app.desk.search(SearchOrder("spare key", as_of=date(2026, 3, 3)))
+        known = await app.operator.search(SearchOrder("spare key", as_of=date(2026, 3, 3)))
         (hit,) = [hit for hit in known.hits if hit.path == "MEMORY.md"]
         assert (hit.snippet, hit.citation) == ("the spare key is with the neighbour", "MEMORY.md#L1-L1@2026-03-03")
-        assert (await app.desk.search(SearchOrder("spare key", as_of=date(2026, 3, 2)))).hits == ()
-        now = await app.desk.search(SearchOrder("spare key"))
+        assert (await app.operator.search(SearchOrder("spare key", as_of=date(2026, 3, 2)))).hits == ()
+        now = await app.operator.search(SearchOrder("spare key"))
         assert now.hits[0].snippet == "the spare key is under the mat"
-        (step,) = (await app.desk.origin(OriginOrder(hit.citation))).steps
+        (step,) = (await app.operator.origin(OriginOrder(hit.citation))).steps
         assert (step.at, step.session) == (then, None)
     assert not list(home.agent("main").index.glob("as_of/*"))
 
@@ -107,10 +107,10 @@ async def test_what_an_editor_saves_is_soon_a_version_of_its_own(tmp_path: Path)
     place.parent.mkdir()
     place.write_text("one\n", "utf-8")
     async with running(home) as app, asyncio.timeout(PATIENCE_S):
-        await app.desk.agents[app.desk.default_agent].keeper.ready()
+        await app.operator.agents[app.operator.default_agent].history_writer.ready()
         place.write_text("two\n", "utf-8")
         commits: tuple[HistoryCommit, ...] = ()
         while len(commits) < 2:
             await asyncio.sleep(0.05)
-            commits = (await app.desk.history(HistoryOrder("log", path="notes"))).commits
+            commits = (await app.operator.history(HistoryOrder("log", path="notes"))).commits
     assert (commits[0].session, commits[0].paths) == ("editor", ("notes/plan.md",))

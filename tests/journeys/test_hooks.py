@@ -47,12 +47,12 @@ async def said(app: App, *texts: str) -> list[str]:
     async def listens(message: OutboundMessage) -> None:
         heard.append(message.body.text)
 
-    terminal = app.desk.terminals[MAIN]
+    terminal = app.operator.terminals[MAIN]
     with terminal.attach(listens):
         for text in texts:
             await terminal.say(text)
             await app.lanes.idle()
-            rows = await app.desk.store.outbox.unfinished()
+            rows = await app.operator.store.outbox.unfinished()
             await asyncio.gather(*(app.delivery.finished(row.id) for row in rows))
     return heard
 
@@ -71,7 +71,7 @@ def home(tmp_path: Path) -> Home:
 
 
 async def reasons(app: App) -> dict[str, int]:
-    return dict((await app.desk.status()).reasons)
+    return dict((await app.operator.status()).reasons)
 
 
 async def test_a_day_is_heard_from_start_to_stop(home: Home, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_no_draft_is_shown_of_an_answer_that_a_hook_looks_at(home: Home, i
         program(home.hooks, "message_sending.d/looks", "cat > /dev/null")
     drafts: list[str] = []
     async with running(home) as app:
-        agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
+        agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
         agents[MAIN] = replace(agents[MAIN], model=ScriptedModel("The tea is green."))
         with app.presence.follow(Address("terminal", MAIN, "owner"), lambda _, text: drafts.append(text)):
             assert await said(app, "what is the tea?") == ["The tea is green."]

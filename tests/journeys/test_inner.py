@@ -27,11 +27,11 @@ async def answers(app: App, *messages: InboundMessage) -> list[str]:
     async def listens(message: OutboundMessage) -> None:
         heard.append(message.body.text)
 
-    with app.desk.terminals[MAIN].attach(listens):
+    with app.operator.terminals[MAIN].attach(listens):
         for message in messages:
             await app.reception.enter(message)
         await app.lanes.idle()
-        rows = await app.desk.store.outbox.unfinished()
+        rows = await app.operator.store.outbox.unfinished()
         await asyncio.gather(*(app.delivery.finished(row.id) for row in rows))
     return heard
 

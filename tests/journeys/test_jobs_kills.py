@@ -19,7 +19,7 @@ import pytest
 from gateway.app.app import App
 from gateway.config import read_config
 from gateway.home import Home
-from gateway.stores.jobs import Errand, Job, Run, RunState
+from gateway.stores.jobs import Job, JobRun, JobSpec, RunState
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import program
 from tests.journeys.house import ENVIRON, OWNER, make_home, openai_section
@@ -53,13 +53,13 @@ class Plan:
             for number in range(self.jobs):
                 first = begin + number * self.gap
                 agent = self.agents[number % len(self.agents)]
-                errand = Errand(agent, f"every {self.minutes}m", "UTC", f"job {number}.", first - self.span)
-                assert await app.desk.store.jobs.add(errand, first, self.jobs) is not None
+                spec = JobSpec(agent, f"every {self.minutes}m", "UTC", f"job {number}.", first - self.span)
+                assert await app.operator.store.jobs.add(spec, first, self.jobs) is not None
 
-    async def histories(self, home: Home) -> list[tuple[Job, Sequence[Run]]]:
+    async def histories(self, home: Home) -> list[tuple[Job, Sequence[JobRun]]]:
         """Return each job with what became of its slots, the first of them first."""
         async with App.open(home, read_config(home.config_file), ENVIRON, channels=False) as app:
-            jobs = app.desk.store.jobs
+            jobs = app.operator.store.jobs
             return [(job, list(reversed(await jobs.history(job.id)))) for job in await jobs.all()]
 
     def sent(self, bot: str) -> Counter[int]:
@@ -80,14 +80,14 @@ class Plan:
         histories = asyncio.run(self.histories(home))
         assert len(histories) == self.jobs
         for job, runs in histories:
-            begun = job.errand.begun_at
+            begun = job.spec.begun_at
             assert [run.slot for run in runs] == [begun + number * self.span for number in range(1, len(runs) + 1)]
             delivered = [run for run in runs if run.state is RunState.DELIVERED]
             assert delivered == runs[: len(delivered)]
             assert len(runs) - len(delivered) <= (self.rounds > 1), (
                 "only the slot that the end cut off is not delivered"
             )
-            mine = sent[int(job.errand.prompt.removeprefix("job ").removesuffix("."))]
+            mine = sent[int(job.spec.prompt.removeprefix("job ").removesuffix("."))]
             assert mine >= len(delivered) >= self.rounds
             doubled, slots = doubled + max(0, mine - len(runs)), slots + len(runs)
         assert doubled <= unsure <= doubled_at_most

@@ -78,7 +78,7 @@ async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
             await bot.wait_for_sent(1)
             bot.says(OWNER, "Where is the staging database?")
             await bot.wait_for_sent(2)
-            why = await app.desk.why(AgentOrder())
+            why = await app.operator.why(AgentOrder())
             bot.says(OWNER, "thanks, what did I ask?")
             sent = await bot.wait_for_sent(3)
             await bot.until(lambda: len(bot.confirmed) == 3)
@@ -126,7 +126,7 @@ async def test_without_a_model_the_gateway_notes_and_quotes(tmp_path: Path) -> N
         async with running(home) as app:
             bot.says(OWNER, "which port has the staging database?")
             sent = await bot.wait_for_sent(2)
-            status = await app.desk.status()
+            status = await app.operator.status()
         assert FACT in sent[1].text
         assert "#L3" in sent[1].text
         assert (status.inbox_waiting, status.outbox_dead, status.unsure) == (0, 0, ())
@@ -141,7 +141,7 @@ async def test_strangers_cost_nothing(tmp_path: Path) -> None:
             for number in range(50):
                 bot.says(OWNER + 1, f"message {number}")
             await bot.until(lambda: len(bot.confirmed) == 50)
-            reasons = (await app.desk.status()).reasons
+            reasons = (await app.operator.status()).reasons
             told = await bot.wait_for_sent(2)
         assert provider.bodies == []
         assert sorted(each.chat for each in told) == sorted(each.chat for each in bot.sent) == [OWNER, OWNER + 1]
@@ -162,5 +162,5 @@ async def test_a_chat_in_the_terminal_shares_the_owners_conversation(tmp_path: P
             bot.says(OWNER, "hello")
             await bot.wait_for_sent(1)
             async with asyncio.timeout(PATIENCE_S):
-                await app.desk.chat(ChatOrder("and again"), on_reply)
+                await app.operator.chat(ChatOrder("and again"), on_reply)
         assert replies == ["You asked 2 things."]

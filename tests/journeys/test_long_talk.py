@@ -43,8 +43,8 @@ async def test_a_provider_that_takes_less_than_assumed_is_talked_to_for_ever(tmp
         home = make_home(tmp_path / "home", model=openai_section(provider.url))
         async with running(home) as app:
             for text in said:
-                await app.desk.chat(ChatOrder(text), hear)
-            status = await app.desk.status()
+                await app.operator.chat(ChatOrder(text), hear)
+            status = await app.operator.status()
         assert provider.problems == []
     assert answers == ["Understood."] * len(said)
     assert status.reasons["overflow"] >= 2

@@ -22,12 +22,12 @@ LONGEST_S = 0.02
 
 async def _busy_with(app: App, entries: int, notes: Path) -> int:
     """Index *entries* lines; until that is done, search; return how many searches were answered."""
-    memory = app.desk.agents[AGENT].memory
+    memory = app.operator.agents[AGENT].memory
     await memory.sync()  # the worker is there
     answered = 0
     with LoopProbe() as probe, blockbuster_ctx(OURS):
         await asyncio.to_thread(_write, notes, entries)
-        indexing = asyncio.ensure_future(app.desk.index(AgentOrder("main"), _told))
+        indexing = asyncio.ensure_future(app.operator.index(AgentOrder("main"), _told))
         while not indexing.done():
             for question in questions(3):
                 await memory.search(Query(question), MAIN)

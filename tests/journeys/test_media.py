@@ -161,8 +161,10 @@ async def test_a_paste_of_a_hundred_thousand_lines_is_answered(tmp_path: Path) -
 
     home = make_home(tmp_path / "home")
     async with running(home) as app, asyncio.timeout(PATIENCE_S):
-        await app.desk.chat(ChatOrder("".join(f"{number:06}: a line of a log\n" for number in range(100_000))), show)
-        await app.desk.chat(ChatOrder("/whoami"), show)
+        await app.operator.chat(
+            ChatOrder("".join(f"{number:06}: a line of a log\n" for number in range(100_000))), show
+        )
+        await app.operator.chat(ChatOrder("/whoami"), show)
     assert sum("100,001 lines" in text for text in shown) == 1
     assert len(shown) == 3
     (transcript,) = home.agent("main").sessions.glob("*.jsonl")

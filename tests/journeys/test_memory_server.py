@@ -29,7 +29,7 @@ async def served(home: Home, *more: str) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def at_the_door(app: App, home: Home) -> AsyncIterator[None]:
     """Open the control door, as `strandline up` does."""
-    async with serving(control_app(app.desk, app.readiness, "token"), "127.0.0.1", 0, grace_s=0) as address:
+    async with serving(control_app(app.operator, app.readiness, "token"), "127.0.0.1", 0, grace_s=0) as address:
         with home.announced(ControlFile(address, "token", os.getpid())):
             yield
 
@@ -58,7 +58,7 @@ async def test_another_program_searches_and_notes_while_the_gateway_runs(tmp_pat
         assert "waits for your owner's approval as #1" in await said(
             client, "save_memory", text="The boat is sold.", category="notes"
         )
-        (waiting,) = await app.desk.changes.waiting()
+        (waiting,) = await app.operator.changes.waiting()
         assert waiting.proposal.session == "another program"
     assert "sold" not in (home.agent("main").workspace / "MEMORY.md").read_text("utf-8")
 

@@ -48,7 +48,7 @@ def take_away(made: Trial, at_least_s: float) -> None:
     """End Redis while every gateway has messages to answer; bring it back once all stand by and gave up a start."""
     for gateway in made.gateways:
         made.until_at_work(gateway)
-    redis, begun = made.kept.keeper(), time.monotonic()
+    redis, begun = made.kept.history_writer(), time.monotonic()
     redis.kill()
     for gateway in made.gateways:
         gateway.until(lambda probe: probe == STANDS_BY)
@@ -88,7 +88,7 @@ def test_status_says_that_redis_is_away_and_what_waits(kept: Kept, tmp_path: Pat
         gateway.start()
         try:
             assert "store     " not in told(gateway, "status")
-            kept.keeper().kill()
+            kept.history_writer().kill()
             text = told(gateway, "status")
             assert "store     away for 0:0" in text
             assert "does not answer" in text
@@ -98,7 +98,7 @@ def test_status_says_that_redis_is_away_and_what_waits(kept: Kept, tmp_path: Pat
             assert first["running"]
             assert "does not answer" in first["store_trouble"]
             assert json.loads(told(gateway, "status", "--json"))["store_away_s"] > first["store_away_s"] > 0
-            kept.keeper().start()
+            kept.history_writer().start()
             gateway.until(lambda _: "store     " not in told(gateway, "status"))
             assert "counted   store_trouble: 1" in told(gateway, "status")
             assert gateway.stop() == 0

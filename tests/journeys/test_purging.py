@@ -41,7 +41,7 @@ async def test_what_four_notes_said_is_in_no_byte_after_one_purge(tmp_path: Path
         told.append(text)
 
     async def say(text: str) -> str:
-        await app.desk.chat(ChatOrder(text), show)
+        await app.operator.chat(ChatOrder(text), show)
         return told[-1]
 
     async with running(home) as app:
@@ -65,9 +65,9 @@ async def test_what_four_notes_said_is_in_no_byte_after_one_purge(tmp_path: Path
         assert purged.startswith("Purged: "), purged
         assert list(places(home)) == []
         for words in ("quokka", "zinnias", "salary crowns"):
-            found = await app.desk.search(SearchOrder(words))
+            found = await app.operator.search(SearchOrder(words))
             assert not [hit for hit in found.hits if any(each in hit.snippet.lower().encode() for each in TRACES)]
-        assert [hit for hit in (await app.desk.search(SearchOrder("tea at four"))).hits if "tea" in hit.snippet]
+        assert [hit for hit in (await app.operator.search(SearchOrder("tea at four"))).hits if "tea" in hit.snippet]
         assert "was purged already" in await say(offered[0])
     assert list(places(home)) == []
     async with running(home) as app:
@@ -85,9 +85,9 @@ async def test_a_word_that_no_note_holds_names_no_other_note(tmp_path: Path) -> 
 
     async with running(home) as app:
         for fact in ("my therapist is called Dr Wagtail", "the boiler is serviced in May", *FACTS):
-            await app.desk.chat(ChatOrder(f"/remember {fact}"), show)
+            await app.operator.chat(ChatOrder(f"/remember {fact}"), show)
         for word in ("Rex", "the invoice", "zzz", "my dentist"):
-            await app.desk.chat(ChatOrder(f"/forget {word}"), show)
+            await app.operator.chat(ChatOrder(f"/forget {word}"), show)
             assert answers[-1].startswith("No note that I can change here holds these words.\n`/memory`"), answers[-1]
-        await app.desk.chat(ChatOrder("/forget when the boiler is serviced"), show)
+        await app.operator.chat(ChatOrder("/forget when the boiler is serviced"), show)
         assert "the boiler is serviced in May" in answers[-1]

@@ -18,7 +18,7 @@ async def test_hello_costs_little(tmp_path: Path) -> None:
     """The whole request of a new home: prompt files, tools, message; the history tools are there from the first."""
     async with OpenAIStub(lambda _: "Hi.") as model:
         async with running(make_home(tmp_path / "home", model=openai_section(model.url))) as app:
-            await app.desk.chat(ChatOrder("hello"), ignore)
+            await app.operator.chat(ChatOrder("hello"), ignore)
         request = model.bodies[0]
     tools = {tool["function"]["name"] for tool in request["tools"]}
     assert {"git_log", "git_show", "git_diff", "git_restore", "git_bundle", "save_memory", "update_memory"} <= tools

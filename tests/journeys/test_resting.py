@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from gateway.agent.models.prefix_cache import Beginnings
+from gateway.agent.models.prefix_cache import PrefixCache
 from gateway.app.resources import Machine
 from gateway.home import Home
 from gateway.transcripts import store
@@ -76,7 +76,7 @@ async def test_who_speaks_again_is_answered_as_if_nothing_had_been_let_go(
     assert len(opened) == len(CHATS), "each was read once"
     opened.clear()
     monkeypatch.setattr(store, "OPEN_BYTES", 1_000)
-    monkeypatch.setattr(Beginnings.__init__, "__defaults__", (1_000, time.monotonic))
+    monkeypatch.setattr(PrefixCache.__init__, "__defaults__", (1_000, time.monotonic))
     let_go = await requests(tmp_path / "let go", SAID)
     assert len(opened) >= len(SAID), "each was read again for each message"
     assert let_go[: len(SAID)] == kept[: len(SAID)]

@@ -35,7 +35,7 @@ async def test_a_search_of_the_model_is_rewritten_where_it_is_wanted(tmp_path: P
         home.write(home.config_file, f'{config}\n[memory]\nrewrite = "{setting}"\n')
         (home.agent("main").workspace / "MEMORY.md").write_text("- Ann has a cello\n", "utf-8")
         async with running(home) as app:
-            await app.desk.chat(ChatOrder("what do my friends play?"), ignore)
+            await app.operator.chat(ChatOrder("what do my friends play?"), ignore)
         rewriting = [body for body in stub.bodies if not body.get("tools")]
     assert len(rewriting) == (1 if setting == "on" else 0)
     for body in rewriting:

@@ -119,8 +119,8 @@ async def let_loose(folder: Path, platform: Platform) -> AsyncIterator[App]:
     home = prepared(folder / "home", platform)
     home.write(home.config_file, home.config_file.read_text("utf-8") + LIMITS)
     async with running(home, Steps(), stop) as app:
-        agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
-        agents[app.desk.default_agent] = replace(agents[app.desk.default_agent], model=Runaway())
+        agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
+        agents[app.operator.default_agent] = replace(agents[app.operator.default_agent], model=Runaway())
         yield app
         stop.set()
 
@@ -162,7 +162,7 @@ async def test_every_way_to_run_away_has_its_own_end_and_hurts_nobody_else(tmp_p
             alone, beside = await slowed(platform, numbers, laps)
             if is_as_fast := (beside < 1.5 * alone + SLACK_S):
                 break
-        reasons = (await app.desk.status()).reasons
+        reasons = (await app.operator.status()).reasons
         stopped = [text for text in platform.shown(OWNER) if text.startswith("I stopped: ")]
     many = next(laps) - 1
     assert len(stopped) == many * (len(WAYS) - 1) + 1
@@ -176,12 +176,12 @@ async def test_a_job_that_plans_jobs_makes_none(tmp_path: Path) -> None:
     async with telegram() as platform, let_loose(tmp_path, platform) as app:
         platform.says("1", OWNER)
         await platform.has_shown({answer_to(1)}, PATIENCE_S)
-        await app.desk.cron(CronOrder("add", when="every 1h", what="run schedule", private=True))
+        await app.operator.cron(CronOrder("add", when="every 1h", what="run schedule", private=True))
         for _ in range(4):
-            await app.desk.ticker.run_now(1)
+            await app.operator.job_runner.run_now(1)
             await app.lanes.idle()
-        status = await app.desk.status()
-        assert len(await app.desk.ticker.timetable.all()) == 1
+        status = await app.operator.status()
+        assert len(await app.operator.job_runner.job_schedule.all()) == 1
     assert (status.approvals_waiting, status.reasons["approval_asked.unasked"]) == (MOST_WAITING, MOST_WAITING)
     assert status.reasons["limit.turn_steps"] == 4
     assert status.reasons["limit.approvals"] == 4 * 6 - MOST_WAITING

@@ -62,17 +62,17 @@ async def after(app: App, clock: ManualClock, seconds: float) -> list[str]:
     async def listens(message: OutboundMessage) -> None:
         heard.append(message.body.text)
 
-    with app.desk.terminals[MAIN].attach(listens):
+    with app.operator.terminals[MAIN].attach(listens):
         clock.advance(seconds)
-        await app.desk.ticker.look()
+        await app.operator.job_runner.look()
         await app.lanes.idle()
-        rows = await app.desk.store.outbox.unfinished()
+        rows = await app.operator.store.outbox.unfinished()
         await asyncio.gather(*(app.delivery.finished(row.id) for row in rows))
     return heard
 
 
 async def told(app: App, order: CronOrder) -> list[str]:
-    answer = await app.desk.cron(order)
+    answer = await app.operator.cron(order)
     return [*(job.line for job in answer.jobs), *(run.line for run in answer.runs)]
 
 
@@ -81,7 +81,7 @@ async def test_a_reminder_comes_at_its_minute_once_whatever_starts_between(tmp_p
     home, clock = make_home(tmp_path / "home"), ManualClock(NOON)
     with home.lock("a journey"):
         async with opened(home, clock, channels=False) as app:
-            assert (await app.desk.cron(TEA)).outcome == "job 1 added; next 2036-03-01 13:20"
+            assert (await app.operator.cron(TEA)).outcome == "job 1 added; next 2036-03-01 13:20"
         async with running(home, clock) as app:
             assert await after(app, clock, 1199) == []
         async with running(home, clock) as app:
@@ -100,12 +100,14 @@ async def test_the_status_says_when_the_next_job_comes_and_which_fail(tmp_path: 
     with home.lock("a journey"):
         async with opened(home, clock, channels=False) as app:
             for when in ("in 20m", "every 2h", "at 2036-03-02 09:00"):
-                await app.desk.cron(CronOrder("add", when=when, what="look"))
+                await app.operator.cron(CronOrder("add", when=when, what="look"))
             assert (await told(app, CronOrder("list")))[0] == "1. at 2036-03-01 13:20: look; next 2036-03-01 13:20"
-            assert (await app.desk.status()).agents[0].jobs == JobsStatus(3, NOON + timedelta(minutes=20))
-            await app.desk.ticker.timetable.disable(JobId(3))
-            assert (await app.desk.status()).agents[0].jobs == JobsStatus(2, NOON + timedelta(minutes=20), stopped=1)
-            assert "jobs: 2 to come, the next 2036-03-01 12:20Z, 1 stopped" in await app.desk.brief()
+            assert (await app.operator.status()).agents[0].jobs == JobsStatus(3, NOON + timedelta(minutes=20))
+            await app.operator.job_runner.job_schedule.disable(JobId(3))
+            assert (await app.operator.status()).agents[0].jobs == JobsStatus(
+                2, NOON + timedelta(minutes=20), stopped=1
+            )
+            assert "jobs: 2 to come, the next 2036-03-01 12:20Z, 1 stopped" in await app.operator.brief()
 
 
 @pytest.mark.parametrize("remembers", [False, True])
@@ -126,10 +128,10 @@ async def test_a_job_knows_of_its_earlier_times_only_if_it_is_to(tmp_path: Path,
             config.write(f"[schedule]\nremembers = {str(remembers).lower()}\n")
         with home.lock("a journey"):
             async with running(home, clock) as app:
-                await app.desk.cron(CronOrder("add", when="every 2h", what="look after the oven"))
+                await app.operator.cron(CronOrder("add", when="every 2h", what="look after the oven"))
                 assert await after(app, clock, 7200) == ["Look number 1."]
                 assert await after(app, clock, 7200) == ["Look number 2."]
-                job = await app.desk.transcripts.open(SessionKey(MAIN, "cron:1"))
+                job = await app.operator.transcripts.open(SessionKey(MAIN, "cron:1"))
     assert job.is_alone is not remembers
     assert ("Look number 1." in asked[1]) is remembers
     assert "look after the oven" in asked[1]
@@ -143,11 +145,11 @@ async def test_what_a_job_writes_without_notify_is_shown_to_nobody(tmp_path: Pat
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         with home.lock("a journey"):
             async with running(home, clock) as app:
-                await app.desk.cron(CronOrder("add", when="every 2h", what="look after the oven", in_main=in_main))
+                await app.operator.cron(CronOrder("add", when="every 2h", what="look after the oven", in_main=in_main))
                 assert await after(app, clock, 7200) == []
                 assert " silent" in (await told(app, CronOrder("history", number=1)))[0]
-                (silence,) = await app.desk.store.silences.latest()
-                talk = await app.desk.transcripts.open(SessionKey(MAIN, "main" if in_main else "cron:1"))
+                (silence,) = await app.operator.store.silences.latest()
+                talk = await app.operator.transcripts.open(SessionKey(MAIN, "main" if in_main else "cron:1"))
     assert (silence.address.channel, silence.reason, silence.times) == ("clock", "unasked_prose", 1)
     assert any(
         "here is my report" in record.entry.text for record in talk.records if isinstance(record.entry, ReplyEntry)
@@ -160,8 +162,8 @@ async def test_what_is_run_without_a_gateway_waits_for_one(tmp_path: Path) -> No
     home, clock = make_home(tmp_path / "home"), ManualClock(NOON)
     with home.lock("a journey"):
         async with opened(home, clock, channels=False) as app:
-            await app.desk.cron(TEA)
-            said = (await app.desk.cron(CronOrder("run", number=1))).outcome
+            await app.operator.cron(TEA)
+            said = (await app.operator.cron(CronOrder("run", number=1))).outcome
             assert said == "job 1 runs once the gateway runs; what it has to say comes by terminal"
             assert await told(app, CronOrder("history", number=1)) == ["2036-03-01 13:00 running"]
         async with running(home, clock) as app:

@@ -30,7 +30,7 @@ class Owner:
 
     async def say(self, text: str) -> str:
         before = len(self.heard)
-        await self.app.desk.chat(ChatOrder(text), self._hear)
+        await self.app.operator.chat(ChatOrder(text), self._hear)
         return "\n".join(self.heard[before:])
 
     async def until_told(self) -> None:
@@ -39,7 +39,7 @@ class Owner:
                 await self.say("hello")
 
     async def agent(self) -> AgentStatus:
-        return (await self.app.desk.status()).agents[0]
+        return (await self.app.operator.status()).agents[0]
 
     async def _hear(self, text: str, _: bool) -> None:
         self.heard.append(text)
@@ -81,12 +81,12 @@ async def test_a_home_that_was_copied_by_links_starts_and_says_so_once(tmp_path:
         state = await owner.agent()
         assert "AGENTS.md (it has 2 names (hard links)), " in state.left_out
         assert state.left_out.endswith(" and 3 more")
-        assert (await owner.app.desk.status()).reasons["file_left_out"] == 8
+        assert (await owner.app.operator.status()).reasons["file_left_out"] == 8
     (told,) = owner.told
     assert f"`{state.left_out_mend}`" in told
     async with gateway(home) as owner:
         await owner.say("hello")
-        await owner.app.desk.agents[owner.app.desk.default_agent].keeper.catch_up()
+        await owner.app.operator.agents[owner.app.operator.default_agent].history_writer.catch_up()
         await owner.say("hello")
         assert owner.told == []
         run("sh", "-c", state.left_out_mend)
@@ -99,13 +99,13 @@ async def test_a_second_name_that_a_running_gateway_meets_is_told_and_recorded_a
     """Nothing tells of a link that is made elsewhere: the next prompt comes upon it. The history keeps the file."""
     home = lived_in(tmp_path)
     async with gateway(home) as owner:
-        agent = owner.app.desk.agents[owner.app.desk.default_agent]
+        agent = owner.app.operator.agents[owner.app.operator.default_agent]
         await owner.say("hello")
         assert owner.told == []
         copy_by_links(home)
         await owner.until_told()
         await owner.say("remember that the dog is called Rex")
-        await agent.keeper.catch_up()
+        await agent.history_writer.catch_up()
     assert len(owner.told) == 1
     assert "MEMORY.md" in owner.told[0]
     assert REMEMBERED in (home.agent("main").workspace / "MEMORY.md").read_text("utf-8")

@@ -23,22 +23,24 @@ async def test_a_conversation_is_noted_goes_on_and_ends(tmp_path: Path) -> None:
         home = make_home(tmp_path / "home", model=openai_section(provider.url))
         agent = home.agent("main")
         async with running(home) as app:
-            await app.desk.chat(ChatOrder(PORT), _unread)
+            await app.operator.chat(ChatOrder(PORT), _unread)
         noted = [file for file in (agent.workspace / "memory").iterdir() if PORT in file.read_text("utf-8")]
         assert len(noted) == 1
         assert noted[0].read_text("utf-8").count("Conversation until") == 1
         async with running(home) as app:
-            await app.desk.chat(ChatOrder("And now?"), _unread)
+            await app.operator.chat(ChatOrder("And now?"), _unread)
             assert PORT in str(provider.bodies[-1]["messages"])
-            await app.desk.chat(ChatOrder("/new"), _unread)
-            await app.desk.chat(ChatOrder("Hello again."), _unread)
+            await app.operator.chat(ChatOrder("/new"), _unread)
+            await app.operator.chat(ChatOrder("Hello again."), _unread)
             assert PORT not in str(provider.bodies[-1]["messages"][1:])
             said = [
-                entry.text for entry in (await app.desk.transcripts.open(MAIN)).entries if isinstance(entry, UserEntry)
+                entry.text
+                for entry in (await app.operator.transcripts.open(MAIN)).entries
+                if isinstance(entry, UserEntry)
             ]
             assert said == ["Hello again."]
-            rows = (await app.desk.sessions(SessionsOrder("list"))).sessions
-            found = (await app.desk.sessions(SessionsOrder("search", query="5433"))).matches
+            rows = (await app.operator.sessions(SessionsOrder("list"))).sessions
+            found = (await app.operator.sessions(SessionsOrder("search", query="5433"))).matches
             assert [(row.session.partition(".")[0], row.ended is None) for row in rows] == [
                 ("main", True),
                 ("main", False),

@@ -34,7 +34,7 @@ def test_messages_come_through_a_kill_a_pause_and_a_restart_of_redis(kept: Kept,
         time.sleep(LEASE_S + 1)  # its lease runs out, and nobody but it can get at its agents' folders
         paused.process.send_signal(signal.SIGCONT)
         made.until_at_work()
-        redis = kept.keeper()
+        redis = kept.history_writer()
         redis.kill()
         redis.start()
         made.judge("a kill, a pause, a restart of Redis", doubled_at_most=2 * HELD + len(CHATS))
@@ -44,9 +44,9 @@ def stand_still(made: Trial, seconds: float) -> None:
     """Let Redis stand still when every gateway has messages to answer."""
     for gateway in made.gateways:
         made.until_at_work(gateway)
-    made.kept.keeper().signal(signal.SIGSTOP)
+    made.kept.history_writer().signal(signal.SIGSTOP)
     time.sleep(seconds)
-    made.kept.keeper().signal(signal.SIGCONT)
+    made.kept.history_writer().signal(signal.SIGCONT)
 
 
 def test_messages_come_through_a_redis_that_stands_still_for_longer_than_a_lease(kept: Kept, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ from tests.fakes.model import call, says
 from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import make_home, running
 from workspaces.access import Access, AgentId, Scope, SessionType
-from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.search import MemoryClock, MemoryIndex
 
 MAIN = AgentId("main")
 CHAT = Address("terminal", "main", "owner")
@@ -128,20 +128,20 @@ class House:
 
     async def say(self, text: str) -> None:
         """Say *text* as the owner, and wait for its answer."""
-        said = await self.app.desk.terminals[MAIN].say(text)
-        for row in await self.app.desk.outcomes.of(said):
+        said = await self.app.operator.terminals[MAIN].say(text)
+        for row in await self.app.operator.outcomes.of(said):
             await self.app.delivery.finished(row.id)
 
     async def quiet(self) -> None:
         """Wait until nothing is under way any more, results and what is said of them included."""
-        while (report := await self.app.desk.store.report()).inbox_waiting or report.outbox_queued:
+        while (report := await self.app.operator.store.report()).inbox_waiting or report.outbox_queued:
             await self.app.lanes.idle()
             await asyncio.gather(
-                *(self.app.delivery.finished(row.id) for row in await self.app.desk.store.outbox.unfinished())
+                *(self.app.delivery.finished(row.id) for row in await self.app.operator.store.outbox.unfinished())
             )
 
     async def counted(self, reason: str) -> int:
-        return (await self.app.desk.store.report()).reasons.get(reason, 0)
+        return (await self.app.operator.store.report()).reasons.get(reason, 0)
 
 
 @asynccontextmanager
@@ -155,13 +155,13 @@ async def house(path: Path, task: str, settings: str = "", machine: Machine = TH
         heard.append(message.body.text)
 
     async with running(home, machine=machine) as app:
-        agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
+        agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
         team = Team(task=task)
         memory = MemoryIndex(
-            MAIN, home.agent(MAIN).index, [], NoWorker(), agents[MAIN].run, Clock(time.monotonic, date.today)
+            MAIN, home.agent(MAIN).index, [], NoWorker(), agents[MAIN].run, MemoryClock(time.monotonic, date.today)
         )
         agents[MAIN] = replace(agents[MAIN], model=team, memory=memory)
-        with app.desk.terminals[MAIN].attach(listens):
+        with app.operator.terminals[MAIN].attach(listens):
             yield House(app, team, heard)
 
 
@@ -235,7 +235,7 @@ async def test_a_turn_that_spawns_without_end_is_refused_though_its_helpers_are_
     async with house(tmp_path / "home", "count the boats", "[subagents]\nchildren = 2\n") as here:
 
         async def all_done() -> None:
-            await asyncio.gather(*(here.app.desk.outcomes.of(each.id) for each in here.app.readiness.helpers()))
+            await asyncio.gather(*(here.app.operator.outcomes.of(each.id) for each in here.app.readiness.helpers()))
 
         here.team.before = all_done
         await here.say("spawn 4")
@@ -337,7 +337,7 @@ async def test_helpers_at_work_are_shown(tmp_path: Path) -> None:
     async with house(tmp_path / "home", "wait") as here:
         await here.say("spawn 1")
         await here.team.works.wait()
-        (helper,) = (await here.app.desk.status()).helpers
+        (helper,) = (await here.app.operator.status()).helpers
         assert helper.startswith("h0-")
         await here.say("/agents")
         assert helper in here.heard[-1]

@@ -32,7 +32,7 @@ async def test_an_answer_that_nobody_was_there_to_read_comes_first_and_says_so(t
         shown.append((text.splitlines()[0], is_answer))
 
     async with running(home) as app:
-        await app.desk.chat(ChatOrder("thanks"), on_reply)
+        await app.operator.chat(ChatOrder("thanks"), on_reply)
     assert [is_answer for _, is_answer in shown] == [False, True]
     assert shown[0] == ("from before", False)
 
@@ -49,9 +49,9 @@ async def test_a_reply_that_cannot_be_delivered_is_told_to_the_owner(tmp_path: P
         shown.append(text)
 
     async with running(home) as app:
-        await app.desk.chat(ChatOrder("thanks"), on_reply)
-        await app.desk.chat(ChatOrder("thanks again"), on_reply)
-        status = await app.desk.status()
+        await app.operator.chat(ChatOrder("thanks"), on_reply)
+        await app.operator.chat(ChatOrder("thanks again"), on_reply)
+        status = await app.operator.status()
     assert [text for text in shown if "gone.home.1" in text and "could not be delivered" in text]
     assert status.outbox_dead == 1
 
@@ -107,9 +107,9 @@ async def test_no_stored_text_steers_a_terminal(tmp_path: Path) -> None:
     assert second.id
     await store.close()
     async with running(home) as app:
-        await app.desk.chat(ChatOrder(f"Remember that oops is {STEERING}"), unheard)
+        await app.operator.chat(ChatOrder(f"Remember that oops is {STEERING}"), unheard)
         notes.write_text(f"# Memory\n\n- oops is {STEERING}\n", "utf-8")
-        await app.desk.chat(ChatOrder("What is oops?"), unheard)
+        await app.operator.chat(ChatOrder("What is oops?"), unheard)
     for words in COMMANDS:
         shown = await asyncio.to_thread(shown_on_a_terminal, home, *words)
         steering = {char for char in shown if char not in "\r\n\t" and unicodedata.category(char) in {"Cc", "Cf"}}

@@ -38,8 +38,8 @@ async def answer(home_path: Path, section: str, *script: Reply | str) -> tuple[s
         home = make_home(home_path, model=openai_section(stub.url))
         home.write(home.config_file, f"{home.config_file.read_text('utf-8')}\n{section}\n")
         async with running(home) as app:
-            await app.desk.chat(ChatOrder("what does it say?"), hear)
-            heard.append(await app.desk.brief())
+            await app.operator.chat(ChatOrder("what does it say?"), hear)
+            heard.append(await app.operator.brief())
         return "\n".join(heard), stub.bodies
 
 

@@ -23,12 +23,12 @@ class Terminal:
 
     async def say(self, text: str) -> str:
         """Return the answer to *text*."""
-        await self.app.desk.chat(ChatOrder(text), self._show)
+        await self.app.operator.chat(ChatOrder(text), self._show)
         return self.answers[-1]
 
     async def found(self, query: str) -> list[str]:
         """Return the passages that a search finds, best first."""
-        return [hit.snippet for hit in (await self.app.desk.search(SearchOrder(query))).hits]
+        return [hit.snippet for hit in (await self.app.operator.search(SearchOrder(query))).hits]
 
     async def _show(self, text: str, _: bool) -> None:
         self.answers.append(text)

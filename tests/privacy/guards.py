@@ -480,8 +480,8 @@ GUARDS = (
     Guard(
         "gateway/agent/prompt_files.py",
         "a hook's reader reads by the turn's access",
-        "        return read_file(agent.workspace, path, Part.FILE, access)",
-        '        return read_file(agent.workspace, path, Part.FILE, replace(access, session_type="main"))',
+        "        return read_file(agent.workspace, path, BootstrapRole.FILE, access)",
+        '        return read_file(agent.workspace, path, BootstrapRole.FILE, replace(access, session_type="main"))',
         "tests/gateway/agent/test_prompt_files.py::test_the_reader_of_a_prompts_hook_is_bound_to_the_turns_access",
     ),
     Guard(
@@ -529,7 +529,7 @@ GUARDS = (
     Guard(
         "gateway/admission/policy.py",
         "a stranger stays outside",
-        "    return Reason.UNPAIRED if pairs else Reason.STRANGER",
+        "    return RefusalReason.UNPAIRED if pairs else RefusalReason.STRANGER",
         "    return None",
         "tests/gateway/admission/test_policy.py::test_everybody_else_is_refused_with_a_reason",
     ),
@@ -543,21 +543,21 @@ GUARDS = (
     Guard(
         "gateway/admission/policy.py",
         "a group that is not allowed hears nothing",
-        "        return Reason.GROUP_NOT_ALLOWED",
+        "        return RefusalReason.GROUP_NOT_ALLOWED",
         "        return None",
         "tests/gateway/admission/test_policy.py::test_everybody_else_is_refused_with_a_reason",
     ),
     Guard(
         "gateway/admission/policy.py",
         "a group's list of people is kept to",
-        "            return Reason.PERSON_NOT_ALLOWED",
+        "            return RefusalReason.PERSON_NOT_ALLOWED",
         "            return None",
         "tests/gateway/admission/test_policy.py::test_a_group_may_list_who_asks",
     ),
     Guard(
         "gateway/admission/policy.py",
         "a program's token opens its own agents only",
-        "return None if message.address.thread in account.agents else Reason.AGENT_NOT_ALLOWED",
+        "return None if message.address.thread in account.agents else RefusalReason.AGENT_NOT_ALLOWED",
         "return None",
         "tests/gateway/web/test_server.py::test_a_token_that_lost_an_agent_gets_no_turn_of_what_was_queued",
     ),
@@ -828,11 +828,11 @@ GUARDS = (
         "tests/gateway/admission/test_pairing.py::test_five_strangers_who_write_all_day_keep_nobody_out",
     ),
     Guard(
-        "gateway/stores/sqlite/door.py",
+        "gateway/stores/sqlite/admission.py",
         "a code is kept for a while however many ask",
         "    if asked_at >= encode_time(older):\n        return False\n",
         "",
-        "tests/contracts/test_door_store.py::test_where_all_places_are_taken_the_oldest_makes_way_once_it_is_old",
+        "tests/contracts/test_admission_store.py::test_where_all_places_are_taken_the_oldest_makes_way_once_it_is_old",
     ),
     Guard(
         "gateway/admission/pairing.py",
@@ -872,8 +872,8 @@ GUARDS = (
     Guard(
         "gateway/turns/cost_cause.py",
         "what a guest's program asks counts as a program's",
-        "        return Cause.TOKEN",
-        "        return Cause.CHAT",
+        "        return CostCause.TOKEN",
+        "        return CostCause.CHAT",
         "tests/gateway/turns/test_cost_cause.py::test_each_turn_is_paid_as_what_it_is",
     ),
     Guard(
@@ -998,7 +998,7 @@ GUARDS = (
     Guard(
         "gateway/app/app.py",
         "a message that crashes the gateway twice is not taken up again",
-        "        await quarantine_suspects(self.journal, self.desk.store, self.notices)\n",
+        "        await quarantine_suspects(self.journal, self.operator.store, self.notices)\n",
         "",
         "tests/journeys/test_quarantine.py::test_a_message_that_kills_the_gateway_twice_is_quarantined",
     ),

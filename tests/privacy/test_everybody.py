@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender, Via
-from gateway.admission.gate import Doorkeeper
+from gateway.admission.gate import AdmissionGate
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Routes
-from gateway.commands.command import Call, Command, Who
-from gateway.commands.families import Parts, every_command
+from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.families import CommandResources, every_command
 from gateway.inbound.receive import Reception
-from gateway.stores.door import PairingRequest, Visitor
+from gateway.stores.admission import PairingRequest, Visitor
 from gateway.stores.rows import InboxRow, Outgoing
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, House, open_house
@@ -65,12 +65,12 @@ class Gate:
 
     def __post_init__(self) -> None:
         rates = Rates(100_000, 100_000, self.house.clock.now)
-        door = Doorkeeper(POLICY, self.house.store, rates, self.house.clock.now, lambda _: None)
+        door = AdmissionGate(POLICY, self.house.store, rates, self.house.clock.now, lambda _: None)
         self.pairing = door.pairing
         routes = Routes([], MAIN, POLICY)
         self.reception = Reception(routes, self.house.store, lambda _, row: self.taken.append(row), door)
 
-    def spied(self, parts: Parts) -> list[Command]:
+    def spied(self, parts: CommandResources) -> list[Command]:
         """Return every command of the registry, each with nothing to do but to be counted."""
         return [replace(command, run=self._noting(command)) for command in every_command(parts)]
 
@@ -86,8 +86,8 @@ class Gate:
         assert await self.house.store.pairings.ask(request, 5, Outgoing(message.address, "code"), now)
         await self.pairing.approve(request.code)
 
-    def _noting(self, command: Command) -> Callable[[Call], Awaitable[str]]:
-        async def run(_: Call) -> str:
+    def _noting(self, command: Command) -> Callable[[CommandCall], Awaitable[str]]:
+        async def run(_: CommandCall) -> str:
             self.ran[command.name, command.who] += 1
             return "done"
 

@@ -20,7 +20,7 @@ from gateway.agent.entries import ToolCall
 from gateway.agent.recall import RecallSettings
 from gateway.app.app import App, Machine
 from gateway.config import read_config
-from gateway.control.door_wire import PairOrder
+from gateway.control.admission_wire import PairOrder
 from gateway.control.wire import AgentOrder, HistoryOrder
 from gateway.home import Home
 from tests.fakes.adapter import FakeAdapter
@@ -111,7 +111,7 @@ class World:
         """
         for _ in range(self.rng.randint(0, 2)):
             await self.rng.choice((self._edit, self._remove, self._talk, self._talk))()
-        await self.app.desk.index(AgentOrder(), lambda _done, _total: None)
+        await self.app.operator.index(AgentOrder(), lambda _done, _total: None)
 
     async def orders(self) -> list[str]:
         """Return the names of all commands, as the owner is told them in their own chat."""
@@ -122,15 +122,15 @@ class World:
 
     async def ids(self) -> list[str]:
         """Return git's own ids of all changes so far."""
-        answer = await self.app.desk.history(HistoryOrder("log", limit=50))
+        answer = await self.app.operator.history(HistoryOrder("log", limit=50))
         return [commit.revision for commit in answer.commits]
 
     async def let_in(self) -> None:
         """Let the guest ask, and the owner approve the code."""
         asked = InboundMessage(GUEST_CHAT, "let me in", GUEST, ChatKind.DIRECT, "hello?", True, self.clock.now())
         assert await self.app.reception.receive(asked) == "unpaired"
-        (applicant,) = (await self.app.desk.pair(PairOrder("list"))).waiting
-        await self.app.desk.pair(PairOrder("approve", applicant.code))
+        (applicant,) = (await self.app.operator.pair(PairOrder("list"))).waiting
+        await self.app.operator.pair(PairOrder("approve", applicant.code))
         await self.adapter.took(1)
 
     async def _answered(self, message: InboundMessage, script: Script) -> tuple[tuple[str, ...], int]:
@@ -140,21 +140,21 @@ class World:
             assert await self.app.reception.enter(message)
         elif await self.app.reception.receive(message) is not None:
             return (), len(self.model.requests)  # refused at the door: a stranger, or words that were not for us
-        rows = await self.app.desk.outcomes.of(message.id)
+        rows = await self.app.operator.outcomes.of(message.id)
         asked = len(self.model.requests)
         self.model.script = lambda _: says("NO_REPLY")
         for row in rows:
             await self.app.delivery.finished(row.id)
         results = [row for row in rows if row.outgoing.address.channel == HELPER]
         for row in results:  # the owner's own turn, which sees all that is private, begins with it
-            await self.app.desk.outcomes.of(row.turn_id)
-        for agent in self.app.desk.agents.values():
-            await agent.keeper.finish()
+            await self.app.operator.outcomes.of(row.turn_id)
+        for agent in self.app.operator.agents.values():
+            await agent.history_writer.finish()
         return tuple(row.outgoing.text for row in results), asked
 
     @property
     def _notes(self) -> Path:
-        return self.app.desk.agents[AgentId("main")].workspace.folder.root
+        return self.app.operator.agents[AgentId("main")].workspace.folder.root
 
     async def _edit(self) -> None:
         path = self.rng.choice([*self.secret.files(), f"memory/2026-01-{self.rng.randint(1, 28):02}.md"])
@@ -226,10 +226,10 @@ async def world(folder: Path, secret: Secret, clock: ManualClock) -> AsyncIterat
     with home.lock("a test"):
         config = read_config(home.config_file)
         async with App.open(home, config, ENVIRON, channels=False, machine=Machine(clock)) as app:
-            agents = cast("MutableMapping[AgentId, Agent]", app.desk.agents)
+            agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
             for name, agent in list(agents.items()):
                 agents[name] = replace(agent, model=model)
-                await agent.keeper.begin()
+                await agent.history_writer.begin()
             app.adapters.loaded["telegram", "home"] = adapter
             await app.delivery.recover(lambda _: True)
             opened = World(app, model, adapter, clock, secret)

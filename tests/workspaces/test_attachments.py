@@ -9,7 +9,7 @@ import pytest
 
 from tests.workspaces.turns import AGENT, CRON, GROUP, GUEST, MAIN, OTHER, OWN, SUBAGENT
 from workspaces.access import is_attachment
-from workspaces.attachments import Incoming, cleaned_name, store
+from workspaces.attachments import DownloadedFile, cleaned_name, store
 from workspaces.errors import FileChangedError, NoSuchFileError, TooLargeError
 from workspaces.files import FileCaps, Folder
 from workspaces.history.tracked_files import kept_text
@@ -30,10 +30,10 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     workspace.folder.close()
 
 
-def incoming(tmp_path: Path, content: bytes, name: str = "plan.md") -> Incoming:
+def incoming(tmp_path: Path, content: bytes, name: str = "plan.md") -> DownloadedFile:
     place = tmp_path / "fetched"
     place.write_bytes(content)
-    return Incoming(place, name, len(content), hashlib.sha256(content).hexdigest())
+    return DownloadedFile(place, name, len(content), hashlib.sha256(content).hexdigest())
 
 
 def test_a_file_lies_where_its_own_audience_reads_it_and_nobody_else(workspace: Workspace, tmp_path: Path) -> None:

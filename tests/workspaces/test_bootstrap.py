@@ -26,8 +26,8 @@ from workspaces.access import Access, AgentId
 from workspaces.bootstrap import (
     ONECLAW,
     BootstrapFile,
+    BootstrapRole,
     Limits,
-    Part,
     bootstrap_files,
     extents,
     filter_for,
@@ -203,7 +203,8 @@ def test_memory_cannot_be_squeezed_out(workspace: Workspace, home: Path, share: 
 
 
 FILE_LISTS = st.lists(
-    st.builds(BootstrapFile, st.just("a.md"), st.integers(1, 900).map("x".__mul__), st.sampled_from(Part)), max_size=8
+    st.builds(BootstrapFile, st.just("a.md"), st.integers(1, 900).map("x".__mul__), st.sampled_from(BootstrapRole)),
+    max_size=8,
 )
 
 
@@ -223,8 +224,8 @@ def test_any_files_fit_any_total(files: list[BootstrapFile], total: int) -> None
 def test_a_reserve_holds_whatever_comes_before(files: list[BootstrapFile]) -> None:
     """Memory that comes last gets its share of a total that holds the reserves."""
     limits = Limits(800, 2_000, 200, 100, memory_share_chars=500, file_share_chars=50)
-    memory = BootstrapFile("MEMORY.md", "y" * 500, Part.MEMORY)
-    fitted = fit([*(file for file in files if file.part is not Part.MEMORY), memory], limits)
+    memory = BootstrapFile("MEMORY.md", "y" * 500, BootstrapRole.MEMORY)
+    fitted = fit([*(file for file in files if file.part is not BootstrapRole.MEMORY), memory], limits)
     assert fitted[-1] == memory
 
 
@@ -250,7 +251,7 @@ def test_the_oneclaw_preset_without_memory_has_no_block(workspace: Workspace, ho
 
 def test_a_file_without_room_is_dropped() -> None:
     """Where a total is used up, what is left has no text."""
-    files = [BootstrapFile("a", "x" * 10), BootstrapFile("b", "y"), BootstrapFile("c", "z", Part.MEMORY)]
+    files = [BootstrapFile("a", "x" * 10), BootstrapFile("b", "y"), BootstrapFile("c", "z", BootstrapRole.MEMORY)]
     fitted = fit(files, Limits(total_chars=10, memory_share_chars=1, file_share_chars=0))
     assert [(file.name, len(file.text)) for file in fitted] == [("a", 9), ("c", 1)]
 

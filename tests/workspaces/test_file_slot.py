@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from workspaces.errors import FileChangedError, WorkspaceError
-from workspaces.file_slot import Place, digest_of
+from workspaces.file_slot import FileSlot, digest_of
 
 NOTE = PurePosixPath("a.md")
 OUTSIDE = b"outside"
@@ -89,21 +89,21 @@ class Stranger:
 _stat = os.stat
 
 
-def _read(place: Place) -> bytes:
+def _read(place: FileSlot) -> bytes:
     content = place.read()
     return content.data if content is not None else b""
 
 
-def _pieces(place: Place) -> bytes:
+def _pieces(place: FileSlot) -> bytes:
     return b"".join(place.pieces(100))
 
 
-def _append(place: Place) -> bytes:
+def _append(place: FileSlot) -> bytes:
     place.append("more\n", "")
     return b""
 
 
-def _replace(place: Place) -> bytes:
+def _replace(place: FileSlot) -> bytes:
     try:
         return place.replace(b"mine", digest_of(OWN)) or b""
     except FileChangedError as exc:
@@ -124,7 +124,7 @@ def _replace(place: Place) -> bytes:
 def test_a_name_that_comes_and_goes_between_any_two_steps_lets_nothing_through(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    use: Callable[[Place], bytes],
+    use: Callable[[FileSlot], bytes],
     has_own: bool,
     first: int,
     actions: int,
@@ -132,7 +132,7 @@ def test_a_name_that_comes_and_goes_between_any_two_steps_lets_nothing_through(
     """Whichever moments between the opener's calls are chosen: what it returns and the file outside are clean."""
     (tmp_path / "home").mkdir()
     folder = os.open(tmp_path / "home", os.O_RDONLY)
-    place = Place(folder, NOTE.name, NOTE, 100)
+    place = FileSlot(folder, NOTE.name, NOTE, 100)
 
     def run(*moments: int) -> tuple[int, bool]:
         for left in (tmp_path / "home").iterdir():

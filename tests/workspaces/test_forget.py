@@ -7,13 +7,13 @@ import pytest
 from tests.workspaces.turns import GROUP, MAIN, OWN, SUBAGENT
 from workspaces.access import AgentId
 from workspaces.errors import EditError
-from workspaces.forget import Note, forget, forgettable, holding, notes_in, notes_of, without
+from workspaces.forget import NotePassage, forget, forgettable, holding, notes_in, notes_of, without
 from workspaces.workspace import Workspace
 
 DAY = PurePosixPath("memory/2026-03-01.md")
 
 
-def mark_of(whole: str, words: str) -> Note:
+def mark_of(whole: str, words: str) -> NotePassage:
     (note,) = holding(notes_of(DAY, whole), words)
     return note
 

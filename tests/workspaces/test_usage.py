@@ -7,7 +7,7 @@ import pytest
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OTHER, OWN
 from workspaces.errors import TooLargeError, WorkspaceError
 from workspaces.files import FileCaps, Folder
-from workspaces.usage import COUNT_EVERY_S, Quota, Quotas, Usage
+from workspaces.usage import COUNT_EVERY_S, Quota, Quotas, StorageUsage
 from workspaces.workspace import Workspace
 
 SMALL = Quotas(Quota("workspace", mb=1, files=5), Quota("shared", mb=1, files=3))
@@ -75,7 +75,7 @@ def test_room_that_the_owner_made_is_found_before_anything_is_refused(home: Path
         walks += 1
         return folder.walk()
 
-    usage = Usage(walk, SMALL, lambda: now)  # type: ignore[arg-type]
+    usage = StorageUsage(walk, SMALL, lambda: now)  # type: ignore[arg-type]
     note = PurePosixPath("note.md")
     for _ in range(1_000):
         usage.refuse_over(note, 10, present=None)
@@ -102,6 +102,6 @@ def test_what_is_counted_is_what_is_there(workspace: Workspace, home: Path) -> N
     with pytest.raises(WorkspaceError):
         workspace.write("b.md", "four", MAIN, file)
     kept = workspace.folder._usage
-    counted = Usage(workspace.folder.walk, SMALL)
+    counted = StorageUsage(workspace.folder.walk, SMALL)
     counted._count(0)
     assert (+kept._bytes, +kept._files) == (+counted._bytes, +counted._files)

@@ -1,14 +1,14 @@
 """Version history of an agent's text files, filtered by a turn's access."""
 
 from workspaces.history.commits import Commit, CommitId, Diff, FileChange, FileDiff
-from workspaces.history.filtered_view import LogQuery, Shown, View
-from workspaces.history.history import Authors, History, Restored
+from workspaces.history.filtered_view import LogQuery, View, VisibleCommit
+from workspaces.history.history import Authors, History, RestoredFile
 from workspaces.history.messages import Act, Origin, Topic, message_for, subject_for
 from workspaces.history.pending import EDITOR, Pending
 from workspaces.history.purge import Purged
 from workspaces.history.repair import Repair, RepairReason
 from workspaces.history.tracked_files import KEPT_BYTES
-from workspaces.history.turn_changes import FileWriting, Writing
+from workspaces.history.turn_changes import FileWriting, TurnChanges
 
 __all__ = [
     "EDITOR",
@@ -28,11 +28,11 @@ __all__ = [
     "Purged",
     "Repair",
     "RepairReason",
-    "Restored",
-    "Shown",
+    "RestoredFile",
     "Topic",
+    "TurnChanges",
     "View",
-    "Writing",
+    "VisibleCommit",
     "message_for",
     "subject_for",
 ]

@@ -15,7 +15,7 @@ from workspaces.files import clean_path, no_such_file
 from workspaces.history.commits import LOG_FORMAT, Commit, Diff, read_log
 from workspaces.history.git_command import Git
 from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Act, Origin, Topic, topic_of
-from workspaces.history.turn_changes import FAR_BACK, NEAR, FileWriting, Writing
+from workspaces.history.turn_changes import FAR_BACK, NEAR, FileWriting, TurnChanges
 from workspaces.history.visibility import partial_id, seen, sees_all, sees_path
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class LogQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class VisibleCommit:
     """A commit and its changes."""
 
     commit: Commit
@@ -85,12 +85,12 @@ class View:
         with closing(self._listed(newest, query.folders)) as listed:
             return tuple(islice((commit for _, commit in listed if query.takes(commit)), query.limit))
 
-    def show(self, revision: str, path: PurePosixPath | None = None) -> Shown:
+    def show(self, revision: str, path: PurePosixPath | None = None) -> VisibleCommit:
         """Return a commit with its changes, or only those at or below *path*."""
         git_id = self.resolve(revision)
         with closing(self._listed(git_id, ())) as listed:
             _, commit = next(listed)
-        return Shown(commit, self._compared(self._repository.parent(git_id), git_id, path))
+        return VisibleCommit(commit, self._compared(self._repository.parent(git_id), git_id, path))
 
     def diff(self, older: str, newer: str | None = None, path: PurePosixPath | None = None) -> Diff:
         """Return the differences at or below *path* between two revisions; without *newer*, to the newest."""
@@ -141,7 +141,7 @@ class View:
             raise NoSuchFileError(f"{place} has {total:,} lines; there is no line {absent[0]:,}")
         return self._authors(newest, place, lines) if lines else ()
 
-    def writing(self, session: str, mark: str | None = None) -> Writing | None:
+    def writing(self, session: str, mark: str | None = None) -> TurnChanges | None:
         """Return the changes by the turn *mark* of *session*, or by its last turn, to notes visible to this turn.
 
         `None` if there are none, and for changes further back than `FAR_BACK` changes of notes.
@@ -149,7 +149,7 @@ class View:
         steps = self._steps(session, (*sorted(LONG_TERM), NOTES_FOLDER), lambda origin: mark in {origin.mark, None})
         return _as_one([step for step in steps if step.files])
 
-    def latest(self, session: str, chat: str) -> Writing | None:
+    def latest(self, session: str, chat: str) -> TurnChanges | None:
         """Return what the last turn of *session* that answered in *chat*, and wrote anything, wrote; also no notes.
 
         `None` where that is nothing, and for what is longer ago than `FAR_BACK` changes.
@@ -158,9 +158,9 @@ class View:
 
     def _steps(
         self, session: str, folders: tuple[PurePosixPath, ...], is_meant: Callable[[Origin], bool]
-    ) -> list[Writing]:
+    ) -> list[TurnChanges]:
         """Return the changes of the last turn of *session* with a mark that *is_meant*, newest first."""
-        found, undone, since = list[Writing](), set[str](), 0
+        found, undone, since = list[TurnChanges](), set[str](), 0
         with closing(self._logged(self._repository.head(), folders)) as logged:
             for commit in islice(logged, FAR_BACK):
                 since += bool(found)
@@ -176,11 +176,11 @@ class View:
                 found += [step] if step.files or step.others else []
         return [replace(step, is_undone=step.mark in undone) for step in found]
 
-    def _step(self, commit: Commit, mark: str, turn: str | None) -> Writing:
+    def _step(self, commit: Commit, mark: str, turn: str | None) -> TurnChanges:
         files = tuple(self._written(commit))
         notes = {each.path for each in files}
         others = (each.path for each in commit.changes if each.path not in notes and sees_path(self._access, each.path))
-        return Writing(mark, files, is_undone=False, turn=turn, others=tuple(others))
+        return TurnChanges(mark, files, is_undone=False, turn=turn, others=tuple(others))
 
     def note_texts(self) -> Generator[tuple[PurePosixPath, str]]:
         """Yield path and text of every version of the notes that this turn sees, newest commit first."""
@@ -266,7 +266,7 @@ class View:
         return Diff(tuple(shown), omitted=len(differing[_COMPARED:]))
 
 
-def _as_one(steps: Sequence[Writing]) -> Writing | None:
+def _as_one(steps: Sequence[TurnChanges]) -> TurnChanges | None:
     """Return the changes of one turn, newest first, as one."""
     if not steps:
         return None

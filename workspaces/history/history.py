@@ -31,7 +31,7 @@ _LONGEST_SPAN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoredFile:
     """A restored file."""
 
     file: TextFile
@@ -167,7 +167,7 @@ class History:
 
         self._mender.attempt(find)
 
-    def restore(self, revision: str, path: str | PurePosixPath, access: Access, origin: Origin) -> Restored:
+    def restore(self, revision: str, path: str | PurePosixPath, access: Access, origin: Origin) -> RestoredFile:
         """Restore the earlier text of the file at *path*, after committing its present one.
 
         Raises NoSuchRevisionError, NoSuchFileError, and the errors of `Workspace.write`: FileChangedError on a
@@ -177,12 +177,12 @@ class History:
         git_id, text = view.resolve(revision), view.text_at(revision, place)
         now = self._present(place, access)
         if now is not None and now.whole == text:
-            return Restored(now, changed=False)
+            return RestoredFile(now, changed=False)
         if now is not None:
             self._keep(now)
         file = self._workspace.write(place, text, access, now)
         self.record([place], f"file: restore {place} from {git_id[:7]}", origin)
-        return Restored(file, changed=True)
+        return RestoredFile(file, changed=True)
 
     def bundle(self, access: Access) -> Path:
         """Write the whole history into one file beside the repository, for `git clone`, and return its path.

@@ -20,7 +20,7 @@ class FileWriting:
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class TurnChanges:
     """Changes made by one turn."""
 
     mark: str

@@ -13,8 +13,8 @@ from workspaces.access import Access, AgentId, Scope, scope_of
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document
 from workspaces.memory.exact_search import ExactQuery, ExactResult
-from workspaces.memory.search import Clock, MemoryIndex, Query, SearchResult
-from workspaces.memory.sync import Calls, Run
+from workspaces.memory.search import MemoryClock, MemoryIndex, Query, SearchResult
+from workspaces.memory.sync import RunOnThread, WorkerCalls
 from workspaces.memory.wire import AS_OF
 from workspaces.memory.workspace_source import document_of, is_note
 
@@ -56,8 +56,8 @@ class Lookback:
     folder: Path
     """The agent's index folder."""
     texts_on: TextsOn
-    worker: Calls
-    run: Run
+    worker: WorkerCalls
+    run: RunOnThread
     monotonic: Callable[[], float]
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -80,7 +80,9 @@ class Lookback:
     async def _index(self, day: date, notes: EarlierNotes) -> AsyncIterator[MemoryIndex]:
         folder = self.folder / AS_OF / uuid4().hex
         async with self._one_at_a_time:
-            index = MemoryIndex(self.agent, folder, [notes], self.worker, self.run, Clock(self.monotonic, lambda: day))
+            index = MemoryIndex(
+                self.agent, folder, [notes], self.worker, self.run, MemoryClock(self.monotonic, lambda: day)
+            )
             try:
                 yield index
             finally:

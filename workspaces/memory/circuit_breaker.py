@@ -8,7 +8,7 @@ PAUSE_S = 5.0
 """How long a silent index is not asked; the next search tries it again."""
 
 
-class Outage:
+class CircuitBreaker:
     """Records whether an index was silent a moment ago."""
 
     def __init__(self, clock: Callable[[], float]) -> None:

@@ -10,7 +10,7 @@ from itertools import islice
 from workspaces.access import Scope
 from workspaces.errors import WorkspaceError
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError
-from workspaces.memory.sync import Run
+from workspaces.memory.sync import RunOnThread
 from workspaces.memory.text.dates import date_in
 
 Day = date
@@ -78,7 +78,7 @@ async def find_exact(
     query: ExactQuery,
     sources: Sequence[Source],
     scopes: frozenset[Scope] | None,
-    run: Run,
+    run: RunOnThread,
     monotonic: Callable[[], float],
 ) -> ExactResult:
     """Search all documents readable by *scopes* (`None`: all), one at a time. Raises ExactRefusedError."""
@@ -126,7 +126,7 @@ def _needle(text: str) -> str:
     return needle
 
 
-async def _paths(source: Source, scopes: frozenset[Scope] | None, run: Run) -> list[str]:
+async def _paths(source: Source, scopes: frozenset[Scope] | None, run: RunOnThread) -> list[str]:
     """Return the readable paths in descending order of name: a daily note's name is its day."""
     stamps: Mapping[str, str] = await run(source.stamps)
     return sorted((path for path in stamps if scopes is None or source.audience(path) in scopes), reverse=True)

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from workspaces.access import Access, AgentId, Scope, readable_scopes
 from workspaces.errors import WorkspaceError
-from workspaces.memory.circuit_breaker import Outage
+from workspaces.memory.circuit_breaker import CircuitBreaker
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source
 from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
@@ -24,7 +24,7 @@ from workspaces.memory.file_search import documents_of, find_plainly
 from workspaces.memory.hits import Hit, hit_of_frame, hit_of_line
 from workspaces.memory.search_notes import LONGEST_QUERY, cut_notice, notice, plain_notice
 from workspaces.memory.status import IndexStatus, Mode
-from workspaces.memory.sync import Calls, Progress, Run, Sync, SyncReport
+from workspaces.memory.sync import Progress, RunOnThread, Sync, SyncReport, WorkerCalls
 from workspaces.memory.wire import Frame, day_out, scopes_out
 
 MOST_RESULTS = 50
@@ -74,7 +74,7 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class MemoryClock:
     """Clocks used by memory."""
 
     monotonic: Callable[[], float]
@@ -97,7 +97,13 @@ class MemoryIndex:
     """One agent's memory."""
 
     def __init__(
-        self, agent: AgentId, folder: Path, sources: Sequence[Source], worker: Calls, run: Run, clock: Clock
+        self,
+        agent: AgentId,
+        folder: Path,
+        sources: Sequence[Source],
+        worker: WorkerCalls,
+        run: RunOnThread,
+        clock: MemoryClock,
     ) -> None:
         """*folder* is the agent's index folder; *run* runs blocking reads of *sources* on the files' own thread."""
         self._agent = agent
@@ -121,7 +127,7 @@ class MemoryIndex:
         """Called with the reason code of a fault."""
         self.crashed_on: Callable[[str], Awaitable[None]] = _uncounted
         """Called with the path of a file excluded because the worker crashed on it."""
-        self._outage = Outage(clock.monotonic)
+        self._outage = CircuitBreaker(clock.monotonic)
         self.past: Past | None = None
         """Set if a history is kept; without it earlier days are unknown."""
 

@@ -29,14 +29,14 @@ Progress = Callable[[int, int], None]
 """Called with the number of indexed documents and the number of changed ones."""
 
 
-class Run(Protocol):
+class RunOnThread(Protocol):
     """Runs blocking work on the thread that owns the files."""
 
     async def __call__(self, function: Callable[..., T], /, *args: object) -> T:
         """Return the result of *function*."""
 
 
-class Calls(Protocol):
+class WorkerCalls(Protocol):
     """Interface of a `WorkerClient`."""
 
     def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Awaitable[Frame]:
@@ -73,7 +73,7 @@ class _Tally:
         self.reused += done["reused"]
 
 
-class _Told:
+class _SyncProgress:
     """Reports progress, from 0 of all documents to all of them."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
@@ -109,7 +109,7 @@ class _Room:
 class _Taking:
     """The documents of one sync that are being indexed."""
 
-    def __init__(self, call: Callable[..., Awaitable[Frame]], told: _Told) -> None:
+    def __init__(self, call: Callable[..., Awaitable[Frame]], told: _SyncProgress) -> None:
         self._call = call
         self.told = told
         self.room = _Room()
@@ -125,7 +125,7 @@ class _Taking:
 class Sync:
     """Keeps one index folder in step with *sources*; call it from one task at a time."""
 
-    def __init__(self, folder: Path, sources: Sequence[Source], worker: Calls, run: Run) -> None:
+    def __init__(self, folder: Path, sources: Sequence[Source], worker: WorkerCalls, run: RunOnThread) -> None:
         self._folder = folder
         self._sources = sources
         self._worker = worker
@@ -162,7 +162,7 @@ class Sync:
             path for path, (stamp, _) in current.items() if known.get(path) != stamp and not self._skips(path, stamp)
         ]
         gone = known.keys() - current.keys()
-        taking = _Taking(self._call, _Told(progress, len(changed)))
+        taking = _Taking(self._call, _SyncProgress(progress, len(changed)))
         unread = await self._take_in([(path, *current[path]) for path in changed], taking)
         gone |= known.keys() & unread
         if gone:

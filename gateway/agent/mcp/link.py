@@ -16,9 +16,9 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import CONNECTION_CLOSED, CallToolResult, ContentBlock, TextContent, Tool, jsonrpc_message_adapter
 
-from gateway.agent.mcp.offered import MOST_TOOLS, Called, Listed
+from gateway.agent.mcp.offered import MOST_TOOLS, Called, ListedTool
 from gateway.agent.mcp.pipe import ALLOWANCE, Pipe, open_pipe
-from gateway.agent.mcp.settings import Program, ServerSettings, Site
+from gateway.agent.mcp.settings import ProgramServer, ServerSettings, Site
 from gateway.errors import McpError
 
 Incoming = MemoryObjectSendStream[SessionMessage | Exception]
@@ -36,15 +36,15 @@ _FAILURES = (
 
 
 @dataclass(slots=True)
-class Link:
+class ToolServerLink:
     """A connection to an initialised server."""
 
     client: Client
     lost: "Lost"
 
-    async def tools(self) -> list[Listed]:
+    async def tools(self) -> list[ListedTool]:
         """Return the tools that the server offers, page by page, up to the limit. Raises McpError."""
-        found: list[Listed] = []
+        found: list[ListedTool] = []
         cursor = None
         while len(found) <= MOST_TOOLS:
             self.lost.allow()
@@ -86,21 +86,21 @@ class Lost:
 
 
 @asynccontextmanager
-async def open_link(settings: ServerSettings) -> AsyncIterator[Link]:
+async def open_link(settings: ServerSettings) -> AsyncIterator[ToolServerLink]:
     """Yield a connection to the server; raises McpError, or the library's errors, when there is none."""
     logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it logs the servers' messages; relevant failures are raised
     lost = Lost()
     place = settings.place
-    transport = _program(place, lost) if isinstance(place, Program) else _site(place, settings.timeout_s)
+    transport = _program(place, lost) if isinstance(place, ProgramServer) else _site(place, settings.timeout_s)
     async with Client(transport, cache=None) as client:
-        yield Link(client, lost)
+        yield ToolServerLink(client, lost)
 
 
 # --- a program
 
 
 @asynccontextmanager
-async def _program(program: Program, lost: Lost) -> AsyncIterator[TransportStreams]:
+async def _program(program: ProgramServer, lost: Lost) -> AsyncIterator[TransportStreams]:
     async with open_pipe(program) as lost.pipe:
         to_us, ours = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         theirs, to_them = anyio.create_memory_object_stream[SessionMessage](0)
@@ -190,8 +190,8 @@ class _BoundedStream(httpx2.AsyncByteStream):
 # --- results
 
 
-def _listed(tool: Tool) -> Listed:
-    return Listed(tool.name, tool.description or "", tool.input_schema)
+def _listed(tool: Tool) -> ListedTool:
+    return ListedTool(tool.name, tool.description or "", tool.input_schema)
 
 
 def _called(result: CallToolResult) -> Called:

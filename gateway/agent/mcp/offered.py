@@ -18,7 +18,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedTool:
     """A tool as its server lists it."""
 
     name: str
@@ -44,7 +44,7 @@ class Offer:
     """Tools that are left out, each with the reason, as text."""
 
 
-def offer(server: str, listed: Iterable[Listed], allowed: frozenset[str] | None) -> Offer:
+def offer(server: str, listed: Iterable[ListedTool], allowed: frozenset[str] | None) -> Offer:
     """Return the offer from the tools that *server* lists; only the *allowed*, if that is given."""
     specs: dict[str, ToolSpec] = {}
     left_out: list[str] = []
@@ -70,7 +70,7 @@ def result_text(server: str, called: Called) -> str:
     return called.text or f"({server} answered without a text)"
 
 
-def _spec(server: str, tool: Listed) -> ToolSpec:
+def _spec(server: str, tool: ListedTool) -> ToolSpec:
     description = " ".join(tool.description.split())
     return ToolSpec(
         f"{server}_{tool.name}",
@@ -79,7 +79,7 @@ def _spec(server: str, tool: Listed) -> ToolSpec:
     )
 
 
-def _fault(tool: Listed, name: str, taken: set[str]) -> str:
+def _fault(tool: ListedTool, name: str, taken: set[str]) -> str:
     """Return why a tool is left out; empty if it is not."""
     if len(taken) >= MOST_TOOLS:
         return f"is beyond the {MOST_TOOLS} tools that are taken of one server"

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import anyio
 
-from gateway.agent.mcp.settings import Program
+from gateway.agent.mcp.settings import ProgramServer
 from gateway.errors import McpError
 
 ALLOWANCE = 8_000_000
@@ -50,7 +50,7 @@ class Pipe:
 
 
 @asynccontextmanager
-async def open_pipe(program: Program) -> AsyncIterator[Pipe]:
+async def open_pipe(program: ProgramServer) -> AsyncIterator[Pipe]:
     """Start *program* in a process group of its own; all of the group are gone afterwards.
 
     Its standard error is discarded. Raises McpError when it cannot be started.

@@ -17,7 +17,7 @@ from gateway.errors import McpError, StoreError, ToolError
 from gateway.runtime.clock import unless
 
 if TYPE_CHECKING:
-    from gateway.agent.mcp.link import Link
+    from gateway.agent.mcp.link import ToolServerLink
 
 log = structlog.get_logger()
 
@@ -43,10 +43,10 @@ class Standing(StrEnum):
     DOWN = "down"
 
 
-OpenLink = Callable[[ServerSettings], AbstractAsyncContextManager["Link"]]
+OpenLink = Callable[[ServerSettings], AbstractAsyncContextManager["ToolServerLink"]]
 
 
-class _Arguments(RootModel[dict[str, JsonValue]]):
+class _AnyArguments(RootModel[dict[str, JsonValue]]):
     """Any arguments that a model gives; the server validates them by its own schema."""
 
 
@@ -70,7 +70,7 @@ class ToolServer:
         self._clock = clock
         self._count = count
         self._start = start
-        self._link: Link | None = None
+        self._link: ToolServerLink | None = None
         self._settled = asyncio.Event()
         """Set once the availability of its tools is known."""
         self._fallen = asyncio.Event()
@@ -159,7 +159,7 @@ class ToolServer:
     # --- its tools
 
     def _tools(self) -> list[Tool]:
-        return [Tool(spec, _Arguments, self._caller(name)) for name, spec in self.offered.specs.items()]
+        return [Tool(spec, _AnyArguments, self._caller(name)) for name, spec in self.offered.specs.items()]
 
     def _caller(self, tool: str) -> Callable[..., Awaitable[Told]]:
         async def call(root: dict[str, object]) -> Told:

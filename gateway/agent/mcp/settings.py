@@ -8,7 +8,7 @@ from workspaces.access import SessionType
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ProgramServer:
     """A server that runs as a local program, and communicates by its standard input and output."""
 
     command: tuple[str, ...]
@@ -32,7 +32,7 @@ class ServerSettings:
 
     name: str
     """Prefix of its tools' names."""
-    place: Program | Site
+    place: ProgramServer | Site
     sessions: frozenset[SessionType] = frozenset({SessionType.MAIN})
     """The session types in which its tools are offered."""
     allowed: frozenset[str] | None = None

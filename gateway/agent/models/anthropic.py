@@ -12,7 +12,16 @@ from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic
 
 from gateway.agent.entries import ToolCall, Usage
 from gateway.agent.models.errors import failed_within, refused, unreachable
-from gateway.agent.models.messages import UNSHOWN, Answered, Returned, Said, Seen, opened, picture_data, voices
+from gateway.agent.models.messages import (
+    UNSHOWN,
+    Answered,
+    Returned,
+    Seen,
+    UnansweredMessages,
+    opened,
+    picture_data,
+    voices,
+)
 from gateway.agent.models.opaque_state import Keepsakes
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
@@ -64,7 +73,7 @@ class AnthropicProvider:
     async def stream(self, request: ModelRequest, temperature: float | None, seen: Seen) -> AsyncGenerator[Piece]:
         """Yield the reply to *request* as it arrives. Raises ModelError, BrokenReplyError or httpx2's HTTPError."""
         name = self._settings.name
-        reading = _Reading(name, self._thoughts)
+        reading = _AnthropicReply(name, self._thoughts)
         try:
             async with self._messages.create(
                 model=self._settings.model,
@@ -103,7 +112,7 @@ def body_of(request: ModelRequest, seen: Seen, thoughts: Keepsakes[Sequence[Json
     blocks: list[Json] = []
     for voice in opened(voices(request, seen)):
         role, said = _said(voice, thoughts)
-        if isinstance(voice, Said):
+        if isinstance(voice, UnansweredMessages):
             turn_at = end
         end += len(said)
         blocks += said
@@ -130,10 +139,12 @@ def _append(messages: list[Json], role: str, said: list[Json]) -> None:
         messages.append({"role": role, "content": [*said]})
 
 
-def _said(voice: Said | Answered | Returned, thoughts: Keepsakes[Sequence[Json]]) -> tuple[str, list[Json]]:
+def _said(
+    voice: UnansweredMessages | Answered | Returned, thoughts: Keepsakes[Sequence[Json]]
+) -> tuple[str, list[Json]]:
     """Return the role of *voice* and its blocks; the API rejects blank text blocks."""
     match voice:
-        case Said(text=text, pictures=pictures):
+        case UnansweredMessages(text=text, pictures=pictures):
             return "user", [*_text(text), *map(_picture, pictures)] or _text(UNSHOWN)
         case Answered(text=text, calls=calls):
             thought = thoughts.of(calls[0].id) if calls else None
@@ -173,7 +184,7 @@ def _is_last(event: object) -> bool:
     return isinstance(event, dict) and event.get("type") == "message_stop"
 
 
-class _Reading:
+class _AnthropicReply:
     """One reply while it is read: its usage and its thoughts arrive in parts."""
 
     def __init__(self, name: str, thoughts: Keepsakes[Sequence[Json]]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from gateway.agent.entries import ReplyEntry
 from gateway.agent.models.fallback import FallbackModel
-from gateway.agent.models.image_budget import PictureRoom
+from gateway.agent.models.image_budget import ImageBudget
 from gateway.agent.models.offline import OFFLINE, OfflineModel
 from gateway.agent.models.optional_packages import missing_extra
 from gateway.agent.models.port import Model, ModelRequest, OnText
@@ -14,19 +14,19 @@ from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ConfigError
 
 
-def choose(names: Sequence[str], hosted: Mapping[str, HostedSettings], room: PictureRoom | None = None) -> Model:
+def choose(names: Sequence[str], hosted: Mapping[str, HostedSettings], room: ImageBudget | None = None) -> Model:
     """Return the model called `names[0]`, with the others as its fallbacks; `offline` needs no settings.
 
     Pictures that models are shown share *room*.
 
     Raises ConfigError for an unknown name, and for a model whose client is not installed.
     """
-    room = room or PictureRoom()
+    room = room or ImageBudget()
     models = [_model(name, hosted, room, is_fallback=place > 0) for place, name in enumerate(names)]
     return models[0] if len(models) == 1 else FallbackModel(models)
 
 
-def _model(name: str, hosted: Mapping[str, HostedSettings], room: PictureRoom, *, is_fallback: bool) -> Model:
+def _model(name: str, hosted: Mapping[str, HostedSettings], room: ImageBudget, *, is_fallback: bool) -> Model:
     if name == OFFLINE:
         return OfflineModel(stands_in=is_fallback)
     if name not in hosted:
@@ -39,7 +39,7 @@ def _model(name: str, hosted: Mapping[str, HostedSettings], room: PictureRoom, *
 class LazyModel:
     """A hosted model whose SDK is loaded at its first request."""
 
-    def __init__(self, settings: HostedSettings, room: PictureRoom) -> None:
+    def __init__(self, settings: HostedSettings, room: ImageBudget) -> None:
         self.name = settings.name
         self._room = room
         self.window_tokens = settings.window_tokens
@@ -64,7 +64,7 @@ class LazyModel:
             await self._model.close()
 
 
-def _build(settings: HostedSettings, room: PictureRoom) -> Model:
+def _build(settings: HostedSettings, room: ImageBudget) -> Model:
     from gateway.agent.models.hosted import HostedModel
 
     return HostedModel(settings, room=room)

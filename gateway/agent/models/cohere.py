@@ -30,7 +30,7 @@ from cohere.v2.client import OMIT
 
 from gateway.agent.entries import ToolCall, Usage
 from gateway.agent.models.errors import refused, unreachable
-from gateway.agent.models.messages import Answered, Returned, Said, Seen, voices
+from gateway.agent.models.messages import Answered, Returned, Seen, UnansweredMessages, voices
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.settings import HostedSettings
@@ -100,9 +100,9 @@ def _messages(request: ModelRequest, seen: Seen) -> Iterator[ChatMessageV2]:
         yield SystemChatMessageV2(role="system", content=request.stable)
     for voice in voices(request, seen):
         match voice:
-            case Said(text=text, pictures=()):
+            case UnansweredMessages(text=text, pictures=()):
                 yield UserChatMessageV2(role="user", content=text)
-            case Said(text=text, pictures=pictures):
+            case UnansweredMessages(text=text, pictures=pictures):
                 shown = [ImageUrlContent(type="image_url", image_url=ImageUrl(url=each)) for each in pictures]
                 yield UserChatMessageV2(role="user", content=[TextContent(type="text", text=text), *shown])
             case Answered(text=text, calls=()):

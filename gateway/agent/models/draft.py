@@ -3,7 +3,7 @@
 from gateway.agent.models.port import OnText
 
 
-class Draft:
+class DraftRelay:
     """Passes text on until an attempt fails that had shown some; from then on only the final text counts."""
 
     def __init__(self, on_text: OnText) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import structlog
 
 from gateway.agent.entries import ReplyEntry
-from gateway.agent.models.draft import Draft
+from gateway.agent.models.draft import DraftRelay
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.errors import ModelRefusedError, ModelUnavailableError
 
@@ -27,7 +27,7 @@ class FallbackModel:
 
         When none can answer: ModelUnavailableError if one of them may be able to later, else ModelRefusedError.
         """
-        draft = Draft(on_text)
+        draft = DraftRelay(on_text)
         failures: list[ModelUnavailableError | ModelRefusedError] = []
         for model in self._models:
             try:

@@ -14,7 +14,16 @@ from pydantic import ValidationError
 
 from gateway.agent.entries import ToolCall, Usage
 from gateway.agent.models.errors import refused
-from gateway.agent.models.messages import UNSHOWN, Answered, Returned, Said, Seen, opened, picture_data, voices
+from gateway.agent.models.messages import (
+    UNSHOWN,
+    Answered,
+    Returned,
+    Seen,
+    UnansweredMessages,
+    opened,
+    picture_data,
+    voices,
+)
 from gateway.agent.models.opaque_state import Keepsakes
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
@@ -70,7 +79,7 @@ class GoogleProvider:
     async def stream(self, request: ModelRequest, temperature: float | None, seen: Seen) -> AsyncGenerator[Piece]:
         """Yield the reply to *request* as it arrives. Raises ModelError, BrokenReplyError or httpx2's HTTPError."""
         name = self._settings.name
-        reading = _Reading(self._signatures)
+        reading = _GoogleReply(self._signatures)
         try:
             begun = await self._models.generate_content_stream(
                 model=self._settings.model,
@@ -117,7 +126,7 @@ def contents_of(request: ModelRequest, seen: Seen, signatures: Keepsakes[bytes])
             yield types.Content(role="user", parts=results)
             results = []
         match voice:
-            case Said(text=text, pictures=pictures):
+            case UnansweredMessages(text=text, pictures=pictures):
                 parts = [*_text(text), *map(_picture, pictures)] or _text(UNSHOWN)
                 yield types.Content(role="user", parts=parts)
             case Answered(text=text, calls=calls):
@@ -168,7 +177,7 @@ def _tool(spec: ToolSpec) -> types.FunctionDeclaration:
 # --- replies
 
 
-class _Reading:
+class _GoogleReply:
     """One reply while it is read: calls arrive whole, one after the other, some without an id."""
 
     def __init__(self, signatures: Keepsakes[bytes]) -> None:

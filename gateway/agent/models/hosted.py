@@ -9,9 +9,9 @@ import httpx2
 import structlog
 
 from gateway.agent.entries import Picture, ReplyEntry, UserEntry
-from gateway.agent.models.draft import Draft
+from gateway.agent.models.draft import DraftRelay
 from gateway.agent.models.errors import broken
-from gateway.agent.models.image_budget import PictureRoom, shown_pictures
+from gateway.agent.models.image_budget import ImageBudget, shown_pictures
 from gateway.agent.models.messages import NOTHING_SEEN, Seen
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.models.provider import Provider
@@ -27,12 +27,12 @@ log = structlog.get_logger()
 class HostedModel:
     """A model of Cohere, Anthropic or Google, or of any server that speaks OpenAI's protocol."""
 
-    def __init__(self, settings: HostedSettings, retry: Retry | None = None, room: PictureRoom | None = None) -> None:
+    def __init__(self, settings: HostedSettings, retry: Retry | None = None, room: ImageBudget | None = None) -> None:
         self.name = settings.name
         self.window_tokens = settings.window_tokens
         self._settings = settings
         self._retry = retry or Retry()
-        self._room = room or PictureRoom()
+        self._room = room or ImageBudget()
         self._provider = _provider(settings)
         self._refused: frozenset[str] = frozenset()
         """The pictures that the provider rejected last: the turn's next steps do not show them again."""
@@ -76,7 +76,7 @@ class HostedModel:
         return seen
 
     async def _replied(self, request: ModelRequest, seen: Seen, on_text: OnText) -> ReplyEntry:
-        draft = Draft(on_text)
+        draft = DraftRelay(on_text)
         taken = {call.id for entry in request.entries if isinstance(entry, ReplyEntry) for call in entry.calls}
 
         async def attempt() -> ReplyEntry:
@@ -91,7 +91,7 @@ class HostedModel:
     async def close(self) -> None:
         await self._provider.close()
 
-    async def _ask(self, request: ModelRequest, seen: Seen, draft: Draft) -> Assembly:
+    async def _ask(self, request: ModelRequest, seen: Seen, draft: DraftRelay) -> Assembly:
         """Return the reply, read until the stream ended. Raises ModelError."""
         try:
             async with asyncio.timeout(self._settings.request_timeout_s):
@@ -102,7 +102,7 @@ class HostedModel:
         except (BrokenReplyError, httpx.HTTPError, httpx2.HTTPError) as exc:
             raise broken(self.name, exc) from exc
 
-    async def _stream(self, request: ModelRequest, seen: Seen, draft: Draft) -> Assembly:
+    async def _stream(self, request: ModelRequest, seen: Seen, draft: DraftRelay) -> Assembly:
         temperature = self._settings.temperature if request.temperature is None else request.temperature
         assembly = Assembly(self.name, may_be_empty=request.has_notified)
         async with aclosing(self._provider.stream(request, temperature, seen)) as pieces:

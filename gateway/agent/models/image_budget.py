@@ -26,7 +26,7 @@ def shown_pictures(entries: Iterable[Entry], most: int) -> list[Picture]:
     return shown
 
 
-class PictureRoom:
+class ImageBudget:
     """Room that the pictures of all running requests share; requests without room wait in the order of arrival."""
 
     def __init__(self, most: int = MOST_AT_ONCE) -> None:

@@ -30,7 +30,7 @@ UNSHOWN = "[What was said before is not shown.]"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UnansweredMessages:
     """People's messages since the model's last words, and the gateway's note."""
 
     text: str
@@ -54,7 +54,7 @@ class Returned:
     text: str
 
 
-def voices(request: ModelRequest, seen: Seen = NOTHING_SEEN) -> Iterator[Said | Answered | Returned]:
+def voices(request: ModelRequest, seen: Seen = NOTHING_SEEN) -> Iterator[UnansweredMessages | Answered | Returned]:
     """Yield the history of *request* in the form that every provider takes, for each to translate into its own format.
 
     Consecutive messages are merged, as many chat templates require alternating roles.
@@ -68,11 +68,11 @@ def voices(request: ModelRequest, seen: Seen = NOTHING_SEEN) -> Iterator[Said | 
                 pictures += filter(None, shown)
                 said += [spoken(entry), *([UNSEEN] if None in shown else [])]
                 continue
-            case Note():
+            case TurnNote():
                 said.append(entry.framed)
                 continue
         if said:
-            yield Said("\n\n".join(said), tuple(pictures))
+            yield UnansweredMessages("\n\n".join(said), tuple(pictures))
             said, pictures = [], []
         match entry:
             case ReplyEntry(text=text, calls=calls):
@@ -80,19 +80,21 @@ def voices(request: ModelRequest, seen: Seen = NOTHING_SEEN) -> Iterator[Said | 
             case ResultEntry(call_id=call_id, text=text, is_error=is_error):
                 yield Returned(call_id, f"Error: {text}" if is_error else text)
     if said:
-        yield Said("\n\n".join(said), tuple(pictures))
+        yield UnansweredMessages("\n\n".join(said), tuple(pictures))
 
 
-def opened(spoken: Iterable[Said | Answered | Returned]) -> Iterator[Said | Answered | Returned]:
+def opened(
+    spoken: Iterable[UnansweredMessages | Answered | Returned],
+) -> Iterator[UnansweredMessages | Answered | Returned]:
     """Yield *spoken* with a person's words first: some providers refuse a history that begins with the model's."""
     first = True
     for voice in spoken:
-        if first and not isinstance(voice, Said):
-            yield Said(UNSHOWN)
+        if first and not isinstance(voice, UnansweredMessages):
+            yield UnansweredMessages(UNSHOWN)
         first = False
         yield voice
     if first:
-        yield Said(UNSHOWN)
+        yield UnansweredMessages(UNSHOWN)
 
 
 def picture_data(uri: str) -> tuple[str, str]:
@@ -148,7 +150,7 @@ def _results(reply: ReplyEntry, following: Sequence[Entry]) -> Iterator[ResultEn
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class TurnNote:
     """The gateway's note to the model on this one turn: the day, the chat, and relevant memories."""
 
     text: str
@@ -159,7 +161,7 @@ class Note:
         return f"[Note of the gateway]\n{self.text}\n[End of the note]"
 
 
-def noted(entries: Sequence[Entry], volatile: str) -> list[Entry | Note]:
+def noted(entries: Sequence[Entry], volatile: str) -> list[Entry | TurnNote]:
     """Return *entries* with the gateway's note before the latest messages.
 
     It stands there and not in the system prompt, so that everything before the turn is the same bytes as in the last
@@ -169,7 +171,7 @@ def noted(entries: Sequence[Entry], volatile: str) -> list[Entry | Note]:
     spoken_at = max((i for i, entry in enumerate(entries) if isinstance(entry, UserEntry)), default=len(entries))
     while spoken_at and isinstance(entries[spoken_at - 1], UserEntry):
         spoken_at -= 1
-    return [*entries[:spoken_at], *([Note(volatile)] if volatile else []), *entries[spoken_at:]]
+    return [*entries[:spoken_at], *([TurnNote(volatile)] if volatile else []), *entries[spoken_at:]]
 
 
 def spoken(entry: UserEntry) -> str:

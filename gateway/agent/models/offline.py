@@ -94,15 +94,15 @@ def _call(name: str, **arguments: str | int) -> ToolCall:
     return ToolCall(f"call_{uuid4().hex[:24]}", name, json.dumps(arguments, ensure_ascii=False))
 
 
-def _outcomes(since: Sequence[Entry]) -> Iterator[tuple[ResultEntry, "_Asked"]]:
+def _outcomes(since: Sequence[Entry]) -> Iterator[tuple[ResultEntry, "_ToolArguments"]]:
     """Yield each result of this turn with the arguments of its call."""
     calls = {call.id: call for entry in since if isinstance(entry, ReplyEntry) for call in entry.calls}
     for entry in since:
         if isinstance(entry, ResultEntry) and entry.call_id in calls:
-            yield entry, _Asked.of(calls[entry.call_id])
+            yield entry, _ToolArguments.of(calls[entry.call_id])
 
 
-class _Asked(BaseModel):
+class _ToolArguments(BaseModel):
     """The arguments of a search or a note, called by us or by a model that answered before us."""
 
     text: str = ""
@@ -116,7 +116,7 @@ class _Asked(BaseModel):
             return cls()
 
 
-def _told(result: ResultEntry, asked: _Asked) -> str:
+def _told(result: ResultEntry, asked: _ToolArguments) -> str:
     """Return the outcome of a call as text; empty for tools called only by a real model that answered before us."""
     match result.name, result.is_error:
         case "add_note", False:

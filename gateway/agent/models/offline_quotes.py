@@ -30,11 +30,11 @@ NOTHING = "I have nothing about that in memory."
 _TIME = re.compile(r"(\d{1,2}:\d{2})\s+")
 
 
-class _Wire(BaseModel):
+class _ToolJson(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Hit(_Wire):
+class QuotedHit(_ToolJson):
     """A passage, in the form that `memory_search` returns."""
 
     citation: str
@@ -44,14 +44,14 @@ class Hit(_Wire):
     matched: float = 0.0
 
 
-class Found(_Wire):
+class SearchToolResult(_ToolJson):
     """The result of `memory_search`."""
 
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[QuotedHit, ...] = ()
     mode: Literal["hybrid", "keyword"] = "hybrid"
     notice: str | None = None
 
-    def bearing(self, hit: Hit) -> float:
+    def bearing(self, hit: QuotedHit) -> float:
         """Return how relevant *hit* is to the question, independently of other hits; relevant from 1 on."""
         if self.mode == "keyword":
             return hit.matched / CLEAR_BY_WORDS
@@ -61,7 +61,7 @@ class Found(_Wire):
 def say_found(result: str, question: str) -> str:
     """Return the answer to *question* from the JSON *result* of a search."""
     try:
-        found = Found.model_validate_json(result)
+        found = SearchToolResult.model_validate_json(result)
     except ValidationError:
         return f"I searched memory, but I cannot read what it returned: {result[:200]}"
     clear = _clear(found)
@@ -77,19 +77,19 @@ def say_noted(text: str, receipt: str) -> str:
     return f"Noted {where}:\n\n{_as_quote(text)}"
 
 
-def _clear(found: Found) -> Sequence[Hit]:
+def _clear(found: SearchToolResult) -> Sequence[QuotedHit]:
     best = max(map(found.bearing, found.hits), default=0.0)
     floor = max(1.0, best * NEAR_BEST)
     return [hit for hit in found.hits if found.bearing(hit) >= floor][:QUOTES]
 
 
-def _remark(found: Found) -> str:
+def _remark(found: SearchToolResult) -> str:
     if found.notice:
         return f"({found.notice})"
     return "(Searched by words alone.)" if found.mode == "keyword" else ""
 
 
-def _quote(hit: Hit, question: str) -> str:
+def _quote(hit: QuotedHit, question: str) -> str:
     text = hit.snippet.strip().removeprefix("- ")
     time = _TIME.match(text)
     if time:

@@ -13,9 +13,9 @@ from openai import APIConnectionError, APIStatusError, AsyncOpenAI, AsyncStream,
 
 from gateway.agent.entries import Entry, ToolCall, Usage
 from gateway.agent.models.errors import failed_within, refused, unreachable
-from gateway.agent.models.messages import Answered, Returned, Said, Seen, voices
+from gateway.agent.models.messages import Answered, Returned, Seen, UnansweredMessages, voices
 from gateway.agent.models.port import ModelRequest, ToolSpec
-from gateway.agent.models.prefix_cache import Beginnings, settled
+from gateway.agent.models.prefix_cache import PrefixCache, settled
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.models.wire import BrokenReplyError, events
@@ -38,7 +38,7 @@ class OpenAIProvider:
 
     def __init__(self, settings: HostedSettings) -> None:
         self._settings = settings
-        self._beginnings = Beginnings()
+        self._prefix_cache = PrefixCache()
         self._http = DefaultAioHttpClient(
             timeout=httpx2.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
             headers={"Accept-Encoding": "identity"},  # a cap on the bytes sent must be one on the bytes read
@@ -59,7 +59,7 @@ class OpenAIProvider:
             answer = await self._sdk.post(
                 "/chat/completions",
                 cast_to=httpx2.Response,
-                content=body_of(request, seen, self._options(temperature), self._beginnings),
+                content=body_of(request, seen, self._options(temperature), self._prefix_cache),
                 stream=True,
                 stream_cls=AsyncStream[object],
             )
@@ -83,8 +83,8 @@ class OpenAIProvider:
 # --- requests
 
 
-def body_of(request: ModelRequest, seen: Seen, options: Json, beginnings: Beginnings) -> bytes:
-    """Return *request* with *options* as JSON; of its history only the part unknown to *beginnings* is encoded."""
+def body_of(request: ModelRequest, seen: Seen, options: Json, prefix_cache: PrefixCache) -> bytes:
+    """Return *request* with *options* as JSON; of its history only the part unknown to *prefix_cache* is encoded."""
 
     def write(entries: Sequence[Entry]) -> bytes:
         told = voices(replace(request, entries=entries, volatile=""), seen)
@@ -93,22 +93,22 @@ def body_of(request: ModelRequest, seen: Seen, options: Json, beginnings: Beginn
     past = 0 if seen else settled(request.entries)
     messages = (
         _json({"role": "system", "content": request.stable}) if request.stable else b"",
-        beginnings.written(request.entries[:past], write)[:-1],
+        prefix_cache.written(request.entries[:past], write)[:-1],
         *map(_message, voices(replace(request, entries=request.entries[past:]), seen)),
     )
     tools = b',"tools":[%b]' % b",".join(map(_tool, request.tools)) if request.tools else b""
     return b'%b,"messages":[%b]%b}' % (_json(options)[:-1], b",".join(filter(None, messages)), tools)
 
 
-def _message(voice: Said | Answered | Returned) -> bytes:
+def _message(voice: UnansweredMessages | Answered | Returned) -> bytes:
     return _json(_plain(voice))
 
 
-def _plain(voice: Said | Answered | Returned) -> Json:
+def _plain(voice: UnansweredMessages | Answered | Returned) -> Json:
     match voice:
-        case Said(text=text, pictures=()):
+        case UnansweredMessages(text=text, pictures=()):
             return {"role": "user", "content": text}
-        case Said(text=text, pictures=pictures):
+        case UnansweredMessages(text=text, pictures=pictures):
             shown = [{"type": "image_url", "image_url": {"url": each}} for each in pictures]
             return {"role": "user", "content": [{"type": "text", "text": text}, *shown]}
         case Answered(text=text, calls=calls):

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from functools import reduce
 from operator import add
 
-from gateway.agent.budget import Budgets, Call, Cause, check_budget
+from gateway.agent.budget import Budgets, CostCause, ModelCall, check_budget
 from gateway.agent.entries import ReplyEntry, Usage
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model, ModelRequest, OnText
@@ -31,7 +31,7 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Purse:
+class AgentBudget:
     """The model budget of one agent: every call is counted in the store, so a restart loses nothing."""
 
     agent: AgentId
@@ -43,13 +43,13 @@ class Purse:
     count: Callable[[str], Awaitable[None]]
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def hold(self, cause: Cause, model: str, request: ModelRequest) -> Call:
+    async def hold(self, cause: CostCause, model: str, request: ModelRequest) -> ModelCall:
         """Count the minimum cost of *request* before it is sent: no crash and no other chat can then exceed the budget.
 
         Raises BudgetError, and counts it, if that is more than the rest of the budget.
         """
         tokens = CAUTIOUS.tokens(request_characters(request))
-        call = Call(cause, self.now().date(), self.prices.of(model, Usage(tokens)))
+        call = ModelCall(cause, self.now().date(), self.prices.of(model, Usage(tokens)))
         async with self._one_at_a_time:
             if next(self.budgets.over(call.cause), None):
                 await self._check(call)
@@ -57,14 +57,14 @@ class Purse:
                 await self.spending.add(self.agent, call.day, call.cause, call.least)
         return call
 
-    async def _check(self, call: Call) -> None:
+    async def _check(self, call: ModelCall) -> None:
         try:
             check_budget(self.agent, self.budgets, await self.spent(call.day), call)
         except BudgetError as exc:
             await self.count(f"budget.{exc.cause}")
             raise
 
-    async def settle(self, call: Call, cost: Spend) -> None:
+    async def settle(self, call: ModelCall, cost: Spend) -> None:
         """Replace the amount held for *call* by its real cost; after a crash the held amount stays."""
         if cost != call.least:
             await self.spending.correct(self.agent, call.day, call.cause, cost - call.least)
@@ -75,22 +75,22 @@ class Purse:
 
 
 class PaidModel:
-    """Implements `Model` with another one; every call is charged to *purse*, as one for *cause*."""
+    """Implements `Model` with another one; every call is charged to *agent_budget*, as one for *cause*."""
 
-    def __init__(self, model: Model, purse: Purse, cause: Cause = Cause.CHAT) -> None:
+    def __init__(self, model: Model, agent_budget: AgentBudget, cause: CostCause = CostCause.CHAT) -> None:
         self.name = model.name
         self.window_tokens = model.window_tokens
         self._model = model
-        self._purse = purse
+        self._agent_budget = agent_budget
         self._cause = cause
 
-    def under(self, cause: Cause) -> "PaidModel":
+    def under(self, cause: CostCause) -> "PaidModel":
         """Return the same model, charged for another cause."""
-        return PaidModel(self._model, self._purse, cause)
+        return PaidModel(self._model, self._agent_budget, cause)
 
     def cost(self, reply: ReplyEntry) -> Spend:
         """Return the cost of *reply*, an earlier one of this agent, by today's prices."""
-        return self._purse.prices.of(reply.model, reply.usage)
+        return self._agent_budget.prices.of(reply.model, reply.usage)
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         """Answer as `Model.reply` does.
@@ -101,25 +101,25 @@ class PaidModel:
         Neither the request nor the reply holds a known secret.
         """
         request = redact_all(request)
-        call = await self._purse.hold(self._cause, self.name, request)
+        call = await self._agent_budget.hold(self._cause, self.name, request)
         try:
             reply = await self._model.reply(request, on_text)
         except ModelFloodError as flood:
             written = Usage(0, CAUTIOUS.tokens(flood.characters))
-            await self._purse.settle(call, call.least + self._purse.prices.of(self.name, written))
+            await self._agent_budget.settle(call, call.least + self._agent_budget.prices.of(self.name, written))
             raise
         except ModelError:
-            await self._purse.settle(call, Spend())
+            await self._agent_budget.settle(call, Spend())
             raise
         has_counted = reply.usage.input_tokens > 0 or reply.model == OFFLINE
-        await self._purse.settle(call, self.cost(reply) if has_counted else call.least)
+        await self._agent_budget.settle(call, self.cost(reply) if has_counted else call.least)
         return redact_all(reply)
 
     async def close(self) -> None:
         await self._model.close()
 
 
-def paid_for(model: Model, cause: Cause) -> Model:
+def paid_for(model: Model, cause: CostCause) -> Model:
     """Return *model*, charged for *cause*; an unpaid one is returned unchanged."""
     return model.under(cause) if isinstance(model, PaidModel) else model
 

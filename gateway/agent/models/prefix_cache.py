@@ -28,7 +28,7 @@ class Beginning:
 _NONE = Beginning()
 
 
-class Beginnings:
+class PrefixCache:
     """Encoded prefixes of conversations, by first entry."""
 
     def __init__(self, most_bytes: int = MOST_BYTES, clock: Callable[[], float] = time.monotonic) -> None:

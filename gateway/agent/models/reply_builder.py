@@ -16,7 +16,7 @@ CUT_NOTE = "\n\n[The reply was cut here: the model reached its output limit.]"
 
 
 @dataclass(slots=True)
-class _Call:
+class _PartialCall:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Assembly:
         self._may_be_empty = may_be_empty
         self._text: list[str] = []
         self._thinking = ThinkingFilter()
-        self._calls: dict[int, _Call] = {}
+        self._calls: dict[int, _PartialCall] = {}
         self._usage = Usage()
         self._finish: Finish | None = None
         self._size = 0
@@ -42,7 +42,7 @@ class Assembly:
                 self._grow(len(text))
                 return self._show(self._thinking.add(text))
             case CallPiece():
-                call = self._calls.setdefault(piece.place, _Call())
+                call = self._calls.setdefault(piece.place, _PartialCall())
                 call.id = call.id or piece.id
                 call.name = call.name or piece.name
                 call.arguments.append(piece.arguments)

@@ -28,7 +28,7 @@ async def events(
     line feed and nothing else: a text may hold the other separators that HTTP clients split at. Raises BrokenReplyError
     for a line that is not JSON, or more than `BODY_CAP` bytes.
     """
-    lines = _Lines()
+    lines = _LineReader()
     async for chunk in chunks:
         for line in lines.of(chunk):
             data = _data(line)
@@ -59,7 +59,7 @@ async def guarded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     For a client that reads a body of any size, and skips an event that it cannot parse, which silently loses a piece of
     the reply.
     """
-    lines = _Lines()
+    lines = _LineReader()
     async for chunk in chunks:
         for line in lines.of(chunk):
             data = _data(line)
@@ -89,7 +89,7 @@ class _GuardedStream(httpx.AsyncByteStream, httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-class _Lines:
+class _LineReader:
     """Splits a body into lines, and counts its bytes."""
 
     def __init__(self) -> None:

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import RESULT_CAP, Field, Run, Tool, tool
-from gateway.agent.write_guard import Change, Guard, Make
+from gateway.agent.tools.tool import RESULT_CAP, Field, RunBlocking, Tool, tool
+from gateway.agent.write_guard import Make, WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
 from workspaces.files import clean_path, no_such_file
@@ -38,7 +38,7 @@ class KnownFiles:
         self._known.pop(clean_path(path), None)
 
 
-def file_tools(workspace: Workspace, access: Access, run: Run, guard: Guard) -> list[Tool]:
+def file_tools(workspace: Workspace, access: Access, run: RunBlocking, guard: WriteGuard) -> list[Tool]:
     """Return the file tools of one turn; those that write only where *access* may write at all.
 
     Changes that *guard* holds back wait for the owner.
@@ -47,10 +47,10 @@ def file_tools(workspace: Workspace, access: Access, run: Run, guard: Guard) -> 
     reading = _reading_tools(workspace, access, run, known)
     if not rights(access).writes:
         return reading
-    return reading + _writing_tools(_Writing(workspace, access, run, known, guard))
+    return reading + _writing_tools(_WriteTools(workspace, access, run, known, guard))
 
 
-def _reading_tools(workspace: Workspace, access: Access, run: Run, known: KnownFiles) -> list[Tool]:
+def _reading_tools(workspace: Workspace, access: Access, run: RunBlocking, known: KnownFiles) -> list[Tool]:
     async def read_file(
         path: str,
         first_line: Annotated[int, Field(ge=1)] = 1,
@@ -69,14 +69,14 @@ def _reading_tools(workspace: Workspace, access: Access, run: Run, known: KnownF
 
 
 @dataclass(frozen=True, slots=True)
-class _Writing:
+class _WriteTools:
     """Shared state of every writing tool of one turn."""
 
     workspace: Workspace
     access: Access
-    run: Run
+    run: RunBlocking
     known: KnownFiles
-    guard: Guard
+    guard: WriteGuard
 
     async def asked(self, path: str, make: Make, act: Act = Act.WRITE, *, is_whole: bool = True) -> str | None:
         """Ask the owner about the text that *make* returns, if necessary; `None` if the write may happen at once.
@@ -90,10 +90,10 @@ class _Writing:
         now = await self.run(self.workspace.compare, place, self.access, seen)
         if is_whole and now is not None and seen is None:
             raise ToolError(f"{place} exists already; read it before you replace it")
-        return await self.guard.ask(Change(place, now.whole if now else None, make), reason)
+        return await self.guard.ask(WantedChange(place, now.whole if now else None, make), reason)
 
 
-def _writing_tools(writing: _Writing) -> list[Tool]:
+def _writing_tools(writing: _WriteTools) -> list[Tool]:
     workspace, access, run, known = writing.workspace, writing.access, writing.run, writing.known
 
     async def write_file(path: str, content: str) -> str:

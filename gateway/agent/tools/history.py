@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, Run, Told, Tool, told, tool
-from gateway.agent.write_guard import Change, Guard
+from gateway.agent.tools.tool import Field, RunBlocking, Told, Tool, told, tool
+from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.agent.write_policy import is_others_place
 from workspaces.access import Access, readable_scopes, rights
 from workspaces.files import clean_path
@@ -22,15 +22,15 @@ Place = Annotated[str | None, Field(description="Without it, everything.")]
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class WritingTurn:
     """The writing turn, and its right to write by itself."""
 
     workspace: Workspace
     origin: Origin
-    guard: Guard
+    guard: WriteGuard
 
 
-def history_tools(history: History, access: Access, run: Run, writer: Writer) -> list[Tool]:
+def history_tools(history: History, access: Access, run: RunBlocking, writer: WritingTurn) -> list[Tool]:
     """Return the history tools of one turn; none for a turn that sees no history.
 
     Restoring is for turns that may write, and the export for those that see everything.
@@ -46,7 +46,7 @@ def history_tools(history: History, access: Access, run: Run, writer: Writer) ->
     return tools
 
 
-def _reading_tools(history: History, access: Access, run: Run) -> list[Tool]:
+def _reading_tools(history: History, access: Access, run: RunBlocking) -> list[Tool]:
     view = history.view(access)
 
     async def git_log(
@@ -77,7 +77,7 @@ def _reading_tools(history: History, access: Access, run: Run) -> list[Tool]:
     return [tool(git_log), tool(git_show), tool(git_diff)]
 
 
-def _restoring_tool(history: History, access: Access, run: Run, writer: Writer) -> Tool:
+def _restoring_tool(history: History, access: Access, run: RunBlocking, writer: WritingTurn) -> Tool:
     async def git_restore(revision: Revision, path: str) -> str:
         """Bring a file back as it was at a revision. What it is now stays in the history, so this can be undone."""
         place = clean_path(path)
@@ -85,7 +85,7 @@ def _restoring_tool(history: History, access: Access, run: Run, writer: Writer) 
             then = await run(history.view(access).text_at, revision, place)
             now = await run(writer.workspace.present, place, access)
             present = now.whole if now else None
-            return await writer.guard.ask(Change(place, present, lambda _: then), reason)
+            return await writer.guard.ask(WantedChange(place, present, lambda _: then), reason)
         restored = await run(history.restore, revision, path, access, writer.origin)
         if not restored.changed:
             return f"{restored.file.path} is as it was then; nothing was written."
@@ -94,7 +94,7 @@ def _restoring_tool(history: History, access: Access, run: Run, writer: Writer) 
     return tool(git_restore)
 
 
-def _bundling_tool(history: History, access: Access, run: Run) -> Tool:
+def _bundling_tool(history: History, access: Access, run: RunBlocking) -> Tool:
     async def git_bundle() -> str:
         """Export the history into one file, for a backup."""
         bundle = await run(history.bundle, access)

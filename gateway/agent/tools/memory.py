@@ -17,7 +17,7 @@ from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import Query, SearchResult
-from workspaces.memory.sync import Run
+from workspaces.memory.sync import RunOnThread
 from workspaces.workspace import Workspace
 
 Used = Callable[[Sequence[UsedMemory]], Awaitable[None]]
@@ -40,7 +40,9 @@ async def unrecorded(_: Sequence[UsedMemory]) -> None:
     """Do not record which memories are used."""
 
 
-def memory_tools(index: Memory, workspace: Workspace, access: Access, run: Run, used: Used = unrecorded) -> list[Tool]:
+def memory_tools(
+    index: Memory, workspace: Workspace, access: Access, run: RunOnThread, used: Used = unrecorded
+) -> list[Tool]:
     """Return `memory_search` and `memory_get` for a turn with *access*; none where the matrix allows none."""
     if not rights(access).memory_tools:
         return []

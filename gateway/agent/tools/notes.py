@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, Run, Tool, tool
-from gateway.agent.write_guard import Change, Guard, Make
+from gateway.agent.tools.tool import Field, RunBlocking, Tool, tool
+from gateway.agent.write_guard import Make, WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces import sections
 from workspaces.access import Access, rights
@@ -17,7 +17,7 @@ from workspaces.workspace import Workspace
 
 
 def note_tools(
-    workspace: Workspace, access: Access, run: Run, clock: Callable[[], datetime], guard: Guard
+    workspace: Workspace, access: Access, run: RunBlocking, clock: Callable[[], datetime], guard: WriteGuard
 ) -> list[Tool]:
     """Return the note tools of one turn; *clock* gives the time in the owner's time zone.
 
@@ -38,14 +38,14 @@ def note_tools(
     return [tool(add_note), *(_memory_tools(workspace, access, run, guard) if row.private else ())]
 
 
-def _memory_tools(workspace: Workspace, access: Access, run: Run, guard: Guard) -> list[Tool]:
+def _memory_tools(workspace: Workspace, access: Access, run: RunBlocking, guard: WriteGuard) -> list[Tool]:
     """Return the tools over the long-term memory, for turns that may write private files."""
 
     async def guarded(make: Make) -> str | None:
         """Ask the owner about the text that *make* returns, if necessary; `None` if the write may happen at once."""
         path, present = await run(sections.memory_file, workspace, access)
         reason = guard.reason(path)
-        return None if reason is None else await guard.ask(Change(path, present, make), reason)
+        return None if reason is None else await guard.ask(WantedChange(path, present, make), reason)
 
     async def save_memory(text: str, category: Category) -> str:
         """Keep a lasting fact in MEMORY.md, in the section of its category."""

@@ -10,7 +10,7 @@ from workspaces.access import Access, rights
 _WHEN = 'Such as "at 2026-12-24 09:00", "in 20m", "every 2h" or cron "0 9 * * MON-FRI", in the owner\'s zone.'
 
 
-class Book(Protocol):
+class JobRequests(Protocol):
     """The jobs of one agent, as one turn may change them. Every method raises ToolError."""
 
     async def add(self, when: str, what: str, *, private: bool) -> str:
@@ -23,7 +23,7 @@ class Book(Protocol):
         """Remove a job, or ask the owner; return the outcome as text."""
 
 
-def schedule_tools(access: Access, book: Book) -> list[Tool]:
+def schedule_tools(access: Access, book: JobRequests) -> list[Tool]:
     """Return the job tools, for turns over private memory."""
 
     async def schedule(

@@ -28,7 +28,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Run(Protocol):
+class RunBlocking(Protocol):
     """Runs blocking work on the one thread of a workspace and returns its result."""
 
     async def __call__(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
@@ -169,7 +169,7 @@ class Toolbox:
         return await found.run(**{name: getattr(arguments, name) for name in type(arguments).model_fields})
 
 
-class _Place(BaseModel):
+class _PathArgument(BaseModel):
     """The argument that names a file or folder of the workspace, in every tool that has one."""
 
     path: str
@@ -178,7 +178,7 @@ class _Place(BaseModel):
 def _names_others_place(call: ToolCall) -> bool:
     """Return whether *call* concerns a location where others write: any result, an error too, may then be theirs."""
     try:
-        return is_others_place(clean_path(_Place.model_validate_json(call.arguments).path))
+        return is_others_place(clean_path(_PathArgument.model_validate_json(call.arguments).path))
     except (ValidationError, WorkspaceError):
         return False
 
@@ -189,4 +189,4 @@ def _cap(text: str) -> str:
     return f"{text[:RESULT_CAP]}\n[cut: {len(text) - RESULT_CAP:,} more characters; ask for a smaller part]"
 
 
-__all__ = ["Field", "FromOutside", "Run", "Told", "Tool", "Toolbox", "told", "tool"]
+__all__ = ["Field", "FromOutside", "RunBlocking", "Told", "Tool", "Toolbox", "told", "tool"]

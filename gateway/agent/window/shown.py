@@ -21,7 +21,7 @@ _HEAD, _TAIL = 0.7, 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ContextWindow:
     """The room that a model has."""
 
     tokens: int
@@ -37,7 +37,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class VisibleHistory:
     """The part of a conversation that a request shows."""
 
     entries: list[Entry]
@@ -51,7 +51,7 @@ class Shown:
     """The latest message is so long that its middle is not shown."""
 
 
-def show(rounds: Rounds, window: Window, base_tokens: int = 0, scale: Scale = CAUTIOUS) -> Shown:
+def show(rounds: Rounds, window: ContextWindow, base_tokens: int = 0, scale: Scale = CAUTIOUS) -> VisibleHistory:
     """Return as many of the latest *rounds* as fit, always including the last; *base_tokens* precede the conversation.
 
     Summarised rounds are shown as their summary. Rounds are shown whole, so that a call and its result stay together.
@@ -64,10 +64,10 @@ def show(rounds: Rounds, window: Window, base_tokens: int = 0, scale: Scale = CA
     first = _first_shown(sizes, window.room - before)
     longest = int(window.tokens * MESSAGE_SHARE) * CHARACTERS_A_TOKEN
     entries = [*rounds.summary, *(_shortened(entry, longest) for entry in pruned.entries[rounds.begin(first) :])]
-    return Shown(entries, first, pruned.trimmed, pruned.cleared, _is_cut(whole, longest))
+    return VisibleHistory(entries, first, pruned.trimmed, pruned.cleared, _is_cut(whole, longest))
 
 
-def _seen(rounds: Rounds, window: Window) -> Sequence[Entry]:
+def _seen(rounds: Rounds, window: ContextWindow) -> Sequence[Entry]:
     """Return the entries of *rounds*; the pictures of the last one only for a model that accepts images."""
     begin = rounds.begin(len(rounds) - 1)
     is_pictured = any(isinstance(entry, UserEntry) and entry.pictures for entry in rounds.entries[begin:])

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.window.count import Scale, entry_characters, tool_characters
-from gateway.agent.window.shown import Shown
+from gateway.agent.window.shown import VisibleHistory
 from workspaces.bootstrap import BootstrapFile
 
 
@@ -23,7 +23,7 @@ class WindowUse:
     """MEMORY.md and the daily notes."""
     tools: int
     conversation: int
-    shown: Shown
+    shown: VisibleHistory
     is_measured: bool
     """The figures come from a provider's own count; else they are a cautious estimate."""
 
@@ -39,7 +39,7 @@ class WindowUse:
 
 
 def window_use(
-    request: ModelRequest, files: Sequence[BootstrapFile], shown: Shown, window_tokens: int, scale: Scale
+    request: ModelRequest, files: Sequence[BootstrapFile], shown: VisibleHistory, window_tokens: int, scale: Scale
 ) -> WindowUse:
     """Return the composition of *request*; *files* are the workspace's files in it."""
     in_memory = sum(len(file.text) for file in files if _is_memory(file.name))

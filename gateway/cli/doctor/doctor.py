@@ -20,7 +20,7 @@ from gateway.cli.doctor.tool_servers import check_tool_servers
 from gateway.cli.doctor.web import check_http_door
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.status import memory_line
-from gateway.control.operator_api import EXPECTED, Desk
+from gateway.control.operator_api import EXPECTED, OperatorApi
 from gateway.control.status_wire import AgentStatus, Status
 from gateway.control.wire import AgentOrder, SearchOrder
 from gateway.errors import ConfigError
@@ -202,11 +202,11 @@ async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
     """Inspect a running gateway, or compose one, and search each agent's memory."""
     try:
         async with reach(invocation, home, "strandline doctor") as reached:
-            state = await reached.desk.status()
+            state = await reached.operator.status()
             where = f"running at {reached.address}" if reached.address else "not running; it can be composed"
             yield Finding("gateway", Level.OK, where)
             for agent in state.agents:
-                for finding in await _memory(reached.desk, agent.agent):
+                for finding in await _memory(reached.operator, agent.agent):
                     yield finding
             for finding in _troubles(state):
                 yield finding
@@ -214,10 +214,10 @@ async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
         yield Finding("gateway", Level.FAIL, str(exc), "mend that first, then run doctor again")
 
 
-async def _memory(desk: Desk, agent: str) -> list[Finding]:
+async def _memory(operator: OperatorApi, agent: str) -> list[Finding]:
     """Check each memory's embedder and engine by a search."""
-    found = await desk.search(SearchOrder("strandline doctor", agent, 1))
-    memory = await desk.memory_status(AgentOrder(agent))
+    found = await operator.search(SearchOrder("strandline doctor", agent, 1))
+    memory = await operator.memory_status(AgentOrder(agent))
     detail = f"agent {agent}, {memory_line(memory)}"
     skipped = [
         Finding("memory", Level.WARN, f"agent {agent}: {p} is not indexed: {why}") for p, why in memory.skipped.items()

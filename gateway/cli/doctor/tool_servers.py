@@ -5,7 +5,7 @@ import shlex
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
 
-from gateway.agent.mcp.settings import Program, ServerSettings
+from gateway.agent.mcp.settings import ProgramServer, ServerSettings
 from gateway.cli.doctor.finding import Finding, Level
 from gateway.errors import ConfigError
 from gateway.home import Home
@@ -46,7 +46,7 @@ async def _look(settings: ServerSettings) -> Finding:
 
 def _mend(settings: ServerSettings) -> str:
     place = settings.place
-    if isinstance(place, Program):
+    if isinstance(place, ProgramServer):
         return f"try it in {place.folder}: {shlex.join(place.command)}; the settings are below [mcp.{settings.name}]"
     return f"look whether {place.url} answers; the settings are below [mcp.{settings.name}]"
 

@@ -29,7 +29,7 @@ async def check_http_door(config: "Config", environ: Mapping[str, str]) -> Async
 
 
 def _tokens(config: "Config", environ: Mapping[str, str]) -> Iterator[Finding]:
-    from gateway.web.api_tokens import Holders
+    from gateway.web.api_tokens import ApiTokens
 
     try:
         for source in config.web.secret_sources():
@@ -37,7 +37,7 @@ def _tokens(config: "Config", environ: Mapping[str, str]) -> Iterator[Finding]:
     except ConfigError:
         return
     try:
-        Holders.of(config.web, config.agents, environ)
+        ApiTokens.of(config.web, config.agents, environ)
     except ConfigError as exc:
         yield Finding("page", Level.FAIL, str(exc), "openssl rand -base64 24 makes a token")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import encode_time
-from gateway.stores.redis.link import Link
+from gateway.stores.redis.link import RedisLink
 from gateway.stores.unreadable import Unreadable
 
 
@@ -12,7 +12,7 @@ from gateway.stores.unreadable import Unreadable
 class Aside:
     """Quarantines unreadable rows of one kind."""
 
-    link: Link
+    link: RedisLink
     operation: str
     """Operation of store.lua."""
     reason: str

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import decode_proposal, encode_proposal, encode_time
-from gateway.stores.redis.link import Link
+from gateway.stores.redis.link import RedisLink
 from gateway.stores.redis.outbox import queued, score, sent_along
 from gateway.stores.rows import (
     NOTICE_PREFIX,
@@ -27,7 +27,7 @@ Fields = tuple[str, str | None, str, str, str, str]
 class RedisChanges:
     """Implements `Changes` for *agents*."""
 
-    link: Link
+    link: RedisLink
     clock: Clock
     agents: Sequence[str]
 

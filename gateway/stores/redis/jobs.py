@@ -8,16 +8,16 @@ from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import (
     address_key,
-    decode_errand,
+    decode_job_spec,
     decode_message,
-    encode_errand,
+    encode_job_spec,
     encode_message,
     encode_time,
     message_key,
 )
-from gateway.stores.jobs import RUNS_KEPT, Errand, Job, JobId, Run, RunState, Slot
+from gateway.stores.jobs import RUNS_KEPT, Job, JobId, JobRun, JobSpec, RunState, Slot
 from gateway.stores.redis.aside import Aside
-from gateway.stores.redis.link import Argument, Link
+from gateway.stores.redis.link import Argument, RedisLink
 from gateway.stores.redis.outbox import score
 from gateway.stores.rows import InboxId, InboxRow
 from gateway.stores.unreadable import UNREADABLE_JOB, legible, moment_of, text_of
@@ -30,13 +30,13 @@ Fields = Sequence[str]
 class RedisJobs:
     """Implements `Jobs` for *agents*."""
 
-    link: Link
+    link: RedisLink
     clock: Clock
     dedupe: timedelta
     agents: Sequence[str]
 
-    async def add(self, errand: Errand, next_slot: datetime, most: int, key: str | None = None) -> Job | None:
-        facts = errand.agent, encode_errand(errand), encode_time(next_slot), most, key or ""
+    async def add(self, spec: JobSpec, next_slot: datetime, most: int, key: str | None = None) -> Job | None:
+        facts = spec.agent, encode_job_spec(spec), encode_time(next_slot), most, key or ""
         rows: list[Fields] = await self.link.run("add_job", *facts)
         return _job(rows[0]) if rows else None
 
@@ -67,9 +67,9 @@ class RedisJobs:
         facts = job, encode_time(at), RUNS_KEPT
         return _row(await self.link.run("run_job", *facts, *self._entry(message, encoded, now)), encoded, now)
 
-    async def history(self, job: JobId) -> Sequence[Run]:
+    async def history(self, job: JobId) -> Sequence[JobRun]:
         rows: list[tuple[str, str, str | None]] = await self.link.run("runs", job)
-        return [Run(datetime.fromisoformat(slot), RunState(state), turn) for slot, state, turn in rows]
+        return [JobRun(datetime.fromisoformat(slot), RunState(state), turn) for slot, state, turn in rows]
 
     def _entry(self, message: InboundMessage, encoded: str, now: datetime) -> tuple[Argument, ...]:
         """Return *message* as the arguments of `append` in store.lua."""
@@ -82,9 +82,9 @@ def _row(stored: Sequence[str], encoded: str, now: datetime) -> InboxRow | None:
 
 
 def _job(fields: Fields) -> Job:
-    id_, errand, is_enabled, next_slot, last_slot, failures = fields
+    id_, spec, is_enabled, next_slot, last_slot, failures = fields
     times = _time(next_slot), _time(last_slot)
-    return Job(JobId(int(id_)), decode_errand(errand), text_of(is_enabled) == "1", *times, int(failures))
+    return Job(JobId(int(id_)), decode_job_spec(spec), text_of(is_enabled) == "1", *times, int(failures))
 
 
 def _text(moment: datetime | None) -> str:

@@ -9,10 +9,10 @@ from redis.asyncio import Redis
 from redis.exceptions import MovedError, RedisError
 
 from gateway.errors import StoreError
-from gateway.stores.pins import Known, Pin
-from gateway.stores.redis.link import Link, Member, script
-from gateway.stores.redis.server import Server, check, end_if_cancelled, told
-from gateway.stores.rows import Outage
+from gateway.stores.pins import KnownAgent, Pin
+from gateway.stores.redis.link import ClusterMember, RedisLink, script
+from gateway.stores.redis.server import RedisAddress, check, end_if_cancelled, told
+from gateway.stores.rows import StoreOutage
 
 log = structlog.get_logger()
 
@@ -29,23 +29,25 @@ RENEWALS = 4
 class RedisLeases:
     """Implements `Leases` and `Pins`; made by `join`."""
 
-    def __init__(self, server: Server, member: Member, lease_s: float) -> None:
+    def __init__(self, server: RedisAddress, member: ClusterMember, lease_s: float) -> None:
         self.server = server
         self.member = member
         self.lost = asyncio.Event()
         """Set once the lease has expired, or may have: no further write is possible."""
         self._lease_s = lease_s
-        self._link = Link(server, member, "lease")
+        self._link = RedisLink(server, member, "lease")
 
     @classmethod
-    async def join(cls, server: Server, prefix: str, name: str, lease_s: float, *, accept_loss: bool) -> "RedisLeases":
+    async def join(
+        cls, server: RedisAddress, prefix: str, name: str, lease_s: float, *, accept_loss: bool
+    ) -> "RedisLeases":
         """Take a lease as *name*, with the holdings of that name: its previous holder is certainly gone.
 
         Raises ConfigError for a server that could lose data, StoreError if none admits us within `START_PATIENCE_S`.
         """
         prefix = f"{{{prefix}}}"
-        fence = await _first_lease(server, Member(prefix, name, 0), lease_s, accept_loss=accept_loss)
-        return cls(server, Member(prefix, name, fence), lease_s)
+        fence = await _first_lease(server, ClusterMember(prefix, name, 0), lease_s, accept_loss=accept_loss)
+        return cls(server, ClusterMember(prefix, name, fence), lease_s)
 
     async def claim(self, names: Sequence[str]) -> Sequence[str]:
         return await self._link.run_over("claim", names)
@@ -60,10 +62,10 @@ class RedisLeases:
         volumes: list[str] = await self._link.run("members")
         return sorted(volumes)
 
-    async def known(self, agents: Sequence[str]) -> Mapping[str, Known]:
+    async def known(self, agents: Sequence[str]) -> Mapping[str, KnownAgent]:
         rows: list[tuple[str, int, int]] = await self._link.run_over("known", agents)
         return {
-            agent: Known(Pin.read(pin), bool(is_free), bool(had_messages))
+            agent: KnownAgent(Pin.read(pin), bool(is_free), bool(had_messages))
             for agent, (pin, is_free, had_messages) in zip(agents, rows, strict=True)
         }
 
@@ -100,7 +102,7 @@ class RedisLeases:
         """Close the connection; our holdings stay ours until the lease expires, or until we join again."""
         await self._link.close()
 
-    def outage(self) -> Outage | None:
+    def outage(self) -> StoreOutage | None:
         """Return the time since which the lease cannot be renewed, and the reason."""
         return self._link.outage()
 
@@ -117,19 +119,19 @@ class RedisLeases:
                 continue  # it has waited for the server already; the deadline ends this
 
 
-async def adopt(server: Server, prefix: str, agent: str, fresh: Pin) -> str:
+async def adopt(server: RedisAddress, prefix: str, agent: str, fresh: Pin) -> str:
     """Make *fresh* the pin of *agent*; return the gateway that runs it and prevents this, or an empty text.
 
     Raises StoreError for a server that cannot be used.
     """
-    nobody = Member(f"{{{prefix}}}", "nobody", 0)
+    nobody = ClusterMember(f"{{{prefix}}}", "nobody", 0)
     try:
         return str(await _asked(server, nobody, "adopt", agent, str(fresh)))
     except (RedisError, OSError) as exc:
         raise StoreError(told(exc, server)) from exc
 
 
-async def _first_lease(server: Server, nobody: Member, lease_s: float, *, accept_loss: bool) -> int:
+async def _first_lease(server: RedisAddress, nobody: ClusterMember, lease_s: float, *, accept_loss: bool) -> int:
     loop = asyncio.get_running_loop()
     deadline, wait_s, said = loop.time() + START_PATIENCE_S, 0.1, ""
     while True:
@@ -148,7 +150,7 @@ async def _first_lease(server: Server, nobody: Member, lease_s: float, *, accept
         wait_s = min(2.0, wait_s * 2)
 
 
-async def _ask(server: Server, nobody: Member, lease_s: float, *, accept_loss: bool) -> int:
+async def _ask(server: RedisAddress, nobody: ClusterMember, lease_s: float, *, accept_loss: bool) -> int:
     client = await server.connect()
     try:
         await check(client, server, accept_loss=accept_loss)
@@ -157,7 +159,7 @@ async def _ask(server: Server, nobody: Member, lease_s: float, *, accept_loss: b
         await client.aclose()
 
 
-async def _asked(server: Server, nobody: Member, operation: str, *arguments: str) -> Any:
+async def _asked(server: RedisAddress, nobody: ClusterMember, operation: str, *arguments: str) -> Any:
     for _ in range(CLUSTER_HOPS):
         client = await server.connect()
         try:
@@ -169,6 +171,6 @@ async def _asked(server: Server, nobody: Member, operation: str, *arguments: str
     raise StoreError(f"the cluster at {server} sends us from node to node; try again")
 
 
-async def _eval(client: Redis, nobody: Member, operation: str, *arguments: str | int) -> Any:
+async def _eval(client: Redis, nobody: ClusterMember, operation: str, *arguments: str | int) -> Any:
     head: Sequence[Any] = (nobody.prefix, nobody.name, 0, "", 0, 0)
     return await client.eval(script(), *nobody.keys, *head, operation, *arguments)

@@ -13,8 +13,8 @@ from redis.exceptions import NoScriptError, RedisError
 
 from gateway.errors import StoreError
 from gateway.stores.codec import valid_unicode
-from gateway.stores.redis.server import Server, is_elsewhere, refused, told
-from gateway.stores.rows import STORE_TROUBLE, Outage
+from gateway.stores.redis.server import RedisAddress, is_elsewhere, refused, told
+from gateway.stores.rows import STORE_TROUBLE, StoreOutage
 from workspaces.fault_points import Checkpoint, unchecked
 
 log = structlog.get_logger()
@@ -34,7 +34,7 @@ _LINKS = count(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ClusterMember:
     """One gateway among those that share a server: the identity of its writes."""
 
     prefix: str
@@ -62,14 +62,14 @@ class Member:
 
 
 @dataclass(slots=True, eq=False)
-class _Call:
+class _PendingRequest:
     operation: str
     arguments: tuple[Argument, ...]
     outcome: asyncio.Future[Reply]
     expiry: asyncio.TimerHandle
 
 
-class Link:
+class RedisLink:
     """A member's only connection for writes; waiting operations share a round trip.
 
     An operation that was sent is sent again, under the same number, until its outcome is known: the script runs it
@@ -78,8 +78,8 @@ class Link:
 
     def __init__(
         self,
-        server: Server,
-        member: Member,
+        server: RedisAddress,
+        member: ClusterMember,
         purpose: str,
         *,
         owns_up: bool = False,
@@ -89,7 +89,7 @@ class Link:
         self._server = server
         self._member = member
         self.name = f"{purpose}-{next(_LINKS)}"
-        self._waiting: list[_Call] = []
+        self._waiting: list[_PendingRequest] = []
         self._has_work = asyncio.Event()
         self._closing = asyncio.Event()
         self._batches = count(1)
@@ -112,16 +112,18 @@ class Link:
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Reply] = loop.create_future()
         sent = tuple(_sendable(each) for each in arguments)
-        call = _Call(operation, sent, outcome, loop.call_later(self._server.patience_s, self._expire, outcome))
+        call = _PendingRequest(
+            operation, sent, outcome, loop.call_later(self._server.patience_s, self._expire, outcome)
+        )
         self._waiting.append(call)
         self._has_work.set()
         return await outcome
 
-    def outage(self) -> Outage | None:
+    def outage(self) -> StoreOutage | None:
         """Return the server's fault, and its start, if an operation met it and none has succeeded since."""
         if self._away_since is None:
             return None
-        return Outage(self._trouble, asyncio.get_running_loop().time() - self._away_since)
+        return StoreOutage(self._trouble, asyncio.get_running_loop().time() - self._away_since)
 
     async def run_over(self, operation: str, names: Sequence[str], *before: Argument) -> list[Any]:
         """Run *operation*, which takes any number of *names* after its other arguments; return the lists joined.
@@ -148,13 +150,13 @@ class Link:
                 elif self._closing.is_set():
                     self._leave(self._next_batch())
 
-    def _next_batch(self) -> list[_Call]:
+    def _next_batch(self) -> list[_PendingRequest]:
         batch, self._waiting = self._waiting[:LARGEST_BATCH], self._waiting[LARGEST_BATCH:]
         for call in batch:
             call.expiry.cancel()
         return [call for call in batch if not call.outcome.done()]
 
-    async def _settle(self, batch: Sequence[_Call]) -> None:
+    async def _settle(self, batch: Sequence[_PendingRequest]) -> None:
         """Send *batch* until the outcome of each of its calls is known."""
         number, open_calls = next(self._batches), dict(enumerate(batch))
         give_up = asyncio.get_running_loop().time() + self._server.patience_s
@@ -173,7 +175,7 @@ class Link:
                 self._away_since = None
                 self._count_outage()
 
-    async def _sent(self, number: int, calls: Mapping[int, _Call]) -> list[Reply] | None:
+    async def _sent(self, number: int, calls: Mapping[int, _PendingRequest]) -> list[Reply] | None:
         """Return the replies; `None` if the outcome of the calls is unknown, or the script is gone."""
         if self._client is None:
             return None
@@ -193,7 +195,9 @@ class Link:
         await self._disconnect()
         return None
 
-    def _hand_out(self, calls: Mapping[int, _Call], replies: Sequence[Reply], may_wait: bool) -> dict[int, _Call]:
+    def _hand_out(
+        self, calls: Mapping[int, _PendingRequest], replies: Sequence[Reply], may_wait: bool
+    ) -> dict[int, _PendingRequest]:
         """Set the outcomes; return the calls that were not run and that another server may run."""
         again = {}
         for (index, call), reply in zip(calls.items(), replies, strict=True):
@@ -221,9 +225,9 @@ class Link:
         outcome: asyncio.Future[Reply] = loop.create_future()
         outcome.add_done_callback(asyncio.Future.exception)  # nobody waits for it
         expiry = loop.call_later(self._server.patience_s, self._expire, outcome)
-        self._waiting.append(_Call("count", (STORE_TROUBLE, 1), outcome, expiry))
+        self._waiting.append(_PendingRequest("count", (STORE_TROUBLE, 1), outcome, expiry))
 
-    def _leave(self, batch: Sequence[_Call]) -> None:
+    def _leave(self, batch: Sequence[_PendingRequest]) -> None:
         for call in batch:
             if not call.outcome.done():
                 call.outcome.set_exception(StoreError(f"{self._trouble}; nobody knows what was stored"))

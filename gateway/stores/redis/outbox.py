@@ -9,7 +9,7 @@ from adapters.channel import Address
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import address_key, decode_outgoing, encode_outgoing, encode_time
 from gateway.stores.redis.aside import Aside
-from gateway.stores.redis.link import Argument, Link
+from gateway.stores.redis.link import Argument, RedisLink
 from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnId, UnsureSend
 from gateway.stores.unreadable import UNREADABLE_REPLY, legible, moment_of, text_of
 
@@ -27,7 +27,7 @@ def score(moment: datetime) -> int:
 class RedisOutbox:
     """Implements `Outbox` for the replies of *agents*."""
 
-    link: Link
+    link: RedisLink
     clock: Clock
     agents: Sequence[str]
     unsure_kept: int

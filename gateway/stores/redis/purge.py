@@ -1,13 +1,13 @@
 """Removal of passages from the data in Redis."""
 
-from gateway.stores.redis.link import Link
+from gateway.stores.redis.link import RedisLink
 from workspaces.redact import Redaction
 
 READ_AT_ONCE = 500
 """Replies."""
 
 
-async def purge(link: Link, redaction: Redaction) -> int:
+async def purge(link: RedisLink, redaction: Redaction) -> int:
     """Remove passages from finished replies and from quarantined rows; return how many held one.
 
     Raises StoreError.
@@ -15,7 +15,7 @@ async def purge(link: Link, redaction: Redaction) -> int:
     return await _replies(link, redaction) + await _quarantined(link, redaction)
 
 
-async def _replies(link: Link, redaction: Redaction) -> int:
+async def _replies(link: RedisLink, redaction: Redaction) -> int:
     count = 0
     for state in ("sent", "dead"):
         first = 0
@@ -27,7 +27,7 @@ async def _replies(link: Link, redaction: Redaction) -> int:
     return count
 
 
-async def _quarantined(link: Link, redaction: Redaction) -> int:
+async def _quarantined(link: RedisLink, redaction: Redaction) -> int:
     count = 0
     for id_, fields in await link.run("quarantine"):
         clean = [str(redaction.over(value)) for value in fields[1::2]]

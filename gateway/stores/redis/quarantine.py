@@ -8,14 +8,16 @@ from types import MappingProxyType
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import decode_message, decode_outgoing
 from gateway.stores.jobs import JobId
-from gateway.stores.quarantine import KINDS, Kind, QuarantinedRow, Retried
+from gateway.stores.quarantine import KINDS, QuarantinedRow, QuarantineKind, Retried
 from gateway.stores.redis.aside import Aside
-from gateway.stores.redis.link import Link
+from gateway.stores.redis.link import RedisLink
 from gateway.stores.redis.outbox import queued
 from gateway.stores.rows import InboxId, InboxRow, OutboxRow, TurnId
 from gateway.stores.unreadable import moment_of
 
-_CONTENT: Mapping[Kind, str] = MappingProxyType({Kind.MESSAGE: "message", Kind.REPLY: "outgoing", Kind.JOB: "errand"})
+_CONTENT: Mapping[QuarantineKind, str] = MappingProxyType(
+    {QuarantineKind.MESSAGE: "message", QuarantineKind.REPLY: "outgoing", QuarantineKind.JOB: "errand"}
+)
 """Field of an entry that holds the stored content."""
 
 
@@ -23,14 +25,14 @@ _CONTENT: Mapping[Kind, str] = MappingProxyType({Kind.MESSAGE: "message", Kind.R
 class RedisQuarantine:
     """Implements `Quarantine` for all gateways that share the server."""
 
-    link: Link
+    link: RedisLink
     clock: Clock
 
     async def all(self) -> Sequence[QuarantinedRow]:
         return [row for row, _ in await self._entries()]
 
     async def add(self, reason: str, row: int, why: str) -> bool:
-        operation = "set_message_aside" if KINDS[reason] is Kind.MESSAGE else "set_reply_aside"
+        operation = "set_message_aside" if KINDS[reason] is QuarantineKind.MESSAGE else "set_reply_aside"
         return await Aside(self.link, operation, reason, self.clock).keep("", str(row), why)
 
     async def retry(self, id: str) -> Retried | None:  # noqa: A002  # the field's name
@@ -43,12 +45,12 @@ class RedisQuarantine:
         if not outcome:
             return None
         match row.kind:
-            case Kind.MESSAGE:
+            case QuarantineKind.MESSAGE:
                 received = moment_of(fields["received_at"])
                 return InboxRow(InboxId(int(outcome[0])), decode_message(row.content), received)
-            case Kind.REPLY:
+            case QuarantineKind.REPLY:
                 return _reply(outcome, row.content)
-            case Kind.JOB:
+            case QuarantineKind.JOB:
                 return JobId(int(outcome[0]))
 
     async def drop(self, id: str) -> bool:  # noqa: A002  # the field's name

@@ -40,7 +40,7 @@ class SentinelRefusalError(AuthenticationError):
 
 
 @dataclass(slots=True)
-class Server:
+class RedisAddress:
     """Address and credentials of the store."""
 
     url: str
@@ -138,7 +138,7 @@ class Server:
                     raise
 
 
-def server_of(settings: RedisSettings, environ: Mapping[str, str], timeout_s: float = 5.0) -> Server:
+def server_of(settings: RedisSettings, environ: Mapping[str, str], timeout_s: float = 5.0) -> RedisAddress:
     """Return the server in the *settings*, which must have a url.
 
     Raises ConfigError for a missing secret, or an unusable TLS file.
@@ -148,7 +148,7 @@ def server_of(settings: RedisSettings, environ: Mapping[str, str], timeout_s: fl
     ]
     tls = Tls(settings.ca_file, settings.cert_file, settings.key_file)
     tls.check()
-    return Server(str(settings.url), passwords[0], timeout_s, sentinel_password=passwords[1], tls=tls)
+    return RedisAddress(str(settings.url), passwords[0], timeout_s, sentinel_password=passwords[1], tls=tls)
 
 
 def end_if_cancelled() -> None:
@@ -163,7 +163,7 @@ def _netloc(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-async def check(client: Redis, server: Server, *, accept_loss: bool) -> None:
+async def check(client: Redis, server: RedisAddress, *, accept_loss: bool) -> None:
     """Reject a server that is too old or, unless *accept_loss*, may lose confirmed writes. Raises ConfigError."""
     about = await client.info()
     version = str(about["redis_version"])
@@ -204,7 +204,7 @@ _SAID = {
 }
 
 
-def told(exc: RedisError | OSError, server: Server) -> str:
+def told(exc: RedisError | OSError, server: RedisAddress) -> str:
     """Return *exc*, raised while talking to *server*, as a sentence with its remedy."""
     cause = exc.__cause__ if isinstance(exc.__cause__, RedisError) else exc  # redis-py wraps the handshake's error
     by_tls = tls_fault(exc, lacks_certificate=server.lacks_certificate)
@@ -217,7 +217,7 @@ def is_elsewhere(reply: object) -> bool:
     return isinstance(reply, ReadOnlyError | AskError | TryAgainError | ClusterDownError | BusyLoadingError)
 
 
-def refused(exc: RedisError, server: Server) -> StoreError:
+def refused(exc: RedisError, server: RedisAddress) -> StoreError:
     """Return the server's rejection of one operation, which had no effect, as our error."""
     code, _, text = str(exc).partition(" ")
     match code:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 
-from gateway.stores.redis.link import Link
+from gateway.stores.redis.link import RedisLink
 from gateway.stores.spending import Spend
 
 
@@ -12,7 +12,7 @@ from gateway.stores.spending import Spend
 class RedisSpending:
     """Implements `Spending`."""
 
-    link: Link
+    link: RedisLink
     age: timedelta
 
     async def add(self, agent: str, day: date, cause: str, spend: Spend) -> None:

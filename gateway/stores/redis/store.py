@@ -14,17 +14,17 @@ from redis.exceptions import RedisError
 from adapters.channel import InboundMessage
 from gateway.errors import StoreError
 from gateway.runtime.clock import Clock, SystemClock
+from gateway.stores.admission import UNREADABLE_MESSAGE, Overheard, Pairings, Silences
 from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
-from gateway.stores.door import UNREADABLE_MESSAGE, Overheard, Pairings, Silences
 from gateway.stores.jobs import Jobs, RunState
 from gateway.stores.ports import Changes, Inbox, Outbox
 from gateway.stores.quarantine import Quarantine
+from gateway.stores.redis.admission import RedisOverheard, RedisPairings, RedisSilences
 from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.changes import RedisChanges
-from gateway.stores.redis.door import RedisOverheard, RedisPairings, RedisSilences
 from gateway.stores.redis.jobs import RedisJobs
 from gateway.stores.redis.leases import RedisLeases
-from gateway.stores.redis.link import Link
+from gateway.stores.redis.link import RedisLink
 from gateway.stores.redis.outbox import RedisOutbox, queued, score, sent_along, unsure_send
 from gateway.stores.redis.purge import purge
 from gateway.stores.redis.quarantine import RedisQuarantine
@@ -36,9 +36,9 @@ from gateway.stores.rows import (
     NOTICE_PREFIX,
     InboxId,
     InboxRow,
-    Outage,
     OutboxRow,
     Outgoing,
+    StoreOutage,
     StoreReport,
     TurnCommit,
     TurnId,
@@ -70,7 +70,7 @@ AgentOf = Callable[[InboundMessage], str]
 class RedisInbox:
     """Implements `Inbox`, and `Arrivals` for *agents*."""
 
-    link: Link
+    link: RedisLink
     leases: RedisLeases
     clock: Clock
     dedupe: timedelta
@@ -167,7 +167,7 @@ class RedisStore:
         self._clock, self._retention = clock or SystemClock(), retention or Retention()
         self._agents = agents
         self._leases = leases
-        self._link = link = Link(leases.server, leases.member, "store", owns_up=True, checkpoint=checkpoint)
+        self._link = link = RedisLink(leases.server, leases.member, "store", owns_up=True, checkpoint=checkpoint)
         self.inbox: Inbox = RedisInbox(link, leases, self._clock, self._retention.dedupe, agents, agent_of)
         self.outbox: Outbox = RedisOutbox(link, self._clock, agents, self._retention.unsure)
         self.changes: Changes = RedisChanges(link, self._clock, agents)
@@ -207,7 +207,7 @@ class RedisStore:
         counters = dict(sorted(zip(ledger[::2], map(int, ledger[1::2]), strict=True)))
         return StoreReport(waiting, queued_, dead, list(map(unsure_send, unsure)), counters, undecided, quarantined)
 
-    def outage(self) -> Outage | None:
+    def outage(self) -> StoreOutage | None:
         """Implement `Distant`: the lease is renewed all the time, so it may know more of an outage."""
         found = [each for each in (self._link.outage(), self._leases.outage()) if each is not None]
         return max(found, key=lambda outage: outage.seconds, default=None)

@@ -29,7 +29,7 @@ LARGEST_BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting(Generic[T]):
+class _PendingCommit(Generic[T]):
     operation: Operation[T]
     outcome: asyncio.Future[T]
 
@@ -42,7 +42,7 @@ class GroupCommit:
         self._connection = connection
         self._thread = thread
         self._checkpoint = checkpoint
-        self._waiting: list[_Waiting[object]] = []
+        self._waiting: list[_PendingCommit[object]] = []
         self._batch: asyncio.Future[list[object]] | None = None
         self._closed = False
         self.on_commit: Callable[[float], None] | None = None
@@ -91,7 +91,7 @@ class GroupCommit:
         if self._closed:
             raise StoreError(f"{self._path} is closed: the gateway is stopping")
         outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(operation, outcome))  # type: ignore[arg-type]  # each pair agrees on its own T
+        self._waiting.append(_PendingCommit(operation, outcome))  # type: ignore[arg-type]  # each pair agrees on its own T
         return outcome
 
     def _next_batch(self) -> None:
@@ -104,12 +104,12 @@ class GroupCommit:
             self._batch = self._thread.begin(partial(self._commit, operations))
             self._batch.add_done_callback(partial(self._done, time.perf_counter(), batch))
 
-    def _done(self, began: float, batch: Sequence[_Waiting[object]], done: asyncio.Future[list[object]]) -> None:
+    def _done(self, began: float, batch: Sequence[_PendingCommit[object]], done: asyncio.Future[list[object]]) -> None:
         if self.on_commit is not None:
             self.on_commit(time.perf_counter() - began)
         self._hand_out(batch, done)
 
-    def _hand_out(self, batch: Sequence[_Waiting[object]], done: asyncio.Future[list[object]]) -> None:
+    def _hand_out(self, batch: Sequence[_PendingCommit[object]], done: asyncio.Future[list[object]]) -> None:
         self._batch = None
         defect = done.exception()
         outcomes = [defect] * len(batch) if defect else done.result()

@@ -8,14 +8,14 @@ from functools import partial
 
 from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
+from gateway.stores.admission import UNREADABLE_MESSAGE
 from gateway.stores.codec import decode_message, encode_message, encode_time, message_key
-from gateway.stores.door import UNREADABLE_MESSAGE
 from gateway.stores.rows import FIRST, InboxId, InboxRow
-from gateway.stores.sqlite.door import record_silence
+from gateway.stores.sqlite.admission import record_silence
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.ledger import count
 from gateway.stores.sqlite.runs import settle_drop
-from gateway.stores.sqlite.unreadable import Fields, Query, Reading, read_on
+from gateway.stores.sqlite.unreadable import Fields, ReadRows, RowQuery, read_on
 from gateway.stores.unreadable import moment_of, silences_of
 
 
@@ -69,9 +69,9 @@ def insert_message(encoded: str, received_at: str, now: datetime, db: sqlite3.Co
     return _inbox_row(row)
 
 
-def _waiting(after: InboxId, limit: int, now: datetime, db: sqlite3.Connection) -> Reading[InboxRow]:
+def _waiting(after: InboxId, limit: int, now: datetime, db: sqlite3.Connection) -> ReadRows[InboxRow]:
     asked = "SELECT id, message, received_at FROM inbox WHERE id > ? ORDER BY id LIMIT ?"
-    found = read_on(Query(UNREADABLE_MESSAGE, asked, (after, limit)), _inbox_row, now, db)
+    found = read_on(RowQuery(UNREADABLE_MESSAGE, asked, (after, limit)), _inbox_row, now, db)
     for silence in silences_of(found.contents, now):
         record_silence(silence, db)
     return found

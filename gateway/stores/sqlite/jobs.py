@@ -8,13 +8,13 @@ from functools import partial
 
 from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
-from gateway.stores.codec import decode_errand, encode_errand, encode_time
-from gateway.stores.jobs import Errand, Job, JobId, Run, Slot
+from gateway.stores.codec import decode_job_spec, encode_job_spec, encode_time
+from gateway.stores.jobs import Job, JobId, JobRun, JobSpec, Slot
 from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.inbox import append
 from gateway.stores.sqlite.runs import history, note
-from gateway.stores.sqlite.unreadable import Fields, Query, Reading, read_on
+from gateway.stores.sqlite.unreadable import Fields, ReadRows, RowQuery, read_on
 from gateway.stores.unreadable import UNREADABLE_JOB, moment_of
 
 _COLUMNS = "id, errand, is_enabled, next_slot, last_slot, failures"
@@ -28,8 +28,8 @@ class SqliteJobs:
     clock: Clock
     dedupe: timedelta
 
-    async def add(self, errand: Errand, next_slot: datetime, most: int, key: str | None = None) -> Job | None:
-        return await self.commits.run(partial(_add, errand, next_slot, most, key))
+    async def add(self, spec: JobSpec, next_slot: datetime, most: int, key: str | None = None) -> Job | None:
+        return await self.commits.run(partial(_add, spec, next_slot, most, key))
 
     async def all(self) -> Sequence[Job]:
         return (await self.commits.run(partial(_all, self.clock.now()))).told()
@@ -46,7 +46,7 @@ class SqliteJobs:
     async def run(self, job: JobId, at: datetime, message: InboundMessage) -> InboxRow | None:
         return await self.commits.run(partial(self._run, job, at, message, self.clock.now()))
 
-    async def history(self, job: JobId) -> Sequence[Run]:
+    async def history(self, job: JobId) -> Sequence[JobRun]:
         return await self.commits.run(partial(history, job))
 
     # The rest runs on the writer's thread, inside a transaction.
@@ -78,23 +78,23 @@ _MOVE_ON = """
     UPDATE jobs SET last_slot = :at, next_slot = :after WHERE id = :job AND is_enabled AND next_slot = :before"""
 
 
-def _add(errand: Errand, next_slot: datetime, most: int, key: str | None, db: sqlite3.Connection) -> Job | None:
+def _add(spec: JobSpec, next_slot: datetime, most: int, key: str | None, db: sqlite3.Connection) -> Job | None:
     known = db.execute(f"SELECT {_COLUMNS} FROM jobs WHERE key = ?", (key,)).fetchone()  # noqa: S608  # constants
     if known is not None:
         return _job(known)
     counting = "SELECT count(*) FROM jobs WHERE agent = ? AND next_slot IS NOT NULL"
-    if db.execute(counting, (errand.agent,)).fetchone()[0] >= most:
+    if db.execute(counting, (spec.agent,)).fetchone()[0] >= most:
         return None
     inserted = db.execute(
         f"INSERT INTO jobs (agent, key, errand, next_slot) VALUES (?, ?, ?, ?) RETURNING {_COLUMNS}",  # noqa: S608
-        (errand.agent, key, encode_errand(errand), encode_time(next_slot)),
+        (spec.agent, key, encode_job_spec(spec), encode_time(next_slot)),
     )
     (row,) = inserted.fetchall()
     return _job(row)
 
 
-def _all(now: datetime, db: sqlite3.Connection) -> Reading[Job]:
-    return read_on(Query(UNREADABLE_JOB, f"SELECT {_COLUMNS} FROM jobs ORDER BY id"), _job, now, db)  # noqa: S608
+def _all(now: datetime, db: sqlite3.Connection) -> ReadRows[Job]:
+    return read_on(RowQuery(UNREADABLE_JOB, f"SELECT {_COLUMNS} FROM jobs ORDER BY id"), _job, now, db)  # noqa: S608
 
 
 def _remove(job: JobId, db: sqlite3.Connection) -> bool:
@@ -107,9 +107,9 @@ def _set_next(job: JobId, next_slot: datetime | None, db: sqlite3.Connection) ->
 
 
 def _job(row: Fields) -> Job:
-    id_, errand, is_enabled, next_slot, last_slot, failures = row
+    id_, spec, is_enabled, next_slot, last_slot, failures = row
     times = _time(next_slot), _time(last_slot)
-    return Job(JobId(id_), decode_errand(errand), bool(is_enabled), *times, failures)
+    return Job(JobId(id_), decode_job_spec(spec), bool(is_enabled), *times, failures)
 
 
 def _text(moment: datetime | None) -> str | None:

@@ -27,7 +27,7 @@ from gateway.stores.rows import (
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.ledger import count
 from gateway.stores.sqlite.runs import settle_reply
-from gateway.stores.sqlite.unreadable import Fields, Query, Reading, read_on
+from gateway.stores.sqlite.unreadable import Fields, ReadRows, RowQuery, read_on
 from gateway.stores.unreadable import UNREADABLE_REPLY, moment_of, text_of
 
 Values = Mapping[str, str | int]
@@ -170,8 +170,8 @@ def _record_unsure(values: Values, db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM unsure WHERE id <= (SELECT max(id) FROM unsure) - :kept", values)
 
 
-def _unfinished(now: datetime, db: sqlite3.Connection) -> Reading[OutboxRow]:
-    return read_on(Query(UNREADABLE_REPLY, _UNFINISHED), _row, now, db)
+def _unfinished(now: datetime, db: sqlite3.Connection) -> ReadRows[OutboxRow]:
+    return read_on(RowQuery(UNREADABLE_REPLY, _UNFINISHED), _row, now, db)
 
 
 def _row(row: Fields) -> OutboxRow:

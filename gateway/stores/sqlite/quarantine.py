@@ -10,7 +10,7 @@ from functools import partial
 from gateway.errors import StoreError
 from gateway.runtime.clock import Clock
 from gateway.stores.jobs import JobId
-from gateway.stores.quarantine import Kind, QuarantinedRow, Retried
+from gateway.stores.quarantine import QuarantinedRow, QuarantineKind, Retried
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.inbox import insert_message
 from gateway.stores.sqlite.outbox import insert_reply
@@ -70,11 +70,11 @@ def _back(row: QuarantinedRow, beside: str, now: datetime, db: sqlite3.Connectio
     try:
         others = json.loads(beside)
         match row.kind:
-            case Kind.MESSAGE:
+            case QuarantineKind.MESSAGE:
                 return insert_message(row.content, str(others[0]), now, db)
-            case Kind.REPLY:
+            case QuarantineKind.REPLY:
                 return insert_reply(row.content, others, now, db)
-            case Kind.JOB:
+            case QuarantineKind.JOB:
                 db.execute(_INSERT_JOB, (row.row, row.content, *others))
                 return JobId(int(row.row))
     except sqlite3.IntegrityError as exc:

@@ -4,7 +4,7 @@ import sqlite3
 from datetime import datetime
 
 from gateway.stores.codec import encode_time
-from gateway.stores.jobs import FAILURES, RUNS_KEPT, SUCCESSES, JobId, Run, RunState
+from gateway.stores.jobs import FAILURES, RUNS_KEPT, SUCCESSES, JobId, JobRun, RunState
 from gateway.stores.rows import InboxId, InboxRow, OutboxId, TurnCommit
 
 _TRIM = """
@@ -38,10 +38,10 @@ def settle_reply(row: OutboxId, state: RunState, db: sqlite3.Connection) -> None
     _settle(state, of_turn, row, db)
 
 
-def history(job: JobId, db: sqlite3.Connection) -> list[Run]:
+def history(job: JobId, db: sqlite3.Connection) -> list[JobRun]:
     """Return the outcomes of a job's slots, newest first."""
     rows = db.execute("SELECT slot, state, turn FROM runs WHERE job = ? ORDER BY id DESC", (job,))
-    return [Run(datetime.fromisoformat(slot), RunState(state), turn) for slot, state, turn in rows]
+    return [JobRun(datetime.fromisoformat(slot), RunState(state), turn) for slot, state, turn in rows]
 
 
 def _settle(state: RunState, where: str, value: int, db: sqlite3.Connection) -> None:

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from gateway.runtime.clock import Clock, SystemClock
 from gateway.runtime.threads import Threads
+from gateway.stores.admission import Overheard, Pairings, Silences
 from gateway.stores.codec import encode_time
-from gateway.stores.door import Overheard, Pairings, Silences
 from gateway.stores.jobs import Jobs
 from gateway.stores.ports import Changes, Inbox, Outbox
 from gateway.stores.quarantine import Quarantine
 from gateway.stores.retention import Retention
 from gateway.stores.rows import NOTICE_PREFIX, OutboxRow, Outgoing, StoreReport, TurnCommit, TurnId
 from gateway.stores.spending import Spending
+from gateway.stores.sqlite.admission import SqliteOverheard, SqlitePairings, SqliteSilences
 from gateway.stores.sqlite.changes import SqliteChanges, expire
-from gateway.stores.sqlite.door import SqliteOverheard, SqlitePairings, SqliteSilences
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.inbox import SqliteInbox
 from gateway.stores.sqlite.jobs import SqliteJobs

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from gateway.stores.codec import encode_time
 from gateway.stores.jobs import RunState
-from gateway.stores.quarantine import KINDS, Kind
+from gateway.stores.quarantine import KINDS, QuarantineKind
 from gateway.stores.rows import InboxId, OutboxId
 from gateway.stores.sqlite.ledger import count
 from gateway.stores.sqlite.runs import settle_drop, settle_reply
@@ -19,18 +19,18 @@ Row = TypeVar("Row")
 Fields = tuple[Any, ...]
 """A row as SQLite returns it; its number comes first."""
 
-_TABLES: Mapping[Kind, tuple[str, str, str]] = MappingProxyType(
+_TABLES: Mapping[QuarantineKind, tuple[str, str, str]] = MappingProxyType(
     {
-        Kind.MESSAGE: ("inbox", "message", "received_at"),
-        Kind.REPLY: ("outbox", "outgoing", "turn_id, created_at, state, parts_sent, attempts, not_before"),
-        Kind.JOB: ("jobs", "errand", "agent, key, is_enabled, next_slot, last_slot, failures"),
+        QuarantineKind.MESSAGE: ("inbox", "message", "received_at"),
+        QuarantineKind.REPLY: ("outbox", "outgoing", "turn_id, created_at, state, parts_sent, attempts, not_before"),
+        QuarantineKind.JOB: ("jobs", "errand", "agent, key, is_enabled, next_slot, last_slot, failures"),
     }
 )
 """By kind: the table of such rows, their content, and the columns kept beside it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class RowQuery:
     """A query for the rows of one kind; the number is the first column."""
 
     reason: str
@@ -40,7 +40,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading(Generic[Row]):
+class ReadRows(Generic[Row]):
     """The readable rows, and the quarantined ones."""
 
     rows: list[Row]
@@ -55,7 +55,7 @@ class Reading(Generic[Row]):
         return self.rows
 
 
-def read_on(query: Query, read: Callable[[Fields], Row], now: datetime, db: sqlite3.Connection) -> Reading[Row]:
+def read_on(query: RowQuery, read: Callable[[Fields], Row], now: datetime, db: sqlite3.Connection) -> ReadRows[Row]:
     """Return the rows of *query*, each decoded by *read*, inside the caller's transaction.
 
     Unreadable rows are quarantined and the query is repeated, so that a page is as full as possible.
@@ -65,13 +65,13 @@ def read_on(query: Query, read: Callable[[Fields], Row], now: datetime, db: sqli
     while True:
         rows, bad = legible(_fetched(query, db), read)
         if not bad:
-            return Reading(rows, aside, contents)
+            return ReadRows(rows, aside, contents)
         for fields, why in bad:
             aside.append(Unreadable(query.reason, str(fields[0]), why))
             contents.append(set_aside(aside[-1], now, db) or "")
 
 
-def _fetched(query: Query, db: sqlite3.Connection) -> list[Fields]:
+def _fetched(query: RowQuery, db: sqlite3.Connection) -> list[Fields]:
     """Return the rows; text that is not UTF-8, which SQLite would otherwise reject, contains surrogates."""
     before, db.text_factory = db.text_factory, as_it_stands
     try:
@@ -99,9 +99,9 @@ def set_aside(aside: Unreadable, now: datetime, db: sqlite3.Connection) -> str |
     )
     if not inserted.rowcount:
         return None
-    if kind is Kind.MESSAGE:
+    if kind is QuarantineKind.MESSAGE:
         settle_drop(InboxId(row), db)
-    elif kind is Kind.REPLY:
+    elif kind is QuarantineKind.REPLY:
         settle_reply(OutboxId(row), RunState.DEAD, db)
     db.execute(f"DELETE FROM {table} WHERE id = ?", (row,))  # noqa: S608
     count(aside.reason, 1, db)

@@ -26,8 +26,8 @@ from adapters.channel import (
 from adapters.discord import DiscordAdapter
 from adapters.discord.interactions import Deferred, parse_interaction
 from adapters.discord.listen import NOT_ACKNOWLEDGED
-from adapters.discord.parse import BotUser, Ignored
-from adapters.discord.places import Place
+from adapters.discord.parse import DiscordBot, IgnoredEvent
+from adapters.discord.places import ChatLocation
 from adapters.discord.send import nonce_of
 from adapters.discord.wire import Interaction
 from tests.fakes.discord import Discord, Fault, servers_of
@@ -280,7 +280,7 @@ async def test_a_file_may_be_the_answer(server: Discord, adapter: DiscordAdapter
     assert [(posted.text, posted.upload) for posted in server.posted] == [("here", b"milk")]
 
 
-PLACE = Place(ChatKind.GROUP, CHANNEL)
+PLACE = ChatLocation(ChatKind.GROUP, CHANNEL)
 
 
 def interaction(**more: Any) -> Interaction:
@@ -307,12 +307,12 @@ def interaction(**more: Any) -> Interaction:
 )
 def test_controls_that_are_none_of_ours_are_no_commands(more: dict[str, Any]) -> None:
     """Only our slash commands, and buttons below what we wrote."""
-    assert parse_interaction(interaction(**more), PLACE, BotUser("home", BOT_ID)) is Ignored.NO_COMMAND
+    assert parse_interaction(interaction(**more), PLACE, DiscordBot("home", BOT_ID)) is IgnoredEvent.NO_COMMAND
 
 
 def test_a_command_in_no_chat_is_none() -> None:
     """A group of direct chats."""
-    assert parse_interaction(interaction(), None, BotUser("home", BOT_ID)) is Ignored.NO_CHAT
+    assert parse_interaction(interaction(), None, DiscordBot("home", BOT_ID)) is IgnoredEvent.NO_CHAT
 
 
 def test_only_a_commands_mark_is_read_as_one() -> None:

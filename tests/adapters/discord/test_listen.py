@@ -13,7 +13,7 @@ import pytest
 
 from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, ChatKind, InboundMessage, Via
 from adapters.discord import DiscordAdapter
-from adapters.discord.parse import Ignored
+from adapters.discord.parse import IgnoredEvent
 from tests.fakes.discord import Discord, Fault, servers_of
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, GUILD, THREAD, TOKEN
 from tests.fakes.listening import Received, listening
@@ -116,7 +116,7 @@ async def test_a_group_of_direct_chats_is_no_direct_chat(
         server.says("direct")
         await received.wait_for(1)
     assert received.texts == ["direct"]
-    assert tally.reasons == {Ignored.NO_CHAT: 2}
+    assert tally.reasons == {IgnoredEvent.NO_CHAT: 2}
 
 
 async def test_a_dropped_connection_is_resumed_without_a_gap(server: Discord, adapter: DiscordAdapter) -> None:
@@ -218,7 +218,7 @@ async def test_what_is_ignored_is_counted_and_does_not_stop_the_rest(
         server.says("hello")
         await received.wait_for(1)
     assert received.texts == ["hello"]
-    assert tally.reasons == {Ignored.UNREADABLE: 2}
+    assert tally.reasons == {IgnoredEvent.UNREADABLE: 2}
 
 
 @pytest.mark.parametrize("token", ["MTAw.wrong.token", "rubbish"])

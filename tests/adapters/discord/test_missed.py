@@ -10,9 +10,9 @@ import pytest
 from adapters.channel import Address, ChannelUnavailableError, ChatKind, InboundMessage, Via
 from adapters.discord import CatchUp, DiscordAdapter
 from adapters.discord.catching_up import MISSED
-from adapters.discord.heard import KEPT_EVERY_S, MOST_DIRECT, HeardKeeper, Marks
+from adapters.discord.heard import KEPT_EVERY_S, MOST_DIRECT, LastMessages, LastMessageTracker
 from adapters.discord.missed import PAGE, first_id_of, moment_of
-from adapters.discord.places import Place
+from adapters.discord.places import ChatLocation
 from tests.adapters.discord.test_session import Kept
 from tests.fakes.discord import Discord, Fault, servers_of
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, GUILD, PERSON, THREAD, TOKEN
@@ -81,7 +81,7 @@ def heard(server: Discord, kept: Kept, *chats: str, ago: timedelta = timedelta(h
     mark = str(first_id_of(datetime.now(UTC) - ago))
     direct = dict.fromkeys({DIRECT} & {*chats}, mark)
     shared = dict.fromkeys({*chats} - {DIRECT}, mark)
-    kept.values["discord.heard.home"] = Marks(direct=direct, shared=shared, groups=(CHANNEL,)).model_dump_json()
+    kept.values["discord.heard.home"] = LastMessages(direct=direct, shared=shared, groups=(CHANNEL,)).model_dump_json()
     return moment_of(int(mark))
 
 
@@ -291,8 +291,8 @@ async def test_a_session_that_was_lost_while_running_is_made_up_for(server: Disc
 async def test_marks_are_few_and_kept_now_and_then(kept: Kept) -> None:
     """A write for every message of a busy server is not worth it; the chat that was silent for longest makes way."""
     now = 0.0
-    keeper = HeardKeeper("home", kept, frozenset({CHANNEL}), lambda: now)
-    direct, channel = Place(ChatKind.DIRECT, "1"), Place(ChatKind.GROUP, CHANNEL)
+    keeper = LastMessageTracker("home", kept, frozenset({CHANNEL}), lambda: now)
+    direct, channel = ChatLocation(ChatKind.DIRECT, "1"), ChatLocation(ChatKind.GROUP, CHANNEL)
     for number in range(1, MOST_DIRECT + 2):
         keeper.note(direct, str(number), str(1000 + number), is_admitted=True)
         await keeper.keep()
@@ -302,23 +302,23 @@ async def test_marks_are_few_and_kept_now_and_then(kept: Kept) -> None:
     keeper.note(channel, CHANNEL, "5", is_admitted=False)
     keeper.note(channel, CHANNEL, "4", is_admitted=False)
     await keeper.keep()
-    marks = Marks.model_validate_json(kept.values["discord.heard.home"])
+    marks = LastMessages.model_validate_json(kept.values["discord.heard.home"])
     assert kept.puts == 2
     assert (len(marks.direct), min(map(int, marks.direct)), marks.shared) == (MOST_DIRECT, 2, {CHANNEL: "5"})
 
 
 async def test_a_channel_is_allowed_from_the_next_message_on(kept: Kept) -> None:
     """What was said there before is left, over restarts and however much else is made up for."""
-    place, channel = Place(ChatKind.GROUP, OTHER), Place(ChatKind.GROUP, CHANNEL)
-    kept.values["discord.heard.home"] = Marks(shared={CHANNEL: "5"}, groups=(CHANNEL,)).model_dump_json()
-    keepers = [HeardKeeper("home", kept, frozenset({CHANNEL, OTHER})) for _ in range(2)]
-    for keeper in keepers:
+    place, channel = ChatLocation(ChatKind.GROUP, OTHER), ChatLocation(ChatKind.GROUP, CHANNEL)
+    kept.values["discord.heard.home"] = LastMessages(shared={CHANNEL: "5"}, groups=(CHANNEL,)).model_dump_json()
+    history_writers = [LastMessageTracker("home", kept, frozenset({CHANNEL, OTHER})) for _ in range(2)]
+    for keeper in history_writers:
         await keeper.recall()
         assert keeper.after(place, OTHER) is None
         keeper.is_making_up = True
         keeper.note(channel, CHANNEL, "7", is_admitted=True)
         await keeper.keep()
-    keeper = keepers[-1]
+    keeper = history_writers[-1]
     keeper.is_making_up = False
     keeper.note(channel, CHANNEL, "9", is_admitted=True)
     assert keeper.after(place, OTHER) is None

@@ -7,13 +7,13 @@ import pytest
 from pydantic import ValidationError
 
 from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Quote, Sender, Via
-from adapters.discord.parse import BotUser, Ignored, parse_edit, parse_message
-from adapters.discord.places import Place, Places, place_of
-from adapters.discord.wire import Channel, Event, Message
+from adapters.discord.parse import DiscordBot, IgnoredEvent, parse_edit, parse_message
+from adapters.discord.places import ChannelDirectory, ChatLocation, place_of
+from adapters.discord.wire import Channel, GatewayEvent, MessageData
 
-ME = BotUser("home", "100", frozenset({"101"}))
-GROUP = Place(ChatKind.GROUP, "300")
-DIRECT = Place(ChatKind.DIRECT, "500")
+ME = DiscordBot("home", "100", frozenset({"101"}))
+GROUP = ChatLocation(ChatKind.GROUP, "300")
+DIRECT = ChatLocation(ChatKind.DIRECT, "500")
 ANNA: dict[str, Any] = {"id": "42", "username": "anna", "global_name": "Anna", "bot": False}
 BOT: dict[str, Any] = {"id": "100", "username": "strand", "bot": True}
 
@@ -23,11 +23,11 @@ def message(content: str = "hello", **more: Any) -> dict[str, Any]:
     return {**plain, "content": content, **more}
 
 
-def read(place: Place | None = GROUP, **given: Any) -> InboundMessage | Ignored | None:
-    return parse_message(Message.model_validate(message(**given)), place, ME)
+def read(place: ChatLocation | None = GROUP, **given: Any) -> InboundMessage | IgnoredEvent | None:
+    return parse_message(MessageData.model_validate(message(**given)), place, ME)
 
 
-def heard(place: Place | None = GROUP, **given: Any) -> InboundMessage:
+def heard(place: ChatLocation | None = GROUP, **given: Any) -> InboundMessage:
     found = read(place, **given)
     assert isinstance(found, InboundMessage)
     return found
@@ -80,14 +80,14 @@ def test_what_only_looks_like_a_mention_is_none(given: dict[str, Any]) -> None:
 def test_a_time_that_utc_does_not_have_is_refused(field: str, moment: str) -> None:
     """As a shape that we do not know, which the listener counts and passes over."""
     with pytest.raises(ValidationError, match="no time that there is in UTC"):
-        Message.model_validate(message(**{field: moment}))
+        MessageData.model_validate(message(**{field: moment}))
 
 
 @pytest.mark.parametrize("field", ["id", "channel_id"])
 def test_a_message_without_an_id_is_refused(field: str) -> None:
     """Two of them would pass for the same."""
     with pytest.raises(ValidationError):
-        Message.model_validate(message(**{field: ""}))
+        MessageData.model_validate(message(**{field: ""}))
 
 
 def test_the_call_at_the_beginning_is_no_part_of_what_was_said() -> None:
@@ -182,23 +182,23 @@ def test_a_file_is_what_its_type_says(file: dict[str, Any], kind: AttachmentKind
 def test_a_change_is_a_message_of_its_own_that_names_the_old_one() -> None:
     """Each change has an id; what only shows a message anew, with the time of its last change, has that one's."""
     edited = message("hello there", edited_timestamp="2026-03-01T12:00:00.250+01:00")
-    found = parse_edit(Message.model_validate(edited), GROUP, ME)
+    found = parse_edit(MessageData.model_validate(edited), GROUP, ME)
     assert isinstance(found, InboundMessage)
     assert (found.text, found.via, found.target) == ("hello there", Via.EDIT, "7")
     assert found.sent_at == datetime(2026, 3, 1, 10, tzinfo=UTC)
-    pinned = parse_edit(Message.model_validate({**edited, "pinned": True}), GROUP, ME)
+    pinned = parse_edit(MessageData.model_validate({**edited, "pinned": True}), GROUP, ME)
     assert pinned == found
     later = {**edited, "edited_timestamp": "2026-03-01T12:00:00.251+01:00"}
-    again = parse_edit(Message.model_validate(later), GROUP, ME)
+    again = parse_edit(MessageData.model_validate(later), GROUP, ME)
     assert isinstance(again, InboundMessage)
     assert len({found.id, again.id, "7"}) == 3
 
 
 def test_what_nobody_changed_is_no_change() -> None:
     """A preview was added; and what we changed ourselves is nothing either."""
-    assert parse_edit(Message.model_validate(message("see")), GROUP, ME) is None
+    assert parse_edit(MessageData.model_validate(message("see")), GROUP, ME) is None
     ours = message("ours", author=BOT, edited_timestamp="2026-03-01T12:00:00+01:00")
-    assert parse_edit(Message.model_validate(ours), GROUP, ME) is None
+    assert parse_edit(MessageData.model_validate(ours), GROUP, ME) is None
 
 
 @pytest.mark.parametrize(
@@ -215,20 +215,22 @@ def test_what_nobody_changed_is_no_change() -> None:
 )
 def test_an_empty_message_in_a_server_is_hidden_from_us(more: dict[str, Any]) -> None:
     """People cannot write one; with anything in it, or from elsewhere, there is only nothing to read."""
-    assert read(content="", guild_id="200") is Ignored.HIDDEN
-    assert read(**{"content": "", "guild_id": "200", **more}) is Ignored.NO_TEXT
+    assert read(content="", guild_id="200") is IgnoredEvent.HIDDEN
+    assert read(**{"content": "", "guild_id": "200", **more}) is IgnoredEvent.NO_TEXT
 
 
 @pytest.mark.parametrize(
     ("place", "given", "why"),
     [
-        (None, {}, Ignored.NO_CHAT),
-        (GROUP, {"content": "  "}, Ignored.NO_TEXT),
-        (GROUP, {"type": 7}, Ignored.NO_TEXT),
-        (GROUP, {"type": 21, "content": "begins a thread"}, Ignored.NO_TEXT),
+        (None, {}, IgnoredEvent.NO_CHAT),
+        (GROUP, {"content": "  "}, IgnoredEvent.NO_TEXT),
+        (GROUP, {"type": 7}, IgnoredEvent.NO_TEXT),
+        (GROUP, {"type": 21, "content": "begins a thread"}, IgnoredEvent.NO_TEXT),
     ],
 )
-def test_what_is_no_message_for_us_says_why(place: Place | None, given: dict[str, Any], why: Ignored) -> None:
+def test_what_is_no_message_for_us_says_why(
+    place: ChatLocation | None, given: dict[str, Any], why: IgnoredEvent
+) -> None:
     """Each has a reason code of its own."""
     assert read(place, **given) is why
 
@@ -242,36 +244,36 @@ def test_what_we_said_ourselves_is_nothing() -> None:
 @pytest.mark.parametrize(
     ("channel", "place"),
     [
-        ({"type": 0}, Place(ChatKind.GROUP, "9")),
-        ({"type": 2}, Place(ChatKind.GROUP, "9")),
-        ({"type": 5}, Place(ChatKind.GROUP, "9")),
-        ({"type": 1}, Place(ChatKind.DIRECT, "9")),
-        ({"type": 11, "parent_id": "3"}, Place(ChatKind.GROUP, "3", "9")),
-        ({"type": 12, "parent_id": "3"}, Place(ChatKind.GROUP, "3", "9")),
+        ({"type": 0}, ChatLocation(ChatKind.GROUP, "9")),
+        ({"type": 2}, ChatLocation(ChatKind.GROUP, "9")),
+        ({"type": 5}, ChatLocation(ChatKind.GROUP, "9")),
+        ({"type": 1}, ChatLocation(ChatKind.DIRECT, "9")),
+        ({"type": 11, "parent_id": "3"}, ChatLocation(ChatKind.GROUP, "3", "9")),
+        ({"type": 12, "parent_id": "3"}, ChatLocation(ChatKind.GROUP, "3", "9")),
         ({"type": 3}, None),
         ({"type": 4}, None),
         ({"type": 11}, None),
         ({"type": 99}, None),
     ],
 )
-def test_a_channel_is_a_chat_a_thread_or_neither(channel: dict[str, Any], place: Place | None) -> None:
+def test_a_channel_is_a_chat_a_thread_or_neither(channel: dict[str, Any], place: ChatLocation | None) -> None:
     """A forum's post is a thread; a group of direct chats, which many read, is never taken for a direct chat."""
     assert place_of(Channel.model_validate({"id": "9", **channel})) == place
 
 
 def test_places_are_learned_from_what_discord_tells() -> None:
     """Of a server when we come, of threads when they begin; and which role is the bot's own."""
-    places = Places()
+    places = ChannelDirectory()
     assert not places.knows("3")
     server = {"channels": [{"id": "3", "type": 0}], "threads": [{"id": "4", "type": 11, "parent_id": "3"}]}
     roles = [{"id": "8", "tags": {"bot_id": "100"}}, {"id": "9", "tags": {"bot_id": "77"}}, {"id": "10"}]
-    places.learn(Event("GUILD_CREATE", {**server, "roles": roles}), "100")
-    places.learn(Event("THREAD_CREATE", {"id": "5", "type": 11, "parent_id": "3"}), "100")
-    places.learn(Event("THREAD_LIST_SYNC", {"threads": [{"id": "6", "type": 12, "parent_id": "3"}]}), "100")
-    places.learn(Event("TYPING_START", {"id": "7", "type": 0}), "100")
+    places.learn(GatewayEvent("GUILD_CREATE", {**server, "roles": roles}), "100")
+    places.learn(GatewayEvent("THREAD_CREATE", {"id": "5", "type": 11, "parent_id": "3"}), "100")
+    places.learn(GatewayEvent("THREAD_LIST_SYNC", {"threads": [{"id": "6", "type": 12, "parent_id": "3"}]}), "100")
+    places.learn(GatewayEvent("TYPING_START", {"id": "7", "type": 0}), "100")
     assert [places.find(number) for number in "3456"] == [
-        Place(ChatKind.GROUP, "3"),
-        *(Place(ChatKind.GROUP, "3", thread) for thread in "456"),
+        ChatLocation(ChatKind.GROUP, "3"),
+        *(ChatLocation(ChatKind.GROUP, "3", thread) for thread in "456"),
     ]
     assert not places.knows("7")
     assert places.own_roles == {"8"}
@@ -280,6 +282,6 @@ def test_places_are_learned_from_what_discord_tells() -> None:
 def test_the_oldest_places_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads come and go for months."""
     monkeypatch.setattr("adapters.discord.places.MOST_PLACES", 2)
-    places = Places()
+    places = ChannelDirectory()
     places.note([Channel(id=number, type=0) for number in "345"])
     assert [places.knows(number) for number in "345"] == [False, True, True]

@@ -8,7 +8,7 @@ import pytest
 
 from adapters.channel import ChannelUnavailableError
 from adapters.discord import DiscordAdapter
-from adapters.discord.session import KEPT_EVERY_S, Session, SessionKeeper
+from adapters.discord.session import KEPT_EVERY_S, GatewaySession, GatewaySessionStore
 from tests.fakes.discord import Discord, servers_of
 from tests.fakes.discord_shapes import BOT_ROLE, CHANNEL, TOKEN
 from tests.fakes.listening import Received, listening
@@ -17,7 +17,7 @@ from tests.fakes.tally import Tally
 IDENTIFY, RESUME = 2, 6
 READY_SERVER_AND_ONE = 3
 """How many events there were when somebody had said one thing."""
-BEGUN = Session(id="s1", sequence=1, resume_at="wss://a", gateway="wss://g")
+BEGUN = GatewaySession(id="s1", sequence=1, resume_at="wss://a", gateway="wss://g")
 
 
 class Kept:
@@ -77,7 +77,7 @@ async def test_a_run_that_resumed_knows_its_own_role(server: Discord, kept: Kept
         server.says("one")
         await received.wait_for(1)
     key = "discord.session.home"
-    begun = Session.model_validate_json(kept.values[key])
+    begun = GatewaySession.model_validate_json(kept.values[key])
     kept.values[key] = begun.model_copy(update={"sequence": READY_SERVER_AND_ONE}).model_dump_json()
     async with one_run(server, kept) as received:
         server.says(f"<@&{BOT_ROLE}> to you", CHANNEL, mention_roles=[BOT_ROLE])
@@ -124,7 +124,7 @@ async def test_another_gateways_session_is_none(server: Discord, kept: Kept) -> 
 async def test_a_session_is_kept_at_once_and_its_place_now_and_then(kept: Kept) -> None:
     """What is told again is known by the inbox; a write for every event of a busy server is not worth it."""
     now = 0.0
-    keeper = SessionKeeper("home", kept, lambda: now)
+    keeper = GatewaySessionStore("home", kept, lambda: now)
     for sequence in range(1, 50):
         await keeper.keep(BEGUN.model_copy(update={"sequence": sequence}))
     assert kept.puts == 1
@@ -138,18 +138,18 @@ async def test_a_session_is_kept_at_once_and_its_place_now_and_then(kept: Kept) 
 
 async def test_a_run_that_goes_on_keeps_how_far_it_came(kept: Kept) -> None:
     """At its first step, however short it lives; what it was told to begin with is kept already."""
-    await SessionKeeper("home", kept).keep(BEGUN)
-    keeper = SessionKeeper("home", kept, lambda: 0.0)
+    await GatewaySessionStore("home", kept).keep(BEGUN)
+    keeper = GatewaySessionStore("home", kept, lambda: 0.0)
     begun = await keeper.recall("wss://g")
     assert begun is not None
     await keeper.keep(begun)
     assert kept.puts == 1
     await keeper.keep(begun.model_copy(update={"sequence": 2}))
-    assert await SessionKeeper("home", kept).recall("wss://g") == BEGUN.model_copy(update={"sequence": 2})
+    assert await GatewaySessionStore("home", kept).recall("wss://g") == BEGUN.model_copy(update={"sequence": 2})
 
 
 @pytest.mark.parametrize("text", ["", "rubbish", '{"id": 7}'])
 async def test_what_is_no_session_is_none(kept: Kept, text: str) -> None:
     """Then a new one is begun."""
     kept.values["discord.session.home"] = text
-    assert await SessionKeeper("home", kept).recall("wss://g") is None
+    assert await GatewaySessionStore("home", kept).recall("wss://g") is None

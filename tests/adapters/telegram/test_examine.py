@@ -10,7 +10,7 @@ import pytest
 from adapters.abilities import Examines
 from adapters.channel import ChannelConfigError, ChannelUnavailableError
 from adapters.telegram import Groups, LongPoll, TelegramAdapter, Webhook
-from adapters.telegram.calls import Calls
+from adapters.telegram.calls import TelegramCalls
 from adapters.telegram.examine import PRIVACY_MODE
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.listening import Received, listening
@@ -93,7 +93,9 @@ async def test_messages_do_not_wait_until_the_groups_were_looked_at(
     server: BotApi, trouble: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With privacy mode on, that is a call for each of a bot's groups, and any of them may hang or fail."""
-    monkeypatch.setattr(Calls.__call__, "__defaults__", (3 * PATIENCE_S,))  # what hangs does so as long as the test
+    monkeypatch.setattr(
+        TelegramCalls.__call__, "__defaults__", (3 * PATIENCE_S,)
+    )  # what hangs does so as long as the test
     received = Received()
     server.me = BOT
     server.fault(trouble)

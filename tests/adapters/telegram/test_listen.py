@@ -13,7 +13,7 @@ from adapters.channel import Address, ChannelConfigError, ChannelUnavailableErro
 from adapters.telegram import LongPoll, TelegramAdapter
 from adapters.telegram.incoming import ALLOWED_UPDATES
 from adapters.telegram.moved import MIGRATED
-from adapters.telegram.parse import Ignored
+from adapters.telegram.parse import IgnoredUpdate
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
@@ -159,7 +159,7 @@ async def test_what_is_ignored_is_counted_and_confirmed(server: BotApi, adapter:
     async with listening(adapter, received):
         await server.until(lambda: len(server.confirmed) == 3)
     assert received.texts == ["hello"]
-    assert tally.reasons == {Ignored.REMOVED: 1, Ignored.NO_TEXT: 1}
+    assert tally.reasons == {IgnoredUpdate.REMOVED: 1, IgnoredUpdate.NO_TEXT: 1}
 
 
 async def test_a_group_that_becomes_a_supergroup_keeps_its_conversation(
@@ -202,7 +202,7 @@ async def test_one_unreadable_update_does_not_stop_the_rest(
     async with listening(adapter, received):
         await server.until(lambda: len(server.confirmed) == 3)
     assert received.texts == ["before", "after"]
-    assert tally.reasons == {Ignored.UNREADABLE: 1}
+    assert tally.reasons == {IgnoredUpdate.UNREADABLE: 1}
     assert "secret" not in caplog.text
 
 

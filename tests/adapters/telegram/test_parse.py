@@ -7,9 +7,9 @@ import pytest
 from aiogram.types import Update
 
 from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Quote, Sender, Via
-from adapters.telegram.parse import BotUser, Ignored, Migration, chat_of, parse_update
+from adapters.telegram.parse import IgnoredUpdate, Migration, TelegramBot, chat_of, parse_update
 
-ME = BotUser(account="home", id=123456, username="strand_bot")
+ME = TelegramBot(account="home", id=123456, username="strand_bot")
 NOW = datetime(2026, 11, 3, 13, tzinfo=UTC)
 ANNA = {"id": 42, "is_bot": False, "first_name": "Anna", "last_name": "Berg", "language_code": "en"}
 OURSELVES = {"id": 123456, "is_bot": True, "first_name": "Strand", "username": "strand_bot"}
@@ -28,7 +28,7 @@ PRESS = {"id": "991", "from": ANNA, "chat_instance": "1", "data": "/approve 3"}
 STAND_IN = {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"}
 
 
-def read(**message: Any) -> InboundMessage | Ignored:
+def read(**message: Any) -> InboundMessage | IgnoredUpdate:
     whole = {"message_id": 7, "date": 1793707200, "chat": DIRECT, "from": ANNA} | message
     found = parse_update(Update.model_validate({"update_id": 1, "message": whole}), ME, NOW)
     assert not isinstance(found, Migration)
@@ -234,27 +234,36 @@ def test_a_bot_is_flagged() -> None:
     [
         (
             {"edited_message": {"message_id": 7, "date": 1, "edit_date": 2, "chat": GROUP, "from": ANNA}},
-            Ignored.NO_TEXT,
+            IgnoredUpdate.NO_TEXT,
         ),
-        ({"channel_post": {"message_id": 7, "date": 1, "chat": DIRECT, "text": "x"}}, Ignored.NO_CHAT),
-        ({"message": {"message_id": 7, "date": 1, "chat": DIRECT | {"type": "channel"}, "text": "x"}}, Ignored.NO_CHAT),
-        ({"message": {"message_id": 7, "date": 1, "chat": DIRECT | {"type": "new"}, "text": "x"}}, Ignored.NO_CHAT),
-        ({"message": {"message_id": 7, "date": 1, "chat": GROUP, "new_chat_members": [ANNA]}}, Ignored.NO_TEXT),
-        ({"message": {"message_id": 7, "date": 1, "chat": DIRECT, "caption": " ", "photo": []}}, Ignored.NO_TEXT),
-        ({"message": {"message_id": 7, "date": 1, "chat": GROUP, "from": OURSELVES, "text": "x"}}, Ignored.OWN),
-        ({"poll_answer": {"poll_id": "1", "option_ids": [], "option_persistent_ids": []}}, Ignored.UNKNOWN),
-        ({"brand_new": {"chat": DIRECT}}, Ignored.UNKNOWN),
-        ({"my_chat_member": MEMBER | {"new_chat_member": {"status": "left", "user": OURSELVES}}}, Ignored.REMOVED),
-        ({"my_chat_member": MEMBER}, Ignored.MEMBER),
-        ({"callback_query": PRESS}, Ignored.NO_CHAT),
-        ({"callback_query": PRESS | {"message": {"message_id": 3, "date": 0, "chat": FORUM}}}, Ignored.TOO_OLD),
+        ({"channel_post": {"message_id": 7, "date": 1, "chat": DIRECT, "text": "x"}}, IgnoredUpdate.NO_CHAT),
+        (
+            {"message": {"message_id": 7, "date": 1, "chat": DIRECT | {"type": "channel"}, "text": "x"}},
+            IgnoredUpdate.NO_CHAT,
+        ),
+        (
+            {"message": {"message_id": 7, "date": 1, "chat": DIRECT | {"type": "new"}, "text": "x"}},
+            IgnoredUpdate.NO_CHAT,
+        ),
+        ({"message": {"message_id": 7, "date": 1, "chat": GROUP, "new_chat_members": [ANNA]}}, IgnoredUpdate.NO_TEXT),
+        ({"message": {"message_id": 7, "date": 1, "chat": DIRECT, "caption": " ", "photo": []}}, IgnoredUpdate.NO_TEXT),
+        ({"message": {"message_id": 7, "date": 1, "chat": GROUP, "from": OURSELVES, "text": "x"}}, IgnoredUpdate.OWN),
+        ({"poll_answer": {"poll_id": "1", "option_ids": [], "option_persistent_ids": []}}, IgnoredUpdate.UNKNOWN),
+        ({"brand_new": {"chat": DIRECT}}, IgnoredUpdate.UNKNOWN),
+        (
+            {"my_chat_member": MEMBER | {"new_chat_member": {"status": "left", "user": OURSELVES}}},
+            IgnoredUpdate.REMOVED,
+        ),
+        ({"my_chat_member": MEMBER}, IgnoredUpdate.MEMBER),
+        ({"callback_query": PRESS}, IgnoredUpdate.NO_CHAT),
+        ({"callback_query": PRESS | {"message": {"message_id": 3, "date": 0, "chat": FORUM}}}, IgnoredUpdate.TOO_OLD),
         (
             {"callback_query": PRESS | {"message": {"message_id": 3, "date": 0, "chat": GROUP}, "data": ""}},
-            Ignored.NO_CHAT,
+            IgnoredUpdate.NO_CHAT,
         ),
     ],
 )
-def test_what_is_no_message_for_us_says_why(update: dict[str, Any], why: Ignored) -> None:
+def test_what_is_no_message_for_us_says_why(update: dict[str, Any], why: IgnoredUpdate) -> None:
     """Nothing is dropped without a reason code."""
     assert parse_update(Update.model_validate({"update_id": 1, **update}), ME, NOW) is why
 

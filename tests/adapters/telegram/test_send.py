@@ -25,7 +25,7 @@ from adapters.channel import (
 )
 from adapters.telegram import Groups, TelegramAdapter
 from adapters.telegram.faults import unread_result
-from adapters.telegram.moved import MIGRATED, Place
+from adapters.telegram.moved import MIGRATED, CurrentChat
 from adapters.telegram.send import LARGEST_UPLOAD, PLAIN_FALLBACK, send_requests
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.tally import Tally
@@ -355,6 +355,6 @@ async def test_no_error_shows_the_token_or_the_text(server: BotApi, adapter: Tel
 
 def test_a_request_is_made_without_io() -> None:
     """What is sent depends on the message alone, and on where its chat is."""
-    place = Place(42, has_moved=False)
+    place = CurrentChat(42, has_moved=False)
     assert send_requests(to(TOPIC), place) == send_requests(to(TOPIC), place)
     assert len(send_requests(to(ANNA, Body("x")), place)) == 1

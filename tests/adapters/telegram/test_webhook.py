@@ -13,7 +13,7 @@ from adapters.abilities import TakesUpdates
 from adapters.channel import ChannelConfigError, ChannelUnavailableError, InboundMessage, Via
 from adapters.telegram import LongPoll, TelegramAdapter, Webhook
 from adapters.telegram.incoming import ALLOWED_UPDATES
-from adapters.telegram.parse import Ignored
+from adapters.telegram.parse import IgnoredUpdate
 from adapters.telegram.webhook import UNPROVEN, WEBHOOK_TROUBLE
 from gateway.errors import StoreError
 from tests.fakes.botapi import TOKEN, BotApi
@@ -119,7 +119,7 @@ async def test_without_the_secret_nothing_is_read(adapter: TelegramAdapter, tall
 async def test_what_is_no_update_is_refused(adapter: TelegramAdapter, tally: Tally, sent: bytes) -> None:
     """Only somebody with the secret can bring it, so it is counted as unreadable."""
     assert await adapter.take(SECRET, sent, Received()) == 400
-    assert tally.reasons == {Ignored.UNREADABLE: 1}
+    assert tally.reasons == {IgnoredUpdate.UNREADABLE: 1}
 
 
 async def test_an_update_that_cannot_be_read_does_not_come_for_ever(
@@ -129,7 +129,7 @@ async def test_an_update_that_cannot_be_read_does_not_come_for_ever(
     caplog.set_level(logging.DEBUG)
     strange = {"update_id": 5, "message": HELLO | {"text": "secret words", "forward_origin": {"type": "invented"}}}
     assert await adapter.take(SECRET, json.dumps(strange).encode(), Received()) == 200
-    assert tally.reasons == {Ignored.UNREADABLE: 1}
+    assert tally.reasons == {IgnoredUpdate.UNREADABLE: 1}
     assert "secret words" not in caplog.text
     assert SECRET not in caplog.text + repr(WAY)
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from adapters.channel import Address
 from gateway.admission.explain import MEANINGS, explain, told
-from gateway.admission.policy import Policy, Reason
+from gateway.admission.policy import Policy, RefusalReason
 from gateway.admission.routing import Binding, Routes
-from gateway.stores.door import UNREADABLE_MESSAGE, Silence
+from gateway.stores.admission import UNREADABLE_MESSAGE, Silence
 from tests.fakes.clock import START
 from tests.gateway.admission.test_policy import GROUP, PAIRING, STRANGER
 from workspaces.access import AgentId
@@ -16,8 +16,8 @@ ROUTES = Routes([Binding(AgentId("work"), chat="-100")], AgentId("main"), PAIRIN
 
 def test_every_reason_has_a_meaning() -> None:
     """And what to do about it, unless there is nothing to do."""
-    assert MEANINGS.keys() == set(Reason)
-    assert {reason for reason, meaning in MEANINGS.items() if not meaning.mend} == {Reason.NO_TEXT}
+    assert MEANINGS.keys() == set(RefusalReason)
+    assert {reason for reason, meaning in MEANINGS.items() if not meaning.mend} == {RefusalReason.NO_TEXT}
 
 
 def test_a_route_is_explained_as_it_is_taken() -> None:

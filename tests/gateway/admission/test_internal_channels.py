@@ -15,7 +15,7 @@ from gateway.admission.internal_channels import (
     result_address,
     task_address,
 )
-from gateway.admission.policy import Admitted, Reason, Refused, admit
+from gateway.admission.policy import Admitted, RefusalReason, Refused, admit
 from gateway.admission.routing import SessionKey, is_unasked, route, session_of
 from gateway.app.channels import routes_of
 from gateway.config import Config
@@ -86,7 +86,7 @@ def test_no_sender_of_the_clock_is_the_owner() -> None:
 def test_an_agent_that_is_gone_gets_nothing_any_more() -> None:
     """What was queued for it falls away."""
     assert admit(said(heartbeat_address(MAIN)), ROUTES.policy) == Admitted()
-    assert admit(said(heartbeat_address(AgentId("gone"))), ROUTES.policy) == Refused(Reason.NO_POLICY)
+    assert admit(said(heartbeat_address(AgentId("gone"))), ROUTES.policy) == Refused(RefusalReason.NO_POLICY)
 
 
 @pytest.mark.parametrize("chat", ["", "nonsense", "result:", "result:nonsense"])

@@ -20,9 +20,9 @@ from gateway.admission.pairing import (
     new_code,
     shown,
 )
-from gateway.admission.policy import AccountPolicy, Admitted, DirectPolicy, Policy, Reason, Refused
+from gateway.admission.policy import AccountPolicy, Admitted, DirectPolicy, Policy, RefusalReason, Refused
 from gateway.errors import PairingError
-from gateway.stores.door import Visitor
+from gateway.stores.admission import Visitor
 from gateway.stores.rows import OutboxRow, Outgoing
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import START, ManualClock
@@ -87,12 +87,14 @@ async def test_a_stranger_is_told_a_code_once_and_nothing_else(door: Door) -> No
 async def test_the_code_in_the_owners_hand_lets_its_bearer_in(door: Door) -> None:
     """However it is typed; once; and to that account alone."""
     code = await door.greet()
-    assert await door.examine() == Refused(Reason.UNPAIRED)
+    assert await door.examine() == Refused(RefusalReason.UNPAIRED)
     assert "`Eve the owner (telegram:99)` may now write to telegram.home" in await door.pairing.approve(
         f" {code.lower().replace('-', ' ')} "
     )
     assert await door.examine() == Admitted()
-    assert await door.examine(replace(EVE, address=Address("telegram", "work", "99"))) == Refused(Reason.UNPAIRED)
+    assert await door.examine(replace(EVE, address=Address("telegram", "work", "99"))) == Refused(
+        RefusalReason.UNPAIRED
+    )
     with pytest.raises(PairingError, match="nobody waits with that code"):
         await door.pairing.approve(code)
 
@@ -158,7 +160,7 @@ async def test_a_crowd_that_never_ends_keeps_nobody_out_whom_the_owner_names(doo
         door.clock.advance(30)
         assert len(await door.pairing.waiting()) <= MOST_WAITING
     assert await door.greet() == ""
-    assert await door.examine() == Refused(Reason.UNPAIRED)
+    assert await door.examine() == Refused(RefusalReason.UNPAIRED)
     told = await door.pairing.approve(" telegram:99 ")
     assert "telegram:99` may now write to telegram.home" in told
     assert "telegram:99` may now write to telegram.work" in told
@@ -209,7 +211,7 @@ async def test_revoking_takes_the_guest_out_and_what_they_said_with_them(door: D
     )
     assert [row.message.id for row in await door.store.inbox.waiting()] == ["3", "4"]
     assert (await door.store.report()).reasons == {"revoked.unpaired": 2}
-    assert await door.examine() == Refused(Reason.UNPAIRED)
+    assert await door.examine() == Refused(RefusalReason.UNPAIRED)
     assert [guest.visitor.id for guest in await door.pairing.guests()] == ["98"]
 
 

@@ -6,7 +6,16 @@ from datetime import UTC, datetime
 import pytest
 
 from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Quote, Sender
-from gateway.admission.policy import AccountPolicy, Admitted, DirectPolicy, GroupPolicy, Policy, Reason, Refused, admit
+from gateway.admission.policy import (
+    AccountPolicy,
+    Admitted,
+    DirectPolicy,
+    GroupPolicy,
+    Policy,
+    RefusalReason,
+    Refused,
+    admit,
+)
 
 ACCOUNT = AccountPolicy(DirectPolicy.OWNER, {"-100": GroupPolicy(), "-200": GroupPolicy(mention=False)})
 POLICY = Policy(frozenset({"telegram:7"}), {("telegram", "home"): ACCOUNT})
@@ -36,22 +45,22 @@ def test_a_group_without_the_mention_rule_is_always_answered() -> None:
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        (replace(DIRECT, sender=Sender("8", "Stranger")), Reason.STRANGER),
-        (replace(DIRECT, sender=Sender("", "Nobody")), Reason.ANONYMOUS),
-        (replace(DIRECT, sender=Sender("7", "Owner", is_bot=True)), Reason.BOT),
-        (replace(DIRECT, address=Address("telegram", "work", "7")), Reason.NO_POLICY),
-        (replace(DIRECT, address=Address("discord", "home", "7")), Reason.NO_POLICY),
-        (replace(DIRECT, text="  \n "), Reason.NO_TEXT),
-        (replace(GROUP, is_for_us=False), Reason.NOT_FOR_US),
-        (replace(GROUP, address=Address("telegram", "home", "-101")), Reason.GROUP_NOT_ALLOWED),
+        (replace(DIRECT, sender=Sender("8", "Stranger")), RefusalReason.STRANGER),
+        (replace(DIRECT, sender=Sender("", "Nobody")), RefusalReason.ANONYMOUS),
+        (replace(DIRECT, sender=Sender("7", "Owner", is_bot=True)), RefusalReason.BOT),
+        (replace(DIRECT, address=Address("telegram", "work", "7")), RefusalReason.NO_POLICY),
+        (replace(DIRECT, address=Address("discord", "home", "7")), RefusalReason.NO_POLICY),
+        (replace(DIRECT, text="  \n "), RefusalReason.NO_TEXT),
+        (replace(GROUP, is_for_us=False), RefusalReason.NOT_FOR_US),
+        (replace(GROUP, address=Address("telegram", "home", "-101")), RefusalReason.GROUP_NOT_ALLOWED),
         (
             replace(GROUP, sender=Sender("7", "Owner"), address=Address("telegram", "home", "7")),
-            Reason.GROUP_NOT_ALLOWED,
+            RefusalReason.GROUP_NOT_ALLOWED,
         ),
-        (replace(GROUP, sender=Sender("9", "A bot", is_bot=True)), Reason.BOT),
+        (replace(GROUP, sender=Sender("9", "A bot", is_bot=True)), RefusalReason.BOT),
     ],
 )
-def test_everybody_else_is_refused_with_a_reason(message: InboundMessage, reason: Reason) -> None:
+def test_everybody_else_is_refused_with_a_reason(message: InboundMessage, reason: RefusalReason) -> None:
     """Each refusal names its own reason, so that a silence can be explained."""
     assert admit(message, POLICY) == Refused(reason)
 
@@ -59,13 +68,13 @@ def test_everybody_else_is_refused_with_a_reason(message: InboundMessage, reason
 def test_a_closed_account_refuses_even_the_owner() -> None:
     """`direct = "closed"` means closed."""
     closed = Policy(POLICY.owners, {("telegram", "home"): AccountPolicy(DirectPolicy.CLOSED)})
-    assert admit(DIRECT, closed) == Refused(Reason.DIRECT_CLOSED)
+    assert admit(DIRECT, closed) == Refused(RefusalReason.DIRECT_CLOSED)
 
 
 def test_the_same_number_on_another_platform_is_not_the_owner() -> None:
     """A Person is a platform and a number together."""
     policy = Policy(frozenset({"discord:7"}), POLICY.accounts)
-    assert admit(DIRECT, policy) == Refused(Reason.STRANGER)
+    assert admit(DIRECT, policy) == Refused(RefusalReason.STRANGER)
 
 
 def test_a_forwarded_message_has_words_though_none_of_its_own() -> None:
@@ -83,21 +92,23 @@ STRANGER = replace(DIRECT, address=Address("telegram", "home", "8"), sender=Send
 def test_where_strangers_may_ask_a_guest_is_admitted_and_nobody_else() -> None:
     """The owner, whom the account lists, and whom the owner let in; what names nobody cannot be a guest."""
     listed = replace(STRANGER, sender=Sender("5", "Listed"))
-    assert admit(STRANGER, PAIRING) == Refused(Reason.UNPAIRED)
+    assert admit(STRANGER, PAIRING) == Refused(RefusalReason.UNPAIRED)
     assert admit(STRANGER, PAIRING, is_guest=True) == Admitted()
     assert admit(DIRECT, PAIRING) == admit(listed, PAIRING) == Admitted()
-    assert admit(replace(STRANGER, sender=Sender("", "x")), PAIRING, is_guest=True) == Refused(Reason.ANONYMOUS)
-    assert admit(replace(STRANGER, sender=Sender("8", "x", is_bot=True)), PAIRING, is_guest=True) == Refused(Reason.BOT)
+    assert admit(replace(STRANGER, sender=Sender("", "x")), PAIRING, is_guest=True) == Refused(RefusalReason.ANONYMOUS)
+    assert admit(replace(STRANGER, sender=Sender("8", "x", is_bot=True)), PAIRING, is_guest=True) == Refused(
+        RefusalReason.BOT
+    )
 
 
 def test_a_grant_for_direct_chats_is_none_elsewhere() -> None:
     """Not in a group that is not allowed, not past a group's own list, not where the account takes no guests."""
     elsewhere = replace(GROUP, address=Address("telegram", "home", "-101"))
-    assert admit(elsewhere, PAIRING, is_guest=True) == Refused(Reason.GROUP_NOT_ALLOWED)
-    assert admit(replace(GROUP, is_for_us=False), PAIRING, is_guest=True) == Refused(Reason.NOT_FOR_US)
-    assert admit(STRANGER, POLICY, is_guest=True) == Refused(Reason.STRANGER)
+    assert admit(elsewhere, PAIRING, is_guest=True) == Refused(RefusalReason.GROUP_NOT_ALLOWED)
+    assert admit(replace(GROUP, is_for_us=False), PAIRING, is_guest=True) == Refused(RefusalReason.NOT_FOR_US)
+    assert admit(STRANGER, POLICY, is_guest=True) == Refused(RefusalReason.STRANGER)
     closed = Policy(POLICY.owners, {("telegram", "home"): AccountPolicy(DirectPolicy.CLOSED)})
-    assert admit(STRANGER, closed, is_guest=True) == Refused(Reason.DIRECT_CLOSED)
+    assert admit(STRANGER, closed, is_guest=True) == Refused(RefusalReason.DIRECT_CLOSED)
 
 
 def group_of(group: GroupPolicy) -> Policy:
@@ -110,8 +121,8 @@ def test_a_group_may_list_who_asks() -> None:
     for sender, decision in [
         (Sender("8", "Someone"), Admitted()),
         (Sender("7", "Owner"), Admitted()),
-        (Sender("9", "Someone"), Refused(Reason.PERSON_NOT_ALLOWED)),
-        (Sender("", "Someone"), Refused(Reason.ANONYMOUS)),
+        (Sender("9", "Someone"), Refused(RefusalReason.PERSON_NOT_ALLOWED)),
+        (Sender("", "Someone"), Refused(RefusalReason.ANONYMOUS)),
     ]:
         assert admit(replace(GROUP, sender=sender), policy) == decision
 
@@ -120,8 +131,8 @@ def test_bots_are_answered_only_in_a_group_that_says_so() -> None:
     """And there only when they ask, like people; never in a direct chat."""
     policy, bot = group_of(GroupPolicy(bots=True)), Sender("9", "A bot", is_bot=True)
     assert admit(replace(GROUP, sender=bot), policy) == Admitted()
-    assert admit(replace(GROUP, sender=bot, is_for_us=False), policy) == Refused(Reason.NOT_FOR_US)
-    assert admit(replace(DIRECT, sender=bot), policy) == Refused(Reason.BOT)
+    assert admit(replace(GROUP, sender=bot, is_for_us=False), policy) == Refused(RefusalReason.NOT_FOR_US)
+    assert admit(replace(DIRECT, sender=bot), policy) == Refused(RefusalReason.BOT)
 
 
 def test_a_file_without_a_word_is_a_message() -> None:

@@ -6,16 +6,16 @@ from datetime import date
 
 import pytest
 
-from gateway.agent.budget import Budget, Budgets, Call, Cause, check_budget, dollars, summed
+from gateway.agent.budget import Budget, Budgets, CostCause, ModelCall, check_budget, dollars, summed
 from gateway.errors import BudgetError
 from gateway.stores.spending import NANOS, Spend
 
 DAY = date(2026, 11, 21)
-CHAT = Call(Cause.CHAT, DAY, Spend(100, nanos=NANOS // 10))
+CHAT = ModelCall(CostCause.CHAT, DAY, Spend(100, nanos=NANOS // 10))
 SPENT = {"chat": Spend(600, 200, nanos=NANOS), "cron": Spend(100, nanos=NANOS)}
 
 
-def stopped(budgets: Budgets, call: Call = CHAT, spent: Mapping[str, Spend] = SPENT) -> BudgetError | None:
+def stopped(budgets: Budgets, call: ModelCall = CHAT, spent: Mapping[str, Spend] = SPENT) -> BudgetError | None:
     try:
         check_budget("main", budgets, spent, call)
     except BudgetError as exc:
@@ -31,10 +31,10 @@ def stopped(budgets: Budgets, call: Call = CHAT, spent: Mapping[str, Spend] = SP
         (Budgets(Budget(tokens=999)), True),
         (Budgets(Budget(nanos=2 * NANOS + NANOS // 10)), False),
         (Budgets(Budget(nanos=2 * NANOS + NANOS // 10 - 1)), True),
-        (Budgets(causes={Cause.CHAT: Budget(tokens=900)}), False),
-        (Budgets(causes={Cause.CHAT: Budget(tokens=899)}), True),
-        (Budgets(causes={Cause.CRON: Budget(tokens=0)}), False),
-        (Budgets(Budget(tokens=999), {Cause.CHAT: Budget(tokens=5_000)}), True),
+        (Budgets(causes={CostCause.CHAT: Budget(tokens=900)}), False),
+        (Budgets(causes={CostCause.CHAT: Budget(tokens=899)}), True),
+        (Budgets(causes={CostCause.CRON: Budget(tokens=0)}), False),
+        (Budgets(Budget(tokens=999), {CostCause.CHAT: Budget(tokens=5_000)}), True),
     ],
 )
 def test_a_call_may_reach_a_limit_and_not_pass_it(budgets: Budgets, *, is_stopped: bool) -> None:
@@ -55,7 +55,7 @@ def test_a_budget_of_nothing_lets_nothing_run(zero: Budget) -> None:
 
 def test_the_owner_reads_what_is_spent_which_setting_stops_it_and_when_it_goes_on() -> None:
     """All that is needed to raise it, or to wait."""
-    error = stopped(Budgets(causes={Cause.CHAT: Budget(tokens=850)}))
+    error = stopped(Budgets(causes={CostCause.CHAT: Budget(tokens=850)}))
     assert error is not None
     for part in ("800 of 850", "100 more", "[agents.main.budget.causes.chat] tokens_a_day", "2026-11-22", "chat"):
         assert part in str(error)
@@ -69,7 +69,7 @@ def test_another_limit_another_day_or_another_cause_is_another_mark() -> None:
         stopped(Budgets(Budget(tokens=20))),
         stopped(Budgets(Budget(nanos=10))),
         stopped(Budgets(Budget(tokens=10)), tomorrow),
-        stopped(Budgets(Budget(tokens=10)), replace(CHAT, cause=Cause.CRON)),
+        stopped(Budgets(Budget(tokens=10)), replace(CHAT, cause=CostCause.CRON)),
     ]
     again = stopped(Budgets(Budget(tokens=10)), replace(CHAT, least=Spend(7)))
     marks = [error.mark for error in errors if error]

@@ -8,7 +8,7 @@ import pytest
 from gateway.agent.cancellation import Halt
 from gateway.agent.entries import HALTED, CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.limits import TurnLimits
-from gateway.agent.loop import Course, run_turn
+from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.errors import TurnLimitError
@@ -42,7 +42,9 @@ async def halted(bench: Bench, model: Model, halt: Halt, history: Sequence[Entry
     """Run a turn that must end by *halt*, silent; return what its journal says of each call."""
     request = ModelRequest("", "", history, ())
     async with asyncio.timeout(PATIENCE_S):
-        answer = await run_turn(model, request, bench.tools, TurnLimits(), Course(bench.append, bench.draft, halt=halt))
+        answer = await run_turn(
+            model, request, bench.tools, TurnLimits(), TurnOutlets(bench.append, bench.draft, halt=halt)
+        )
     assert answer.is_silent
     assert isinstance(end := bench.journal[-1], ReplyEntry)
     assert end.model == HALTED
@@ -103,7 +105,7 @@ async def test_an_answer_that_is_there_is_not_taken_back() -> None:
     bench, halt = Bench(), Halt()
     halt.at_once()
     request = ModelRequest("", "", (QUESTION, says("It is at a.")), ())
-    course = Course(bench.append, bench.draft, halt=halt)
+    course = TurnOutlets(bench.append, bench.draft, halt=halt)
     assert (await run_turn(ScriptedModel(), request, bench.tools, TurnLimits(), course)).text == "It is at a."
 
 
@@ -117,7 +119,7 @@ async def test_what_is_said_meanwhile_stands_before_the_next_step() -> None:
         return said.pop(0)
 
     request = ModelRequest("", "", (QUESTION,), ())
-    course = Course(bench.append, bench.draft, joined)
+    course = TurnOutlets(bench.append, bench.draft, joined)
     assert (await run_turn(model, request, bench.tools, TurnLimits(steps=3), course)).text == "Both."
     assert [each.entries[-1] for each in model.requests][1] == LATER
     assert [entry for entry in bench.happened if entry.startswith("look")] == ["look a", "look b"]

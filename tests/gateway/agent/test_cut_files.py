@@ -10,10 +10,10 @@ from gateway.errors import StoreError
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import ManualClock
 from workspaces.access import AgentId
-from workspaces.bootstrap import Extent
+from workspaces.bootstrap import ShownExtent
 
-WHOLE = Extent("MEMORY.md", 9_000, 9_000)
-CUT = Extent("MEMORY.md", 25_000, 20_000)
+WHOLE = ShownExtent("MEMORY.md", 9_000, 9_000)
+CUT = ShownExtent("MEMORY.md", 25_000, 20_000)
 
 
 @pytest.mark.parametrize(
@@ -22,13 +22,13 @@ CUT = Extent("MEMORY.md", 25_000, 20_000)
         ({}, WHOLE, False),
         ({}, CUT, True),
         ({"MEMORY.md": Told(25_000, 5_000)}, CUT, False),
-        ({"MEMORY.md": Told(25_000, 5_000)}, Extent("MEMORY.md", 29_999, 20_000), False),
-        ({"MEMORY.md": Told(25_000, 5_000)}, Extent("MEMORY.md", 30_000, 20_000), True),
+        ({"MEMORY.md": Told(25_000, 5_000)}, ShownExtent("MEMORY.md", 29_999, 20_000), False),
+        ({"MEMORY.md": Told(25_000, 5_000)}, ShownExtent("MEMORY.md", 30_000, 20_000), True),
         ({"AGENTS.md": Told(25_000, 5_000)}, CUT, True),
     ],
 )
 def test_a_file_is_news_when_it_is_cut_first_or_by_twice_as_much(
-    told: dict[str, Told], now: Extent, is_told: bool
+    told: dict[str, Told], now: ShownExtent, is_told: bool
 ) -> None:
     """One that grows with each note is not told with each note."""
     assert news(told, [now])[0] == ([now] if is_told else [])
@@ -39,18 +39,18 @@ def test_a_file_that_was_shortened_until_it_is_whole_is_forgotten() -> None:
     told = {"MEMORY.md": Told(25_000, 5_000)}
     assert news(told, [WHOLE])[1] == {}
     assert news(told, [])[1] == {}
-    assert news(told, [Extent("MEMORY.md", 25_000, 25_000)])[1] == told
-    assert news(told, [Extent("MEMORY.md", 24_000, 20_000)])[1] == told
+    assert news(told, [ShownExtent("MEMORY.md", 25_000, 25_000)])[1] == told
+    assert news(told, [ShownExtent("MEMORY.md", 24_000, 20_000)])[1] == told
 
 
 async def test_the_owner_is_told_once_until_it_is_mended(tmp_path: Path) -> None:
     """Over a restart too; while the state cannot be written, later; nothing is read while nothing has changed."""
     store = await SqliteStore.open(tmp_path / "state.db")
     heard: list[str] = []
-    looks: list[Extent] = []
-    files, is_reachable = [CUT, Extent("AGENTS.md", 5, 5)], False
+    looks: list[ShownExtent] = []
+    files, is_reachable = [CUT, ShownExtent("AGENTS.md", 5, 5)], False
 
-    async def look() -> Sequence[Extent]:
+    async def look() -> Sequence[ShownExtent]:
         looks.extend(files)
         return files
 
@@ -85,7 +85,7 @@ async def test_the_owner_is_told_once_until_it_is_mended(tmp_path: Path) -> None
 
 def test_only_cut_files_are_named() -> None:
     """With what is shown of each."""
-    files = [Extent("AGENTS.md", 5, 5), CUT, Extent("USER.md", 7_000, 0)]
+    files = [ShownExtent("AGENTS.md", 5, 5), CUT, ShownExtent("USER.md", 7_000, 0)]
     assert in_words(files) == (
         "MEMORY.md (20,000 of 25,000 characters are shown), USER.md (0 of 7,000 characters are shown)"
     )

@@ -6,7 +6,7 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
-from gateway.agent.file_trouble import OVER_AFTER, Alarm, Cause
+from gateway.agent.file_trouble import OVER_AFTER, Alarm, UnwritableFiles
 from gateway.errors import StoreError
 from tests.fakes.clock import ManualClock
 from workspaces.access import AgentId
@@ -40,12 +40,12 @@ async def test_an_incident_is_told_once(tmp_path: Path) -> None:
     """However often and wherever writing fails meanwhile, and though some of it succeeds."""
     owner = Owner(tmp_path)
     for _ in range(5):
-        owner.alarm.troubled(Cause.FILES, FULL)
-        owner.alarm.troubled(Cause.HISTORY, "no room for a commit")
+        owner.alarm.troubled(UnwritableFiles.FILES, FULL)
+        owner.alarm.troubled(UnwritableFiles.HISTORY, "no room for a commit")
         await owner.alarm.ring()
         owner.later(OVER_AFTER / 2)
-        owner.alarm.worked(Cause.FILES)
-        owner.alarm.worked(Cause.HISTORY)
+        owner.alarm.worked(UnwritableFiles.FILES)
+        owner.alarm.worked(UnwritableFiles.HISTORY)
     assert list(owner.heard.values()) == [
         f"Agent main has trouble with its files: {FULL}. It goes on by itself once that is mended."
     ]
@@ -54,7 +54,7 @@ async def test_an_incident_is_told_once(tmp_path: Path) -> None:
 async def test_an_incident_that_two_notice_at_once_is_told_once(tmp_path: Path) -> None:
     """The upkeep of a history and a turn ring together; the second found nothing to forget, and the gateway ended."""
     owner = Owner(tmp_path)
-    owner.alarm.troubled(Cause.HISTORY, FULL)
+    owner.alarm.troubled(UnwritableFiles.HISTORY, FULL)
     await asyncio.gather(owner.alarm.ring(), owner.alarm.ring())
     await owner.alarm.ring()
     assert len(owner.heard) == 1
@@ -63,17 +63,17 @@ async def test_an_incident_that_two_notice_at_once_is_told_once(tmp_path: Path) 
 async def test_the_next_incident_is_told_again(tmp_path: Path) -> None:
     """When all that failed has worked again after a quiet time; one of two is not enough."""
     owner = Owner(tmp_path)
-    owner.alarm.troubled(Cause.FILES, FULL)
-    owner.alarm.troubled(Cause.HISTORY, "x")
+    owner.alarm.troubled(UnwritableFiles.FILES, FULL)
+    owner.alarm.troubled(UnwritableFiles.HISTORY, "x")
     await owner.alarm.ring()
     owner.later(OVER_AFTER)
-    owner.alarm.worked(Cause.FILES)
-    owner.alarm.troubled(Cause.HISTORY, "x")
+    owner.alarm.worked(UnwritableFiles.FILES)
+    owner.alarm.troubled(UnwritableFiles.HISTORY, "x")
     await owner.alarm.ring()
     assert len(owner.heard) == 1
     owner.later(OVER_AFTER)
-    owner.alarm.worked(Cause.HISTORY)
-    owner.alarm.troubled(Cause.FILES, "another")
+    owner.alarm.worked(UnwritableFiles.HISTORY)
+    owner.alarm.troubled(UnwritableFiles.FILES, "another")
     await owner.alarm.ring()
     assert [said for said in owner.heard.values() if "another" in said]
 
@@ -82,10 +82,10 @@ async def test_what_could_not_be_told_is_told_later(tmp_path: Path) -> None:
     """The same full disk holds the store: as soon as it takes the notice, the owner has it."""
     owner = Owner(tmp_path)
     owner.is_reachable = False
-    owner.alarm.troubled(Cause.FILES, FULL)
+    owner.alarm.troubled(UnwritableFiles.FILES, FULL)
     await owner.alarm.ring()
     owner.later(OVER_AFTER)
-    owner.alarm.worked(Cause.FILES)
+    owner.alarm.worked(UnwritableFiles.FILES)
     owner.is_reachable = True
     await owner.alarm.ring()
     await owner.alarm.ring()

@@ -12,7 +12,7 @@ import pytest
 from filelock import FileLock
 
 from gateway.agent.file_trouble import Alarm
-from gateway.agent.history_writer import UNUSABLE, Keeper
+from gateway.agent.history_writer import UNUSABLE, HistoryWriter
 from gateway.runtime.threads import Threads
 from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.history.home import START, Home
@@ -35,11 +35,11 @@ class House:
         self.beside = Threads("history")
         self.counts: Counter[str] = Counter()
         self.counted = asyncio.Event()
-        self.keeper = Keeper(open_history or self.home.open, self.beside, self.count)
-        self.home.workspace.folder.on_written = self.keeper.written
-        self.home.workspace.folder.on_trouble = self.keeper.failed
+        self.history_writer = HistoryWriter(open_history or self.home.open, self.beside, self.count)
+        self.home.workspace.folder.on_written = self.history_writer.written
+        self.home.workspace.folder.on_trouble = self.history_writer.failed
         self.told: asyncio.Queue[str] = asyncio.Queue()
-        self.keeper.alarm = Alarm(AGENT, self.home.workspace.folder, self.tell, self.home.clock)
+        self.history_writer.alarm = Alarm(AGENT, self.home.workspace.folder, self.tell, self.home.clock)
 
     async def count(self, reason: str) -> None:
         self.counts[reason] += 1
@@ -50,7 +50,7 @@ class House:
 
     async def write(self, turn: str, path: str, text: str) -> None:
         """Create a file as a tool of *turn* does."""
-        run = self.keeper.noting(self.threads, turn, Origin("main", f"m-{turn}", turn))
+        run = self.history_writer.noting(self.threads, turn, Origin("main", f"m-{turn}", turn))
         await run(self.home.workspace.write, path, text, MAIN, None)
 
     def close(self) -> None:
@@ -62,14 +62,14 @@ class House:
 @asynccontextmanager
 async def working(house: House) -> AsyncIterator[None]:
     """Let the keeper work while the block runs, and finish."""
-    task = asyncio.create_task(house.keeper.work())
-    await house.keeper.ready()
+    task = asyncio.create_task(house.history_writer.work())
+    await house.history_writer.ready()
     try:
         yield
     finally:
         task.cancel()
         await asyncio.wait([task])
-    await house.keeper.finish()
+    await house.history_writer.finish()
 
 
 @pytest.fixture
@@ -85,9 +85,9 @@ async def test_a_turn_is_one_commit_that_names_it(house: House) -> None:
         await house.write("t-1", "notes/a.md", "a\n")
         await house.write("t-2", "c.md", "c\n")
         await house.write("t-1", "notes/b.md", "b\n")
-        house.keeper.ended("t-1")
-        house.keeper.ended("t-2")
-    view = (await house.keeper.history()).view(MAIN)
+        house.history_writer.ended("t-1")
+        house.history_writer.ended("t-2")
+    view = (await house.history_writer.history()).view(MAIN)
     second, first, _ = view.log(LogQuery())
     assert [str(change.path) for change in first.changes] == ["notes/a.md", "notes/b.md"]
     assert (first.origin, second.origin) == (Origin("main", "m-t-1", "t-1"), Origin("main", "m-t-2", "t-2"))
@@ -98,19 +98,19 @@ async def test_a_turn_that_changed_nothing_is_no_commit(house: House) -> None:
     """Nor is one that ended twice, or that nobody knows."""
     async with working(house):
         await house.write("t-1", "a.md", "a\n")
-        house.keeper.ended("t-1")
-        house.keeper.ended("t-1")
-        house.keeper.ended("t-9")
+        house.history_writer.ended("t-1")
+        house.history_writer.ended("t-1")
+        house.history_writer.ended("t-9")
     assert house.home.commits() == [INITIAL, "file: write a.md"]
 
 
 async def test_what_others_changed_is_recorded_at_start_and_end(house: House) -> None:
     """The owner's editor, and what was written outside of turns, before the start and until the end."""
-    await house.keeper.history()
+    await house.history_writer.history()
     house.home.put("before.md", "x\n")
     async with working(house):
         await house.write("t-1", "between.md", "y\n")
-        house.keeper.ended("t-1")
+        house.history_writer.ended("t-1")
         house.home.put("after.md", "z\n")
     assert house.home.tree() == {"before.md", "between.md", "after.md"}
     assert house.home.commits()[-1] == "file: write after.md"
@@ -120,13 +120,13 @@ async def test_a_turn_that_was_cut_off_is_recorded_as_its_own(house: House) -> N
     """A drain that ran out of time loses no origin."""
     async with working(house):
         await house.write("t-1", "a.md", "a\n")
-    (commit, _) = (await house.keeper.history()).view(MAIN).log(LogQuery())
+    (commit, _) = (await house.history_writer.history()).view(MAIN).log(LogQuery())
     assert commit.origin == Origin("main", "m-t-1", "t-1")
 
 
 async def sessions_of(house: House, path: str) -> list[str | None]:
     """Return where each version of the file came from, the oldest first."""
-    log = (await house.keeper.history()).view(MAIN).log(LogQuery(path=PurePosixPath(path)))
+    log = (await house.history_writer.history()).view(MAIN).log(LogQuery(path=PurePosixPath(path)))
     return [commit.origin.turn or commit.origin.session if commit.origin else None for commit in reversed(log)]
 
 
@@ -135,9 +135,9 @@ async def test_the_owners_edit_is_a_commit_of_its_own_while_a_turn_goes_on(house
     async with working(house):
         await house.write("t-1", "ours.md", "x\n")
         house.home.put("theirs.md", "y\n")
-        await house.keeper.catch_up()
+        await house.history_writer.catch_up()
         assert house.home.commits() == [INITIAL, "file: write theirs.md"]
-        house.keeper.ended("t-1")
+        house.history_writer.ended("t-1")
     assert house.home.git("log", "--format=%an: %s", "main").splitlines()[:2] == [
         "Strandline agent main: file: write ours.md",
         "Owner: file: write theirs.md",
@@ -150,13 +150,13 @@ async def test_what_a_turn_replaced_before_anybody_noticed_is_kept_as_the_owners
     """The version that the owner had saved, the turn's above it, and what he made of that: three commits."""
     path = PurePosixPath("notes/a.md")
     async with working(house):
-        run = house.keeper.noting(house.threads, "t-1", Origin("main", "1", "t-1"))
+        run = house.history_writer.noting(house.threads, "t-1", Origin("main", "1", "t-1"))
         house.home.put("notes/a.md", "- mine\n")
         await run(house.home.workspace.append, path, "- agent's\n", "", MAIN)
         house.home.put("notes/a.md", "- mine\n- agent's\n- mine again\n")
-        await house.keeper.catch_up()
+        await house.history_writer.catch_up()
         await run(house.home.workspace.append, path, "- agent's again\n", "", MAIN)
-        house.keeper.ended("t-1")
+        house.history_writer.ended("t-1")
     assert await sessions_of(house, "notes/a.md") == ["editor", "t-1", "editor", "t-1"]
     commits = house.home.git("rev-list", "--reverse", "main").split()[1:]
     texts = [house.home.git("show", f"{commit}:notes/a.md") for commit in commits]
@@ -169,10 +169,10 @@ async def test_two_turns_on_one_file_are_two_commits_in_their_order(house: House
     path = PurePosixPath("a.md")
     async with working(house):
         for turn in ("t-1", "t-2"):
-            run = house.keeper.noting(house.threads, turn, Origin("main", turn, turn))
+            run = house.history_writer.noting(house.threads, turn, Origin("main", turn, turn))
             await run(house.home.workspace.append, path, f"- {turn}\n", "", MAIN)
-        house.keeper.ended("t-2")
-        house.keeper.ended("t-1")
+        house.history_writer.ended("t-2")
+        house.history_writer.ended("t-1")
     assert await sessions_of(house, "a.md") == ["t-1", "t-2"]
     assert house.home.git("show", "main~1:a.md") == "- t-1\n"
 
@@ -181,13 +181,13 @@ async def test_a_file_brought_back_in_a_turn_is_no_turns_change_again(house: Hou
     """What `restore` commits itself stays the newest, whatever the turn had written before and however it ends."""
     house.home.put("a.md", "one\n")
     async with working(house):
-        history = await house.keeper.history()
+        history = await house.history_writer.history()
         first = history.view(MAIN).log(LogQuery())[0].id
-        run = house.keeper.noting(house.threads, "t-1", origin := Origin("main", "1", "t-1"))
+        run = house.history_writer.noting(house.threads, "t-1", origin := Origin("main", "1", "t-1"))
         await run(house.home.workspace.append, PurePosixPath("a.md"), "two\n", "", MAIN)
         house.home.put("a.md", "one\ntwo\nmine\n")
         await run(history.restore, first, "a.md", MAIN, origin)
-        house.keeper.ended("t-1")
+        house.history_writer.ended("t-1")
     assert house.home.texts() == {"a.md": b"one\n"}
     assert house.home.git("show", "main:a.md") == "one\n"
     assert house.home.commits()[-1].startswith("file: restore a.md from")
@@ -208,12 +208,12 @@ async def test_a_history_that_cannot_be_used_stops_nobody_and_recovers(tmp_path:
     house = House(tmp_path, unusable_at_first)
     async with working(house):
         await asyncio.wait_for(house.counted.wait(), PATIENCE_S)
-        assert await house.keeper.ready() is None
-        assert house.keeper.trouble == "no space left"
+        assert await house.history_writer.ready() is None
+        assert house.history_writer.trouble == "no space left"
         await house.write("t-1", "a.md", "a\n")
-        house.keeper.ended("t-1")
+        house.history_writer.ended("t-1")
         is_broken = False
-    assert house.keeper.trouble == ""
+    assert house.history_writer.trouble == ""
     assert await sessions_of(house, "a.md") == [None]
     assert house.counts[UNUSABLE] >= 1
     assert house.home.tree() == {"a.md"}
@@ -228,11 +228,11 @@ async def test_a_turn_that_could_not_be_recorded_is_made_up_for_as_its_own(
     async with working(house):
         with FileLock(f"{house.home.git_dir}.lock"):
             await house.write("t-1", "a.md", "a\n")
-            house.keeper.ended("t-1")
+            house.history_writer.ended("t-1")
             await asyncio.wait_for(house.counted.wait(), PATIENCE_S)
         await house.write("t-2", "b.md", "b\n")
-        house.keeper.ended("t-2")
-    assert house.keeper.trouble == ""
+        house.history_writer.ended("t-2")
+    assert house.history_writer.trouble == ""
     assert (await sessions_of(house, "a.md"), await sessions_of(house, "b.md")) == (["t-1"], ["t-2"])
 
 
@@ -245,7 +245,7 @@ async def test_a_history_that_is_lost_on_the_way_is_begun_from_the_files(house: 
         await house.write("t-1", "a.md", "a\n")
         shutil.rmtree(house.home.git_dir / "objects")
         await house.write("t-2", "b.md", "b\n")
-        house.keeper.ended("t-2")
+        house.history_writer.ended("t-2")
     assert house.home.commits() in ([INITIAL], [INITIAL, "file: write b.md"])
     assert house.home.tree() == {"a.md", "b.md"}
 
@@ -254,7 +254,7 @@ async def test_a_full_disk_changes_nothing_is_told_once_and_is_got_over(house: H
     """Each tool's write is refused with the file as it was; the owner hears of it once; then all goes on."""
     path, old, new = PurePosixPath("a.md"), "- old\n" * 1_000, "- new\n" * 2_000
     async with working(house):
-        run = house.keeper.noting(house.threads, "t-1", Origin("main", "1", "t-1"))
+        run = house.history_writer.noting(house.threads, "t-1", Origin("main", "1", "t-1"))
         seen = await run(house.home.workspace.write, path, old, MAIN, None)
         with files_end_at(len(old)):
             for _ in range(3):
@@ -265,7 +265,7 @@ async def test_a_full_disk_changes_nothing_is_told_once_and_is_got_over(house: H
         assert "a.md cannot be written: File too large" in await asyncio.wait_for(house.told.get(), PATIENCE_S)
         assert house.home.texts() == {"a.md": old.encode()}
         await run(house.home.workspace.write, path, new, MAIN, seen)
-        house.keeper.ended("t-1")
+        house.history_writer.ended("t-1")
     assert house.told.empty()
     assert await sessions_of(house, "a.md") == ["t-1"]
 
@@ -276,8 +276,8 @@ async def test_a_damaged_history_is_told(house: House) -> None:
     shutil.rmtree(house.home.git_dir / "objects")
     async with working(house):
         pass
-    await house.keeper.maintain(lambda: START)
-    (repair,) = house.keeper.repairs()
+    await house.history_writer.maintain(lambda: START)
+    (repair,) = house.history_writer.repairs()
     assert "begun anew from the files" in repair
     assert ".damaged-" in repair
     assert house.counts == {"history_damaged": 1}
@@ -285,10 +285,10 @@ async def test_a_damaged_history_is_told(house: House) -> None:
 
 async def test_maintenance_is_done_when_it_is_due(house: House) -> None:
     """A month after the beginning, and not before."""
-    await house.keeper.begin()
-    await house.keeper.maintain(house.home.clock)
+    await house.history_writer.begin()
+    await house.history_writer.maintain(house.home.clock)
     assert house.home.commits() == [INITIAL]
-    await house.keeper.maintain(lambda: START.replace(month=START.month + 2))
+    await house.history_writer.maintain(lambda: START.replace(month=START.month + 2))
     assert house.home.commits() == [INITIAL, MAINTENANCE]
 
 
@@ -301,9 +301,9 @@ async def test_a_commit_holds_up_no_turn(house: House) -> None:
         asyncio.run_coroutine_threadsafe(history_may_go_on.wait(), loop).result(PATIENCE_S)
 
     async with asyncio.TaskGroup() as tasks, working(house):
-        tasks.create_task(house.keeper.ask(busy))
+        tasks.create_task(house.history_writer.ask(busy))
         await asyncio.wait_for(house.write("t-1", "a.md", "a\n"), PATIENCE_S)
-        house.keeper.ended("t-1")
+        house.history_writer.ended("t-1")
         await asyncio.wait_for(house.threads(house.home.workspace.read, PurePosixPath("a.md"), MAIN), PATIENCE_S)
         history_may_go_on.set()
     assert house.home.tree() == {"a.md"}

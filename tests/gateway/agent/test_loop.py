@@ -8,7 +8,7 @@ import pytest
 
 from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, Usage, UserEntry
 from gateway.agent.limits import TurnLimits
-from gateway.agent.loop import Course, run_turn
+from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.agent.window.count import request_characters
@@ -48,7 +48,9 @@ class Bench:
         self, model: ScriptedModel, history: Sequence[Entry] = (QUESTION,), limits: TurnLimits | None = None
     ) -> str:
         request = ModelRequest("stable", "volatile", history, ())
-        answer = await run_turn(model, request, self.tools, limits or TurnLimits(), Course(self.append, self.draft))
+        answer = await run_turn(
+            model, request, self.tools, limits or TurnLimits(), TurnOutlets(self.append, self.draft)
+        )
         assert answer.is_silent == (answer.text == "")
         return answer.text
 
@@ -266,7 +268,7 @@ async def test_a_hostile_model_gets_results_and_no_crash() -> None:
     bench = Bench()
     request = ModelRequest("stable", "volatile", (QUESTION,), ())
     limits = TurnLimits(calls=100_000)
-    answer = await run_turn(HostileModel(), request, bench.tools, limits, Course(bench.append, bench.draft))
+    answer = await run_turn(HostileModel(), request, bench.tools, limits, TurnOutlets(bench.append, bench.draft))
     calls = next(entry for entry in bench.journal if isinstance(entry, ReplyEntry)).calls
     assert len([entry for entry in bench.journal if isinstance(entry, ResultEntry)]) == len(calls) > 50
     assert "seen MEMORY.md" in answer.text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.agent import Agent
-from gateway.agent.history_writer import Keeper
+from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.prompt import Prompt
 from gateway.agent.prompt_files import final_prompt, project_context
 from gateway.errors import HookError
@@ -21,7 +21,7 @@ from workspaces.access import Access
 from workspaces.bootstrap import BootstrapFile, Limits
 from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
-from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.workspace import Workspace
 
 TODAY = date(2026, 3, 1)
@@ -36,12 +36,12 @@ def agent(tmp_path: Path) -> Iterator[Agent]:
         (tmp_path / "workspace" / name).write_text(text)
     threads, workspace = Threads("test"), Workspace.open(tmp_path / "workspace", AGENT)
     index = MemoryIndex(
-        AGENT, tmp_path / "index", [], WorkerClient(WorkerSettings()), threads, Clock(lambda: 0.0, lambda: TODAY)
+        AGENT, tmp_path / "index", [], WorkerClient(WorkerSettings()), threads, MemoryClock(lambda: 0.0, lambda: TODAY)
     )
-    keeper = Keeper(
+    history_writer = HistoryWriter(
         lambda: History.open(tmp_path / "history.git", workspace, lambda: datetime.now(UTC)), threads, _uncounted
     )
-    yield Agent(AGENT, workspace, index, ScriptedModel(), threads, keeper)
+    yield Agent(AGENT, workspace, index, ScriptedModel(), threads, history_writer)
     threads.close()
     workspace.folder.close()
 

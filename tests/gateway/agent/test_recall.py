@@ -9,7 +9,7 @@ import pytest
 
 from gateway.agent.recall import Recalled, RecallSettings, asks_about_the_past, recall
 from gateway.agent.window.count import estimate_tokens
-from tests.fakes.memory import TODAY, DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.memory import TODAY, HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import AGENT, CRON, GROUP, MAIN, OWN, SUBAGENT
 from workspaces.access import Access
@@ -27,7 +27,7 @@ class Home:
     def __init__(self, home: Path) -> None:
         self.notes = home / "workspace"
         self.notes.mkdir()
-        self.worker = DeskWorker(WordsEmbedder())
+        self.worker = HandlerWorker(WordsEmbedder())
         source = WorkspaceNotes(Folder(self.notes))
         self.index = MemoryIndex(AGENT, home / "index", [source], self.worker, run_here, SetClock().clock())
 
@@ -47,7 +47,7 @@ class Home:
 def home(tmp_path: Path) -> Iterator[Home]:
     home = Home(tmp_path)
     yield home
-    home.worker.desk.close()
+    home.worker.handler.close()
 
 
 def quoted(recalled: Recalled) -> list[str]:

@@ -20,7 +20,7 @@ from gateway.agent.rewrite import (
     sub_questions,
 )
 from gateway.errors import ModelRefusedError, ModelUnavailableError
-from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.fakes.model import ScriptedModel, call, says
 from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
@@ -39,7 +39,7 @@ class Home:
 
     def __init__(self, home: Path) -> None:
         self.notes = home / "workspace"
-        self.worker = DeskWorker(WordsEmbedder())
+        self.worker = HandlerWorker(WordsEmbedder())
         self.notes.mkdir()
         source = WorkspaceNotes(Folder(self.notes))
         self.index = MemoryIndex(AGENT, home / "index", [source], self.worker, run_here, SetClock().clock())
@@ -60,7 +60,7 @@ class Home:
 def home(tmp_path: Path) -> Iterator[Home]:
     home = Home(tmp_path)
     yield home
-    home.worker.desk.close()
+    home.worker.handler.close()
 
 
 async def test_what_sub_questions_find_is_merged(home: Home) -> None:

@@ -15,8 +15,8 @@ from gateway.hooks import (
     BEFORE_TOOL_CALL,
     TOOL_RESULT_PERSIST,
     Conversation,
-    Event,
     Hook,
+    HookEvent,
     Hooks,
     ToolCalled,
 )
@@ -45,7 +45,7 @@ async def look(place: str) -> FromOutside:
     return FromOutside(f"seen: {place}")
 
 
-async def called(arguments: str, *handlers: tuple[Event[Any], Callable[[Any], object]]) -> ResultEntry:
+async def called(arguments: str, *handlers: tuple[HookEvent[Any], Callable[[Any], object]]) -> ResultEntry:
     """What the model is told of a call, once all have heard who look on."""
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         hooks = Hooks([Hook(event.name, "test", handler) for event, handler in handlers], count, tasks)

@@ -9,19 +9,19 @@ import pytest
 
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ToolCall
-from gateway.agent.history_writer import Keeper
+from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.tools.memory import unrecorded
 from gateway.agent.tools.tool import Toolbox
 from gateway.runtime.threads import Threads
-from tests.fakes.approvals import FORWARDED, PaperTray, guard
-from tests.fakes.memory import DeskWorker, WordsEmbedder
+from tests.fakes.approvals import FORWARDED, FakeApprovalSink, guard
+from tests.fakes.memory import HandlerWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel
 from tests.fakes.tally import Tally
 from tests.workspaces.turns import AGENT, GROUP, GROUP_CHAT, MAIN, OTHER, OWN
 from workspaces.access import Access, Scope
 from workspaces.history import History, Origin
 from workspaces.memory.entry import Document
-from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
@@ -53,7 +53,7 @@ class Talk:
         return GROUP_CHAT if path == TALK else None
 
 
-class Desk:
+class Rig:
     """One agent with its files, whose turns are tried out."""
 
     def __init__(self, folder: Path) -> None:
@@ -67,14 +67,14 @@ class Desk:
             AGENT,
             folder / "index",
             [WorkspaceNotes(self.workspace.folder), self.talk],
-            DeskWorker(WordsEmbedder()),
+            HandlerWorker(WordsEmbedder()),
             self.threads,
-            Clock(lambda: 0.0, NOW.date),
+            MemoryClock(lambda: 0.0, NOW.date),
         )
-        self.keeper = Keeper(
+        self.history_writer = HistoryWriter(
             lambda: History.open(folder / "history.git", self.workspace, now), self.threads, Tally().count
         )
-        self.tray = PaperTray()
+        self.approval_sink = FakeApprovalSink()
 
     def put(self, path: str, text: str) -> None:
         place = self.root / path
@@ -86,14 +86,14 @@ class Desk:
         return {path: place.read_bytes() if place.exists() else None for path, place in places.items()}
 
     async def turn(self, access: Access = MAIN, *, is_exposed: bool = False) -> "Turn":
-        agent = Agent(AGENT, self.workspace, self.memory, ScriptedModel(), self.threads, self.keeper)
-        watch = guard(access, [FORWARDED] if is_exposed else [], self.tray)
+        agent = Agent(AGENT, self.workspace, self.memory, ScriptedModel(), self.threads, self.history_writer)
+        watch = guard(access, [FORWARDED] if is_exposed else [], self.approval_sink)
         box = await agent.toolbox(access, now, Origin("main/main", "1", "t1"), unrecorded, watch)
         return Turn(box)
 
     async def revision(self, path: str) -> str:
         """Record an earlier, evil version of a file; return its revision."""
-        history = await self.keeper.history()
+        history = await self.history_writer.history()
         then = self.files(path)[path] or b""
         self.put(path, EVIL)
         history.record_all("an evil version", None)
@@ -126,12 +126,12 @@ class Turn:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    desk = Desk(tmp_path)
-    await desk.keeper.begin()
-    yield desk
-    desk.workspace.folder.close()
-    desk.threads.close()
+async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
+    rig = Rig(tmp_path)
+    await rig.history_writer.begin()
+    yield rig
+    rig.workspace.folder.close()
+    rig.threads.close()
 
 
 async def attack(turn: Turn, path: str, revision: str) -> None:
@@ -151,45 +151,45 @@ async def attack(turn: Turn, path: str, revision: str) -> None:
 
 
 @pytest.mark.parametrize("path", [*BEHAVIOUR, *SHARED, *LASTING])
-async def test_no_byte_of_a_guarded_file_changes_in_a_turn_that_read_others(desk: Desk, path: str) -> None:
+async def test_no_byte_of_a_guarded_file_changes_in_a_turn_that_read_others(rig: Rig, path: str) -> None:
     """What the model tried waits, each try with what it would do; the notes of the day are free."""
     guarded = (*BEHAVIOUR, *SHARED, *LASTING, "memory.md")
-    revision = await desk.revision(path)
-    before = desk.files(*guarded)
-    await attack(await desk.turn(is_exposed=True), path, revision)
-    assert desk.files(*guarded) == before
-    assert {waiting.path for waiting in desk.tray.waiting} >= {path, "MEMORY.md"}
-    assert EVIL in (desk.root / "memory/2026-03-01.md").read_text()
+    revision = await rig.revision(path)
+    before = rig.files(*guarded)
+    await attack(await rig.turn(is_exposed=True), path, revision)
+    assert rig.files(*guarded) == before
+    assert {waiting.path for waiting in rig.approval_sink.waiting} >= {path, "MEMORY.md"}
+    assert EVIL in (rig.root / "memory/2026-03-01.md").read_text()
 
 
 @pytest.mark.parametrize("path", [*BEHAVIOUR, *SHARED])
-async def test_what_steers_the_agent_or_others_read_waits_in_every_turn(desk: Desk, path: str) -> None:
+async def test_what_steers_the_agent_or_others_read_waits_in_every_turn(rig: Rig, path: str) -> None:
     """The owner's own words are no approval either; only the first-run file may go once it is done with."""
-    turn = await desk.turn()
-    revision = await desk.revision(path)
-    before = desk.files(*BEHAVIOUR, *SHARED)
+    turn = await rig.turn()
+    revision = await rig.revision(path)
+    before = rig.files(*BEHAVIOUR, *SHARED)
     await attack(turn, path, revision)
     if path == "BOOTSTRAP.md":
         before[path] = None
-    assert desk.files(*BEHAVIOUR, *SHARED) == before
+    assert rig.files(*BEHAVIOUR, *SHARED) == before
     is_trusted = path not in SHARED  # it had to be read
-    assert (EVIL in (desk.root / "MEMORY.md").read_text()) is is_trusted
+    assert (EVIL in (rig.root / "MEMORY.md").read_text()) is is_trusted
 
 
 @pytest.mark.parametrize("path", [*BEHAVIOUR, *SHARED, *LASTING])
 @pytest.mark.parametrize("is_exposed", [False, True])
-async def test_a_groups_turn_is_refused_and_nothing_waits(desk: Desk, path: str, is_exposed: bool) -> None:
+async def test_a_groups_turn_is_refused_and_nothing_waits(rig: Rig, path: str, is_exposed: bool) -> None:
     """The same words as for a file that is not there: who cannot write cannot trouble the owner either."""
-    before = desk.files(*BEHAVIOUR, *SHARED, *LASTING)
-    turn = await desk.turn(GROUP, is_exposed=is_exposed)
+    before = rig.files(*BEHAVIOUR, *SHARED, *LASTING)
+    turn = await rig.turn(GROUP, is_exposed=is_exposed)
     for name, more in (("write_file", {"content": EVIL}), ("edit_file", {"old": "old", "new": EVIL})):
         refused = await turn.said(name, path=path, **more)
         absent = await turn.said(name, path="no/such.md", **more)
         assert refused == absent.replace("no/such.md", path)
     await turn.said("write_file", path=f"{OWN}/a.md", content="its own\n")
-    assert desk.files(*BEHAVIOUR, *SHARED, *LASTING) == before
-    assert desk.tray.waiting == []
-    assert desk.files(f"{OWN}/a.md") == {f"{OWN}/a.md": b"its own\n"}
+    assert rig.files(*BEHAVIOUR, *SHARED, *LASTING) == before
+    assert rig.approval_sink.waiting == []
+    assert rig.files(f"{OWN}/a.md") == {f"{OWN}/a.md": b"its own\n"}
 
 
 READS = [
@@ -215,14 +215,14 @@ READS = [
 
 @pytest.mark.parametrize(("name", "arguments"), READS)
 async def test_after_a_look_at_what_others_wrote_the_memory_waits(
-    desk: Desk, name: str, arguments: dict[str, str]
+    rig: Rig, name: str, arguments: dict[str, str]
 ) -> None:
     """By whatever tool, in an error too; before it the same turn writes at once, and the mark is in the journal."""
-    desk.put(SHARED[0], f"- 09:00 old text of {SHARED[0]}\n")
-    revision = await desk.revision(SHARED[0])
-    desk.put(f"{OTHER}/fresh.md", "a name that others gave\n")
-    (await desk.keeper.history()).record_all(None, None)
-    turn = await desk.turn()
+    rig.put(SHARED[0], f"- 09:00 old text of {SHARED[0]}\n")
+    revision = await rig.revision(SHARED[0])
+    rig.put(f"{OTHER}/fresh.md", "a name that others gave\n")
+    (await rig.history_writer.history()).record_all(None, None)
+    turn = await rig.turn()
     assert not await turn.waits()
     given = {key: revision if value == "EVIL" else value for key, value in arguments.items()}
     assert await turn.marked(name, **given)
@@ -244,44 +244,44 @@ OWN_READS = [
 
 
 @pytest.mark.parametrize(("name", "arguments"), OWN_READS)
-async def test_the_agents_own_files_leave_a_turn_trusted(desk: Desk, name: str, arguments: dict[str, str]) -> None:
+async def test_the_agents_own_files_leave_a_turn_trusted(rig: Rig, name: str, arguments: dict[str, str]) -> None:
     """Or nothing could ever be remembered."""
-    (desk.root / SHARED[0]).unlink()
-    desk.talk.is_there = False
-    revision = await desk.revision("plans/boat.md")
-    turn = await desk.turn()
+    (rig.root / SHARED[0]).unlink()
+    rig.talk.is_there = False
+    revision = await rig.revision("plans/boat.md")
+    turn = await rig.turn()
     given = {key: revision if value == "EVIL" else value for key, value in arguments.items()}
     assert not await turn.marked(name, **given)
     assert not await turn.waits()
 
 
-async def test_one_change_follows_the_other(desk: Desk) -> None:
+async def test_one_change_follows_the_other(rig: Rig) -> None:
     """A second change of a file is made from what waits, so that both can be approved in turn."""
-    turn = await desk.turn(is_exposed=True)
+    turn = await rig.turn(is_exposed=True)
     assert "as #1" in await turn.said("save_memory", text="Sails.", category="profile")
     assert "as #2" in await turn.said("update_memory", old="Sails.", new="Rows.")
-    first, second = desk.tray.waiting
+    first, second = rig.approval_sink.waiting
     assert (first.before, first.after) == ("old text of MEMORY.md\n", second.before)
     assert second.after is not None
     assert "- Rows.\n" in second.after
 
 
-async def test_what_changes_nothing_does_not_wait(desk: Desk) -> None:
+async def test_what_changes_nothing_does_not_wait(rig: Rig) -> None:
     """The model learns that it is so already, or waits already; the owner is not asked."""
-    turn = await desk.turn()
+    turn = await rig.turn()
     await turn.said("read_file", path="SOUL.md")
     assert "just as it is" in await turn.said("write_file", path="SOUL.md", content="old text of SOUL.md\n")
     await turn.said("write_file", path="SOUL.md", content="new\n")
     assert "change #1 makes it" in await turn.said("write_file", path="SOUL.md", content="new\n")
-    assert len(desk.tray.waiting) == 1
+    assert len(rig.approval_sink.waiting) == 1
 
 
-async def test_what_the_turn_has_not_read_is_not_replaced_by_an_approval_either(desk: Desk) -> None:
+async def test_what_the_turn_has_not_read_is_not_replaced_by_an_approval_either(rig: Rig) -> None:
     """And a file that changed since is refused with the difference."""
-    turn = await desk.turn()
+    turn = await rig.turn()
     assert "read it before" in await turn.said("write_file", path="SOUL.md", content="new\n")
     await turn.said("read_file", path="SOUL.md")
-    desk.put("SOUL.md", "the owner's\n")
+    rig.put("SOUL.md", "the owner's\n")
     assert "+the owner's" in await turn.said("write_file", path="SOUL.md", content="new\n")
     assert "+the owner's" in await turn.said("delete_file", path="SOUL.md")
-    assert desk.tray.waiting == []
+    assert rig.approval_sink.waiting == []

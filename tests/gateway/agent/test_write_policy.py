@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, Usage, UserEntry
-from gateway.agent.write_policy import Reason, is_from_outside, is_others_place, reason_to_ask
+from gateway.agent.write_policy import ApprovalReason, is_from_outside, is_others_place, reason_to_ask
 from tests.fakes.clock import START
 from tests.workspaces.turns import (
     CRON,
@@ -77,7 +77,7 @@ def test_other_turns_never_ask(path: str, act: Act, is_exposed: bool, _cell: str
 
 def test_every_reason_is_told_in_words() -> None:
     """They end the sentence that the owner and the model read."""
-    assert all(reason.in_words for reason in Reason)
+    assert all(reason.in_words for reason in ApprovalReason)
 
 
 SAID = UserEntry("hello", START, "", "1")

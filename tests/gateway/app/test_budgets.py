@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.budget import Budget, Cause
+from gateway.agent.budget import Budget, CostCause
 from gateway.agent.entries import Usage
-from gateway.app.budgets import purses_of, unpriced_models
+from gateway.app.budgets import agent_budgets_of, unpriced_models
 from gateway.config import Config, read_config
 from gateway.config.budget import OTHERS_TOKENS_A_DAY
-from gateway.control.exposition import Standing
+from gateway.control.exposition import StatusCollector
 from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, SpendingStatus, Status
 from gateway.errors import ConfigError
@@ -53,8 +53,8 @@ async def test_prices_and_budgets_are_those_of_the_configuration(tmp_path: Path)
     budget = "[agents.main.budget]\nmoney_a_day = 1.5\ncauses = { cron = { tokens_a_day = 7 } }\n"
     config = read(tmp_path, f"{budget}[agents.other]\n{MODELS}")
     store = await SqliteStore.open(tmp_path / "state.db")
-    purses = purses_of(config, store, ManualClock().now, store.count)
-    main, other = purses[AgentId("main")], purses[AgentId("other")]
+    agent_budgets = agent_budgets_of(config, store, ManualClock().now, store.count)
+    main, other = agent_budgets[AgentId("main")], agent_budgets[AgentId("other")]
     million = Usage(1_000_000, 1_000_000, 1_000_000)
     money = {name: main.prices.of(name, million).nanos / NANOS for name in config.models}
     assert money == {"listed": 0.675, "elsewhere": 0, "mine": 3.0, "unheard": 0}
@@ -62,9 +62,9 @@ async def test_prices_and_budgets_are_those_of_the_configuration(tmp_path: Path)
     assert main.prices.of("offline", million) == Spend()
     assert main.budgets.total == Budget(None, 1_500_000_000)
     others = Budget(OTHERS_TOKENS_A_DAY)
-    default = {Cause.GUEST: others, Cause.GROUP: others, Cause.TOKEN: others}
-    assert main.budgets.causes == {Cause.CRON: Budget(7), **default}
-    assert not [*other.budgets.over(Cause.CHAT)]
+    default = {CostCause.GUEST: others, CostCause.GROUP: others, CostCause.TOKEN: others}
+    assert main.budgets.causes == {CostCause.CRON: Budget(7), **default}
+    assert not [*other.budgets.over(CostCause.CHAT)]
     await store.close()
 
 
@@ -115,7 +115,7 @@ def test_prometheus_reads_what_was_spent_by_agent_and_cause() -> None:
     status = Status("1", "/", ready=True, uptime_s=1, time_zone="UTC", time_zone_source="", agents=(agent,))
     samples = {
         (sample.name, sample.labels.get("cause")): sample.value
-        for metric in Standing(status).collect()
+        for metric in StatusCollector(status).collect()
         for sample in metric.samples
     }
     assert samples["strandline_spent_tokens", "chat"] == 1_000
@@ -127,10 +127,10 @@ async def test_others_than_the_owner_have_a_limit_without_any_setting(tmp_path: 
     store = await SqliteStore.open(tmp_path / "state.db")
 
     def causes(text: str) -> dict[str, Budget]:
-        purse = purses_of(read(tmp_path, f"[agents.main]\n{text}"), store, ManualClock().now, store.count)[
-            AgentId("main")
-        ]
-        return {str(cause): budget for cause, budget in purse.budgets.causes.items()}
+        agent_budget = agent_budgets_of(
+            read(tmp_path, f"[agents.main]\n{text}"), store, ManualClock().now, store.count
+        )[AgentId("main")]
+        return {str(cause): budget for cause, budget in agent_budget.budgets.causes.items()}
 
     limit = Budget(OTHERS_TOKENS_A_DAY)
     assert causes("") == {"guest": limit, "group": limit, "token": limit}

@@ -6,7 +6,7 @@ import pytest
 
 from adapters.channel import Address
 from gateway.agent.mcp.server import Standing, ToolServer
-from gateway.agent.mcp.settings import Program, ServerSettings, Site
+from gateway.agent.mcp.settings import ProgramServer, ServerSettings, Site
 from gateway.app.tool_servers import server_settings, tell_of_tool_server
 from gateway.config import read_config
 from gateway.delivery.owner_notices import Notices
@@ -33,7 +33,7 @@ def test_a_program_is_given_what_it_needs_to_run_and_what_is_named(tmp_path: Pat
         COHERE_API_KEY="a-secret-key",
         TOKEN="a-secret-token",
     )
-    assert server.place == Program(("uvx", "time"), {"PATH": "/bin", "TOKEN": "a-secret-token"}, tmp_path)
+    assert server.place == ProgramServer(("uvx", "time"), {"PATH": "/bin", "TOKEN": "a-secret-token"}, tmp_path)
     assert server.sessions == {SessionType.MAIN, SessionType.SUBAGENT}
     assert server.allowed == frozenset({"now"})
     assert "a-secret-token" not in repr(server)

@@ -10,21 +10,21 @@ import pytest
 
 from adapters.channel import Address
 from gateway.agent.agent import Agent
-from gateway.agent.history_writer import Keeper
-from gateway.agent.write_policy import Reason
-from gateway.approvals.approvals import MOST_WAITING, Approvals, TurnTray
+from gateway.agent.history_writer import HistoryWriter
+from gateway.agent.write_policy import ApprovalReason
+from gateway.approvals.approvals import MOST_WAITING, Approvals, TurnApprovalSink
 from gateway.errors import ApprovalError, StoreError, ToolError
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import ChangeId, ChangeState, OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import ManualClock
-from tests.fakes.memory import DeskWorker, WordsEmbedder
+from tests.fakes.memory import HandlerWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel
 from tests.workspaces.turns import AGENT, MAIN, OTHER
 from workspaces.access import AgentId
 from workspaces.errors import NotTextError, TooLargeError
 from workspaces.history import History, LogQuery, Origin
-from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.workspace import Workspace
 
 OWNERS_CHAT = Address("telegram", "home", "7")
@@ -66,13 +66,13 @@ class House:
         return Approvals({AGENT: self.agent}, self.store, timedelta(days=7), self.clock.now, self.woken.extend)
 
     @property
-    def tray(self) -> TurnTray:
-        return self.approvals.tray(AGENT, ORIGIN, OWNERS_CHAT)
+    def approval_sink(self) -> TurnApprovalSink:
+        return self.approvals.approval_sink(AGENT, ORIGIN, OWNERS_CHAT)
 
     async def proposes(
-        self, path: str, before: str | None, after: str | None, reason: Reason = Reason.UNTRUSTED
+        self, path: str, before: str | None, after: str | None, reason: ApprovalReason = ApprovalReason.UNTRUSTED
     ) -> int:
-        return await self.tray.propose(PurePosixPath(path), before, after, reason)
+        return await self.approval_sink.propose(PurePosixPath(path), before, after, reason)
 
     def put(self, path: str, text: str | bytes) -> None:
         """Write a file as the owner's editor does."""
@@ -100,12 +100,14 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     store = await SqliteStore.open(tmp_path / "state.db", clock=clock, checkpoint=disk)
     threads = Threads("test")
     workspace = Workspace.create(tmp_path / "workspace", AGENT)
-    keeper = Keeper(lambda: History.open(tmp_path / "history.git", workspace, clock.now), threads, store.count)
-    workspace.folder.on_written = keeper.written
-    await keeper.begin()
-    times = Clock(lambda: 0.0, lambda: clock.now().date())
-    memory = MemoryIndex(AGENT, tmp_path / "index", [], DeskWorker(WordsEmbedder()), threads, times)
-    agent = Agent(AGENT, workspace, memory, ScriptedModel(), threads, keeper)
+    history_writer = HistoryWriter(
+        lambda: History.open(tmp_path / "history.git", workspace, clock.now), threads, store.count
+    )
+    workspace.folder.on_written = history_writer.written
+    await history_writer.begin()
+    times = MemoryClock(lambda: 0.0, lambda: clock.now().date())
+    memory = MemoryIndex(AGENT, tmp_path / "index", [], HandlerWorker(WordsEmbedder()), threads, times)
+    agent = Agent(AGENT, workspace, memory, ScriptedModel(), threads, history_writer)
     yield House(tmp_path / "workspace", store, clock, agent, disk)
     workspace.folder.close()
     threads.close()
@@ -153,7 +155,7 @@ async def test_an_approved_change_is_made_exactly_and_says_whose_it_was(
     assert (place.read_bytes() if place.exists() else None) == (after.encode() if after is not None else None)
     assert outcome == f"{path} {'deleted' if after is None else 'written'}, as #{number} says"
     assert await house.state(number) is ChangeState.APPROVED
-    history = await house.agent.keeper.history()
+    history = await house.agent.history_writer.history()
     (newest, *_) = history.view(MAIN).log(LogQuery(PurePosixPath(path)))
     assert newest.origin == replace(ORIGIN, approved_by="owner")
 
@@ -229,7 +231,7 @@ async def test_a_crash_between_the_file_and_the_store_is_mended_by_deciding_agai
     await house.approvals.approve(number)
     assert (house.root / "SOUL.md").stat().st_mtime_ns == written
     assert await house.state(number) is ChangeState.APPROVED
-    history = await house.agent.keeper.history()
+    history = await house.agent.history_writer.history()
     origins = [commit.origin for commit in history.view(MAIN).log(LogQuery(PurePosixPath("SOUL.md"))) if commit.origin]
     assert origins == [replace(ORIGIN, approved_by="owner")]
 
@@ -237,9 +239,9 @@ async def test_a_crash_between_the_file_and_the_store_is_mended_by_deciding_agai
 async def test_changes_of_one_file_follow_each_other(house: House) -> None:
     """Each is made from the one before; out of order the second is refused, in order both are made."""
     house.put("MEMORY.md", "one\n")
-    assert (await house.tray.standing(PurePosixPath("MEMORY.md"), "one\n")).waiting is None
+    assert (await house.approval_sink.standing(PurePosixPath("MEMORY.md"), "one\n")).waiting is None
     first = await house.proposes("MEMORY.md", "one\n", "one\ntwo\n")
-    standing = await house.tray.standing(PurePosixPath("MEMORY.md"), "one\n")
+    standing = await house.approval_sink.standing(PurePosixPath("MEMORY.md"), "one\n")
     assert (standing.text, standing.waiting) == ("one\ntwo\n", first)
     second = await house.proposes("MEMORY.md", standing.text, "one\ntwo\nthree\n")
     with pytest.raises(ApprovalError):
@@ -254,7 +256,7 @@ async def test_what_the_owner_wrote_meanwhile_is_what_the_next_change_is_made_fr
     """A change that has become impossible does not stand in the way of later ones."""
     await house.proposes("MEMORY.md", "one\n", "one\ntwo\n")
     house.put("MEMORY.md", "the owner's\n")
-    standing = await house.tray.standing(PurePosixPath("MEMORY.md"), "the owner's\n")
+    standing = await house.approval_sink.standing(PurePosixPath("MEMORY.md"), "the owner's\n")
     assert (standing.text, standing.waiting) == ("the owner's\n", None)
     second = await house.proposes("MEMORY.md", standing.text, "the owner's\ntwo\n")
     await house.approvals.approve(second)
@@ -288,7 +290,7 @@ async def test_another_agents_changes_are_apart(house: House) -> None:
     for ask in (house.approvals.get, house.approvals.approve, house.approvals.refuse):
         with pytest.raises(ApprovalError, match="no change #1"):
             await ask(number, other)
-    theirs = replace(house.tray, agent=other)
+    theirs = replace(house.approval_sink, agent=other)
     assert (await theirs.standing(PurePosixPath("SOUL.md"), "theirs\n")).text == "theirs\n"
 
 

@@ -11,8 +11,8 @@ from adapters.channel import Address, InboundMessage
 from gateway.admission.policy import AccountPolicy, DirectPolicy
 from gateway.admission.routing import SessionKey
 from gateway.agent.models.port import Model
-from gateway.automation.heartbeat_runner import Heartbeats, Surroundings
-from gateway.automation.heartbeat_state import Standing
+from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
+from gateway.automation.heartbeat_state import HeartbeatReport
 from gateway.schedule.checklist import Rhythm
 from gateway.stores.ports import Store
 from gateway.turns.presence import Presence
@@ -49,7 +49,7 @@ class Beating:
         return self.house.clock
 
     def restart(self) -> None:
-        around = Surroundings(
+        around = HeartbeatResources(
             {MAIN: self.house.agent},
             {MAIN: self.rhythm},
             self.house.sessions,
@@ -103,7 +103,7 @@ class Beating:
         """What is on its way to somebody: where, and what."""
         return [(row.outgoing.address, row.outgoing.text) for row in await self.house.store.outbox.unfinished()]
 
-    async def standing(self) -> Standing:
+    async def standing(self) -> HeartbeatReport:
         return await self.heartbeats.standing(MAIN)
 
     def lists(self, *lines: str) -> None:

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from adapters.channel import Address, InboundMessage
-from gateway.automation.job_runner import FAILURES, Ticker, Ways
+from gateway.automation.job_runner import FAILURES, JobRunner, OwnerContact
 from gateway.errors import ScheduleError
-from gateway.schedule.jobs import Punctuality, Timetable, Wish, schedule_of
+from gateway.schedule.jobs import JobSchedule, Punctuality, Wish, schedule_of
 from gateway.stores.jobs import Job, JobId, Jobs, RunState, Slot
 from gateway.stores.rows import InboxRow, TurnCommit
 from gateway.stores.sqlite.store import SqliteStore
@@ -34,23 +34,25 @@ class Tower:
         self.owner: Address | None = OWNER
         self.handed_on: list[InboxRow] = []
         self.told: dict[str, tuple[str, Address | None]] = {}
-        self.timetable = Timetable(store.jobs, punctuality or Punctuality(), lambda: clock.now().astimezone(BERLIN))
-        self.ticker = self.restarted()
+        self.job_schedule = JobSchedule(
+            store.jobs, punctuality or Punctuality(), lambda: clock.now().astimezone(BERLIN)
+        )
+        self.job_runner = self.restarted()
 
-    def restarted(self) -> Ticker:
+    def restarted(self) -> JobRunner:
         """Return the ticker of another start."""
-        ticker = Ticker(self.timetable, self.store, {MAIN}, Ways(self._owner, self._tell), self.clock)
-        ticker.hand_on = self.handed_on.append
-        return ticker
+        job_runner = JobRunner(self.job_schedule, self.store, {MAIN}, OwnerContact(self._owner, self._tell), self.clock)
+        job_runner.hand_on = self.handed_on.append
+        return job_runner
 
     async def add(self, when: str, what: str = "tea", *, in_main: bool = False, private: bool = False) -> Job:
-        return await self.timetable.add(Wish("main", when, what, "you", None, in_main, private))
+        return await self.job_schedule.add(Wish("main", when, what, "you", None, in_main, private))
 
     async def after(self, seconds: float) -> list[InboxRow]:
         """Return what is taken in when so much time has passed."""
         before = len(self.handed_on)
         self.clock.advance(seconds)
-        await self.ticker.look()
+        await self.job_runner.look()
         return self.handed_on[before:]
 
     async def answered(self, row: InboxRow, *, has_failed: bool = False) -> None:
@@ -99,7 +101,7 @@ async def test_a_private_job_and_one_in_main_say_so_by_their_address(tower: Towe
 async def test_thirty_days_with_nothing_due_ask_nobody(tower: Tower) -> None:
     """Not one message, so not one call of a model."""
     await tower.add("at 2026-12-24 09:00")
-    await tower.timetable.disable((await tower.add("every 5m")).id)
+    await tower.job_schedule.disable((await tower.add("every 5m")).id)
     for _ in range(30 * 24):
         assert await tower.after(HOUR) == []
     assert await tower.store.inbox.waiting() == []
@@ -124,7 +126,7 @@ async def test_a_reminder_that_is_too_late_is_told_instead_of_run(tower: Tower) 
     said, to = tower.told[f"schedule_missed:{job.id}:2026-03-01T12:05:00+00:00"]
     assert (said.endswith("too late now: call Ann"), to) == (True, OWNER)
     assert [run.state for run in await tower.store.jobs.history(job.id)] == [RunState.MISSED]
-    assert [each.next_slot for each in await tower.timetable.all()] == [None, datetime(2026, 3, 3, 13, tzinfo=UTC)]
+    assert [each.next_slot for each in await tower.job_schedule.all()] == [None, datetime(2026, 3, 3, 13, tzinfo=UTC)]
     assert [run.state for run in await tower.store.jobs.history(daily.id)] == [RunState.MISSED]
     assert await tower.after(HOUR) == []
 
@@ -137,7 +139,7 @@ async def test_without_a_way_to_the_owner_nothing_is_run(tower: Tower) -> None:
     assert await tower.reasons() == {"no_route": 3}
     assert [to for _, to in tower.told.values()] == [None]
     with pytest.raises(ScheduleError, match="no direct chat"):
-        await tower.ticker.run_now(1)
+        await tower.job_runner.run_now(1)
 
 
 async def test_a_job_that_fails_again_and_again_is_stopped_with_one_notice(tower: Tower) -> None:
@@ -154,25 +156,25 @@ async def test_a_job_that_fails_again_and_again_is_stopped_with_one_notice(tower
     )
     assert await tower.reasons() == {"schedule_stopped": 1}
     assert await tower.after(HOUR) == []
-    assert (await tower.timetable.enable(job.id)).failures == 0
+    assert (await tower.job_schedule.enable(job.id)).failures == 0
     assert len(await tower.after(HOUR)) == 1
 
 
 async def test_a_job_may_be_run_now(tower: Tower) -> None:
     """Beside its schedule, which stays as it is; once at one moment."""
     job = await tower.add("every 1h")
-    assert await tower.ticker.run_now(job.id) == "job 1 runs now; what it has to say comes by telegram"
+    assert await tower.job_runner.run_now(job.id) == "job 1 runs now; what it has to say comes by telegram"
     with pytest.raises(ScheduleError, match="just run"):
-        await tower.ticker.run_now(job.id)
+        await tower.job_runner.run_now(job.id)
     with pytest.raises(ScheduleError, match="there is no job 1"):
-        await tower.ticker.run_now(job.id, AgentId("other"))
+        await tower.job_runner.run_now(job.id, AgentId("other"))
     assert [row.message.id for row in tower.handed_on] == ["run 2026-03-01T12:00:00+00:00"]
     assert len(await tower.after(HOUR)) == 1
 
 
 async def test_another_gateways_agents_and_a_cap_of_none_are_left_alone(tower: Tower) -> None:
     """Who has the agent runs its jobs; with `jobs = 0` nothing is run."""
-    await tower.timetable.add(Wish("other", "every 1h", "tea", "you"))
+    await tower.job_schedule.add(Wish("other", "every 1h", "tea", "you"))
     await tower.add("every 1h")
     assert [row.message.address.account for row in await tower.after(HOUR)] == ["main"]
     closed = Tower(tower.store, tower.clock, Punctuality(most=0))
@@ -225,9 +227,9 @@ async def test_over_ten_thousand_restarts_each_slot_is_taken_in_exactly_once(tow
     jobs = [await tower.add(when) for when in SCHEDULES]
     tower.store.jobs, kills = Dying(tower.store.jobs, chance), 0  # type: ignore[assignment]
     for _ in range(RESTARTS):
-        ticker = tower.restarted()
+        job_runner = tower.restarted()
         try:
-            await ticker.look()
+            await job_runner.look()
         except KilledError:
             kills += 1
         else:
@@ -253,8 +255,8 @@ async def drained(tower: Tower) -> None:
 
 def slots(job: Job, until: datetime) -> list[datetime]:
     """Return the job's slots up to *until*, by its schedule alone."""
-    found, schedule = [], schedule_of(job.errand)
-    slot = schedule.after(job.errand.begun_at)
+    found, schedule = [], schedule_of(job.spec)
+    slot = schedule.after(job.spec.begun_at)
     while slot is not None and slot <= until:
         found.append(slot)
         slot = schedule.after(slot)
@@ -265,12 +267,12 @@ async def test_a_slot_that_a_clock_change_skips_or_repeats_is_run_once(tower: To
     """Half past two on the two nights: once each, at the next minute there is, and at the first of the two."""
     await tower.add("30 2 * * *")
     tower.clock.advance((datetime(2026, 3, 28, 12, tzinfo=UTC) - NOON).total_seconds())
-    await tower.ticker.look()
+    await tower.job_runner.look()
     (row,) = [row for _ in range(30) for row in await tower.after(HOUR / 2)]
     spring = datetime.fromisoformat(row.message.id)
     assert spring.astimezone(BERLIN) == datetime(2026, 3, 29, 3, tzinfo=BERLIN)
     tower.clock.advance(timedelta(days=210).total_seconds())
     tower.clock.advance((datetime(2026, 10, 24, 12, tzinfo=UTC) - tower.clock.now()).total_seconds())
-    await tower.ticker.look()
+    await tower.job_runner.look()
     (row,) = [row for _ in range(30) for row in await tower.after(HOUR / 2)]
     assert datetime.fromisoformat(row.message.id) == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)

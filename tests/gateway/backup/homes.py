@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gateway.backup.taking import Taken, take_backup
+from gateway.backup.taking import BackupResult, take_backup
 from gateway.config import read_config
 from gateway.home import Home
 from gateway.stores.sqlite.store import SqliteStore
@@ -49,7 +49,7 @@ async def make_home(path: Path, config: str = CONFIG) -> Home:
     return home
 
 
-def back_up(home: Home, target: Path) -> Taken:
+def back_up(home: Home, target: Path) -> BackupResult:
     """Make a backup and watch its progress: it grows to the end."""
     told: list[tuple[int, int]] = []
     taken = take_backup(home, read_config(home.config_file), target, lambda *at: told.append(at))

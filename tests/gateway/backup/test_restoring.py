@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway.backup import archive, contents
-from gateway.backup.archive import Head, Writer, writing
+from gateway.backup.archive import ArchiveWriter, Head, writing
 from gateway.backup.restoring import restore_backup
 from gateway.backup.seal import BackupKey
 from gateway.errors import BackupError, ConfigError, HomeLockedError, StoreError
@@ -171,7 +171,7 @@ def test_a_full_disk_leaves_no_home(backup: Path, tmp_path: Path) -> None:
         restored(backup, tmp_path / "file" / "home")
 
 
-def put(writer: Writer, folder: Path, name: str, content: bytes) -> None:
+def put(writer: ArchiveWriter, folder: Path, name: str, content: bytes) -> None:
     """Put *content* into a backup as *name*."""
     file = folder / "content"
     file.write_bytes(content)

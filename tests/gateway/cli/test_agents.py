@@ -16,7 +16,7 @@ from gateway.config import read_config
 from gateway.control.server import control_app
 from gateway.home import ControlFile
 from gateway.runtime.http_server import serving
-from tests.fakes.desk import FakeDesk
+from tests.fakes.operator import FakeOperator
 from tests.gateway.cli.test_main import Terminal, at_home, terminal
 
 __all__ = ["at_home", "terminal"]
@@ -168,16 +168,16 @@ def test_without_a_home_nothing_is_made(terminal: Terminal) -> None:
 
 
 @pytest.fixture
-async def running(at_home: Terminal) -> AsyncIterator[FakeDesk]:
+async def running(at_home: Terminal) -> AsyncIterator[FakeOperator]:
     """A gateway that owns the terminal's home and knows the agents main and work."""
-    desk = FakeDesk(("main", "work"))
+    operator = FakeOperator(("main", "work"))
     with at_home.home.lock("strandline up"):
-        async with serving(control_app(desk, desk, "token"), "127.0.0.1", 0, grace_s=0) as address:
+        async with serving(control_app(operator, operator, "token"), "127.0.0.1", 0, grace_s=0) as address:
             with at_home.home.announced(ControlFile(address, "token", os.getpid())):
-                yield desk
+                yield operator
 
 
-async def test_a_running_gateway_is_left_alone(at_home: Terminal, running: FakeDesk) -> None:
+async def test_a_running_gateway_is_left_alone(at_home: Terminal, running: FakeOperator) -> None:
     """What is added waits for its next start; what is removed keeps its folder until it has stopped."""
     await asyncio.to_thread(at_home, "agents", "add", "work")
     added = await asyncio.to_thread(at_home, "agents", "add", "late")

@@ -7,7 +7,7 @@ import pytest
 from gateway.cli import main
 from gateway.config import read_config
 from gateway.home import Home
-from tests.fakes.desk import FakeDesk, FakeGateway
+from tests.fakes.operator import FakeGateway, FakeOperator
 
 
 def sample(name: str, said: str) -> dict[str, object]:
@@ -36,7 +36,7 @@ class Importer:
 
     def __call__(self, *options: str) -> tuple[int, str, str]:
         argv = ["import", "locomo", str(self.file), *options, "--home", str(self.home.path)]
-        status = main.run(argv, {}, "strandline", FakeGateway(FakeDesk()))
+        status = main.run(argv, {}, "strandline", FakeGateway(FakeOperator()))
         shown = self._capsys.readouterr()
         return status, shown.out, shown.err
 

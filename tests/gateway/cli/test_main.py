@@ -23,10 +23,10 @@ from gateway.cli.up import GARBAGE, serve
 from gateway.config import read_config
 from gateway.control.server import control_app
 from gateway.control.status_wire import MemoryStatus
-from gateway.control.wire import Found
+from gateway.control.wire import MemorySearchAnswer
 from gateway.home import ControlFile, Home
 from gateway.runtime.http_server import serving
-from tests.fakes.desk import FakeDesk, FakeGateway
+from tests.fakes.operator import FakeGateway, FakeOperator
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import free_port
 
@@ -47,7 +47,7 @@ class Terminal:
 
     def __init__(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
         self.home = home
-        self.gateway = FakeGateway(FakeDesk(("main", "work")))
+        self.gateway = FakeGateway(FakeOperator(("main", "work")))
         self._capsys = capsys
 
     def __call__(self, *argv: str, environ: Mapping[str, str] = ENVIRON, home: bool = True) -> Outcome:
@@ -217,7 +217,7 @@ def test_a_conversation_goes_on_until_exit(at_home: Terminal, monkeypatch: pytes
     monkeypatch.setattr(sys, "stdin", io.StringIO("one\n\nfail\n**two**\n/exit\nthree\n"))
     talked = at_home("chat")
     assert talked.status == 0
-    assert at_home.gateway.desk.said["main"] == ["one", "fail", "**two**"]
+    assert at_home.gateway.operator.said["main"] == ["one", "fail", "**two**"]
     assert "You said: two" in talked.out
     assert talked.err == "strandline: the model is down\n"
     assert at_home.gateway.with_channels == [False]
@@ -253,15 +253,15 @@ def test_memory_is_searched_as_of_a_day(at_home: Terminal) -> None:
 
 def test_what_a_search_went_without_is_told() -> None:
     """By words alone and why, or whatever else its reader should know; nothing where there is nothing."""
-    assert list(found_lines(Found((), "keyword", "no embedder"))) == [
+    assert list(found_lines(MemorySearchAnswer((), "keyword", "no embedder"))) == [
         "Nothing found.",
         "Searched by keyword alone: no embedder.",
     ]
-    assert list(found_lines(Found((), "hybrid", "the history holds no note of 2026-03-03"))) == [
+    assert list(found_lines(MemorySearchAnswer((), "hybrid", "the history holds no note of 2026-03-03"))) == [
         "Nothing found.",
         "(the history holds no note of 2026-03-03)",
     ]
-    assert list(found_lines(Found((), "hybrid"))) == ["Nothing found."]
+    assert list(found_lines(MemorySearchAnswer((), "hybrid"))) == ["Nothing found."]
 
 
 def test_an_answer_says_what_it_knew(at_home: Terminal) -> None:
@@ -336,16 +336,16 @@ def test_status_says_that_nothing_runs_and_what_was_counted(at_home: Terminal) -
 
 
 @pytest.fixture
-async def running(at_home: Terminal) -> AsyncIterator[FakeDesk]:
+async def running(at_home: Terminal) -> AsyncIterator[FakeOperator]:
     """A gateway that owns the terminal's home."""
-    desk = FakeDesk(("main",))
+    operator = FakeOperator(("main",))
     with at_home.home.lock("strandline up"):
-        async with serving(control_app(desk, desk, "token"), "127.0.0.1", 0, grace_s=0) as address:
+        async with serving(control_app(operator, operator, "token"), "127.0.0.1", 0, grace_s=0) as address:
             with at_home.home.announced(ControlFile(address, "token", os.getpid())):
-                yield desk
+                yield operator
 
 
-async def test_commands_use_the_gateway_that_runs(at_home: Terminal, running: FakeDesk) -> None:
+async def test_commands_use_the_gateway_that_runs(at_home: Terminal, running: FakeOperator) -> None:
     """They neither wait for its lock nor compose another."""
     said = await asyncio.to_thread(at_home, "chat", "--message", "hello")
     assert (said.status, said.out) == (0, "You said: hello\n")
@@ -358,7 +358,7 @@ async def test_commands_use_the_gateway_that_runs(at_home: Terminal, running: Fa
     assert at_home.gateway.with_channels == []
 
 
-async def test_a_second_gateway_is_refused(at_home: Terminal, running: FakeDesk) -> None:
+async def test_a_second_gateway_is_refused(at_home: Terminal, running: FakeOperator) -> None:
     """Status 3, with the address of the first."""
     refused = await asyncio.to_thread(at_home, "up")
     assert refused.status == 3

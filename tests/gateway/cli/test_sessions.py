@@ -21,13 +21,13 @@ def test_the_list_has_all_agents_conversations(at_home: Terminal) -> None:
     ]
     (row,) = json.loads(at_home("sessions", "list", "--agent", "work", "--json").out)["sessions"]
     assert (row["agent"], row["session"], row["ended"], row["messages"]) == ("work", "main", None, 0)
-    at_home.gateway.desk.said.clear()
+    at_home.gateway.operator.said.clear()
     assert at_home("sessions", "list").out == "Nothing was said yet.\n"
 
 
 def test_the_end_of_a_conversation_is_shown(at_home: Terminal) -> None:
     """The newest last; what nobody can read is told beside it, and steers no terminal."""
-    at_home.gateway.desk.said["main"] = ["old", f"call {'x' * 500}", "used MEMORY.md", EVIL]
+    at_home.gateway.operator.said["main"] = ["old", f"call {'x' * 500}", "used MEMORY.md", EVIL]
     shown = at_home("sessions", "show", "main", "--limit", "3")
     assert shown.out.splitlines() == [
         f"2026-03-03 09:30   call of Owner: call {'x' * 295}…",
@@ -42,7 +42,7 @@ def test_the_end_of_a_conversation_is_shown(at_home: Terminal) -> None:
 
 def test_all_of_a_conversation_is_exported(at_home: Terminal) -> None:
     """As Markdown or as it is stored, part after part, to the screen or into a new file of the owner's alone."""
-    at_home.gateway.desk.said["main"] = ["one", "call ``` it", "used MEMORY.md"]
+    at_home.gateway.operator.said["main"] = ["one", "call ``` it", "used MEMORY.md"]
     printed = at_home("sessions", "export", "main")
     assert printed.out.split("\n\n") == [
         "### Owner, 2026-03-03 09:30",
@@ -61,7 +61,7 @@ def test_all_of_a_conversation_is_exported(at_home: Terminal) -> None:
 
 def test_an_export_overwrites_nothing_and_leaves_no_half(at_home: Terminal, tmp_path: Path) -> None:
     """A file that exists is refused; a conversation that does not exist makes none."""
-    at_home.gateway.desk.said["main"] = ["one"]
+    at_home.gateway.operator.said["main"] = ["one"]
     file = tmp_path / "mine.md"
     file.write_text("mine")
     refused = at_home("sessions", "export", "main", "--output", str(file))
@@ -73,11 +73,11 @@ def test_an_export_overwrites_nothing_and_leaves_no_half(at_home: Terminal, tmp_
 
 def test_an_export_that_fails_half_way_leaves_no_file(at_home: Terminal, tmp_path: Path) -> None:
     """What was written of it is gone again."""
-    at_home.gateway.desk.said["main"] = ["one", "fail"]
+    at_home.gateway.operator.said["main"] = ["one", "fail"]
     export = ("sessions", "export", "main", "--output", str(tmp_path / "new.md"))
     assert at_home(*export).err == "strandline: the transcript cannot be read\n"
     assert not (tmp_path / "new.md").exists()
-    at_home.gateway.desk.said["main"] = ["x" * 100_000]
+    at_home.gateway.operator.said["main"] = ["x" * 100_000]
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
     try:
@@ -90,7 +90,7 @@ def test_an_export_that_fails_half_way_leaves_no_file(at_home: Terminal, tmp_pat
 
 def test_what_was_said_is_found(at_home: Terminal) -> None:
     """With citation and neighbours, by day; how far it came is told."""
-    at_home.gateway.desk.said["main"] = ["tea at four", "nothing", f"tea {EVIL}"]
+    at_home.gateway.operator.said["main"] = ["tea at four", "nothing", f"tea {EVIL}"]
     found = at_home("sessions", "search", "tea", "--since", "2026-03-01", "--until", "2026-03-04", "--limit", "5")
     assert found.out.splitlines() == [
         "sessions/main.jsonl#L1-L1  2026-03-01",

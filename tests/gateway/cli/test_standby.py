@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from gateway.cli import standby
 from gateway.cli.invocation import Composed, Invocation
-from gateway.cli.standby import Doorway, composed_again
+from gateway.cli.standby import StandbyAddress, composed_again
 from gateway.cli.up import serve
 from gateway.config import OwnerZone, owner_zone
 from gateway.control.remote import reached
@@ -18,7 +18,7 @@ from gateway.control.wire import AgentOrder
 from gateway.errors import ConfigError, StoreError, StrandlineError
 from gateway.home import Home
 from gateway.runtime.clock import unless
-from tests.fakes.desk import FakeDesk
+from tests.fakes.operator import FakeOperator
 from tests.fakes.patience import PATIENCE_S
 
 AWAY = "the store does not answer"
@@ -44,63 +44,63 @@ class Store:
 
 
 @pytest.fixture
-def doorway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Doorway:
+def standby_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandbyAddress:
     monkeypatch.setattr(standby, "SHORT_S", 0.01)
     monkeypatch.setattr(standby, "PAUSE_S", 0.05)
     home = Home(tmp_path)
     home.create()
     zone: OwnerZone = owner_zone("Europe/Berlin", {})
-    return Doorway(home, zone, "127.0.0.1", 0, "token")
+    return StandbyAddress(home, zone, "127.0.0.1", 0, "token")
 
 
-async def said_by(doorway: Doorway) -> tuple[str, ...]:
+async def said_by(standby_address: StandbyAddress) -> tuple[str, ...]:
     """Return what the gateway says that it waits for, once it says more than that it waits; it refuses all else."""
     while True:
-        if (control := doorway.home.control()) is None:
+        if (control := standby_address.home.control()) is None:
             await asyncio.sleep(0.01)
             continue
-        async with reached(control) as desk:
-            assert desk is not None
-            state = await desk.status()
+        async with reached(control) as operator:
+            assert operator is not None
+            state = await operator.status()
             if AWAY in state.waits_for:
                 assert (state.ready, state.standby, state.time_zone) == (False, True, "Europe/Berlin")
                 with pytest.raises(StrandlineError, match=f"stands by: {AWAY}"):
-                    await desk.why(AgentOrder(None))
+                    await operator.why(AgentOrder(None))
                 return state.waits_for
 
 
-async def test_a_store_that_is_away_is_waited_for(doorway: Doorway) -> None:
+async def test_a_store_that_is_away_is_waited_for(standby_address: StandbyAddress) -> None:
     """However often it is tried, it is logged once; then the gateway is what was composed, and speaks for itself."""
-    store, desk = Store(StoreError(AWAY)), FakeDesk()
-    store.composed = Composed(desk, desk, lambda _: asyncio.sleep(0))
+    store, operator = Store(StoreError(AWAY)), FakeOperator()
+    store.composed = Composed(operator, operator, lambda _: asyncio.sleep(0))
     async with asyncio.timeout(PATIENCE_S), AsyncExitStack() as stack:
         with capture_logs() as logs:
-            composing = asyncio.ensure_future(composed_again(stack, store.compose, doorway))
-            assert await said_by(doorway) == (AWAY,)
+            composing = asyncio.ensure_future(composed_again(stack, store.compose, standby_address))
+            assert await said_by(standby_address) == (AWAY,)
             await store.asked_often.wait()
             store.error = None
             assert await composing is store.composed
     assert [log["detail"] for log in logs] == [AWAY]
-    assert doorway.home.control() is None
+    assert standby_address.home.control() is None
 
 
-async def test_who_waits_for_a_store_can_be_stopped(doorway: Doorway) -> None:
+async def test_who_waits_for_a_store_can_be_stopped(standby_address: StandbyAddress) -> None:
     """At once, and nothing is left announced."""
     stop, store = asyncio.Event(), Store(StoreError(AWAY))
     async with asyncio.timeout(PATIENCE_S), AsyncExitStack() as stack:
-        waiting = asyncio.ensure_future(unless(stop, composed_again(stack, store.compose, doorway)))
-        await said_by(doorway)
+        waiting = asyncio.ensure_future(unless(stop, composed_again(stack, store.compose, standby_address)))
+        await said_by(standby_address)
         stop.set()
         assert await waiting is None
-    assert doorway.home.control() is None
+    assert standby_address.home.control() is None
 
 
-async def test_what_an_operator_has_to_mend_is_not_waited_for(doorway: Doorway) -> None:
+async def test_what_an_operator_has_to_mend_is_not_waited_for(standby_address: StandbyAddress) -> None:
     """A store that is there and would forget ends the gateway, with its reason."""
     store = Store(ConfigError("redis.url: it would forget"))
     async with AsyncExitStack() as stack:
         with pytest.raises(ConfigError, match="would forget"):
-            await composed_again(stack, store.compose, doorway)
+            await composed_again(stack, store.compose, standby_address)
     assert store.asked == 1
 
 
@@ -112,9 +112,9 @@ class Runs:
 
     @asynccontextmanager
     async def compose(self, home: Home, config: object, environ: object, *, channels: bool) -> AsyncIterator[Composed]:
-        desk = FakeDesk()
+        operator = FakeOperator()
         async with asyncio.TaskGroup():  # as a gateway's own tasks are held
-            yield Composed(desk, desk, self._run)
+            yield Composed(operator, operator, self._run)
 
     async def _run(self, stop: asyncio.Event) -> None:
         if not self.ends:

@@ -9,7 +9,7 @@ from tests.gateway.cli.test_main import Terminal, at_home, terminal
 __all__ = ["at_home", "terminal"]
 
 
-def open_door(at_home: Terminal, settings: str = "port = 8200") -> Terminal:
+def open_web(at_home: Terminal, settings: str = "port = 8200") -> Terminal:
     text = at_home.home.config_file.read_text("utf-8")
     at_home.home.write(at_home.home.config_file, f"{text}\n[web]\nenabled = true\n{settings}\n")
     return at_home
@@ -25,7 +25,7 @@ def open_door(at_home: Terminal, settings: str = "port = 8200") -> Terminal:
 )
 def test_a_link_is_an_address_and_a_code_apart(at_home: Terminal, settings: str, address: str) -> None:
     """The code stands in no address: it is typed at the page."""
-    said = open_door(at_home, settings)("web", "link").out
+    said = open_web(at_home, settings)("web", "link").out
     assert said == f"Open {address} and type the code ABCDE-FGHJK there. It counts once, for ten minutes.\n"
     assert json.loads(at_home("web", "link", "--json").out) == {"address": address, "code": "ABCDE-FGHJK"}
 
@@ -35,13 +35,13 @@ def test_a_link_to_a_door_that_is_shut_says_how_to_open_it(at_home: Terminal) ->
     shut = at_home("web", "link")
     assert (shut.status, shut.out) == (1, "")
     assert "set enabled = true in [web]" in shut.err
-    assert "web.port is 0" in open_door(at_home, "port = 0")("web", "link").err
+    assert "web.port is 0" in open_web(at_home, "port = 0")("web", "link").err
 
 
 def test_browsers_are_listed_and_signed_out(at_home: Terminal) -> None:
     """One by its name, or all; to name neither or both is wrong usage."""
     assert at_home("web", "sessions").out == "No browser is signed in.\n"
-    open_door(at_home)
+    open_web(at_home)
     for _ in range(3):
         at_home("web", "link")
     assert at_home("web", "sessions").out.splitlines()[0].startswith("browser1  since 2026-03-03 09:30")

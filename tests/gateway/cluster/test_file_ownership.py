@@ -14,8 +14,8 @@ from structlog.testing import capture_logs
 
 from gateway.cluster.file_ownership import (
     EARLIER_KEPT,
-    Found,
-    Mark,
+    ClaimMark,
+    FolderState,
     found,
     is_new,
     objection,
@@ -23,50 +23,50 @@ from gateway.cluster.file_ownership import (
     volume_of,
     write_mark,
 )
-from gateway.cluster.membership import Part, Share, open_share
+from gateway.cluster.membership import AgentQuota, Share, open_share
 from gateway.config import Config
 from gateway.errors import StoreError
 from gateway.home import Home
-from gateway.stores.pins import Known, Pin
+from gateway.stores.pins import KnownAgent, Pin
 from gateway.stores.redis.leases import adopt
 from tests.fakes.redis_server import KINDS, RedisServer, program, running
 
 NOW, BEFORE, OTHER = Pin("here", 7, "c7"), Pin("here", 6, "c6"), Pin("there", 9, "d9")
-MARK, MARK_BEFORE = Mark(NOW, ("c6", "c5", "")), Mark(BEFORE, ("c5", ""))
-UNNUMBERED = Mark(Pin("here", 7))
+MARK, MARK_BEFORE = ClaimMark(NOW, ("c6", "c5", "")), ClaimMark(BEFORE, ("c5", ""))
+UNNUMBERED = ClaimMark(Pin("here", 7))
 
 
-def free(pin: Pin | None, *, had_messages: bool = False) -> Known:
+def free(pin: Pin | None, *, had_messages: bool = False) -> KnownAgent:
     """Return what the store knows of an agent that anybody may have."""
-    return Known(pin, is_free=True, had_messages=had_messages)
+    return KnownAgent(pin, is_free=True, had_messages=had_messages)
 
 
 @pytest.mark.parametrize(
     ("here", "known", "said"),
     [
-        (Found(None, False), free(None), ""),
-        (Found(None, True), free(None), ""),
-        (Found(MARK, True), free(None), ""),
-        (Found(MARK, True), free(NOW), ""),
-        (Found(MARK, True), free(BEFORE), ""),
-        (Found(MARK, True), free(Pin("here", 4)), ""),
-        (Found(MARK, True), free(Pin("here", 3, "forgotten")), ""),
-        (Found(MARK, True), free(Pin("here", 7, "another")), "went on with another"),
-        (Found(MARK, True), free(Pin("here", 6, "another")), "went on with another"),
-        (Found(MARK, True), free(Pin("here", 4, "another")), "went on with another"),
-        (Found(MARK, True), free(Pin("here", 7)), "went on with another"),
-        (Found(UNNUMBERED, True), free(Pin("here", 7)), ""),
-        (Found(UNNUMBERED, True), free(Pin("here", 6)), ""),
-        (Found(UNNUMBERED, True), free(NOW), "went on with another"),
-        (Found(MARK_BEFORE, True), free(NOW), "an older copy"),
-        (Found(None, True), free(NOW), "somewhere else"),
-        (Found(Mark(OTHER), True), free(NOW), "and others are here"),
-        (Found(None, False), free(None, had_messages=True), "none of them is here"),
-        (Found(None, True), free(None, had_messages=True), ""),
-        (Found(None, True, "a mark is damaged"), free(None), "a mark is damaged"),
+        (FolderState(None, False), free(None), ""),
+        (FolderState(None, True), free(None), ""),
+        (FolderState(MARK, True), free(None), ""),
+        (FolderState(MARK, True), free(NOW), ""),
+        (FolderState(MARK, True), free(BEFORE), ""),
+        (FolderState(MARK, True), free(Pin("here", 4)), ""),
+        (FolderState(MARK, True), free(Pin("here", 3, "forgotten")), ""),
+        (FolderState(MARK, True), free(Pin("here", 7, "another")), "went on with another"),
+        (FolderState(MARK, True), free(Pin("here", 6, "another")), "went on with another"),
+        (FolderState(MARK, True), free(Pin("here", 4, "another")), "went on with another"),
+        (FolderState(MARK, True), free(Pin("here", 7)), "went on with another"),
+        (FolderState(UNNUMBERED, True), free(Pin("here", 7)), ""),
+        (FolderState(UNNUMBERED, True), free(Pin("here", 6)), ""),
+        (FolderState(UNNUMBERED, True), free(NOW), "went on with another"),
+        (FolderState(MARK_BEFORE, True), free(NOW), "an older copy"),
+        (FolderState(None, True), free(NOW), "somewhere else"),
+        (FolderState(ClaimMark(OTHER), True), free(NOW), "and others are here"),
+        (FolderState(None, False), free(None, had_messages=True), "none of them is here"),
+        (FolderState(None, True), free(None, had_messages=True), ""),
+        (FolderState(None, True, "a mark is damaged"), free(None), "a mark is damaged"),
     ],
 )
-def test_files_are_known_by_their_mark(here: Found, known: Known, said: str) -> None:
+def test_files_are_known_by_their_mark(here: FolderState, known: KnownAgent, said: str) -> None:
     """Those that the store tells of, or newer ones; where it tells of none, those that have a past, if it has one."""
     assert said in objection(here, known)
     assert bool(said) == bool(objection(here, known))
@@ -74,41 +74,41 @@ def test_files_are_known_by_their_mark(here: Found, known: Known, said: str) -> 
 
 def test_each_claim_is_newer_and_has_a_number_of_its_own() -> None:
     """The identity stays, and the numbers before are remembered, up to so many; files without a mark get a new one."""
-    claims = [renewed(Found(MARK_BEFORE, True)) for _ in range(2)]
+    claims = [renewed(FolderState(MARK_BEFORE, True)) for _ in range(2)]
     assert {(mark.pin.identity, mark.pin.claims, mark.earlier) for mark in claims} == {("here", 7, ("c6", "c5", ""))}
     assert claims[0].pin.number != claims[1].pin.number
     mark = claims[0]
     for _ in range(100):
-        mark = renewed(Found(mark, True))
+        mark = renewed(FolderState(mark, True))
     assert (mark.pin.claims, len(mark.earlier)) == (107, EARLIER_KEPT)
-    fresh = [renewed(Found(None, True)) for _ in range(2)]
+    fresh = [renewed(FolderState(None, True)) for _ in range(2)]
     assert fresh[0].pin.identity != fresh[1].pin.identity
-    assert [is_new(Found(None, False), free(None)), is_new(Found(None, True), free(None))] == [True, False]
+    assert [is_new(FolderState(None, False), free(None)), is_new(FolderState(None, True), free(None))] == [True, False]
 
 
-@pytest.mark.parametrize("mark", [MARK, MARK_BEFORE, UNNUMBERED, renewed(Found(UNNUMBERED, True))])
-def test_a_mark_reads_what_it_writes(mark: Mark) -> None:
+@pytest.mark.parametrize("mark", [MARK, MARK_BEFORE, UNNUMBERED, renewed(FolderState(UNNUMBERED, True))])
+def test_a_mark_reads_what_it_writes(mark: ClaimMark) -> None:
     """Also one from before claims had numbers; what is no mark is none."""
-    assert Mark.read(f"{mark}\n") == mark
-    assert Mark.read("here 7\n") == UNNUMBERED
-    assert [Mark.read(text) for text in ("", "here", "here x", "here 7 a b")] == [None] * 4
+    assert ClaimMark.read(f"{mark}\n") == mark
+    assert ClaimMark.read("here 7\n") == UNNUMBERED
+    assert [ClaimMark.read(text) for text in ("", "here", "here x", "here 7 a b")] == [None] * 4
 
 
 @pytest.mark.parametrize(
     ("usable", "agents", "volumes", "part"),
     [
-        (6, 6, ["v", "v", "v"], Part(2, 2)),
-        (6, 6, ["v", "w"], Part(6, 3)),
-        (4, 6, ["v", "v", "w"], Part(2, 2)),
-        (0, 6, ["v", "w", "w"], Part(0, 0)),
-        (1, 1, ["v"], Part(1, 1)),
+        (6, 6, ["v", "v", "v"], AgentQuota(2, 2)),
+        (6, 6, ["v", "w"], AgentQuota(6, 3)),
+        (4, 6, ["v", "v", "w"], AgentQuota(2, 2)),
+        (0, 6, ["v", "w", "w"], AgentQuota(0, 0)),
+        (1, 1, ["v"], AgentQuota(1, 1)),
     ],
 )
 def test_a_volumes_agents_are_divided_among_its_gateways(
-    usable: int, agents: int, volumes: list[str], part: Part
+    usable: int, agents: int, volumes: list[str], part: AgentQuota
 ) -> None:
     """Nobody else can have them; what is new is divided among all."""
-    assert Part.of(usable, agents, "v", volumes) == part
+    assert AgentQuota.of(usable, agents, "v", volumes) == part
 
 
 def test_a_volume_has_one_name_for_all_and_a_copy_has_another(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ async def test_a_gateway_that_stands_by_notices_that_it_may_begin(homes: Homes) 
         assert not await two._has_changed(two.leases)
         fresh = Pin("chosen", 1)
         assert await adopt(two.leases.server, homes.prefix, "a", fresh) == ""
-        write_mark(two.home, "a", Mark(fresh))
+        write_mark(two.home, "a", ClaimMark(fresh))
         assert await two._has_changed(two.leases)
         assert two.agents == ["a"]
 
@@ -299,7 +299,7 @@ async def test_a_claim_that_came_to_nothing_does_not_make_a_copy_the_newer_one(h
 async def test_marks_and_pins_without_numbers_get_them(homes: Homes) -> None:
     """What an earlier version left is taken as it stands, once; the next claim has a number on both sides."""
     home = homes.home("one")
-    write_mark(home, "a", Mark(Pin("here", 3)))
+    write_mark(home, "a", ClaimMark(Pin("here", 3)))
     async with Redis.from_url(str(homes.config.redis.url), decode_responses=True) as client:
         await client.hset(f"{{{homes.prefix}}}:pins", "a", "here 3")
         async with homes.up("one") as one:

@@ -9,18 +9,18 @@ from itertools import count
 from pathlib import Path
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
-from gateway.admission.gate import Doorkeeper
+from gateway.admission.gate import AdmissionGate
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Routes, SessionKey, route
 from gateway.agent.agent import Agent
-from gateway.agent.history_writer import Keeper
+from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
 from gateway.approvals.approvals import Approvals
-from gateway.automation.heartbeat_runner import Heartbeats, Surroundings
-from gateway.automation.job_runner import Ticker, Ways
+from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
+from gateway.automation.job_runner import JobRunner, OwnerContact
 from gateway.commands.command import Command
-from gateway.commands.families import Parts, every_command
+from gateway.commands.families import CommandResources, every_command
 from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
 from gateway.commands.session import ENDS
@@ -30,7 +30,7 @@ from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.session_settings import Choices
 from gateway.runtime.threads import Threads
 from gateway.schedule.checklist import Rhythm
-from gateway.schedule.jobs import Punctuality, Timetable
+from gateway.schedule.jobs import JobSchedule, Punctuality
 from gateway.sessions.compaction import Compaction
 from gateway.sessions.flush import Flush
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
@@ -42,11 +42,11 @@ from gateway.turns.planning import Planner, TurnSettings
 from gateway.turns.presence import Presence
 from gateway.turns.turn import Turns
 from tests.fakes.clock import ManualClock
-from tests.fakes.memory import DeskWorker, WordsEmbedder
+from tests.fakes.memory import HandlerWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel
 from workspaces.access import Access, AgentId
 from workspaces.history import History
-from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
@@ -83,7 +83,7 @@ class House:
     clock: ManualClock
     threads: Threads
     workspace: Workspace
-    keeper: Keeper
+    history_writer: HistoryWriter
     memory: MemoryIndex
     sessions: Sessions
     model: Model = field(default_factory=ScriptedModel)
@@ -103,13 +103,13 @@ class House:
 
     @property
     def agent(self) -> Agent:
-        agent = Agent(MAIN, self.workspace, self.memory, self.model, self.threads, self.keeper)
+        agent = Agent(MAIN, self.workspace, self.memory, self.model, self.threads, self.history_writer)
         return replace(agent, others=self.others)
 
     @property
     def approvals(self) -> Approvals:
         approvals = Approvals({MAIN: self.agent}, self.store, timedelta(days=7), self.clock.now, lambda _: None)
-        approvals.timetable = self.ticker.timetable
+        approvals.job_schedule = self.job_runner.job_schedule
         return approvals
 
     @property
@@ -136,14 +136,14 @@ class House:
         return Commands([*every_command(self.parts), *self.extra], self.policy)
 
     @property
-    def door(self) -> Doorkeeper:
+    def door(self) -> AdmissionGate:
         rates = Rates(LimitSettings().person_a_minute, LimitSettings().person_burst, self.clock.now)
-        return Doorkeeper(self.policy, self.store, rates, self.clock.now, lambda _: None)
+        return AdmissionGate(self.policy, self.store, rates, self.clock.now, lambda _: None)
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> CommandResources:
         """What the commands reach."""
-        return Parts(
+        return CommandResources(
             {MAIN: self.agent},
             self.sessions,
             fine,
@@ -155,13 +155,13 @@ class House:
             self.choices,
             tuple,
             self.heartbeats,
-            self.ticker,
+            self.job_runner,
             self.ends,
             self.store.purge,
         )
 
     @property
-    def ticker(self) -> Ticker:
+    def job_runner(self) -> JobRunner:
         """What runs jobs; nobody looks at the time here."""
 
         async def here(_: AgentId) -> Address:
@@ -170,14 +170,14 @@ class House:
         async def tell(*_: object) -> None:
             """Tell nobody."""
 
-        timetable = Timetable(self.store.jobs, Punctuality(most=3), self.clock.now)
-        return Ticker(timetable, self.store, {MAIN}, Ways(here, tell), self.clock)
+        job_schedule = JobSchedule(self.store.jobs, Punctuality(most=3), self.clock.now)
+        return JobRunner(job_schedule, self.store, {MAIN}, OwnerContact(here, tell), self.clock)
 
     @property
     def heartbeats(self) -> Heartbeats:
         """What looks after `HEARTBEAT.md`; nothing is asked here."""
         rhythm = Rhythm(timedelta(minutes=30), time(0), time.max, UTC)
-        around = Surroundings(
+        around = HeartbeatResources(
             {MAIN: self.agent},
             {MAIN: rhythm},
             self.sessions,
@@ -255,22 +255,24 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
     store = await SqliteStore.open(folder / "state.db", clock=clock)
     threads = Threads("test")
     workspace = Workspace.create(folder / "workspace", MAIN)
-    keeper = Keeper(lambda: History.open(folder / "history.git", workspace, clock.now), threads, store.count)
-    await keeper.begin()
+    history_writer = HistoryWriter(
+        lambda: History.open(folder / "history.git", workspace, clock.now), threads, store.count
+    )
+    await history_writer.begin()
     memory = MemoryIndex(
         MAIN,
         folder / "index",
         [WorkspaceNotes(workspace.folder)],
-        DeskWorker(WordsEmbedder()),
+        HandlerWorker(WordsEmbedder()),
         threads,
-        Clock(lambda: 0.0, lambda: clock.now().date()),
+        MemoryClock(lambda: 0.0, lambda: clock.now().date()),
     )
 
     workspace.folder.on_change = lambda _: memory.touched()
-    workspace.folder.on_written = keeper.written
+    workspace.folder.on_written = history_writer.written
     sessions = Sessions({MAIN: folder / "sessions"}, threads, now=clock.now)
-    yield House(folder, store, clock, threads, workspace, keeper, memory, sessions)
-    await keeper.finish()
+    yield House(folder, store, clock, threads, workspace, history_writer, memory, sessions)
+    await history_writer.finish()
     workspace.folder.close()
     threads.close()
     await store.close()

@@ -3,15 +3,15 @@
 from datetime import timedelta
 from pathlib import PurePosixPath
 
-from gateway.agent.write_policy import Reason
+from gateway.agent.write_policy import ApprovalReason
 from gateway.stores.rows import Outgoing, Proposal
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, House
 from workspaces.history import Origin
 
 
 async def propose(house: House, path: str, before: str | None, after: str | None) -> int:
-    tray = house.approvals.tray(MAIN, Origin("main/main", "1", "t1"), OWNER.address)
-    return await tray.propose(PurePosixPath(path), before, after, Reason.BEHAVIOUR)
+    approval_sink = house.approvals.approval_sink(MAIN, Origin("main/main", "1", "t1"), OWNER.address)
+    return await approval_sink.propose(PurePosixPath(path), before, after, ApprovalReason.BEHAVIOUR)
 
 
 async def test_the_only_change_needs_no_number(house: House) -> None:

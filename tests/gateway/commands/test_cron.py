@@ -139,7 +139,7 @@ async def test_an_approval_that_a_crash_interrupted_plans_once(tmp_path: Path) -
         await asked(house, planned(), quote=Quote("Sam", "now"))
         (change,) = await house.store.changes.waiting()
         for _ in range(2):
-            assert await make(house.ticker.timetable, change.proposal, 1) == "job 1 planned, as #1 says"
+            assert await make(house.job_runner.job_schedule, change.proposal, 1) == "job 1 planned, as #1 says"
         assert len(await house.store.jobs.all()) == 1
 
 

@@ -42,7 +42,7 @@ async def test_the_owner_is_told_what_stays_and_how_it_goes(house: House) -> Non
     told = await house.says(f"/forget {DAY}#L3-L5")
     assert "It stays in conversations, in backups, and in older versions" in told
     (offered,) = re.findall(r"`/purge ([^`]+)`", told)
-    view = (await house.keeper.history()).view(house.access())
+    view = (await house.history_writer.history()).view(house.access())
     found = marked_in(view.note_texts(), offered.split())
     assert [note.text for note in found.values()] == [line[2:] for line in NOTES.splitlines()[2:]]
 

@@ -8,7 +8,7 @@ import pytest
 
 from adapters.abilities import MenuEntry
 from adapters.channel import ChannelConfigError, ChannelUnavailableError
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.menu import MENU_FAILED, Menus, menu_entries
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.adapter import FakeAdapter
@@ -18,7 +18,7 @@ from tests.fakes.patience import PATIENCE_S
 PEOPLE = {"fake:7", "fake:12", "other:9"}
 
 
-async def _nothing(_: Call) -> str:
+async def _nothing(_: CommandCall) -> str:
     return ""
 
 

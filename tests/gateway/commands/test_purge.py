@@ -54,7 +54,7 @@ async def test_what_is_forgotten_can_be_purged(house: House) -> None:
     assert "backups" in told
     assert PASSAGE not in told
     assert holders(house) == set()
-    await house.keeper.finish()
+    await house.history_writer.finish()
     house.restart()
     assert holders(house) == set()
     assert "tea at four" in house.text("MEMORY.md")
@@ -73,7 +73,7 @@ async def test_a_purge_names_its_passage_or_does_nothing(house: House) -> None:
     assert "Say which passage" in await house.says("/purge the vault")
     assert "no such revision" in await house.says("/purge MEMORY.md#L3@0123456789")
     assert "has the mark #00000000" in await house.says(f"{line} #00000000")
-    history = await house.keeper.history()
+    history = await house.history_writer.history()
     told = history.view(house.access()).log(LogQuery(limit=3))
     revision = told[1].id[:10]
     assert PASSAGE in history.view(house.access()).text_at(revision, "MEMORY.md")

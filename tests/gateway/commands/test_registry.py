@@ -7,13 +7,13 @@ import pytest
 
 from adapters.channel import ChatKind, InboundMessage, Sender
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.registry import Commands, Unknown
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MEMBER, OWNER, OWNER_IN_GROUP, POLICY, STRANGER, House
 
 
-async def nothing(_: Call) -> str:
+async def nothing(_: CommandCall) -> str:
     return "done"
 
 
@@ -100,7 +100,7 @@ def spied(house: House) -> list[str]:
     ran: list[str] = []
 
     def noting(who: Who) -> Command:
-        async def run(call: Call) -> str:
+        async def run(call: CommandCall) -> str:
             ran.append(f"{who}:{call.arguments}")
             return "done"
 

@@ -5,7 +5,7 @@ from datetime import UTC
 import pytest
 
 from gateway.agent.entries import COMMAND, CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
-from gateway.commands.command import Call, Command, Who
+from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.remember import categorised
 from gateway.errors import ToolError
 from gateway.stores.rows import InboxRow
@@ -72,7 +72,7 @@ async def test_a_command_that_was_cut_off_before_it_wrote_is_not_run_again(house
     """Nobody knows whether it happened; who gave it is told so, and nothing is written behind their back."""
     times = 0
 
-    async def run(_: Call) -> str:
+    async def run(_: CommandCall) -> str:
         nonlocal times
         times += 1
         raise CrashError
@@ -89,7 +89,7 @@ async def test_a_command_that_was_cut_off_after_it_wrote_wrote_once(house: House
     """The crash comes between the file and the record of the result: the note stands there one time."""
     remember = next(each for each in house.commands.all if each.name == "remember")
 
-    async def run(call: Call) -> str:
+    async def run(call: CommandCall) -> str:
         await remember.run(call)
         raise CrashError
 
@@ -103,7 +103,7 @@ async def test_a_command_that_changes_nothing_is_run_again(house: House) -> None
     """After a crash the question gets its answer."""
     crashes = [True]
 
-    async def run(_: Call) -> str:
+    async def run(_: CommandCall) -> str:
         if crashes:
             crashes.pop()
             raise CrashError
@@ -128,10 +128,10 @@ async def crashed(house: House, command: Command, text: str) -> InboxRow:
 async def test_what_goes_wrong_is_one_sentence(house: House) -> None:
     """A refusal is told as it is; a defect as a code, without its details."""
 
-    async def refuse(_: Call) -> str:
+    async def refuse(_: CommandCall) -> str:
         raise ToolError("Say a number.")
 
-    async def fail(_: Call) -> str:
+    async def fail(_: CommandCall) -> str:
         raise ZeroDivisionError("a secret detail")
 
     house.extra = [
@@ -176,8 +176,8 @@ async def test_what_a_command_writes_is_a_version_with_its_message(house: House)
     """The history leads from the note to the message that ordered it."""
     row = await house.take_in("/remember the key is with Ann")
     await house.answer(row)
-    await house.keeper.finish()
-    history = await house.keeper.history()
+    await house.history_writer.finish()
+    history = await house.history_writer.history()
     (newest, *_) = history.view(house.access()).log(LogQuery(limit=1))
     assert newest.origin is not None
     assert (newest.origin.session, newest.origin.message, newest.origin.turn) == ("main/main", str(row.id), row.turn_id)

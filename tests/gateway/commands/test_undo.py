@@ -10,7 +10,7 @@ from gateway.admission.internal_channels import heartbeat_address
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.routing import route
 from gateway.agent.entries import ReplyEntry, ResultEntry, Usage
-from gateway.agent.write_policy import Reason
+from gateway.agent.write_policy import ApprovalReason
 from gateway.commands.command import Asker
 from gateway.commands.offers import offered
 from gateway.inbound.turn_mark import chat_mark, mark_of
@@ -33,7 +33,7 @@ async def buttons(house: House, text: str, message: InboundMessage = OWNER) -> t
     """Return the buttons below the answer to *text*, once the history has what its turn wrote."""
     row = await house.take_in(text, message)
     await house.answer(row)
-    await house.keeper.catch_up()
+    await house.history_writer.catch_up()
     (reply,) = [each.outgoing for each in await house.store.outbox.unfinished() if each.turn_id == row.turn_id]
     return reply.buttons
 
@@ -55,8 +55,8 @@ async def test_a_press_takes_back_exactly_that_write_and_a_second_press_nothing(
     assert house.text("MEMORY.md") == after
     assert await press(house, undo) == "That was taken back already."
     assert house.text("MEMORY.md") == after
-    await house.keeper.catch_up()
-    newest, *_ = (await house.keeper.history()).view(house.access()).log(LogQuery())
+    await house.history_writer.catch_up()
+    newest, *_ = (await house.history_writer.history()).view(house.access()).log(LogQuery())
     assert newest.origin is not None
     assert f"/undo {newest.origin.undoes}" == undo.command
 
@@ -135,8 +135,8 @@ async def proposed(house: House, path: str, after: str, message: InboundMessage,
     """Have the turn that answers *message* ask for a change of the whole file, as the write policy does."""
     origin = Origin("main/main", "1", turn, mark=mark_of(message), chat=chat_mark(message))
     now = house.files().get(path)
-    return await house.approvals.tray(MAIN, origin, OWNER.address).propose(
-        PurePosixPath(path), now, after, Reason.UNTRUSTED
+    return await house.approvals.approval_sink(MAIN, origin, OWNER.address).propose(
+        PurePosixPath(path), now, after, ApprovalReason.UNTRUSTED
     )
 
 

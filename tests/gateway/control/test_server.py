@@ -11,13 +11,13 @@ from typing import Literal
 import httpx
 import pytest
 
-from gateway.control.remote import RemoteDesk, reached
+from gateway.control.remote import RemoteOperator, reached
 from gateway.control.server import BODY_CAP, control_app
 from gateway.control.wire import AgentOrder, ChatOrder, OriginOrder, SearchOrder, SessionsAnswer, SessionsOrder
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import ControlFile
 from gateway.runtime.http_server import is_numeric_or_local, listening, serving
-from tests.fakes.desk import FakeDesk
+from tests.fakes.operator import FakeOperator
 from tests.fakes.patience import PATIENCE_S
 
 TOKEN = "the-right-token"
@@ -25,12 +25,12 @@ WITH_TOKEN = {"Authorization": f"Bearer {TOKEN}"}
 
 
 @pytest.fixture
-def gateway() -> FakeDesk:
-    return FakeDesk(("main", "work"))
+def gateway() -> FakeOperator:
+    return FakeOperator(("main", "work"))
 
 
 @pytest.fixture
-async def address(gateway: FakeDesk) -> AsyncIterator[str]:
+async def address(gateway: FakeOperator) -> AsyncIterator[str]:
     async with serving(control_app(gateway, gateway, TOKEN), "127.0.0.1", 0) as address:
         yield address
 
@@ -42,10 +42,10 @@ async def http(address: str) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.fixture
-async def desk(address: str) -> AsyncIterator[RemoteDesk]:
-    async with reached(ControlFile(address, TOKEN, os.getpid())) as desk:
-        assert desk is not None
-        yield desk
+async def operator(address: str) -> AsyncIterator[RemoteOperator]:
+    async with reached(ControlFile(address, TOKEN, os.getpid())) as operator:
+        assert operator is not None
+        yield operator
 
 
 async def no_reply(_: str, __: bool) -> None:
@@ -61,7 +61,7 @@ async def test_health_answers_without_a_token(http: httpx.AsyncClient) -> None:
     assert "strandline chat" in (await http.get("/")).text
 
 
-async def test_ready_is_said_only_when_it_is_true(http: httpx.AsyncClient, gateway: FakeDesk) -> None:
+async def test_ready_is_said_only_when_it_is_true(http: httpx.AsyncClient, gateway: FakeOperator) -> None:
     """503 and what is still loading, then 200."""
     gateway.ready, gateway.loading = False, ["channels.telegram"]
     waiting = await http.get("/readyz")
@@ -149,78 +149,78 @@ async def test_a_giant_request_is_refused_unread(http: httpx.AsyncClient) -> Non
 # --- what passes through it
 
 
-async def test_status_arrives_as_it_was_sent(desk: RemoteDesk, gateway: FakeDesk) -> None:
+async def test_status_arrives_as_it_was_sent(operator: RemoteOperator, gateway: FakeOperator) -> None:
     """Both sides hold the same value: nothing is lost or renamed on the wire."""
-    assert await desk.status() == await gateway.status()
+    assert await operator.status() == await gateway.status()
 
 
-async def test_a_chat_arrives_message_by_message(desk: RemoteDesk) -> None:
+async def test_a_chat_arrives_message_by_message(operator: RemoteOperator) -> None:
     """Each reply is told once, in order, and the call returns when the answer is complete."""
     replies: list[tuple[str, bool]] = []
 
     async def on_reply(text: str, is_answer: bool) -> None:
         replies.append((text, is_answer))
 
-    assert await desk.chat(ChatOrder("one\ntwo ☂", "work"), on_reply) == "work"
+    assert await operator.chat(ChatOrder("one\ntwo ☂", "work"), on_reply) == "work"
     assert replies == [("You said: one", True), ("You said: two ☂", True)]
 
 
-async def test_a_failed_chat_says_why(desk: RemoteDesk) -> None:
+async def test_a_failed_chat_says_why(operator: RemoteOperator) -> None:
     """The gateway's sentence reaches the operator."""
     with pytest.raises(StrandlineError, match="the model is down"):
-        await desk.chat(ChatOrder("fail"), no_reply)
+        await operator.chat(ChatOrder("fail"), no_reply)
 
 
 @pytest.mark.parametrize("call", ["search", "memory_status", "index", "chat"])
-async def test_an_unknown_agent_is_named_with_the_known_ones(desk: RemoteDesk, call: str) -> None:
+async def test_an_unknown_agent_is_named_with_the_known_ones(operator: RemoteOperator, call: str) -> None:
     """The refusal lists what would work."""
     calls: dict[str, Callable[[], object]] = {
-        "search": lambda: desk.search(SearchOrder("x", "wrok")),
-        "memory_status": lambda: desk.memory_status(AgentOrder("wrok")),
-        "index": lambda: desk.index(AgentOrder("wrok"), lambda *_: None),
-        "chat": lambda: desk.chat(ChatOrder("x", "wrok"), no_reply),
+        "search": lambda: operator.search(SearchOrder("x", "wrok")),
+        "memory_status": lambda: operator.memory_status(AgentOrder("wrok")),
+        "index": lambda: operator.index(AgentOrder("wrok"), lambda *_: None),
+        "chat": lambda: operator.chat(ChatOrder("x", "wrok"), no_reply),
     }
     with pytest.raises(StrandlineError, match="no agent 'wrok'; the agents are: main, work"):
         await calls[call]()  # type: ignore[misc]  # each is a coroutine of its own type
 
 
-async def test_memory_is_searched_and_indexed(desk: RemoteDesk, gateway: FakeDesk) -> None:
+async def test_memory_is_searched_and_indexed(operator: RemoteOperator, gateway: FakeOperator) -> None:
     """Hits keep their place and score; progress is told step by step, the outcome at the end."""
     gateway.said["main"] = ["port 5433", "nothing", "port 22"]
-    found = await desk.search(SearchOrder("port", max_results=2))
+    found = await operator.search(SearchOrder("port", max_results=2))
     assert [(hit.citation, hit.score) for hit in found.hits] == [
         ("memory/2026-03-03.md#L1-L1", 1.0),
         ("memory/2026-03-03.md#L3-L3", 1 / 3),
     ]
     steps: list[tuple[int, int]] = []
-    assert await desk.index(AgentOrder(), lambda *step: steps.append(step)) == "3 entries"
+    assert await operator.index(AgentOrder(), lambda *step: steps.append(step)) == "3 entries"
     assert steps == [(0, 3), (1, 3), (2, 3), (3, 3)]
-    assert await desk.memory_status(AgentOrder()) == await gateway.memory_status(AgentOrder())
-    assert await desk.why(AgentOrder()) == await gateway.why(AgentOrder())
+    assert await operator.memory_status(AgentOrder()) == await gateway.memory_status(AgentOrder())
+    assert await operator.why(AgentOrder()) == await gateway.why(AgentOrder())
     earlier = SearchOrder("one", as_of=date(2026, 3, 1))
-    assert await desk.search(earlier) == await gateway.search(earlier)
-    assert not (await desk.search(earlier)).hits
+    assert await operator.search(earlier) == await gateway.search(earlier)
+    assert not (await operator.search(earlier)).hits
     traced = OriginOrder("memory/2026-03-03.md#L1")
-    assert await desk.origin(traced) == await gateway.origin(traced)
+    assert await operator.origin(traced) == await gateway.origin(traced)
 
 
 @pytest.mark.parametrize("act", ["list", "show", "export", "search"])
 async def test_conversations_arrive_as_they_were_read(
-    desk: RemoteDesk, gateway: FakeDesk, act: Literal["list", "show", "export", "search"]
+    operator: RemoteOperator, gateway: FakeOperator, act: Literal["list", "show", "export", "search"]
 ) -> None:
     """Rows, records and matches with their times and days."""
     gateway.said["main"] = ["one", "two", "call it ☂"]
     order = SessionsOrder(act, None, "main", "o", date(2026, 3, 1), date(2026, 3, 4), limit=2)
-    answer = await desk.sessions(order)
+    answer = await operator.sessions(order)
     assert answer == await gateway.sessions(order)
     assert answer != SessionsAnswer()
 
 
-async def test_a_failed_indexing_run_says_why(desk: RemoteDesk, gateway: FakeDesk) -> None:
+async def test_a_failed_indexing_run_says_why(operator: RemoteOperator, gateway: FakeOperator) -> None:
     """An error after some progress is still an error."""
     gateway.said["main"] = ["unreadable"]
     with pytest.raises(StrandlineError, match="cannot be read"):
-        await desk.index(AgentOrder(), lambda *_: None)
+        await operator.index(AgentOrder(), lambda *_: None)
 
 
 async def test_a_malformed_order_is_refused_with_its_field(http: httpx.AsyncClient) -> None:
@@ -234,21 +234,21 @@ async def test_a_malformed_order_is_refused_with_its_field(http: httpx.AsyncClie
 # --- coming and going
 
 
-async def test_one_slow_chat_does_not_hold_up_the_others(desk: RemoteDesk, gateway: FakeDesk) -> None:
+async def test_one_slow_chat_does_not_hold_up_the_others(operator: RemoteOperator, gateway: FakeOperator) -> None:
     """Status is answered while an answer is being waited for."""
     gateway.may_answer.clear()
 
     async def on_reply(_: str, __: bool) -> None: ...
 
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
-        chat = tasks.create_task(desk.chat(ChatOrder("slow"), on_reply))
+        chat = tasks.create_task(operator.chat(ChatOrder("slow"), on_reply))
         await gateway.asked.wait()
-        assert (await desk.status()).ready
+        assert (await operator.status()).ready
         assert not chat.done()
         gateway.may_answer.set()
 
 
-async def test_a_gateway_that_stops_during_a_chat_is_a_sentence(gateway: FakeDesk) -> None:
+async def test_a_gateway_that_stops_during_a_chat_is_a_sentence(gateway: FakeOperator) -> None:
     """The stream is cut, and the command says so; the server does not wait for ever."""
     gateway.may_answer.clear()
     app = control_app(gateway, gateway, TOKEN)
@@ -259,10 +259,10 @@ async def test_a_gateway_that_stops_during_a_chat_is_a_sentence(gateway: FakeDes
             control = ControlFile(at, TOKEN, os.getpid())
 
             async def chat() -> None:
-                async with reached(control) as desk:
-                    assert desk is not None
+                async with reached(control) as operator:
+                    assert operator is not None
                     with pytest.raises(StrandlineError, match="went away"):
-                        await desk.chat(ChatOrder("slow"), no_reply)
+                        await operator.chat(ChatOrder("slow"), no_reply)
 
             yield tasks.create_task(chat())
 
@@ -273,13 +273,13 @@ async def test_a_gateway_that_stops_during_a_chat_is_a_sentence(gateway: FakeDes
 
 async def test_a_gateway_that_is_gone_or_another_is_not_reached(address: str) -> None:
     """Nobody listening, or somebody who does not know the token: as if there were none."""
-    async with reached(ControlFile(address, "a stale token", 1)) as desk:
-        assert desk is None
-    async with reached(ControlFile("http://127.0.0.1:1", TOKEN, 1)) as desk:
-        assert desk is None
+    async with reached(ControlFile(address, "a stale token", 1)) as operator:
+        assert operator is None
+    async with reached(ControlFile("http://127.0.0.1:1", TOKEN, 1)) as operator:
+        assert operator is None
 
 
-async def test_a_port_in_use_is_named(address: str, gateway: FakeDesk) -> None:
+async def test_a_port_in_use_is_named(address: str, gateway: FakeOperator) -> None:
     """One line says which setting to change."""
     port = int(address.rpartition(":")[2])
     with pytest.raises(ConfigError, match=rf"gateway\.port: cannot listen on 127\.0\.0\.1 port {port}: .*in use"):
@@ -287,12 +287,12 @@ async def test_a_port_in_use_is_named(address: str, gateway: FakeDesk) -> None:
             pytest.fail("two servers on one port")
 
 
-async def test_signals_stay_the_gateways(gateway: FakeDesk) -> None:
+async def test_signals_stay_the_gateways(gateway: FakeOperator) -> None:
     """The server inside the loop installs no handlers of its own."""
     before = [signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGINT)]
     async with serving(control_app(gateway, gateway, TOKEN), "127.0.0.1", 0) as address:
-        async with reached(ControlFile(address, TOKEN, 1)) as desk:
-            assert desk is not None  # it runs, so its handlers would be there
+        async with reached(ControlFile(address, TOKEN, 1)) as operator:
+            assert operator is not None  # it runs, so its handlers would be there
         assert [signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGINT)] == before
 
 

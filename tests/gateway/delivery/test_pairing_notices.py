@@ -11,7 +11,7 @@ from gateway.admission.pairing import MOST_WAITING, Pairing
 from gateway.admission.policy import AccountPolicy, DirectPolicy, Policy
 from gateway.admission.routing import Binding, Routes
 from gateway.delivery.owner_notices import Notices
-from gateway.delivery.pairing_notices import Doorbell
+from gateway.delivery.pairing_notices import PairingNotices
 from gateway.stores.rows import OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import START, ManualClock
@@ -48,7 +48,7 @@ class House:
             return self.chats.get(agent)
 
         self.pairing = Pairing(POLICY, self.store, self.clock.now, lambda _: None)
-        self.pairing.on_asked = Doorbell(self.store, notices, ROUTES, owner)
+        self.pairing.on_asked = PairingNotices(self.store, notices, ROUTES, owner)
 
     async def asks(self, person: str, account: str = "home") -> list[OutboxRow]:
         """Let *person* write twice; return what the owner is told of that."""

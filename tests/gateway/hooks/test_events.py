@@ -16,8 +16,8 @@ from gateway.hooks import (
     MESSAGE_SENDING,
     MESSAGE_SENT,
     TOOL_RESULT_PERSIST,
-    Event,
     Hook,
+    HookEvent,
     Hooks,
     command,
     event_of,
@@ -30,7 +30,7 @@ PLUGIN_HOOKS = {
     *("message_sending", "message_sent", "before_tool_call", "after_tool_call", "tool_result_persist"),
     *("session_start", "session_end", "gateway_start", "gateway_stop"),
 }
-RIGHT: list[tuple[Event[Any], Mapping[str, object]]] = [
+RIGHT: list[tuple[HookEvent[Any], Mapping[str, object]]] = [
     (BEFORE_AGENT_START, {"prompt": "Be brief. You are an agent."}),
     (BEFORE_COMPACTION, {"refused": "not before the backup"}),
     (BEFORE_TOOL_CALL, {"arguments": "{}"}),
@@ -39,7 +39,7 @@ RIGHT: list[tuple[Event[Any], Mapping[str, object]]] = [
     (MESSAGE_SENDING, {"is_cancelled": True}),
     (TOOL_RESULT_PERSIST, {"text": ""}),
 ]
-WRONG: list[tuple[Event[Any], Mapping[str, object]]] = [
+WRONG: list[tuple[HookEvent[Any], Mapping[str, object]]] = [
     (BEFORE_AGENT_START, {"prompt": " "}),
     (BEFORE_AGENT_START, {"prompt": b"bytes"}),
     (BEFORE_AGENT_START, {"read": lambda _: None}),
@@ -61,11 +61,11 @@ WRONG: list[tuple[Event[Any], Mapping[str, object]]] = [
 ]
 
 
-def hooks(event: Event[Any], change: Mapping[str, object]) -> Hooks:
+def hooks(event: HookEvent[Any], change: Mapping[str, object]) -> Hooks:
     return Hooks([Hook(event.name, "test", lambda payload: replace(payload, **change))])
 
 
-def sample(event: Event[Any]) -> Any:
+def sample(event: HookEvent[Any]) -> Any:
     """The payload to try a handler with."""
     return event.sample
 
@@ -82,20 +82,20 @@ def test_the_events_are_those_that_are_promised() -> None:
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.name)
-def test_every_event_is_found_by_each_of_its_names_and_has_a_sample(event: Event[Any]) -> None:
+def test_every_event_is_found_by_each_of_its_names_and_has_a_sample(event: HookEvent[Any]) -> None:
     """A sample passes the event's own check unchanged."""
     assert [event_of(name) for name in event.names] == [event] * len(event.names)
     assert event.checked(sample(event), replace(sample(event))) == event.sample
 
 
 @pytest.mark.parametrize(("event", "change"), RIGHT)
-async def test_what_may_be_changed_is(event: Event[Any], change: Mapping[str, object]) -> None:
+async def test_what_may_be_changed_is(event: HookEvent[Any], change: Mapping[str, object]) -> None:
     """And nothing else with it."""
     assert await hooks(event, change).tell(event, sample(event)) == replace(sample(event), **change)
 
 
 @pytest.mark.parametrize(("event", "change"), WRONG)
-async def test_what_may_not_be_changed_is_a_failure(event: Event[Any], change: Mapping[str, object]) -> None:
+async def test_what_may_not_be_changed_is_a_failure(event: HookEvent[Any], change: Mapping[str, object]) -> None:
     """Of a handler that decides: closed; of any other: passed over."""
     if event.decides:
         with pytest.raises(HookError):

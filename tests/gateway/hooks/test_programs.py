@@ -12,7 +12,7 @@ import pytest
 
 from gateway.errors import ConfigError, HookError
 from gateway.hooks import BEFORE_TOOL_CALL, COMMAND, MESSAGE_SENDING, Hooks, MessageSending, load_hooks
-from gateway.hooks.programs import Program, as_json
+from gateway.hooks.programs import HookProgram, as_json
 from tests.fakes.patience import PATIENCE_S
 from tests.gateway.hooks.folder import program, put
 
@@ -77,7 +77,7 @@ def test_a_program_that_hangs_is_ended_with_what_it_started(folder: Path) -> Non
     held = folder.parent / "held"
     os.mkfifo(held)
     program(folder, "message_sending.d/hangs", f"(exec 3> {held}; sleep 600) & sleep 600")
-    hangs = Program(folder / "message_sending.d/hangs", "message_sending", 0.5)
+    hangs = HookProgram(folder / "message_sending.d/hangs", "message_sending", 0.5)
     left = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
     with pytest.raises(TimeoutError):
         hangs(SAMPLE)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import ConfigError, HookError
-from gateway.hooks import AGENT_BOOTSTRAP, FAILED, Bootstrap, Event, Handler, Hook, Hooks, load_hooks, on
+from gateway.hooks import AGENT_BOOTSTRAP, FAILED, Bootstrap, Handler, Hook, HookEvent, Hooks, load_hooks, on
 from tests.fakes.patience import PATIENCE_S
 from workspaces.access import SessionType
 from workspaces.bootstrap import BootstrapFile
@@ -125,7 +125,7 @@ async def test_where_handlers_decide_one_that_fails_stops_it() -> None:
     def checked(_: str, after: object) -> str:
         return str(after)
 
-    deciding: Event[str] = Event("test:decides", checked, decides=True)
+    deciding: HookEvent[str] = HookEvent("test:decides", checked, decides=True)
     failing = Hooks([Hook("test:decides", "bad", raises)], count)
     with pytest.raises(HookError, match="bad"):
         await failing.tell(deciding, "may it?")

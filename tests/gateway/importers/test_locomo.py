@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.importers.locomo import Kind, LocomoError, Place, conversations, read_locomo
+from gateway.importers.locomo import LocomoError, QuestionKind, TurnLocation, conversations, read_locomo
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Document
 from workspaces.memory.text.chunking import entries_of
@@ -55,15 +55,15 @@ def test_the_place_of_a_turn_is_the_line_that_search_will_cite() -> None:
     for path, text in talk.notes.items():
         lines = [entry.start_line for entry in entries_of(Document(path, PRIVATE, text, None, ""))]
         assert lines == [place.line for place in talk.places.values() if place.path == path]
-    assert talk.places["D3:1"] == Place("memory/2023-07-03.md", 2)
+    assert talk.places["D3:1"] == TurnLocation("memory/2023-07-03.md", 2)
 
 
 def test_questions_keep_the_evidence_that_exists() -> None:
     """Ids are split where several stand in one string; a question without evidence cannot be measured."""
     [talk] = conversations(SAMPLE)
     assert [(q.text, q.kind, q.evidence) for q in talk.questions] == [
-        ("What did Ann share?", Kind.SINGLE_HOP, ("D1:1",)),
-        ("Both?", Kind.MULTI_HOP, ("D1:2", "D3:1")),
+        ("What did Ann share?", QuestionKind.SINGLE_HOP, ("D1:1",)),
+        ("Both?", QuestionKind.MULTI_HOP, ("D1:2", "D3:1")),
     ]
 
 
@@ -107,7 +107,7 @@ def test_evidence_is_read_as_people_write_it(evidence: list[str] | str) -> None:
     odd = deepcopy(SAMPLE)
     odd[0]["qa"] = [{"question": "What?", "evidence": evidence, "category": "4"}]
     [question] = conversations(odd[0])[0].questions
-    assert (question.evidence, question.kind) == (("D1:2",), Kind.SINGLE_HOP)
+    assert (question.evidence, question.kind) == (("D1:2",), QuestionKind.SINGLE_HOP)
 
 
 @pytest.mark.parametrize("odd", [{"evidence": None}, {}, {"evidence": ["D1:2"], "category": 9}])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.importers.locomo import Kind, LocomoError, Place
+from gateway.importers.locomo import LocomoError, QuestionKind, TurnLocation
 from gateway.importers.realtalk import read_realtalk
 
 CHAT: dict[str, Any] = {
@@ -35,8 +35,8 @@ def test_a_session_lies_in_the_note_of_the_day_it_began(tmp_path: Path) -> None:
         "memory/2024-01-02.md": "- 00:04 bo: Back.\n",
     }
     [question] = chat.questions
-    assert (question.kind, question.evidence) == (Kind.MULTI_HOP, ("D1:2",))
-    assert chat.places["D1:2"] == Place("memory/2024-01-01.md", 2)
+    assert (question.kind, question.evidence) == (QuestionKind.MULTI_HOP, ("D1:2",))
+    assert chat.places["D1:2"] == TurnLocation("memory/2024-01-01.md", 2)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"qa": []}'])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.channel import Address, ChatKind, Heard, InboundMessage, Sender, Via
-from gateway.admission.gate import Doorkeeper
+from adapters.channel import Address, ChatKind, InboundMessage, OverheardMessage, Sender, Via
+from gateway.admission.gate import AdmissionGate
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Binding, Routes
@@ -45,7 +45,7 @@ class Group:
         )
         routes = Routes([Binding(AgentId(each), account=each) for each in ("red", "blue")], AgentId("main"), policy)
         now = ManualClock().now
-        door = Doorkeeper(policy, self.store, Rates(100, 100, now), now, lambda _: None)
+        door = AdmissionGate(policy, self.store, Rates(100, 100, now), now, lambda _: None)
         self.neighbours = Neighbours(routes, self.store, now)
         self.reception = Reception(routes, self.store, lambda _, row: self.submitted.append(row), door)
 
@@ -158,4 +158,4 @@ async def test_where_no_mention_is_needed_they_hear_everything(store: SqliteStor
     assert [row.message.text for row in group.submitted] == ["yes"]
     bot = replace(ASKED, id="9", address=BLUE, sender=Sender("9", "red", is_bot=True))
     assert await group.reception.receive(bot) == "bot"
-    assert (await store.overheard.of(BLUE)).heard == tuple[Heard, ...]()
+    assert (await store.overheard.of(BLUE)).heard == tuple[OverheardMessage, ...]()

@@ -11,7 +11,7 @@ from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.inbound.edits import LATE_AFTER, Void, source_of
 from gateway.inbound.queue_modes import Queueing
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
-from gateway.sessions.turn_request import Asked
+from gateway.sessions.turn_request import TurnRequest
 from gateway.stores.rows import InboxRow
 from gateway.turns.turn import Turns
 from gateway.turns.worker import LaneWork
@@ -150,7 +150,7 @@ async def test_a_turn_that_has_begun_goes_on_as_it_began(house: House) -> None:
     await transcript.append(row.turn_id, entry)  # as a run before the crash did
     meant: list[str] = []
 
-    def notes(asked: Asked) -> None:
+    def notes(asked: TurnRequest) -> None:
         meant.append(asked.row.message.text)
 
     first.turns = replace(first.turns, shortcut=notes)

@@ -17,7 +17,7 @@ from adapters.channel import (
     Sent,
 )
 from gateway.errors import ConfigError, StoreError
-from gateway.inbound.listener import Account, ListeningState, listen
+from gateway.inbound.listener import BotAccount, ListeningState, listen
 from tests.fakes.patience import PATIENCE_S
 
 
@@ -49,18 +49,18 @@ class Scripted:
         """Nothing is open."""
 
 
-def account(adapter: Adapter) -> Account:
+def account(adapter: Adapter) -> BotAccount:
     async def build() -> Adapter:
         return adapter
 
-    return Account("scripted", "home", build)
+    return BotAccount("scripted", "home", build)
 
 
 async def receive(_: InboundMessage) -> None:
     """Take nothing."""
 
 
-async def run(account: Account, until: Callable[[], Awaitable[object]]) -> list[Adapter]:
+async def run(account: BotAccount, until: Callable[[], Awaitable[object]]) -> list[Adapter]:
     loaded: list[Adapter] = []
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         task = group.create_task(listen(account, receive, loaded.append))
@@ -100,6 +100,6 @@ async def test_an_account_that_cannot_be_made_is_refused() -> None:
     async def build() -> Adapter:
         raise ConfigError("TOKEN is not set")
 
-    kept = Account("scripted", "home", build)
+    kept = BotAccount("scripted", "home", build)
     await listen(kept, receive, lambda _: None)
     assert (kept.state, kept.detail) == (ListeningState.REFUSED, "TOKEN is not set")

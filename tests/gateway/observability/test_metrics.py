@@ -14,15 +14,15 @@ from gateway.cli.invocation import Composed
 from gateway.cli.up import exposed
 from gateway.config import Config, read_config
 from gateway.config.reading import parse_config
-from gateway.control.exposition import Exposition, Standing
-from gateway.control.operator_api import Desk
+from gateway.control.exposition import Exposition, StatusCollector
+from gateway.control.operator_api import OperatorApi
 from gateway.control.server import control_app
 from gateway.control.status_wire import ChannelStatus, Status
 from gateway.control.wire import ChatOrder
 from gateway.errors import ConfigError, StoreError
 from gateway.home import Home
 from gateway.observability.metrics import Meter
-from tests.fakes.desk import FakeDesk
+from tests.fakes.operator import FakeOperator
 from tests.journeys.house import make_home, running
 
 ROOT = Path(__file__).parents[3]
@@ -32,7 +32,7 @@ Samples = dict[tuple[str, str], float]
 async def told(app: App) -> Samples:
     """Return each sample by its name and its labels' values."""
     assert app.meter is not None
-    return await asked(Exposition(control_app(app.desk, app.readiness, "t"), app.desk, app.meter))
+    return await asked(Exposition(control_app(app.operator, app.readiness, "t"), app.operator, app.meter))
 
 
 async def asked(app: Exposition, status: int = 200, **headers: str) -> Samples:
@@ -56,8 +56,8 @@ async def test_what_happened_is_counted(home: Home) -> None:
     """A conversation of two messages: in, out, answered, asked of the model, committed."""
     async with running(home) as app:
         for text in ("Remember that the fence is green.", "Which colour has the fence?"):
-            await app.desk.chat(ChatOrder(text), hear)
-        await app.desk.store.count("duplicate", 3)
+            await app.operator.chat(ChatOrder(text), hear)
+        await app.operator.store.count("duplicate", 3)
         found = await told(app)
     assert found["strandline_messages_received_total", "terminal"] == 2
     assert found["strandline_messages_sent_total", "terminal"] == 2
@@ -78,7 +78,7 @@ async def hear(_text: str, _is_answer: bool) -> None:
 async def test_no_label_names_a_session_a_chat_or_a_text(home: Home) -> None:
     """Each label's values come from the configuration or from the program."""
     async with running(home) as app:
-        await app.desk.chat(ChatOrder("The secret word is swordfish."), hear)
+        await app.operator.chat(ChatOrder("The secret word is swordfish."), hear)
         assert app.meter is not None
         families = list(app.meter.registry.collect())
     labels = {label for family in families for sample in family.samples for label in sample.labels}
@@ -97,8 +97,8 @@ async def test_a_failed_call_counts_and_has_no_tokens() -> None:
 
 async def test_without_a_token_only_who_names_this_machine_is_answered() -> None:
     """A page in a browser comes under a name; every other path stays the application's."""
-    desk = FakeDesk()
-    app = Exposition(control_app(desk, desk, "t"), desk, Meter())
+    operator = FakeOperator()
+    app = Exposition(control_app(operator, operator, "t"), operator, Meter())
     assert await asked(app)
     await asked(app, 421, Host="rebound.example")
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://127.0.0.1") as client:
@@ -107,8 +107,8 @@ async def test_without_a_token_only_who_names_this_machine_is_answered() -> None
 
 async def test_with_a_token_only_who_shows_it_is_answered() -> None:
     """Under whatever name the gateway is reached: Prometheus comes by a service's."""
-    desk = FakeDesk()
-    app = Exposition(control_app(desk, desk, "t"), desk, Meter(), "the-token")
+    operator = FakeOperator()
+    app = Exposition(control_app(operator, operator, "t"), operator, Meter(), "the-token")
     for wrong in ({}, {"Authorization": "Bearer t"}, {"Authorization": "the-token2"}):
         await asked(app, 401, **wrong)
     assert await asked(app, Authorization="Bearer the-token", Host="gateway.chat.svc")
@@ -117,24 +117,24 @@ async def test_with_a_token_only_who_shows_it_is_answered() -> None:
 async def test_a_state_that_cannot_be_read_is_no_answer() -> None:
     """Prometheus then says that the gateway is down; nothing is made up."""
 
-    class Broken(FakeDesk):
+    class Broken(FakeOperator):
         async def status(self) -> Status:
             raise StoreError("the disk fails")
 
-    desk = Broken()
-    await asked(Exposition(control_app(desk, desk, "t"), desk, Meter()), 503)
+    operator = Broken()
+    await asked(Exposition(control_app(operator, operator, "t"), operator, Meter()), 503)
 
 
 async def test_a_channel_that_does_not_listen_is_seen() -> None:
     """By its account, as the configuration names it."""
 
-    class Waiting(FakeDesk):
+    class Waiting(FakeOperator):
         async def status(self) -> Status:
             channels = (ChannelStatus("telegram", "home", "waiting"), ChannelStatus("telegram", "work", "listening"))
             return Status("0.0", "/home", True, 1, "UTC", "setting", channels=channels)
 
-    desk = Waiting()
-    found = await asked(Exposition(control_app(desk, desk, "t"), desk, Meter()))
+    operator = Waiting()
+    found = await asked(Exposition(control_app(operator, operator, "t"), operator, Meter()))
     assert found["strandline_channel_listening", "home/telegram"] == 0
     assert found["strandline_channel_listening", "work/telegram"] == 1
 
@@ -142,16 +142,16 @@ async def test_a_channel_that_does_not_listen_is_seen() -> None:
 async def test_nothing_is_counted_unless_it_is_wanted(tmp_path: Path) -> None:
     """No meter, no wrapped model, no page."""
     async with running(make_home(tmp_path / "home")) as app:
-        composed = Composed(app.desk, app.readiness, app.run, app.meter)
+        composed = Composed(app.operator, app.readiness, app.run, app.meter)
         assert not isinstance(exposed("t", composed, Config(), {}), Exposition)
-        assert type(app.desk.agents[app.desk.default_agent].model).__name__ != "MeteredModel"
+        assert type(app.operator.agents[app.operator.default_agent].model).__name__ != "MeteredModel"
 
 
 def test_the_token_comes_from_where_the_settings_say(home: Home) -> None:
     """A secret that is missing stops the start; one place is enough; a remote gateway needs one."""
-    desk: Desk = FakeDesk()
+    operator: OperatorApi = FakeOperator()
     config = parse_config('[metrics]\nenabled = true\ntoken_env = "SCRAPE"\n', home.config_file)
-    composed = Composed(desk, FakeDesk(), run, Meter())
+    composed = Composed(operator, FakeOperator(), run, Meter())
     assert isinstance(exposed("t", composed, config, {"SCRAPE": "x"}), Exposition)
     with pytest.raises(ConfigError, match="SCRAPE is not set"):
         exposed("t", composed, config, {})
@@ -173,7 +173,7 @@ def test_the_dashboard_asks_for_what_there_is() -> None:
     dashboard = json.loads((ROOT / "deploy" / "grafana" / "strandline.json").read_text("utf-8"))
     targets = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     asked_for = {name for expr in targets for name in re.findall(r"strandline_\w+", expr)}
-    standing = list(Standing(Status("0.0", "/home", True, 1, "UTC", "setting")).collect())
+    standing = list(StatusCollector(Status("0.0", "/home", True, 1, "UTC", "setting")).collect())
     families = [*Meter().registry.collect(), *standing]
     shown = {family.name for family in families}
     endings = ("_total", "_count", "_bucket")

@@ -6,32 +6,32 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gateway.errors import ScheduleError
-from gateway.schedule.jobs import AT_GRACE, Punctuality, Timetable, Wish, due, jitter
-from gateway.stores.jobs import Errand, Job, JobId, Slot
+from gateway.schedule.jobs import AT_GRACE, JobSchedule, Punctuality, Wish, due, jitter
+from gateway.stores.jobs import Job, JobId, JobSpec, Slot
 from gateway.stores.sqlite.store import SqliteStore
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-DAILY = Errand("main", "0 9 * * *", "Europe/Berlin", "tea", NOON)
+DAILY = JobSpec("main", "0 9 * * *", "Europe/Berlin", "tea", NOON)
 
 
-def job(errand: Errand, next_slot: datetime, number: int = 1) -> Job:
-    return Job(JobId(number), errand, is_enabled=True, next_slot=next_slot)
+def job(spec: JobSpec, next_slot: datetime, number: int = 1) -> Job:
+    return Job(JobId(number), spec, is_enabled=True, next_slot=next_slot)
 
 
 @pytest.fixture
-def timetable() -> Timetable:
+def job_schedule() -> JobSchedule:
     unused: SqliteStore | None = None
-    return Timetable(unused, Punctuality(), lambda: NOON.astimezone(BERLIN))  # type: ignore[arg-type]
+    return JobSchedule(unused, Punctuality(), lambda: NOON.astimezone(BERLIN))  # type: ignore[arg-type]
 
 
-def test_a_wish_is_read_in_the_owners_zone_or_its_own(timetable: Timetable) -> None:
+def test_a_wish_is_read_in_the_owners_zone_or_its_own(job_schedule: JobSchedule) -> None:
     """The errand keeps the words and what they were read as of, so that it is read the same ever after."""
-    errand, first = timetable.check(Wish("main", " 0 9 * * * ", " tea ", "you"))
-    assert errand == Errand("main", "0 9 * * *", "Europe/Berlin", "tea", NOON, made_by="you")
+    spec, first = job_schedule.check(Wish("main", " 0 9 * * * ", " tea ", "you"))
+    assert spec == JobSpec("main", "0 9 * * *", "Europe/Berlin", "tea", NOON, made_by="you")
     assert first == datetime(2026, 3, 2, 8, tzinfo=UTC)
-    _, first = timetable.check(Wish("main", "0 9 * * *", "tea", "you", zone="Asia/Tokyo"))
+    _, first = job_schedule.check(Wish("main", "0 9 * * *", "tea", "you", zone="Asia/Tokyo"))
     assert first == datetime(2026, 3, 2, 0, tzinfo=UTC)
 
 
@@ -44,10 +44,10 @@ def test_a_wish_is_read_in_the_owners_zone_or_its_own(timetable: Timetable) -> N
         (Wish("main", "0 0 30 2 *", "tea", "you"), "day of the month|never comes"),
     ],
 )
-def test_a_wish_that_cannot_be_kept_is_told_with_an_example(timetable: Timetable, wish: Wish, told: str) -> None:
+def test_a_wish_that_cannot_be_kept_is_told_with_an_example(job_schedule: JobSchedule, wish: Wish, told: str) -> None:
     """Nothing is kept of it."""
     with pytest.raises(ScheduleError, match=told):
-        timetable.check(wish)
+        job_schedule.check(wish)
 
 
 def test_nothing_is_due_before_its_slot() -> None:
@@ -81,7 +81,7 @@ def test_what_comes_once_waits_a_day(late: timedelta, *, runs: bool) -> None:
     """And never comes again."""
     slot = datetime(2026, 3, 2, 8, tzinfo=UTC)
     found = due(
-        job(Errand("main", "at 2026-03-02 09:00", "Europe/Berlin", "tea", NOON), slot), Punctuality(), slot + late
+        job(JobSpec("main", "at 2026-03-02 09:00", "Europe/Berlin", "tea", NOON), slot), Punctuality(), slot + late
     )
     assert found is not None
     assert (not found.is_too_late, found.slot.after) == (runs, None)
@@ -94,7 +94,7 @@ def test_jitter_is_each_jobs_own_and_always_the_same() -> None:
     assert jitters == [jitter(job(DAILY, slot, number), 600) for number in range(1, 40)]
     assert len(set(jitters)) > 30
     assert max(jitters) <= timedelta(seconds=600)
-    assert jitter(job(Errand("main", "in 5m", "UTC", "tea", NOON), slot), 600) == timedelta()
+    assert jitter(job(JobSpec("main", "in 5m", "UTC", "tea", NOON), slot), 600) == timedelta()
     late = jitter(job(DAILY, slot), 600)
     assert due(job(DAILY, slot), Punctuality(jitter_s=600), slot + late - timedelta(seconds=1)) is None
     assert due(job(DAILY, slot), Punctuality(jitter_s=600), slot + late) is not None

@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
-from gateway.agent.history_writer import Keeper
+from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
 from gateway.runtime.threads import Threads
-from gateway.sessions.due import Due
+from gateway.sessions.due import DueSession
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
 from gateway.stores.rows import TurnId
 from gateway.transcripts.store import Sessions
@@ -25,7 +25,7 @@ from workspaces.access import AgentId
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
-from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.workspace import Workspace
 
 MAIN = AgentId("main")
@@ -47,7 +47,7 @@ class Resting:
     sessions: Sessions
     lifecycle: Lifecycle
     counts: Counter[str]
-    due: list[Due] = field(default_factory=list)
+    due: list[DueSession] = field(default_factory=list)
 
     async def hear(self, key: SessionKey, turn: str, *entries: Entry) -> None:
         """Let a turn begin as the gateway does, and write down what it says."""
@@ -100,11 +100,13 @@ async def resting(
             [],
             WorkerClient(WorkerSettings()),
             threads,
-            Clock(lambda: 0.0, lambda: clock.now().date()),
+            MemoryClock(lambda: 0.0, lambda: clock.now().date()),
         )
-        keeper = Keeper(partial(History.open, home / "history.git", workspace, clock.now), threads, count)
-        workspace.folder.on_written = keeper.written
-        agents[name] = Agent(name, workspace, index, model or ScriptedModel(name="offline"), threads, keeper)
+        history_writer = HistoryWriter(
+            partial(History.open, home / "history.git", workspace, clock.now), threads, count
+        )
+        workspace.folder.on_written = history_writer.written
+        agents[name] = Agent(name, workspace, index, model or ScriptedModel(name="offline"), threads, history_writer)
     sessions = Sessions({name: root / name / "sessions" for name in agents}, threads, checkpoint, clock.now)
     lifecycle = Lifecycle(agents, sessions, settings, clock, count)
     yield Resting(root, clock, threads, agents, sessions, lifecycle, counts)

@@ -13,7 +13,7 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.entries import COMMAND, EndEntry, ReplyEntry, ResultEntry, Usage, UserEntry
 from gateway.errors import ModelUnavailableError
 from gateway.runtime.lanes import Lanes
-from gateway.sessions.due import Due, Ending, Pause
+from gateway.sessions.due import DueSession, Ending, Pause
 from gateway.sessions.extractive_summary import MOST_LINES
 from gateway.sessions.lifecycle import UNLOGGED, LifecycleSettings
 from gateway.sessions.session import Session
@@ -142,7 +142,7 @@ async def test_a_crash_at_any_step_neither_loses_nor_doubles_a_note(tmp_path: Pa
             await transcript.append(TurnId("t2"), said)
             pulling(house, plug)
             plug.left = step
-            await house.lifecycle.settle(Due(KEY, Pause.REST))
+            await house.lifecycle.settle(DueSession(KEY, Pause.REST))
             survived = plug.left > 0
             assert house.counts == ({} if survived else {UNLOGGED: 1})
         async with resting(root, NEVER, clock=clock) as house:
@@ -369,9 +369,9 @@ async def test_who_cannot_write_it_down_keeps_the_session(tmp_path: Path) -> Non
 async def watched(house: Resting, *acts: Callable[[], object]) -> None:
     """Let the lifecycle look once more after each of *acts*, and its lanes work off what it hands on."""
     async with asyncio.TaskGroup() as tasks:
-        lanes: Lanes[SessionKey, Due] = Lanes(tasks, house.lifecycle.settle, house.clock)
+        lanes: Lanes[SessionKey, DueSession] = Lanes(tasks, house.lifecycle.settle, house.clock)
 
-        def submit(key: SessionKey, due: Due) -> None:
+        def submit(key: SessionKey, due: DueSession) -> None:
             house.due.append(due)
             lanes.submit(key, due)
 
@@ -465,7 +465,7 @@ async def test_who_turns_to_another_agent_leaves_a_note_with_the_first(tmp_path:
         assert house.due == []
         await house.talk(other, ("hello", "Hello."))
         await house.talk(other, ("hello", "Hello."), turn=2)
-        assert house.due == [Due(KEY, Pause.SWITCH)]
+        assert house.due == [DueSession(KEY, Pause.SWITCH)]
 
 
 async def test_a_shutdown_writes_down_what_was_said_and_ends_nothing(tmp_path: Path) -> None:

@@ -50,12 +50,12 @@ async def test_it_is_gone_when_the_conversation_that_it_led_is_over(tmp_path: Pa
         house.lifecycle.listeners.append(end_first_run)
         put(house, before_s=60)
         introduce(house, *INTRODUCTION)
-        await agent.keeper.begin()
+        await agent.history_writer.begin()
         await house.talk(KEY, ("hello", "Who am I to be?"))
         assert not await over(house, Pause.SHUTDOWN)
         assert not await over(house, Pause.SWITCH)
         assert await over(house, why)
-        await agent.keeper.finish()
+        await agent.history_writer.finish()
         (gone, began) = (await answer_history(agent, HistoryOrder("log", path=str(FILE)), OWNER)).commits
         assert gone.session == "main/main"
         house.clock.advance(60)

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from adapters.channel import Address, ChatKind, Heard, InboundMessage, Quote, Sender
+from adapters.channel import Address, ChatKind, InboundMessage, OverheardMessage, Quote, Sender
 from gateway.agent.entries import LogEntry, LogSection, ReplyEntry, ToolCall, Usage
 from gateway.stores.codec import decode_message, decode_outgoing, encode_message, encode_outgoing
 from gateway.stores.rows import Outgoing, TurnId
@@ -48,6 +48,8 @@ def test_a_line_of_a_transcript_holds_no_secret() -> None:
 
 def test_what_was_overheard_is_kept_without_a_secret() -> None:
     """A group's words are context for later, the key among them is not."""
-    said = InboundMessage(HERE, "1", Sender("7", "Ann"), ChatKind.GROUP, "hi", True, AT, heard=(Heard("Bob", KEY, AT),))
+    said = InboundMessage(
+        HERE, "1", Sender("7", "Ann"), ChatKind.GROUP, "hi", True, AT, heard=(OverheardMessage("Bob", KEY, AT),)
+    )
     with guarding([KEY]):
-        assert decode_message(encode_message(said)).heard == (Heard("Bob", REMOVED, AT),)
+        assert decode_message(encode_message(said)).heard == (OverheardMessage("Bob", REMOVED, AT),)

@@ -23,7 +23,7 @@ from gateway.agent.entries import (
     UsedMemory,
     UserEntry,
 )
-from gateway.control.sessions import Shelf, answer_sessions
+from gateway.control.sessions import ConversationList, answer_sessions
 from gateway.control.wire import SessionRecord, SessionsAnswer, SessionsOrder
 from gateway.errors import StoreError, StrandlineError
 from gateway.stores.rows import TurnId
@@ -62,7 +62,7 @@ class Archive:
         )
 
     async def asked(self, order: SessionsOrder, access: Access = MAIN) -> SessionsAnswer:
-        return await answer_sessions(order, [Shelf(access, self.folder, ZONE)], self.sessions.run)
+        return await answer_sessions(order, [ConversationList(access, self.folder, ZONE)], self.sessions.run)
 
     async def names(self, access: Access) -> list[str]:
         return [row.session for row in (await self.asked(SessionsOrder("list"), access)).sessions]
@@ -190,7 +190,7 @@ async def test_a_conversation_that_cannot_be_read_is_a_sentence(
 ) -> None:
     """Gone between the look and the reading, as an end may do."""
 
-    def gone(*_: object) -> module.Part:
+    def gone(*_: object) -> module.RecordPage:
         raise FileNotFoundError(2, "No such file or directory")
 
     monkeypatch.setattr("gateway.control.sessions.latest_part", gone)

@@ -24,7 +24,7 @@ from gateway.transcripts.memory_source import (
     scope_of_session,
 )
 from gateway.transcripts.writer import Transcript
-from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.gateway.transcripts.test_writer import here
 from tests.workspaces.turns import AGENT, CRON, GROUP, GROUP_CHAT, GUEST, MAIN, SUBAGENT
 from workspaces.access import PRIVATE, Access
@@ -54,7 +54,7 @@ class House:
     """Conversations of one agent, and its memory of them."""
 
     home: Path
-    worker: DeskWorker
+    worker: HandlerWorker
     now_s: float = 0.0
 
     def __post_init__(self) -> None:
@@ -81,9 +81,9 @@ class House:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    house = House(tmp_path, DeskWorker(WordsEmbedder()))
+    house = House(tmp_path, HandlerWorker(WordsEmbedder()))
     yield house
-    house.worker.desk.close()
+    house.worker.handler.close()
     house.workspace.folder.close()
 
 

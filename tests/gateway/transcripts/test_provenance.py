@@ -9,14 +9,14 @@ import pytest
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry, Usage, UserEntry
-from gateway.agent.history_writer import Keeper
+from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.offline import OfflineModel
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import TurnId
-from gateway.transcripts.provenance import Change, Passage, origin_of, passage_of
+from gateway.transcripts.provenance import CitedLines, NoteChange, origin_of, passage_of
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Record
-from tests.fakes.memory import DeskWorker, SetClock, run_here
+from tests.fakes.memory import HandlerWorker, SetClock, run_here
 from tests.workspaces import turns
 from tests.workspaces.history.home import START, Home
 from tests.workspaces.turns import AGENT, GROUP, GUEST, HEARTBEAT, MAIN
@@ -37,9 +37,9 @@ class House:
         self.history = self.home.open()
         self.run = Threads("test")
         self.sessions = Sessions({AGENT: root / "sessions"}, self.run)
-        index = MemoryIndex(AGENT, root / "index", [], DeskWorker(None), run_here, SetClock().clock())
-        keeper = Keeper(lambda: self.history, self.run, self._counted)
-        self.agent = Agent(AGENT, self.home.workspace, index, OfflineModel(), self.run, keeper)
+        index = MemoryIndex(AGENT, root / "index", [], HandlerWorker(None), run_here, SetClock().clock())
+        history_writer = HistoryWriter(lambda: self.history, self.run, self._counted)
+        self.agent = Agent(AGENT, self.home.workspace, index, OfflineModel(), self.run, history_writer)
 
     async def hears(self, name: str = "main") -> Path:
         key = SessionKey(AGENT, name)
@@ -54,7 +54,7 @@ class House:
     async def said(self, citation: str = "MEMORY.md#L1", access: Access = MAIN) -> list[str | None]:
         """Return what was said before each change that wrote the passage."""
         found = await origin_of(self.agent, self.sessions, citation, access)
-        return [_text(step.said) for step in found.steps if isinstance(step, Change)]
+        return [_text(step.said) for step in found.steps if isinstance(step, NoteChange)]
 
     async def _counted(self, _: str) -> None:
         raise AssertionError("nothing is counted here")
@@ -77,7 +77,7 @@ async def test_a_note_leads_to_the_commit_and_the_message(house: House) -> None:
     house.notes("- tea at four\n")
     found = await origin_of(house.agent, house.sessions, "MEMORY.md#L1-L1", MAIN)
     (step,) = found.steps
-    assert isinstance(step, Change)
+    assert isinstance(step, NoteChange)
     assert (found.citation, found.text, step.commit.subject) == (
         "MEMORY.md#L1-L1",
         "- tea at four",
@@ -163,6 +163,6 @@ async def test_a_citation_of_an_earlier_day_is_of_the_file_as_it_was(house: Hous
 
 def test_a_citation_is_read_in_all_its_forms() -> None:
     """One line, several, of an earlier day."""
-    assert passage_of("MEMORY.md#L3") == Passage("MEMORY.md", range(3, 4))
-    assert passage_of(" memory/a#b.md#L3-L5 ") == Passage("memory/a#b.md", range(3, 6))
-    assert passage_of("MEMORY.md#L3-L3@2026-03-01") == Passage("MEMORY.md", range(3, 4), date(2026, 3, 1))
+    assert passage_of("MEMORY.md#L3") == CitedLines("MEMORY.md", range(3, 4))
+    assert passage_of(" memory/a#b.md#L3-L5 ") == CitedLines("memory/a#b.md", range(3, 6))
+    assert passage_of("MEMORY.md#L3-L3@2026-03-01") == CitedLines("MEMORY.md", range(3, 4), date(2026, 3, 1))

@@ -28,7 +28,7 @@ from gateway.agent.entries import (
 )
 from gateway.agent.window.rounds import Round, Rounds
 from gateway.sessions.daily_log import LOG, unfinished, unlogged
-from gateway.sessions.extractive_summary import Said, conversation
+from gateway.sessions.extractive_summary import SpokenLine, conversation
 from gateway.sessions.session_note import MESSAGES
 from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, to_line
@@ -67,7 +67,7 @@ def summary(records: Sequence[Record], rounds_kept: int) -> list[Record]:
     return [*added, Record(TurnId(records[-1].turn_id), records[-1].at, replace(SUMMARY, kept_from=kept.turn_id))]
 
 
-def _talk(records: Sequence[Record]) -> list[Said]:
+def _talk(records: Sequence[Record]) -> list[SpokenLine]:
     return conversation(records, "main", UTC)
 
 
@@ -98,7 +98,7 @@ def journals(draw: st.DrawFn) -> list[Record]:
     return records
 
 
-def seen(records: Sequence[Record]) -> tuple[Sequence[Entry], list[Round], list[Said], list[Said], bool]:
+def seen(records: Sequence[Record]) -> tuple[Sequence[Entry], list[Round], list[SpokenLine], list[SpokenLine], bool]:
     """Return all that a turn, a rest and an end look at."""
     rounds = Rounds(records)
     return (

@@ -15,7 +15,7 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.entries import ReplyEntry, Usage, UserEntry
 from gateway.agent.models.openai import body_of
 from gateway.agent.models.port import ModelRequest
-from gateway.agent.models.prefix_cache import MOST_BYTES, Beginning, Beginnings
+from gateway.agent.models.prefix_cache import MOST_BYTES, Beginning, PrefixCache
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import TurnId
 from gateway.stores.sqlite.store import SqliteStore
@@ -108,12 +108,12 @@ async def test_thirty_long_conversations_take_little_memory(tmp_path: Path, thre
 
     What the model's connector keeps of their beginnings counts too.
     """
-    sessions, beginnings, said = Sessions({MAIN: tmp_path}, threads), Beginnings(), 0
+    sessions, prefix_cache, said = Sessions({MAIN: tmp_path}, threads), PrefixCache(), 0
     for number in range(30):
         key = SessionKey(MAIN, f"group:{number}")
         said += _talk_at_length(sessions.path(key), number)
         request = ModelRequest("", "", (await sessions.open(key)).entries, ())
-        body_of(request, {}, {"model": "m"}, beginnings)
+        body_of(request, {}, {"model": "m"}, prefix_cache)
         del request
     held, written = _held()
     bound = OPEN_BYTES + MOST_BYTES

@@ -17,7 +17,7 @@ from adapters.channel import (
     FetchRefusedError,
 )
 from gateway.agent.agent import Agent
-from gateway.agent.history_writer import Keeper
+from gateway.agent.history_writer import HistoryWriter
 from gateway.delivery.sender import Adapters
 from gateway.errors import StoreError
 from gateway.runtime.threads import Threads
@@ -97,7 +97,7 @@ async def hall(tmp_path: Path) -> AsyncIterator[Hall]:
     store = await SqliteStore.open(tmp_path / "state.db", clock=clock)
     caps = FileCaps(quotas=Quotas(attachments=Quota("attachments", mb=2, files=40)))
     workspace = Workspace.open(tmp_path / "workspace", MAIN, caps)
-    nothing, nobody = cast("MemoryIndex", None), cast("Keeper", None)  # neither search nor history is asked for
+    nothing, nobody = cast("MemoryIndex", None), cast("HistoryWriter", None)  # neither search nor history is asked for
     adapters = Adapters([("fake", "home")])
     adapters.loaded["fake", "home"] = channel
     intake = Intake(store, Fetcher(adapters, threads, clock), {MAIN: tmp_path / "incoming"})

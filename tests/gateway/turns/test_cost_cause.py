@@ -7,7 +7,7 @@ import pytest
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.internal_channels import job_address
-from gateway.agent.budget import Cause
+from gateway.agent.budget import CostCause
 from gateway.turns.cost_cause import cause_of
 from workspaces.access import AgentId, SessionType
 
@@ -21,16 +21,16 @@ JOB = replace(SAID, address=job_address(AgentId("main"), "1", in_main=True))
 @pytest.mark.parametrize(
     ("message", "kind", "cause"),
     [
-        (SAID, SessionType.MAIN, Cause.CHAT),
-        (SAID, SessionType.GUEST, Cause.GUEST),
-        (SAID, SessionType.GROUP, Cause.GROUP),
-        (BY_API, SessionType.GUEST, Cause.TOKEN),
-        (BY_API, SessionType.MAIN, Cause.CHAT),
-        (JOB, SessionType.MAIN, Cause.CRON),
-        (SAID, SessionType.HEARTBEAT, Cause.HEARTBEAT),
-        (SAID, SessionType.SUBAGENT, Cause.SUBAGENT),
+        (SAID, SessionType.MAIN, CostCause.CHAT),
+        (SAID, SessionType.GUEST, CostCause.GUEST),
+        (SAID, SessionType.GROUP, CostCause.GROUP),
+        (BY_API, SessionType.GUEST, CostCause.TOKEN),
+        (BY_API, SessionType.MAIN, CostCause.CHAT),
+        (JOB, SessionType.MAIN, CostCause.CRON),
+        (SAID, SessionType.HEARTBEAT, CostCause.HEARTBEAT),
+        (SAID, SessionType.SUBAGENT, CostCause.SUBAGENT),
     ],
 )
-def test_each_turn_is_paid_as_what_it_is(message: InboundMessage, kind: SessionType, cause: Cause) -> None:
+def test_each_turn_is_paid_as_what_it_is(message: InboundMessage, kind: SessionType, cause: CostCause) -> None:
     """What others ask never counts as the owner's own."""
     assert cause_of(message, kind) is cause

@@ -12,7 +12,7 @@ from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, P
 from gateway.admission.routing import Routes, SessionKey, route
 from gateway.agent.agent import Agent
 from gateway.agent.entries import CallStartEntry, ReplyEntry, ResultEntry, ToolCall, Usage, UsedEntry, UserEntry
-from gateway.agent.history_writer import Keeper
+from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
 from gateway.agent.window.compact import CompactSettings
 from gateway.approvals.approvals import Approvals
@@ -37,7 +37,7 @@ from workspaces.access import Access, AgentId, SessionType
 from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
-from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
@@ -67,15 +67,15 @@ class House:
     threads: Threads
     workspace: Workspace
     worker: WorkerClient
-    keeper: Keeper
+    history_writer: HistoryWriter
     outcomes: Outcomes = field(default_factory=Outcomes)
 
     def memory(self, *sources: Source) -> MemoryIndex:
-        clock = Clock(lambda: 0.0, lambda: self.clock.now().date())
+        clock = MemoryClock(lambda: 0.0, lambda: self.clock.now().date())
         return MemoryIndex(MAIN, self.folder / "index", sources, self.worker, self.threads, clock)
 
     def turns(self, model: Model, routes: Routes | None = None) -> Turns:
-        agents = {MAIN: Agent(MAIN, self.workspace, self.memory(), model, self.threads, self.keeper)}
+        agents = {MAIN: Agent(MAIN, self.workspace, self.memory(), model, self.threads, self.history_writer)}
         sessions = Sessions({MAIN: self.folder / "sessions"}, self.threads)
         now, count = self.clock.now, self.store.count
         lifecycle = Lifecycle(agents, sessions, LifecycleSettings(), self.clock, count)
@@ -106,11 +106,13 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     store = await SqliteStore.open(tmp_path / "state.db", clock=clock)
     threads = Threads("test")
     workspace = Workspace.create(tmp_path / "workspace", MAIN)
-    keeper = Keeper(lambda: History.open(tmp_path / "history.git", workspace, clock.now), threads, store.count)
-    workspace.folder.on_written = keeper.written
-    await keeper.begin()
+    history_writer = HistoryWriter(
+        lambda: History.open(tmp_path / "history.git", workspace, clock.now), threads, store.count
+    )
+    workspace.folder.on_written = history_writer.written
+    await history_writer.begin()
     async with WorkerClient(WorkerSettings()) as worker:
-        yield House(tmp_path, store, clock, threads, workspace, worker, keeper)
+        yield House(tmp_path, store, clock, threads, workspace, worker, history_writer)
     workspace.folder.close()
     threads.close()
     await store.close()

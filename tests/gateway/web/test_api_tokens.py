@@ -6,7 +6,7 @@ from pathlib import Path
 import openai
 import pytest
 
-from gateway.web.api_tokens import ChatsOfToday, Holder
+from gateway.web.api_tokens import ChatsOfToday, TokenHolder
 from gateway.web.errors import HttpError
 from tests.gateway.web.house import WEB, open_house
 
@@ -15,15 +15,15 @@ def test_a_token_holds_so_many_conversations_a_day() -> None:
     """Those that it holds go on, others begin tomorrow; another token has its own, and the owner no bound."""
     day = date(2026, 3, 1)
     chats = ChatsOfToday(lambda: day)
-    visitor = Holder("visitor", ("main", "work"), 3)
+    visitor = TokenHolder("visitor", ("main", "work"), 3)
     for agent, chat in (("main", "a"), ("main", "b"), ("work", "a")):
         chats.check(visitor, agent, chat)
     with pytest.raises(HttpError, match=r"holds 3 conversations today.*web\.tokens\.visitor\.chats_a_day"):
         chats.check(visitor, "main", "c")
     chats.check(visitor, "work", "a")
-    chats.check(Holder("other", ("main",), 1), "main", "c")
+    chats.check(TokenHolder("other", ("main",), 1), "main", "c")
     for number in range(1_000):
-        chats.check(Holder("laptop", ("main",)), "main", str(number))
+        chats.check(TokenHolder("laptop", ("main",)), "main", str(number))
     day += timedelta(days=1)
     chats.check(visitor, "main", "c")
 

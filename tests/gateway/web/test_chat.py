@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import httpx2
 
 from adapters.channel import Address, Button
-from adapters.web import CHANNEL, CHAT, Kind, PageEvent, Told
+from adapters.web import CHANNEL, CHAT, PageEvent, PageEventKind, PageMessage
 from gateway.control.cron_wire import CronOrder
 from gateway.control.wire import ChatOrder
 from gateway.runtime.http_server import serving
-from gateway.web.chat import PAGES_AT_MOST, WAITING_AT_MOST, _Heard
+from gateway.web.chat import PAGES_AT_MOST, WAITING_AT_MOST, _PendingEvents
 from gateway.web.markdown_html import marked
 from tests.gateway.web.browsing import Browser, shown, until
 from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, House
@@ -65,7 +65,7 @@ async def test_a_connection_that_breaks_loses_no_answer(browser: Browser) -> Non
 async def test_an_answer_that_came_while_no_page_was_open_is_there_at_the_next(house: House, browser: Browser) -> None:
     """It stands in the conversation, and is sent besides: the page knows by its turn that these are one."""
     said = (await browser.say("into the void")).json()["id"]
-    await house.app.desk.outcomes.of(said)
+    await house.app.operator.outcomes.of(said)
     async with browser.events() as events:
         told = (await until(events, "history"))["messages"]
         sent = await until(events, "answer")
@@ -99,7 +99,7 @@ async def test_what_is_said_elsewhere_is_shown_while_the_page_is_open(house: Hou
 
     async with browser.events() as events:
         start = (await until(events, "history"))["id"]
-        await house.app.desk.chat(ChatOrder("said at the terminal"), hear)
+        await house.app.operator.chat(ChatOrder("said at the terminal"), hear)
         await house.owner.chat.completions.create(model="main", messages=[{"role": "user", "content": "by a program"}])
         await browser.say("said here")
         live = [await until(events, kind) for kind in ("said", "answer") * 3]
@@ -130,8 +130,8 @@ async def test_what_nobody_said_is_not_shown_as_said(house: House, browser: Brow
     """A job that is a part of the conversation: its answer alone is shown, live and at the next opening."""
     async with browser.events() as events:
         await until(events, "history")
-        await house.app.desk.cron(CronOrder("add", when="every 9h", what="water the plants", in_main=True))
-        await house.app.desk.cron(CronOrder("run", number=1))
+        await house.app.operator.cron(CronOrder("add", when="every 9h", what="water the plants", in_main=True))
+        await house.app.operator.cron(CronOrder("run", number=1))
         ((kind, text),) = await shown(events, 1)
         assert kind == "answer"
         assert "water the plants" in text
@@ -162,7 +162,7 @@ async def test_a_number_of_another_start_begins_with_the_conversation(house: Hou
     async def hear(_: str, __: bool) -> None:
         """Leave it."""
 
-    await house.app.desk.chat(ChatOrder("said at the terminal"), hear)
+    await house.app.operator.chat(ChatOrder("said at the terminal"), hear)
     for last in ("00000000-1", "x", "-", "00000000-99999999999999999999"):
         async with browser.events(last) as events:
             told = (await until(events, "history"))["messages"]
@@ -194,9 +194,9 @@ async def test_so_many_pages_and_no_more(house: House, browser: Browser) -> None
 
 def test_a_page_that_takes_nothing_more_costs_no_end_of_memory() -> None:
     """It is parted from, and asks for what it lacks when it comes back; one that reads goes on for ever."""
-    stuck, quick = _Heard(), _Heard()
+    stuck, quick = _PendingEvents(), _PendingEvents()
     for number in range(10_000):
-        event = PageEvent(number, Told(Kind.SAID, f"message {number}", datetime.now(UTC), ""))
+        event = PageEvent(number, PageMessage(PageEventKind.SAID, f"message {number}", datetime.now(UTC), ""))
         for heard in (stuck, quick):
             heard.event(event)
             heard.draft(f"draft {number}")

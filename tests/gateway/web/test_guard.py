@@ -4,10 +4,10 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Scope
 
-from gateway.web.guard import Guard
+from gateway.web.guard import RequestGuard
 
 
-async def answered(guard: Guard, *headers: tuple[bytes, bytes]) -> int:
+async def answered(guard: RequestGuard, *headers: tuple[bytes, bytes]) -> int:
     """Return the status of a request with these *headers*."""
     sent: list[Message] = []
 
@@ -26,7 +26,7 @@ async def answered(guard: Guard, *headers: tuple[bytes, bytes]) -> int:
 @pytest.mark.parametrize("public_url", [None, "https://agents.example.org"])
 async def test_a_host_that_is_blank_or_no_host_passes_nowhere(public_url: str | None, host: bytes) -> None:
     """Whether a public address is set or not; nor does a request without a Host header."""
-    guard = Guard(PlainTextResponse("passed"), public_url, 1_000)
+    guard = RequestGuard(PlainTextResponse("passed"), public_url, 1_000)
     assert await answered(guard, (b"host", host)) == 421
     assert await answered(guard) == 421
     assert await answered(guard, (b"host", b"127.0.0.1:8181")) == 200

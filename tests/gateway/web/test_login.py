@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from adapters.web import Kind, Told
+from adapters.web import PageEventKind, PageMessage
 from gateway.admission.sign_in import WRONG_AT_MOST
 from gateway.control.browsers import BrowserOrder
 from gateway.web.guard import CONTENT_POLICY
@@ -46,13 +46,13 @@ async def test_a_code_counts_once_and_its_session_can_be_revoked(house: House, b
         assert all(each in cookie for each in ("httponly", "samesite=strict", "path=/"))
     async with browser_at(house.address) as third:
         assert (await third.sign_in(code)).status_code == 401
-    sessions = (await house.app.desk.browsers(BrowserOrder("sessions"))).sessions
+    sessions = (await house.app.operator.browsers(BrowserOrder("sessions"))).sessions
     assert len(sessions) == 2
     async with browser.events() as events:
         await until(events, "history")
-        await house.app.desk.browsers(BrowserOrder("revoke", sessions[0].session))
+        await house.app.operator.browsers(BrowserOrder("revoke", sessions[0].session))
         adapter = house.app.adapters.loaded["web", "main"]
-        adapter.tell(Told(Kind.SAID, "said elsewhere", datetime.now(UTC), "t1"))  # type: ignore[attr-defined]
+        adapter.tell(PageMessage(PageEventKind.SAID, "said elsewhere", datetime.now(UTC), "t1"))  # type: ignore[attr-defined]
         assert [event async for event in events] == []
     assert (await browser.say("hello")).status_code == 401
 

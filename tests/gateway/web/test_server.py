@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender
-from gateway.admission.policy import Admitted, Reason, Refused, admit
+from gateway.admission.policy import Admitted, RefusalReason, Refused, admit
 from gateway.admission.routing import route
 from gateway.admission.sign_in import CODE_FOR, CODES, SESSION_FOR, SESSIONS, STORED_AS, SignIns, csrf_token
 from gateway.app.channels import routes_of
@@ -17,8 +17,8 @@ from gateway.errors import ConfigError
 from gateway.inbound.outcomes import KEPT, Outcomes
 from gateway.stores.rows import InboxId, InboxRow
 from gateway.stores.sqlite.store import SqliteStore
-from gateway.web.api_tokens import Holders
-from gateway.web.completion_turns import PREFACES, SYSTEM_AUTHOR, WAITING, Heard, Prefaces
+from gateway.web.api_tokens import ApiTokens
+from gateway.web.completion_turns import PREFACES, SYSTEM_AUTHOR, WAITING, Prefaces, TurnFeed
 from gateway.web.errors import HttpError
 from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, TOKENS
 from workspaces.access import SessionType
@@ -71,14 +71,14 @@ def test_a_token_that_protects_nothing_opens_nothing(tokens: dict[str, str], sai
     """Short ones can be guessed; shared ones make a guest of the owner, or worse."""
     config = parse_config(OPEN, FILE)
     with pytest.raises(ConfigError, match=said):
-        Holders.of(config.web, config.agents, tokens)
+        ApiTokens.of(config.web, config.agents, tokens)
 
 
 @pytest.mark.parametrize("shown", ["", "Bearer", f"Basic {OWNER_TOKEN}", OWNER_TOKEN, f"Bearer {OWNER_TOKEN}\u00e4"])
 def test_only_a_bearer_token_is_looked_at(shown: str) -> None:
     """Nothing else about a request says who asks."""
     config = parse_config(OPEN, FILE)
-    holders = Holders.of(config.web, config.agents, TOKENS)
+    holders = ApiTokens.of(config.web, config.agents, TOKENS)
     assert holders.of_header(f"bearer  {OWNER_TOKEN} ").agents == ("main", "work")
     with pytest.raises(HttpError, match="token"):
         holders.of_header(shown)
@@ -120,8 +120,8 @@ def test_a_token_says_who_asks_and_the_model_whom(message: InboundMessage, sessi
 def test_a_token_that_lost_an_agent_gets_no_turn_of_what_was_queued() -> None:
     """It is decided anew when the turn comes; so it is for a token that is gone."""
     policy = routes_of(parse_config(OPEN, FILE)).policy
-    assert admit(asked("http", "visitor", "main", "visitor"), policy) == Refused(Reason.AGENT_NOT_ALLOWED)
-    assert admit(asked("http", "gone", "work", "gone"), policy) == Refused(Reason.NO_POLICY)
+    assert admit(asked("http", "visitor", "main", "visitor"), policy) == Refused(RefusalReason.AGENT_NOT_ALLOWED)
+    assert admit(asked("http", "gone", "work", "gone"), policy) == Refused(RefusalReason.NO_POLICY)
 
 
 # --- codes and sessions
@@ -200,7 +200,7 @@ def test_of_what_nobody_can_ask_for_nothing_is_kept() -> None:
 
 async def test_a_program_that_reads_slowly_costs_no_end_of_memory() -> None:
     """Of ten thousand drafts of one reply few wait, the whole at last; the next reply's and the outcome follow."""
-    heard = Heard()
+    heard = TurnFeed()
     for length in range(10_000):
         heard.draft("a" * length)
     heard.draft("b")

@@ -57,7 +57,7 @@ async def test_an_update_is_taken_once_and_answered(house: House) -> None:
     assert [await bring(house, update(1)) for _ in range(2)] == [200, 200]
     assert await bring(house, update(2)) == 200
     for message in ("1", "2"):
-        replies = await house.app.desk.outcomes.of(message)
+        replies = await house.app.operator.outcomes.of(message)
         assert [reply.outgoing.text for reply in replies] == ["Hi."]
     assert len(house.model.bodies) == 2
 
@@ -70,7 +70,7 @@ async def test_nobody_else_brings_updates(house: House) -> None:
     assert await bring(house, update(1), account="polled") == 404
     assert await bring(house, update(1, "x" * 70_000)) == 413
     assert house.model.bodies == []
-    assert (await house.app.desk.store.report()).inbox_waiting == 0
+    assert (await house.app.operator.store.report()).inbox_waiting == 0
 
 
 class Full:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.workspaces.history.home import Home
 from tests.workspaces.turns import GROUP, MAIN, OWN
-from workspaces.history import EDITOR, FileWriting, History, Origin, Writing
+from workspaces.history import EDITOR, FileWriting, History, Origin, TurnChanges
 from workspaces.history.messages import compose, parse
 
 DAY = f"{OWN}/2026-03-01.md"
@@ -32,10 +32,10 @@ def test_a_marked_turn_is_found_with_what_it_wrote_into_notes(home: Home) -> Non
     wrote(history, home, "two", memory="- a\n- b\n")
     memory = PurePosixPath("MEMORY.md")
     view = history.view(MAIN)
-    assert view.writing(TALK, "one") == Writing(
+    assert view.writing(TALK, "one") == TurnChanges(
         "one", (FileWriting(memory, None, "- a\n"),), is_undone=False, others=(PurePosixPath("plan.md"),)
     )
-    assert view.writing(TALK) == Writing("two", (FileWriting(memory, "- a\n", "- a\n- b\n"),), is_undone=False)
+    assert view.writing(TALK) == TurnChanges("two", (FileWriting(memory, "- a\n", "- a\n- b\n"),), is_undone=False)
     assert view.writing(TALK, "three") is None
     assert view.writing("agent/other", "one") is None
 
@@ -45,7 +45,7 @@ def test_whoever_sees_a_part_finds_that_part_and_another_turn_not_at_all(home: H
     history = home.open()
     wrote(history, home, "both", memory="- private\n", day="- shared\n")
     wrote(history, home, "private", memory="- more\n")
-    shared = Writing("both", (FileWriting(PurePosixPath(DAY), None, "- shared\n"),), is_undone=False)
+    shared = TurnChanges("both", (FileWriting(PurePosixPath(DAY), None, "- shared\n"),), is_undone=False)
     assert history.view(GROUP).writing(TALK) == shared
     assert history.view(GROUP).writing(TALK, "private") is None
 

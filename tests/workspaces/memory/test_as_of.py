@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.fakes.memory import TODAY, DeskWorker, KilledError, SetClock, WordsEmbedder, run_here
+from tests.fakes.memory import TODAY, HandlerWorker, KilledError, SetClock, WordsEmbedder, run_here
 from tests.workspaces import turns
 from tests.workspaces.history.home import ORIGIN, START, Home
 from tests.workspaces.turns import AGENT, GROUP, GUEST, MAIN, OTHER, OWN
@@ -29,7 +29,7 @@ class House:
         self.home = Home(root)
         self.history = self.home.open()
         self.embedder = WordsEmbedder()
-        self.worker = DeskWorker(self.embedder)
+        self.worker = HandlerWorker(self.embedder)
         self.folder = root / "index"
         source, clock = WorkspaceNotes(self.home.workspace.folder), SetClock().clock()
         self.index = MemoryIndex(AGENT, self.folder, [source], self.worker, run_here, clock)
@@ -62,7 +62,7 @@ def house(tmp_path: Path) -> Iterator[House]:
     house.write(FIRST, MEMORY="- tea is at four\n")
     house.write(SECOND, MEMORY="- tea is at five\n- the cellar is dry\n")
     yield house
-    house.worker.desk.close()
+    house.worker.handler.close()
 
 
 async def test_a_search_as_of_a_day_finds_what_stood_there_then(house: House) -> None:
@@ -125,10 +125,10 @@ async def test_what_a_killed_worker_left_is_swept_up(house: House) -> None:
         await house.asked(FIRST)
     house.worker.killed_after = None
     (house.folder / AS_OF / "older").mkdir(parents=True)
-    successor = DeskWorker(house.embedder)
+    successor = HandlerWorker(house.embedder)
     await successor.call("status", house.folder, {})
     assert house.left == []
-    successor.desk.close()
+    successor.handler.close()
 
 
 async def test_an_index_in_use_is_not_swept_up(house: House) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.memory import DeskWorker, SetClock, run_here
+from tests.fakes.memory import HandlerWorker, SetClock, run_here
 from tests.workspaces.turns import AGENT, CRON, GROUP, MAIN, OTHER, OWN, SUBAGENT
 from workspaces.access import Access
 from workspaces.files import Folder
@@ -22,7 +22,7 @@ class Home:
         self.notes = home
         self.clock = SetClock()
         self.source = WorkspaceNotes(Folder(home))
-        self.worker = DeskWorker(None)
+        self.worker = HandlerWorker(None)
         self.index = MemoryIndex(AGENT, home / "index", [self.source], self.worker, run_here, self.clock.clock())
 
     def write(self, path: str, text: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT, CRON, GROUP, GUEST, HEARTBEAT, MAIN, OTHER, OWN, SUBAGENT
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 from workspaces.files import Folder
@@ -21,17 +21,17 @@ from workspaces.memory.hits import LONGEST_SNIPPET, Hit
 from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.search import CHECK_EVERY_S, MemoryIndex, Query, QueryRefusedError
 from workspaces.memory.search_notes import LONGEST_QUERY, notice
-from workspaces.memory.sync import Run
+from workspaces.memory.sync import RunOnThread
 from workspaces.memory.workspace_source import WorkspaceNotes
 
 
 class Home:
     """An agent's notes and their index."""
 
-    def __init__(self, home: Path, embedder: Embedder | None, run: Run = run_here) -> None:
+    def __init__(self, home: Path, embedder: Embedder | None, run: RunOnThread = run_here) -> None:
         self.notes = home / "workspace"
         self.notes.mkdir()
-        self.worker = DeskWorker(embedder)
+        self.worker = HandlerWorker(embedder)
         self.clock = SetClock()
         source = WorkspaceNotes(Folder(self.notes))
         self.index_folder = home / "index"
@@ -51,7 +51,7 @@ class Home:
 def home(tmp_path: Path) -> Iterator[Home]:
     home = Home(tmp_path, WordsEmbedder())
     yield home
-    home.worker.desk.close()
+    home.worker.handler.close()
 
 
 async def test_a_hit_has_its_place_its_day_and_its_parts(home: Home) -> None:
@@ -118,7 +118,7 @@ async def test_a_hit_is_checked_again_when_it_is_returned(home: Home) -> None:
     home.write("MEMORY.md", "likes tea")
     document = Document("memory/2026-03-01.md", GROUP.scope, "- secret tea\n", None, "x")
     await home.index.sync()
-    for _ in home.worker.desk._index(str(home.index._folder)).building.put(document, "x"):
+    for _ in home.worker.handler._index(str(home.index._folder)).building.put(document, "x"):
         pass
     home.index._checked_at = home.clock.now_s
     assert await home.found("secret tea", GROUP) == []
@@ -181,7 +181,7 @@ async def test_without_an_embedder_words_are_found_and_it_is_said(tmp_path: Path
     assert "no model in this test" in result.notice
     status = await home.index.status()
     assert (status.mode, status.reason, status.embedder) == ("keyword", "no model in this test", None)
-    home.worker.desk.close()
+    home.worker.handler.close()
 
 
 async def test_status_counts_and_names_what_was_skipped(home: Home) -> None:
@@ -220,7 +220,7 @@ async def test_a_search_does_not_wait_for_a_sync_that_runs(tmp_path: Path) -> No
     assert [hit.snippet for hit in mine.hits] == ["tea is shared here"]
     assert "not indexed yet" in mine.notice
     assert theirs.notice == ""
-    home.worker.desk.close()
+    home.worker.handler.close()
 
 
 @pytest.mark.parametrize("access", [MAIN, GROUP])
@@ -294,7 +294,7 @@ async def test_why_a_search_went_without_meaning_is_told_to_the_owner_alone(tmp_
     home.write(f"{OWN}/2026-03-01.md", "tea is shared here")
     mine, theirs = [await home.index.search(Query("tea"), access) for access in (MAIN, GROUP)]
     assert (mine.notice, theirs.notice) == ("found by words alone: no model in this test", "found by words alone")
-    home.worker.desk.close()
+    home.worker.handler.close()
 
     async def fail(*_: object) -> dict[str, object]:
         raise MemoryUnavailableError("/home/ann/index: killed")
@@ -329,7 +329,7 @@ async def _group_sees(shared: list[str], private: dict[str, list[str]], query: s
         await home.index.sync()
         home.write(f"{OWN}/2026-03-01.md", *shared)
         result = await home.index.search(Query(query, max_results=50), GROUP)
-        home.worker.desk.close()
+        home.worker.handler.close()
         assert result.notice == ""
         return result.hits
 

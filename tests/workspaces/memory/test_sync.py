@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.memory import DeskWorker, KilledError, WordsEmbedder, run_here
+from tests.fakes.memory import HandlerWorker, KilledError, WordsEmbedder, run_here
 from workspaces.files import Folder
 from workspaces.memory.index.engine import CandidateRequest
 from workspaces.memory.index.hybrid import ALWAYS
@@ -31,16 +31,16 @@ class Bench:
     def start(self, embedder: WordsEmbedder | None = None) -> None:
         """Open everything as a new worker would; what the old one had not committed is lost."""
         self.embedder = embedder or WordsEmbedder()
-        self.worker = DeskWorker(self.embedder)
+        self.worker = HandlerWorker(self.embedder)
         source = WorkspaceNotes(Folder(self.notes), lambda: 2**62)
         self.sync = Sync(self.index, [source], self.worker, run_here)
 
     def kill(self) -> None:
         """End the worker without a flush or a commit, as far as a test within one process can."""
-        for held in self.worker.desk._open.values():
+        for held in self.worker.handler._open.values():
             held.index.building.manifest.close()
             held.index.building.engine._shard._shard = None  # type: ignore[attr-defined]  # drops the lock
-        self.worker.desk._open.clear()
+        self.worker.handler._open.clear()
 
     def write(self, path: str, *lines: str) -> None:
         file = self.notes / path
@@ -53,7 +53,7 @@ class Bench:
             return [text for (text,) in db.execute("SELECT text FROM embeddings")]
 
     def held(self) -> Index:
-        return self.worker.desk._index(str(self.index))
+        return self.worker.handler._index(str(self.index))
 
     def texts(self) -> list[str]:
         """Return every text that the engine holds and the manifest knows."""
@@ -66,7 +66,7 @@ class Bench:
 def bench(tmp_path: Path) -> Iterator[Bench]:
     bench = Bench(tmp_path)
     yield bench
-    bench.worker.desk.close()
+    bench.worker.handler.close()
 
 
 async def test_only_what_changed_is_embedded(bench: Bench) -> None:
@@ -199,7 +199,7 @@ async def test_a_damaged_index_is_built_anew(bench: Bench) -> None:
     """A manifest that is no database, or a shard that cannot be loaded, is replaced; embeddings stay."""
     bench.write("MEMORY.md", "likes tea")
     await bench.sync.bring_up_to_date()
-    bench.worker.desk.close()
+    bench.worker.handler.close()
     folder = bench.index / layout(bench.embedder)
     for file in folder.glob("manifest.db*"):
         file.write_bytes(b"this is no database, whatever its name says" * 100)
@@ -214,7 +214,7 @@ async def test_another_embedder_builds_beside_and_swaps(bench: Bench) -> None:
     bench.write("MEMORY.md", "likes tea")
     await bench.sync.bring_up_to_date()
     old = bench.held().building
-    bench.worker.desk.close()
+    bench.worker.handler.close()
     other = WordsEmbedder("other", 8)
     bench.start(other)
     index = bench.held()
@@ -233,12 +233,12 @@ async def test_a_missing_embedder_leaves_the_vectors_for_its_return(bench: Bench
     """Without a model words alone are indexed; the hybrid collection stays and catches up without embedding again."""
     bench.write("MEMORY.md", "likes tea")
     await bench.sync.bring_up_to_date()
-    bench.worker.desk.close()
-    bench.worker = DeskWorker(None)
+    bench.worker.handler.close()
+    bench.worker = HandlerWorker(None)
     bench.sync = Sync(bench.index, [WorkspaceNotes(Folder(bench.notes))], bench.worker, run_here)
     await bench.sync.bring_up_to_date()
     assert bench.held().answering_embedder is None
-    bench.worker.desk.close()
+    bench.worker.handler.close()
     bench.start()
     await bench.sync.bring_up_to_date()
     assert bench.embedder.texts == []

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import watchfiles
 
-from tests.fakes.memory import TODAY, DeskWorker, WordsEmbedder, run_here
+from tests.fakes.memory import TODAY, HandlerWorker, WordsEmbedder, run_here
 from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import AGENT
 from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.search import Clock, MemoryIndex
+from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.sync import Progress, SyncReport
 from workspaces.memory.watch import How, Watched, WatchSettings, keep_fresh
 from workspaces.memory.workspace_source import WorkspaceNotes, note_folders
@@ -49,8 +49,8 @@ class Home:
         self.notes = home / "workspace"
         self.notes.mkdir()
         self.folder = Folder(self.notes)
-        self.worker = DeskWorker(WordsEmbedder())
-        clock = Clock(time.monotonic, lambda: date(TODAY.year, TODAY.month, TODAY.day))
+        self.worker = HandlerWorker(WordsEmbedder())
+        clock = MemoryClock(time.monotonic, lambda: date(TODAY.year, TODAY.month, TODAY.day))
         self.index = Observed(AGENT, home / "index", [WorkspaceNotes(self.folder)], self.worker, run_here, clock)
         self.index.synced = asyncio.Event()
 
@@ -84,7 +84,7 @@ class Home:
 async def home(tmp_path: Path) -> AsyncIterator[Home]:
     home = Home(tmp_path)
     yield home
-    home.worker.desk.close()
+    home.worker.handler.close()
     home.folder.close()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.index.engine import Engine, EngineBrokenError, Point, PointId, stepped
-from workspaces.memory.index.hybrid import HybridEngine, Shelf
+from workspaces.memory.index.hybrid import CollectionStore, HybridEngine
 from workspaces.memory.index.manifest import Manifest, PointRow, packed
 from workspaces.memory.index.ranking import kind_of, speaker_of
 from workspaces.memory.index.vectors import Learning, Vectors
@@ -55,7 +55,7 @@ class Collection:
         folder: Path,
         dimension: int,
         vectors: Vectors | None,
-        shelf: Shelf,
+        store: CollectionStore,
         chunking: Chunking = Chunking.ENTRIES,
     ) -> None:
         """Open the collection in *folder* or create it for pooled vectors of length *dimension* (0: keywords only).
@@ -64,7 +64,7 @@ class Collection:
         reached.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        self._shard = shelf.open(folder, dimension)
+        self._shard = store.open(folder, dimension)
         held = self._shard.size()
         self.manifest = Manifest(folder / "manifest.db")
         self.engine: Engine = HybridEngine(self._shard, self.manifest.points)
@@ -75,10 +75,10 @@ class Collection:
         # A server may have been emptied, or may still hold the data of a deleted index folder.
         if not self.manifest.is_clean or held != len(self.manifest.points):
             self._recover()
-        if self.manifest.shelf != shelf.name:  # it describes another engine, and this one may hold an older day
+        if self.manifest.store != store.name:  # it describes another engine, and this one may hold an older day
             self._complete.unlink(missing_ok=True)
             self._recover()
-            self.manifest.stands_for(shelf.name)
+            self.manifest.stands_for(store.name)
 
     @property
     def is_complete(self) -> bool:

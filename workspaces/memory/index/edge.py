@@ -24,7 +24,7 @@ NEVER_KB = 10**9
 """Segment size from which HNSW would be built."""
 
 
-class EdgeShelf:
+class EdgeCollections:
     """Collections inside the index folder itself."""
 
     name = "embedded"

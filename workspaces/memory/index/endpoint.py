@@ -46,7 +46,7 @@ class EndpointRefusedError(EndpointError):
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ProviderAccount:
     """Address and credentials of a provider."""
 
     name: str
@@ -78,7 +78,7 @@ class Patience:
 class Endpoint:
     """One provider, called from a thread that may block; closed by `close`."""
 
-    def __init__(self, account: Account, patience: Patience | None = None) -> None:
+    def __init__(self, account: ProviderAccount, patience: Patience | None = None) -> None:
         self.account = account
         self._patience = patience or Patience()
         self._client: httpx.AsyncClient | None = None

@@ -26,8 +26,8 @@ from workspaces.memory.index.ranking import (
     KEYWORDS_ALONE,
     WITHOUT_DENSE,
     WITHOUT_LATE,
+    ParsedQuery,
     Pool,
-    Question,
     Ranked,
     Weights,
     held,
@@ -51,7 +51,7 @@ READ = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchRequest:
     """A search request in the worker; the gateway has turned `Access` into scopes."""
 
     text: str
@@ -64,7 +64,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MatchingEntry:
     """A matching entry, with the parts independent of other entries."""
 
     entry: Entry
@@ -86,7 +86,7 @@ class Finder:
         self._manifest = manifest
         self._embedder = embedder
 
-    def find(self, asked: Asked) -> list[Found]:
+    def find(self, asked: SearchRequest) -> list[MatchingEntry]:
         """Return the best `asked.limit` entries, best first; none if no scope may be searched."""
         request, question = self.request(asked), question_of(asked.text, asked.today)
         scores = self._engine.score(request, self._engine.find(request))
@@ -99,7 +99,7 @@ class Finder:
         found = thinned(each for each in told if is_evidence(each.entry.text, asked.text))
         return list(islice((each for each in found if _is_clear(each, asked.min_score)), asked.limit))
 
-    def request(self, asked: Asked) -> CandidateRequest:
+    def request(self, asked: SearchRequest) -> CandidateRequest:
         """Return the engine's request: words weighted by rarity, and the vectors of the query."""
         words = self._rare(query_vector(asked.text), asked.scopes)
         if self._embedder is None:
@@ -129,7 +129,7 @@ class Finder:
         beside = [other for id_ in turns for other in self._manifest.beside(id_, NEIGHBOURS)]
         return np.setdiff1d(np.array(beside, np.int64), scores.ids) if beside else scores.ids[:0]
 
-    def _held(self, question: Question, ids: Sequence[PointId]) -> list[frozenset[str]]:
+    def _held(self, question: ParsedQuery, ids: Sequence[PointId]) -> list[frozenset[str]]:
         """Return the identifiers of *question* in each entry; if it has none, no entry is read."""
         if not question.identifiers:
             return [frozenset()] * len(ids)
@@ -146,17 +146,17 @@ class _Telling:
     request: CandidateRequest
     pool: Pool
 
-    def found(self, ranked: Iterator[Ranked]) -> Iterator[Found]:
+    def found(self, ranked: Iterator[Ranked]) -> Iterator[MatchingEntry]:
         while some := list(islice(ranked, READ)):
             ids = [PointId(int(self.pool.scores.ids[each.row])) for each in some]
             entries = self.engine.entries(ids)
             yield from (self._found(each, id_, entries[id_]) for each, id_ in zip(some, ids, strict=True))
 
-    def _found(self, ranked: Ranked, id_: PointId, entry: Entry) -> Found:
+    def _found(self, ranked: Ranked, id_: PointId, entry: Entry) -> MatchingEntry:
         scores, row = self.pool.scores, ranked.row
         matched = self._matched(id_)
         cosine, late = float(scores.cosine[row]), float(scores.late[row])
-        return Found(
+        return MatchingEntry(
             entry=entry,
             score=ranked.score,
             similarity=cosine,
@@ -180,7 +180,7 @@ def _promise(scores: Scores) -> Column:
     return np.asarray(scores.late_context + scores.cosine + scores.bm25 / (scores.bm25.max(initial=0.0) or 1.0))
 
 
-def _is_clear(found: Found, min_score: float | None) -> bool:
+def _is_clear(found: MatchingEntry, min_score: float | None) -> bool:
     """Tell whether it passes the threshold; a match of a requested identifier always does."""
     return min_score is None or found.is_exact or found.relevance >= min_score
 

@@ -66,7 +66,7 @@ class Leg:
     scores: FloatArray
 
 
-class Placed(Protocol):
+class EntryPosition(Protocol):
     """Position and scope of an entry, known without a request to the engine."""
 
     @property
@@ -108,7 +108,7 @@ class Shard(Protocol):
         """Flush and release the collection."""
 
 
-class Shelf(Protocol):
+class CollectionStore(Protocol):
     """Storage of collections."""
 
     @property
@@ -128,7 +128,7 @@ class Shelf(Protocol):
 class HybridEngine:
     """The `Engine` port over a `Shard`."""
 
-    def __init__(self, shard: Shard, places: Mapping[PointId, Placed]) -> None:
+    def __init__(self, shard: Shard, places: Mapping[PointId, EntryPosition]) -> None:
         """*places* contains every searchable point; any other does not exist."""
         self._shard = shard
         self._places = places

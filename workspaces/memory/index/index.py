@@ -13,11 +13,11 @@ from collections.abc import Generator
 from pathlib import Path
 
 from workspaces.memory.index.collection import Collection
-from workspaces.memory.index.edge import EdgeShelf
+from workspaces.memory.index.edge import EdgeCollections
 from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.index.endpoint import EndpointError
 from workspaces.memory.index.engine import EngineAwayError, EngineBrokenError
-from workspaces.memory.index.hybrid import Shelf
+from workspaces.memory.index.hybrid import CollectionStore
 from workspaces.memory.index.vectors import EmbeddingCache, Vectors
 from workspaces.memory.text.chunking import Chunking
 
@@ -37,19 +37,19 @@ class Index:
         self,
         folder: Path,
         embedder: Embedder | None,
-        shelf: Shelf | None = None,
+        store: CollectionStore | None = None,
         cache: Path | None = None,
         chunking: Chunking = Chunking.ENTRIES,
     ) -> None:
         """Open the index in *folder*; a damaged one is removed and rebuilt from the files.
 
-        *shelf* stores the collections, by default the folder itself; *cache* is another index's embedding cache to
+        *store* stores the collections, by default the folder itself; *cache* is another index's embedding cache to
         share, which limits its own size. Raises EngineAwayError when its server is unavailable.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.embedder = embedder
         self._folder = folder
-        self._shelf: Shelf = shelf or EdgeShelf()
+        self._store: CollectionStore = store or EdgeCollections()
         self._cache = _open_cache(cache or folder / CACHE)
         self._shares_cache = cache is not None
         self.vectors = Vectors(embedder, self._cache) if embedder else None
@@ -124,17 +124,17 @@ class Index:
     def _open(self, name: str) -> Collection:
         dimension = self.embedder.dimension if self.embedder else 0
         try:
-            return Collection(self._folder / name, dimension, self.vectors, self._shelf, self._chunking)
+            return Collection(self._folder / name, dimension, self.vectors, self._store, self._chunking)
         except (EngineBrokenError, sqlite3.DatabaseError):
-            self._shelf.remove(self._folder / name)
-            return Collection(self._folder / name, dimension, self.vectors, self._shelf, self._chunking)
+            self._store.remove(self._folder / name)
+            return Collection(self._folder / name, dimension, self.vectors, self._store, self._chunking)
 
     def _open_old(self) -> Collection | None:
         for mark in sorted(self._folder.glob("*/complete")):
             try:
-                return Collection(mark.parent, 0, None, self._shelf)
+                return Collection(mark.parent, 0, None, self._store)
             except (EngineBrokenError, sqlite3.DatabaseError):
-                self._shelf.remove(mark.parent)
+                self._store.remove(mark.parent)
         return None
 
     def _retire_old(self) -> None:
@@ -146,7 +146,7 @@ class Index:
             return
         for mark in self._folder.glob("*/manifest.db"):
             if mark.parent.name != self._name:
-                self._shelf.remove(mark.parent)
+                self._store.remove(mark.parent)
 
 
 def layout(embedder: Embedder | None, chunking: Chunking = Chunking.ENTRIES) -> str:

@@ -143,16 +143,16 @@ class Manifest:
         return bool(self._db.execute("SELECT clean FROM state").fetchone()[0])
 
     @property
-    def shelf(self) -> str:
+    def store(self) -> str:
         """Storage of the engine that it describes; empty until set."""
         row = self._db.execute("SELECT name FROM shelf").fetchone()
         return str(row[0]) if row else ""
 
-    def stands_for(self, shelf: str) -> None:
+    def stands_for(self, store: str) -> None:
         """Set the storage of the engine."""
         with self._transaction():
             self._db.execute("DELETE FROM shelf")
-            self._db.execute("INSERT INTO shelf VALUES (?)", (shelf,))
+            self._db.execute("INSERT INTO shelf VALUES (?)", (store,))
 
     def stamps(self) -> dict[str, str]:
         """Return the stamp of each document when last indexed."""

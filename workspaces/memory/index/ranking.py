@@ -80,7 +80,7 @@ WITHOUT_DENSE = Weights(keyword_context=0.3, late=0.4, late_context=0.3, dense=0
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ParsedQuery:
     """A parsed query."""
 
     text: str
@@ -99,7 +99,7 @@ def speaker_of(text: str) -> str:
     return "" if name[:1].islower() else name
 
 
-class Standing(Protocol):
+class EntryFacts(Protocol):
     """The ranking's data of an entry, known without reading it."""
 
     @property
@@ -119,7 +119,7 @@ class Pool:
     """The candidates of one question: `entries` and `held` have one item for each row of `scores`."""
 
     scores: Scores
-    entries: Sequence[Standing]
+    entries: Sequence[EntryFacts]
     held: Sequence[frozenset[str]]
     """Identifiers of the question contained in each, verbatim."""
 
@@ -136,12 +136,12 @@ class Ranked:
     """Contribution of each part to `score`, by its name in `Weights`."""
 
 
-def question_of(text: str, today: date) -> Question:
+def question_of(text: str, today: date) -> ParsedQuery:
     """Parse the identifiers and the dates of a query asked *today*."""
-    return Question(text, identifiers(text), (*dates_named(text), *relative_dates(text, today)))
+    return ParsedQuery(text, identifiers(text), (*dates_named(text), *relative_dates(text, today)))
 
 
-def rank(question: Question, pool: Pool, weights: Weights, today: date) -> Iterator[Ranked]:
+def rank(question: ParsedQuery, pool: Pool, weights: Weights, today: date) -> Iterator[Ranked]:
     """Yield the candidates of *pool*, best first; ties by path and line.
 
     It should include the neighbours of each match as well: missing ones lend nothing.
@@ -183,7 +183,7 @@ def _share(bm25: Column) -> Column:
     return bm25 / (bm25.max(initial=0.0) or 1.0)
 
 
-def _conversations(entries: Sequence[Standing]) -> Column:
+def _conversations(entries: Sequence[EntryFacts]) -> Column:
     return np.array([entry.path.startswith(TRANSCRIPTS) for entry in entries], np.float64)
 
 
@@ -191,7 +191,7 @@ def _total(parts: Mapping[str, Column]) -> Column:
     return np.asarray(np.sum(list(parts.values()), axis=0))
 
 
-def _places(entries: Sequence[Standing]) -> Ids:
+def _places(entries: Sequence[EntryFacts]) -> Ids:
     """Return a number for each entry that sorts them by path and position; neighbours differ by one."""
     files = {path: number << 32 for number, path in enumerate(sorted({entry.path for entry in entries}))}
     return np.array([files[entry.path] + entry.position for entry in entries], np.int64)
@@ -231,7 +231,7 @@ def _ordinal(day: date | None) -> int:
     return day.toordinal() if day else UNDATED
 
 
-def _named(question: Question, days: Ids) -> Column:
+def _named(question: ParsedQuery, days: Ids) -> Column:
     """Return 1 for each of *days* named by the question, tested once a day, and 0 for the others."""
     if not question.dates:
         return np.zeros(len(days))
@@ -240,7 +240,7 @@ def _named(question: Question, days: Ids) -> Column:
     return np.isin(days, named).astype(np.float64)
 
 
-def _spoken(question: Question, speakers: Sequence[str]) -> Column:
+def _spoken(question: ParsedQuery, speakers: Sequence[str]) -> Column:
     """Return 1 for each of *speakers* named by the question, by full or first name, and 0 for the others."""
     text = question.text.casefold()
     named = {name for name in set(speakers) if name and _name(name.casefold()).search(text)}
@@ -259,7 +259,7 @@ def _faded(days: Ids, weights: Weights, today: date) -> Column:
     return np.asarray((1 - weights.floor) * (1 - np.exp2(-ages / weights.half_life_days)), np.float64)
 
 
-def held(question: Question, text: str) -> frozenset[str]:
+def held(question: ParsedQuery, text: str) -> frozenset[str]:
     """Return the identifiers of *question* contained in an entry of *text*, verbatim."""
     return identifiers_held(question.identifiers, text)
 
@@ -268,14 +268,14 @@ DUPLICATE = 0.8
 """Share of common terms from which two entries count as duplicates."""
 
 
-class Told(Protocol):
+class RankedResult(Protocol):
     """A result with an entry."""
 
     @property
     def entry(self) -> Entry: ...
 
 
-T = TypeVar("T", bound=Told)
+T = TypeVar("T", bound=RankedResult)
 
 
 def thinned(found: Iterable[T]) -> Iterator[T]:
@@ -284,7 +284,7 @@ def thinned(found: Iterable[T]) -> Iterator[T]:
     A repetition has nearly the same words and the same numbers and identifiers: "paid 50" does not repeat "paid 70",
     and the same habit noted on ten days is returned once. Time of day does not count.
     """
-    shown: list[_Said] = []
+    shown: list[_DialogueTurn] = []
     for each in found:
         said = _said(each.entry.text)
         if not any(_repeats(said, known) for known in shown):
@@ -293,18 +293,18 @@ def thinned(found: Iterable[T]) -> Iterator[T]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _DialogueTurn:
     words: frozenset[str]
     figures: frozenset[str]
 
 
 @lru_cache(SAID_KEPT)
-def _said(text: str) -> _Said:
+def _said(text: str) -> _DialogueTurn:
     words = frozenset(terms(read_line(text).text))
-    return _Said(words, frozenset(word for word in words if any(map(str.isdigit, word))))
+    return _DialogueTurn(words, frozenset(word for word in words if any(map(str.isdigit, word))))
 
 
-def _repeats(said: _Said, known: _Said) -> bool:
+def _repeats(said: _DialogueTurn, known: _DialogueTurn) -> bool:
     return said.figures == known.figures and _overlap(said.words, known.words) >= DUPLICATE
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from workspaces.access import Scope
 from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.index.embeddings.choose import choose_embedder
-from workspaces.memory.index.embeddings.joined import Joined, Reading
+from workspaces.memory.index.embeddings.joined import Joined, QueryEmbedder
 from workspaces.memory.index.embeddings.settings import HostedEmbedding, may_leave
 from workspaces.memory.index.endpoint import EndpointError
 from workspaces.memory.index.engine import DayRange
-from workspaces.memory.index.finder import Asked, Finder, Found
-from workspaces.memory.index.hybrid import Shelf
+from workspaces.memory.index.finder import Finder, MatchingEntry, SearchRequest
+from workspaces.memory.index.hybrid import CollectionStore
 from workspaces.memory.index.index import CACHE, Index
 from workspaces.memory.index.rerank import Reranker
 from workspaces.memory.index.settings import GENTLE, Decay, QdrantServer, Reranking
@@ -39,14 +39,14 @@ class _Open:
     used_at: float
 
 
-class Desk:
+class RequestHandler:
     """Answers requests on indexes, which it opens on first use."""
 
     def __init__(
-        self, embedder: Embedder | None, reason: str, clock: Callable[[], float], shelf: Shelf | None = None
+        self, embedder: Embedder | None, reason: str, clock: Callable[[], float], store: CollectionStore | None = None
     ) -> None:
-        """*reason* explains a missing embedder, or is empty; *shelf* stores the collections elsewhere."""
-        self._shelf = shelf
+        """*reason* explains a missing embedder, or is empty; *store* stores the collections elsewhere."""
+        self._store = store
         self.reranker: Reranker | None = None
         self.chunking = Chunking.ENTRIES
         self.decay = GENTLE
@@ -88,9 +88,9 @@ class Desk:
         folder = Path(request["folder"])
         if held := self._open.pop(str(folder), None):
             held.index.close()
-        if self._shelf is not None and folder.parent.name != AS_OF:
+        if self._store is not None and folder.parent.name != AS_OF:
             for manifest in folder.glob("*/manifest.db"):
-                self._shelf.remove(manifest.parent)
+                self._store.remove(manifest.parent)
         shutil.rmtree(folder, ignore_errors=True)
         return {}
 
@@ -144,7 +144,7 @@ class Desk:
         if folder.parent.name != AS_OF:
             for left in {*map(str, folder.glob(f"{AS_OF}/*"))} - self._open.keys():  # by a worker that was killed
                 shutil.rmtree(left, ignore_errors=True)
-            return Index(folder, self._embedder, self._shelf, chunking=self.chunking)
+            return Index(folder, self._embedder, self._store, chunking=self.chunking)
         here = self._embedder.near if isinstance(self._embedder, Joined) else self._embedder
         return Index(folder, here, cache=folder.parent.parent / CACHE, chunking=self.chunking)
 
@@ -168,9 +168,9 @@ class Desk:
             "unranked": unranked,
             **self._mode(index),
         }
-        return answer | _shortfall(reader) if isinstance(reader, Reading) else answer
+        return answer | _shortfall(reader) if isinstance(reader, QueryEmbedder) else answer
 
-    def _ordered(self, finder: Finder, asked: Asked) -> tuple[list[Found], str]:
+    def _ordered(self, finder: Finder, asked: SearchRequest) -> tuple[list[MatchingEntry], str]:
         """Return the results, reranked if requested, allowed and possible, or the reason why not."""
         if self.reranker is None or not may_leave(self.reranker.leaves, asked.scopes):
             return finder.find(asked), ""
@@ -203,22 +203,22 @@ class Desk:
         }
 
 
-def _reader(embedder: Embedder | None, scopes: frozenset[Scope] | None) -> Embedder | Reading | None:
+def _reader(embedder: Embedder | None, scopes: frozenset[Scope] | None) -> Embedder | QueryEmbedder | None:
     return embedder.reading(scopes) if isinstance(embedder, Joined) else embedder
 
 
-def _shortfall(reading: Reading) -> Frame:
+def _shortfall(reading: QueryEmbedder) -> Frame:
     """Describe the missing parts of a search."""
     if reading.is_by_words_alone:
         return {"mode": "keyword", "reason": reading.shortfall or STAYS_HERE}
     return {"shortfall": reading.shortfall}
 
 
-def _asked(request: Frame) -> Asked:
+def _asked(request: Frame) -> SearchRequest:
     today = day_in(request["today"])
     if today is None:
         raise ValueError("a search without today's date")
-    return Asked(
+    return SearchRequest(
         text=request["text"],
         scopes=scopes_in(request["scopes"]),
         days=DayRange(day_in(request["since"]), day_in(request["until"])),
@@ -228,7 +228,7 @@ def _asked(request: Frame) -> Asked:
     )
 
 
-def _found_out(found: Found) -> Frame:
+def _found_out(found: MatchingEntry) -> Frame:
     entry = found.entry
     return {
         "path": entry.path,
@@ -247,17 +247,17 @@ def _found_out(found: Found) -> Frame:
     }
 
 
-def open_desk(init: Frame) -> Desk:
+def open_handler(init: Frame) -> RequestHandler:
     """Return the handler configured by the frame `init` (`client.WorkerSettings.init`)."""
     hosted = [HostedEmbedding.of_frame(each) for each in init["hosted"]]
     chosen = choose_embedder(init["embedder"], hosted, init["threads"])
-    desk = Desk(chosen.embedder, chosen.reason, time.monotonic, _shelf(init["qdrant"]))
-    desk.chunking, desk.decay = Chunking(init["chunking"]), Decay(**init["decay"])
-    desk.reranker = Reranker(Reranking.of_frame(init["rerank"])) if init["rerank"] else None
-    return desk
+    handler = RequestHandler(chosen.embedder, chosen.reason, time.monotonic, _store(init["qdrant"]))
+    handler.chunking, handler.decay = Chunking(init["chunking"]), Decay(**init["decay"])
+    handler.reranker = Reranker(Reranking.of_frame(init["rerank"])) if init["rerank"] else None
+    return handler
 
 
-def _shelf(server: Frame | None) -> Shelf | None:
+def _store(server: Frame | None) -> CollectionStore | None:
     """Return the storage of collections: a server, or (`None`) the index folders."""
     if server is None:
         return None

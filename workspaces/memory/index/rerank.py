@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from workspaces.memory.index.embeddings.settings import Leaves
-from workspaces.memory.index.endpoint import Account, Endpoint, EndpointRefusedError, Patience
-from workspaces.memory.index.finder import Found
+from workspaces.memory.index.endpoint import Endpoint, EndpointRefusedError, Patience, ProviderAccount
+from workspaces.memory.index.finder import MatchingEntry
 from workspaces.memory.index.settings import Reranking
 
 
@@ -16,12 +16,12 @@ class Reranker:
     """Orders results by a provider's scores; closed by `close`."""
 
     def __init__(self, settings: Reranking, patience: Patience | None = None) -> None:
-        self.endpoint = Endpoint(Account("cohere rerank", settings.base_url, settings.api_key), patience)
+        self.endpoint = Endpoint(ProviderAccount("cohere rerank", settings.base_url, settings.api_key), patience)
         self.leaves: Leaves = settings.leaves
         self.top = settings.top
         self._settings = settings
 
-    def reordered(self, question: str, found: Sequence[Found]) -> list[Found]:
+    def reordered(self, question: str, found: Sequence[MatchingEntry]) -> list[MatchingEntry]:
         """Return *found* in the provider's order, entries with an identifier of the question still first.
 
         One attempt only. Raises EndpointError after `deadline_s` at the latest.
@@ -38,7 +38,7 @@ class Reranker:
         self.endpoint.close()
 
 
-def _shown(found: Found) -> str:
+def _shown(found: MatchingEntry) -> str:
     entry = found.entry
     day = entry.date.isoformat() if entry.date else ""
     return "\n".join(filter(None, (day, entry.section, entry.text))).encode("utf-8", "replace").decode()

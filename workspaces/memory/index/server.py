@@ -208,7 +208,7 @@ class ServerShard:
         _asked(lambda: self._client.delete(self._name, selected, wait=True))
 
 
-class ServerShelf:
+class ServerCollections:
     """Collections on one server, named after the gateway's prefix, the agent (or `shared.`) and the index's layout."""
 
     def __init__(self, server: QdrantServer, client: QdrantClient, clock: Callable[[], float] = time.monotonic) -> None:
@@ -255,7 +255,7 @@ class ServerShelf:
                 return f"{self._server.prefix}_shared.{folder.name}", dimension, Tenant(agent)
 
 
-def connect(server: QdrantServer) -> ServerShelf:
+def connect(server: QdrantServer) -> ServerCollections:
     """Return the shelf on *server*, without a request."""
     client = QdrantClient(
         url=server.url,
@@ -264,7 +264,7 @@ def connect(server: QdrantServer) -> ServerShelf:
         check_compatibility=False,
         trust_env=False,
     )
-    return ServerShelf(server, client)
+    return ServerCollections(server, client)
 
 
 def _asked(request: Callable[[], T]) -> T:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from workspaces.memory.index.request_handler import CLOSE_AFTER_S, Desk, Work, open_desk
+from workspaces.memory.index.request_handler import CLOSE_AFTER_S, RequestHandler, Work, open_handler
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
 from workspaces.memory_trim import EVERY_S, give_back, wait_s
 
@@ -34,7 +34,7 @@ GiveBack = Callable[[], float]
 
 
 @dataclass(slots=True)
-class _Job:
+class _QueuedCall:
     id: int | None
     """`None`: no answer expected."""
     work: Work
@@ -44,14 +44,16 @@ class _Job:
 class Loop:
     """Serves requests in order, with short ones between the steps of long ones."""
 
-    def __init__(self, desk: Desk, send: Send, clock: Callable[[], float], give_back: GiveBack = give_back) -> None:
+    def __init__(
+        self, handler: RequestHandler, send: Send, clock: Callable[[], float], give_back: GiveBack = give_back
+    ) -> None:
         """*give_back* frees unused memory and returns the seconds that it took."""
-        self._desk = desk
+        self._handler = handler
         self._send = send
         self._clock = clock
         self._give_back = give_back
-        self._jobs: deque[_Job] = deque()
-        self._settling: _Job | None = None
+        self._jobs: deque[_QueuedCall] = deque()
+        self._settling: _QueuedCall | None = None
         self._pause_s = EVERY_S
         """Delay between work and freeing memory."""
         self._giving_back_at = math.inf
@@ -72,22 +74,22 @@ class Loop:
 
     def _idle_s(self) -> float:
         """Return the time until the next task."""
-        idle_s = SETTLE_EVERY_S if self._desk.may_owe else CLOSE_AFTER_S
+        idle_s = SETTLE_EVERY_S if self._handler.may_owe else CLOSE_AFTER_S
         return max(min(idle_s, self._giving_back_at - self._clock()), 0.0)
 
     def _rest(self) -> None:
         """Use idle time: close unused indexes, free memory, fetch missing vectors."""
-        self._desk.close_unused()
+        self._handler.close_unused()
         if self._clock() >= self._giving_back_at:
             self._pause_s, self._giving_back_at = wait_s(self._give_back()), math.inf
-        if self._desk.is_owing:
-            self._settling = _Job(None, self._desk.settle(), self._clock())
+        if self._handler.is_owing:
+            self._settling = _QueuedCall(None, self._handler.settle(), self._clock())
 
     def _begin(self, request: Frame) -> None:
         self._giving_back_at = min(self._giving_back_at, self._clock() + self._pause_s)
-        long = self._desk.long.get(request["op"])
-        work = long(request) if long else _at_once(self._desk, request)
-        job = _Job(request["id"], work, self._clock())
+        long = self._handler.long.get(request["op"])
+        work = long(request) if long else _at_once(self._handler, request)
+        job = _QueuedCall(request["id"], work, self._clock())
         if not self._advance(job):  # a long one's first step passes its texts to the model, so that none waits
             self._jobs.append(job)
 
@@ -99,7 +101,7 @@ class Loop:
         elif self._settling and self._advance(self._settling):
             self._settling = None
 
-    def _advance(self, job: _Job) -> bool:
+    def _advance(self, job: _QueuedCall) -> bool:
         """Run the next step of *job* and tell whether it was the last."""
         try:
             next(job.work)
@@ -120,14 +122,14 @@ class Loop:
                 job.spoke_at = now
                 self._reply(job, {"busy": True})
 
-    def _reply(self, job: _Job, reply: Frame) -> None:
+    def _reply(self, job: _QueuedCall, reply: Frame) -> None:
         if job.id is not None:
             self._send({"id": job.id, **reply})
 
 
-def _at_once(desk: Desk, request: Frame) -> Work:
+def _at_once(handler: RequestHandler, request: Frame) -> Work:
     yield from ()
-    return desk.answer(request)
+    return handler.answer(request)
 
 
 def frames(stream: BinaryIO) -> Iterator[Frame]:
@@ -146,13 +148,13 @@ def main() -> None:
     init = requests.get()
     if init is None:
         return
-    desk = open_desk(init)
+    handler = open_handler(init)
     try:
-        Loop(desk, lambda frame: _write(stdout, frame), time.monotonic).run(requests)
+        Loop(handler, lambda frame: _write(stdout, frame), time.monotonic).run(requests)
     except BrokenPipeError:
         _log.warning("the gateway is gone")
     finally:
-        desk.close()
+        handler.close()
 
 
 def _read(stdin: BinaryIO, requests: "queue.SimpleQueue[Frame | None]") -> None:

@@ -50,7 +50,7 @@ class Chunking(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Passage:
+class _ChunkText:
     """A text whose line n is line `line + n` of the document, with its context."""
 
     line: int
@@ -77,7 +77,7 @@ def token_count(text: str) -> int:
     return -(-len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN)
 
 
-def _entry(document: Document, position: int, part: _Passage, before: _Passage | None) -> Entry:
+def _entry(document: Document, position: int, part: _ChunkText, before: _ChunkText | None) -> Entry:
     context = part.header
     if not context and before is not None and before.section == part.section:
         context = before.text
@@ -108,7 +108,7 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable("table").disable(["inline", "reference"])
 
 
-def _passages(text: str) -> Iterator[_Passage]:
+def _passages(text: str) -> Iterator[_ChunkText]:
     reader, tokens = _Reader(text.split("\n")), _parser().parse(text)
     if any(token.level >= _DEEPEST - 1 for token in tokens):
         yield from _windows(text)
@@ -126,13 +126,13 @@ class _Reader:
         self._headings: list[tuple[int, str]] = []
         self._is_heading = False
         """The next text is a heading's."""
-        self._bare_heading: _Passage | None = None
-        self._item: _Passage | None = None
+        self._bare_heading: _ChunkText | None = None
+        self._item: _ChunkText | None = None
         self._depth = 0
-        self._head: _Passage | None = None
+        self._head: _ChunkText | None = None
         self._has_rows = False
 
-    def take(self, token: Token) -> Iterator[_Passage]:
+    def take(self, token: Token) -> Iterator[_ChunkText]:
         """Read one token and yield the completed passages."""
         match token.type:
             case "list_item_open" | "list_item_close":
@@ -147,7 +147,7 @@ class _Reader:
             case "inline" | "fence" | "code_block" | "html_block":
                 yield from self._block(token)
 
-    def end(self) -> Iterator[_Passage]:
+    def end(self) -> Iterator[_ChunkText]:
         """Yield the passages still open at the end of the document."""
         yield from self._close_item()
         yield from self._close_heading()
@@ -156,7 +156,7 @@ class _Reader:
     def _section(self) -> tuple[str, ...]:
         return tuple(title for _, title in self._headings if title)
 
-    def _table(self, token: Token) -> Iterator[_Passage]:
+    def _table(self, token: Token) -> Iterator[_ChunkText]:
         """Yield each row with the table's head, or the head if no row has words."""
         if token.type == "table_close":
             if self._head and not self._has_rows:
@@ -168,15 +168,15 @@ class _Reader:
             self._has_rows = True
             yield self._found(replace(row, header=self._head.text))
 
-    def _row(self, token: Token) -> _Passage:
+    def _row(self, token: Token) -> _ChunkText:
         line = (token.map or [0])[0]
-        return _Passage(line, self._lines[line].strip(" \t|>"), self._section)
+        return _ChunkText(line, self._lines[line].strip(" \t|>"), self._section)
 
-    def _found(self, passage: _Passage) -> _Passage:
+    def _found(self, passage: _ChunkText) -> _ChunkText:
         self._bare_heading = None
         return passage
 
-    def _open_heading(self, token: Token) -> Iterator[_Passage]:
+    def _open_heading(self, token: Token) -> Iterator[_ChunkText]:
         level = int(token.tag[1])
         if self._headings and self._headings[-1][0] >= level:
             yield from self._close_heading()
@@ -184,12 +184,12 @@ class _Reader:
         self._bare_heading = None
         self._is_heading = True
 
-    def _close_heading(self) -> Iterator[_Passage]:
+    def _close_heading(self) -> Iterator[_ChunkText]:
         if self._bare_heading:
             yield self._bare_heading
         self._bare_heading = None
 
-    def _block(self, token: Token) -> Iterator[_Passage]:
+    def _block(self, token: Token) -> Iterator[_ChunkText]:
         if token.map is None or self._head:
             return
         if token.type == "inline" and self._is_heading:
@@ -211,17 +211,17 @@ class _Reader:
         self._headings.append((level, title))
         self._bare_heading = heading if len(terms(title)) >= TELLING_WORDS else None
 
-    def _passage(self, token: Token) -> _Passage:
+    def _passage(self, token: Token) -> _ChunkText:
         first, end = token.map or (0, 0)
         if token.type in {"fence", "code_block"}:
-            return _Passage(first + (token.type == "fence"), token.content, self._section)
+            return _ChunkText(first + (token.type == "fence"), token.content, self._section)
         # The parser strips Unicode white space, a line of no-break spaces too: such lines before the text count.
         while end > first and not self._lines[end - 1].strip().strip(">").strip():
             end -= 1
         first = max(first, end - 1 - token.content.rstrip("\n").count("\n"))
-        return _Passage(first, _without_comments(token.content), self._section)
+        return _ChunkText(first, _without_comments(token.content), self._section)
 
-    def _close_item(self) -> Iterator[_Passage]:
+    def _close_item(self) -> Iterator[_ChunkText]:
         if self._item:
             yield self._item
         self._item = None
@@ -231,12 +231,12 @@ def _without_comments(text: str) -> str:
     return _COMMENT.sub(lambda match: "\n" * match[0].count("\n") if match["end"] else match[0], text)
 
 
-def _joined(first: _Passage, second: _Passage) -> _Passage:
+def _joined(first: _ChunkText, second: _ChunkText) -> _ChunkText:
     gap = max(1, second.line - first.line - first.text.count("\n"))
     return replace(first, text=first.text + "\n" * gap + second.text)
 
 
-def _turns(passage: _Passage) -> Iterator[_Passage]:
+def _turns(passage: _ChunkText) -> Iterator[_ChunkText]:
     lines = passage.text.split("\n")
     if len(lines) > 1 and all(map(is_turn, lines)):
         yield from (replace(passage, line=passage.line + number, text=line) for number, line in enumerate(lines))
@@ -244,15 +244,15 @@ def _turns(passage: _Passage) -> Iterator[_Passage]:
         yield passage
 
 
-def _windows(text: str) -> Iterator[_Passage]:
+def _windows(text: str) -> Iterator[_ChunkText]:
     lines = text.split("\n")
     starts = [token.map[0] for token in _parser().parse(text) if token.type == "heading_open" and token.map]
-    yield _Passage(0, "\n".join(lines[: (starts or [len(lines)])[0]]), ())
+    yield _ChunkText(0, "\n".join(lines[: (starts or [len(lines)])[0]]), ())
     for first, last in pairwise([*starts, len(lines)]):
-        yield _Passage(first, "\n".join(lines[first:last]), (lines[first].strip("# \t"),))
+        yield _ChunkText(first, "\n".join(lines[first:last]), (lines[first].strip("# \t"),))
 
 
-def _parts(passage: _Passage) -> Iterator[_Passage]:
+def _parts(passage: _ChunkText) -> Iterator[_ChunkText]:
     passage = _trimmed(passage)
     if not passage.text:
         return
@@ -267,7 +267,7 @@ def _parts(passage: _Passage) -> Iterator[_Passage]:
             yield part
 
 
-def _trimmed(passage: _Passage) -> _Passage:
+def _trimmed(passage: _ChunkText) -> _ChunkText:
     text = passage.text.rstrip()
     blank = len(text) - len(text.lstrip())
     return replace(passage, line=passage.line + text.count("\n", 0, blank), text=text[blank:])

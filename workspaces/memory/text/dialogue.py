@@ -46,7 +46,7 @@ EVIDENCE = frozenset({LineKind.NOTE, LineKind.SAYS, LineKind.ASKS})
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ParsedLine:
     """A parsed line of a note."""
 
     text: str
@@ -87,15 +87,15 @@ def left_out_line(messages: int) -> str:
 _HEADING = re.compile(r"Conversation until \d\d:\d\d|… \d{1,9} more messages(?: stand in the conversation)?")
 
 
-def read_line(text: str) -> Line:
+def read_line(text: str) -> ParsedLine:
     """Parse *text*, an entry's first line with its continuation; never fails."""
     for form in _FORMS:
         if match := form.match(text):
             time = match.groupdict().get("time") or ""
-            return Line(text[match.end() :], match["name"].strip("* "), time)
+            return ParsedLine(text[match.end() :], match["name"].strip("* "), time)
     if match := _ONLY_TIME.match(text):
-        return Line(text[match.end() :], "", match["time"])
-    return Line(text)
+        return ParsedLine(text[match.end() :], "", match["time"])
+    return ParsedLine(text)
 
 
 def is_turn(text: str) -> bool:

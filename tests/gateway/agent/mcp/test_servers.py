@@ -14,7 +14,7 @@ from gateway.agent.entries import ResultEntry
 from gateway.agent.mcp import server as server_module
 from gateway.agent.mcp.server import Standing, ToolServer
 from gateway.agent.mcp.servers import ToolServers, open_servers
-from gateway.agent.mcp.settings import Program, ServerSettings
+from gateway.agent.mcp.settings import ProgramServer, ServerSettings
 from gateway.agent.tools.tool import Toolbox
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import call
@@ -34,9 +34,9 @@ def access(kind: SessionType = SessionType.MAIN) -> Access:
     return Access(AgentId("main"), kind, PRIVATE, "terminal:1", depth=0, grants=frozenset())
 
 
-def program(manner: str = "", *more: str) -> Program:
+def program(manner: str = "", *more: str) -> ProgramServer:
     command = (sys.executable, "-m", "tests.fakes.tool_server", manner, *more)
-    return Program(command, {"PATH": "/usr/bin:/bin", "SECRET": "a-secret"}, ROOT)
+    return ProgramServer(command, {"PATH": "/usr/bin:/bin", "SECRET": "a-secret"}, ROOT)
 
 
 class House:
@@ -207,7 +207,7 @@ async def test_a_server_whose_answers_are_nonsense_has_no_tools() -> None:
 
 async def test_a_server_that_is_not_there_leaves_its_tools_out() -> None:
     """The others' are there, and what is wrong is said."""
-    gone = Program(("/nowhere/at-all",), {}, ROOT)
+    gone = ProgramServer(("/nowhere/at-all",), {}, ROOT)
     async with house([ServerSettings("gone", gone), ServerSettings("fake", program())]) as home:
         assert "fake_echo" in await home.names()
         assert home.servers.away(access()) == ["gone"]

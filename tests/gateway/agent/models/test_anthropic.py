@@ -12,16 +12,16 @@ from gateway.agent.models.opaque_state import Keepsakes
 from gateway.agent.models.port import ModelRequest
 from gateway.errors import ModelOverflowError, ModelRefusedError, ModelUnavailableError
 from tests.fakes.provider_stub import Body, Refusal, Reply, call, steps
-from tests.gateway.agent.models.test_hosted import Desks, asks, user
+from tests.gateway.agent.models.test_hosted import Rigs, asks, user
 
 SEARCHES = Reply(thought="Where is the port noted?", calls=(call("memory_search", "toolu_1", query="port"),))
 FOUND = ResultEntry("toolu_1", "memory_search", "5433", False)
 
 
 @pytest.fixture
-async def desks() -> AsyncIterator[Desks]:
+async def rigs() -> AsyncIterator[Rigs]:
     async with AsyncExitStack() as stack:
-        yield Desks("anthropic", stack)
+        yield Rigs("anthropic", stack)
 
 
 def said(text: str, *calls: ToolCall) -> ReplyEntry:
@@ -58,87 +58,87 @@ def test_the_first_request_has_nothing_before_its_turn() -> None:
 
 
 @pytest.mark.parametrize("entries", [(said("Good morning."),), (said("Good morning."), user("Hello"))])
-async def test_a_history_that_the_model_began_is_opened(desks: Desks, entries: tuple[Entry, ...]) -> None:
+async def test_a_history_that_the_model_began_is_opened(rigs: Rigs, entries: tuple[Entry, ...]) -> None:
     """The stub, as the API, refuses messages that the assistant begins."""
-    desk = await desks.open(steps("fine"))
-    assert (await desk.ask(asks(*entries))).text == "fine"
-    assert desk.stub.raw[0]["messages"][0]["content"][0]["text"] == UNSHOWN
+    rig = await rigs.open(steps("fine"))
+    assert (await rig.ask(asks(*entries))).text == "fine"
+    assert rig.stub.raw[0]["messages"][0]["content"][0]["text"] == UNSHOWN
 
 
-async def test_results_and_what_is_said_meanwhile_are_one_message(desks: Desks) -> None:
+async def test_results_and_what_is_said_meanwhile_are_one_message(rigs: Rigs) -> None:
     """Both are the user's; the results stand first, each with its call."""
-    desk = await desks.open(steps("fine"))
+    rig = await rigs.open(steps("fine"))
     calls = (ToolCall("a", "memory_search", "{}"), ToolCall("b", "memory_search", "{}"))
     results = [ResultEntry(each.id, each.name, each.id, False) for each in calls]
-    await desk.ask(asks(user("look"), said("I look.", *calls), *results, user("quick")))
-    assert desk.stub.problems == []
-    last = desk.stub.raw[0]["messages"][-1]["content"]
+    await rig.ask(asks(user("look"), said("I look.", *calls), *results, user("quick")))
+    assert rig.stub.problems == []
+    last = rig.stub.raw[0]["messages"][-1]["content"]
     assert [block["type"] for block in last] == ["tool_result", "tool_result", "text"]
 
 
-async def test_a_history_with_calls_names_their_tools_where_none_is_offered(desks: Desks) -> None:
+async def test_a_history_with_calls_names_their_tools_where_none_is_offered(rigs: Rigs) -> None:
     """As between turns, when notes are saved: they are named, and cannot be called."""
-    desk = await desks.open(steps("noted"))
+    rig = await rigs.open(steps("noted"))
     called = said("", *[ToolCall(name, "memory_search", "{}") for name in "ab"])
     results = [ResultEntry(each.id, each.name, "found", False) for each in called.calls]
-    await desk.ask(ModelRequest("stable", "", (user("look"), called, *results), ()))
-    assert desk.stub.problems == []
-    assert [tool["name"] for tool in desk.stub.raw[0]["tools"]] == ["memory_search"]
-    assert desk.stub.raw[0]["tool_choice"] == {"type": "none"}
+    await rig.ask(ModelRequest("stable", "", (user("look"), called, *results), ()))
+    assert rig.stub.problems == []
+    assert [tool["name"] for tool in rig.stub.raw[0]["tools"]] == ["memory_search"]
+    assert rig.stub.raw[0]["tool_choice"] == {"type": "none"}
 
 
-async def test_blank_words_are_no_block(desks: Desks) -> None:
+async def test_blank_words_are_no_block(rigs: Rigs) -> None:
     """The API refuses a block of text that holds nothing."""
-    desk = await desks.open(steps("fine"))
-    await desk.ask(asks(user("look"), said(" \n"), user("well?")))
-    assert desk.stub.problems == []
-    assert [message["role"] for message in desk.stub.raw[0]["messages"]] == ["user"]
+    rig = await rigs.open(steps("fine"))
+    await rig.ask(asks(user("look"), said(" \n"), user("well?")))
+    assert rig.stub.problems == []
+    assert [message["role"] for message in rig.stub.raw[0]["messages"]] == ["user"]
 
 
-async def test_thoughts_count_by_length_and_go_back_with_their_call(desks: Desks) -> None:
+async def test_thoughts_count_by_length_and_go_back_with_their_call(rigs: Rigs) -> None:
     """They are shown to nobody; the model goes on thinking where it stopped."""
-    desk = await desks.open(steps(SEARCHES, "5433"))
-    reply = await desk.ask()
+    rig = await rigs.open(steps(SEARCHES, "5433"))
+    reply = await rig.ask()
     assert reply.text == ""
-    await desk.ask(asks(user("port?"), reply, FOUND))
-    sent = desk.stub.raw[1]["messages"][1]["content"]
+    await rig.ask(asks(user("port?"), reply, FOUND))
+    sent = rig.stub.raw[1]["messages"][1]["content"]
     assert sent[0] == {"type": "thinking", "thinking": SEARCHES.thought, "signature": "signed"}
-    assert desk.stub.problems == []
+    assert rig.stub.problems == []
 
 
-async def test_thoughts_that_are_not_known_any_more_are_left_out(desks: Desks) -> None:
+async def test_thoughts_that_are_not_known_any_more_are_left_out(rigs: Rigs) -> None:
     """After a restart, and of a model that this one stands in for."""
-    reply = await (await desks.open(steps(SEARCHES))).ask()
-    other = await desks.open(steps("5433"))
+    reply = await (await rigs.open(steps(SEARCHES))).ask()
+    other = await rigs.open(steps("5433"))
     assert (await other.ask(asks(user("port?"), reply, FOUND))).text == "5433"
 
 
-async def test_ids_of_other_providers_are_made_to_fit(desks: Desks) -> None:
+async def test_ids_of_other_providers_are_made_to_fit(rigs: Rigs) -> None:
     """Always in the same way: the request's bytes stay."""
-    desk = await desks.open(steps("a", "b"))
+    rig = await rigs.open(steps("a", "b"))
     step = said("", ToolCall("functions.search:0", "memory_search", "{}"))
     history = (user("port?"), step, ResultEntry("functions.search:0", "memory_search", "5433", False))
     for _ in range(2):
-        await desk.ask(asks(*history))
-    assert desk.stub.problems == []
-    assert desk.stub.raw[0] == desk.stub.raw[1]
+        await rig.ask(asks(*history))
+    assert rig.stub.problems == []
+    assert rig.stub.raw[0] == rig.stub.raw[1]
 
 
-async def test_a_reply_is_bounded_because_the_protocol_asks_for_it(desks: Desks) -> None:
+async def test_a_reply_is_bounded_because_the_protocol_asks_for_it(rigs: Rigs) -> None:
     """By the setting, or by what is said in the client's file."""
-    desk = await desks.open(steps("a"))
-    await desk.ask()
-    assert desk.stub.raw[0]["max_tokens"] == OUTPUT_TOKENS
-    other = await desks.open(steps("a"), output_tokens=300)
+    rig = await rigs.open(steps("a"))
+    await rig.ask()
+    assert rig.stub.raw[0]["max_tokens"] == OUTPUT_TOKENS
+    other = await rigs.open(steps("a"), output_tokens=300)
     await other.ask()
     assert other.stub.raw[0]["max_tokens"] == 300
 
 
-async def test_a_refusal_is_told_apart_from_an_empty_reply(desks: Desks) -> None:
+async def test_a_refusal_is_told_apart_from_an_empty_reply(rigs: Rigs) -> None:
     """It is not asked again: the answer would be the same, and paid for."""
-    desk = await desks.open(steps(Reply(finish="refusal"), "never"))
+    rig = await rigs.open(steps(Reply(finish="refusal"), "never"))
     with pytest.raises(ModelRefusedError, match="content filter"):
-        await desk.ask()
+        await rig.ask()
 
 
 @pytest.mark.parametrize(
@@ -151,18 +151,18 @@ async def test_a_refusal_is_told_apart_from_an_empty_reply(desks: Desks) -> None
         (Refusal(529, code="overloaded_error"), ModelUnavailableError),
     ],
 )
-async def test_failures_are_told_apart_in_its_words(desks: Desks, refusal: Refusal, error: type[Exception]) -> None:
+async def test_failures_are_told_apart_in_its_words(rigs: Rigs, refusal: Refusal, error: type[Exception]) -> None:
     """What compaction mends, what the owner must, and what passes."""
-    desk = await desks.open(steps(*[refusal] * 3))
+    rig = await rigs.open(steps(*[refusal] * 3))
     with pytest.raises(error) as failure:
-        await desk.ask()
+        await rig.ask()
     assert ("quota" in str(failure.value)) is ("credit" in refusal.message)
 
 
-async def test_an_error_within_the_stream_is_tried_again(desks: Desks) -> None:
+async def test_an_error_within_the_stream_is_tried_again(rigs: Rigs) -> None:
     """Overload may come after the first words."""
-    desk = await desks.open(steps(Reply("half of it", failing=True), "whole"))
-    assert (await desk.ask()).text == "whole"
+    rig = await rigs.open(steps(Reply("half of it", failing=True), "whole"))
+    assert (await rig.ask()).text == "whole"
 
 
 def test_no_request_is_empty() -> None:
@@ -181,11 +181,11 @@ def test_only_so_many_keepsakes_are_kept() -> None:
     assert [kept.of(name) for name in "abc"] == [None, "B", "C"]
 
 
-async def test_a_thought_goes_to_no_other_conversation(desks: Desks) -> None:
+async def test_a_thought_goes_to_no_other_conversation(rigs: Rigs) -> None:
     """Also where a proxy gives the calls of each reply the same ids anew."""
-    desk = await desks.open(steps(SEARCHES, Reply(calls=SEARCHES.calls), "5433"))
-    await desk.ask()
-    reply = await desk.ask()
+    rig = await rigs.open(steps(SEARCHES, Reply(calls=SEARCHES.calls), "5433"))
+    await rig.ask()
+    reply = await rig.ask()
     (asked,) = reply.calls
-    await desk.ask(asks(user("port?"), reply, ResultEntry(asked.id, asked.name, "5433", False)))
-    assert SEARCHES.thought not in str(desk.stub.raw[2])
+    await rig.ask(asks(user("port?"), reply, ResultEntry(asked.id, asked.name, "5433", False)))
+    assert SEARCHES.thought not in str(rig.stub.raw[2])

@@ -22,7 +22,7 @@ from gateway.agent.entries import (
 )
 from gateway.agent.models import wire
 from gateway.agent.models.hosted import HostedModel
-from gateway.agent.models.image_budget import PictureRoom
+from gateway.agent.models.image_budget import ImageBudget
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.reply_builder import CUT_NOTE
 from gateway.agent.models.retry import Retry
@@ -62,7 +62,7 @@ def asks(*entries: Entry, stable: str = "stable", volatile: str = "") -> ModelRe
     return ModelRequest(stable, volatile, entries or (user("hello"),), (SEARCH,))
 
 
-class Desk:
+class Rig:
     """A hosted model at a stub, with the waits and drafts that it made."""
 
     def __init__(self, model: HostedModel, stub: ProviderStub, waits: list[float]) -> None:
@@ -78,13 +78,13 @@ class Desk:
         return await self.model.reply(request or asks(), self.draft)
 
 
-class Desks:
+class Rigs:
     """Opens desks, and closes them when the test is over."""
 
     def __init__(self, provider: Provider, stack: AsyncExitStack) -> None:
         self.provider: Provider = provider
         self._stack = stack
-        self.room = PictureRoom()
+        self.room = ImageBudget()
         self.picture_bytes = 1_000_000
 
     async def open(
@@ -95,7 +95,7 @@ class Desks:
         *,
         vision: bool = False,
         output_tokens: int | None = None,
-    ) -> Desk:
+    ) -> Rig:
         stub = await self._stack.enter_async_context(STUBS[self.provider](script))
         waits: list[float] = []
 
@@ -116,38 +116,38 @@ class Desks:
         )
         model = HostedModel(settings, Retry(sleep=sleep, chance=lambda: 1.0), self.room)
         self._stack.push_async_callback(model.close)
-        return Desk(model, stub, waits)
+        return Rig(model, stub, waits)
 
 
 @pytest.fixture(params=STUBS)
-async def desks(request: pytest.FixtureRequest) -> AsyncIterator[Desks]:
+async def rigs(request: pytest.FixtureRequest) -> AsyncIterator[Rigs]:
     async with AsyncExitStack() as stack:
-        yield Desks(request.param, stack)
+        yield Rigs(request.param, stack)
 
 
-async def test_a_reply_streams_and_comes_back_whole(desks: Desks) -> None:
+async def test_a_reply_streams_and_comes_back_whole(rigs: Rigs) -> None:
     """Text arrives in pieces as a draft, then whole, with what the provider counted."""
-    desk = await desks.open(steps("The staging database is on port 5433."))
-    reply = await desk.ask()
+    rig = await rigs.open(steps("The staging database is on port 5433."))
+    reply = await rig.ask()
     assert reply == ReplyEntry("The staging database is on port 5433.", (), "home", Usage(11, 7, 5))
-    assert len(desk.drafts) > 3
-    assert "".join(desk.drafts) == reply.text
-    assert desk.stub.problems == []
+    assert len(rig.drafts) > 3
+    assert "".join(rig.drafts) == reply.text
+    assert rig.stub.problems == []
 
 
-async def test_a_tool_call_goes_out_and_its_result_back(desks: Desks) -> None:
+async def test_a_tool_call_goes_out_and_its_result_back(rigs: Rigs) -> None:
     """The call's name and arguments survive both ways, and the result stands beside its call, by one id."""
-    desk = await desks.open(steps(Reply(calls=(call("memory_search", "c1", query="port"),)), "5433"))
-    reply = await desk.ask()
+    rig = await rigs.open(steps(Reply(calls=(call("memory_search", "c1", query="port"),)), "5433"))
+    reply = await rig.ask()
     (asked,) = reply.calls
     assert (asked.name, asked.arguments) == ("memory_search", '{"query": "port"}')
     history = (user("port?"), reply, CallStartEntry(asked.id), ResultEntry(asked.id, asked.name, "found 5433", False))
-    assert (await desk.ask(asks(*history))).text == "5433"
-    sent = desk.stub.bodies[1]["messages"]
+    assert (await rig.ask(asks(*history))).text == "5433"
+    sent = rig.stub.bodies[1]["messages"]
     assert [message["role"] for message in sent] == ["system", "user", "assistant", "tool"]
     assert sent[2]["tool_calls"][0]["function"] == {"name": "memory_search", "arguments": '{"query": "port"}'}
     assert (sent[3]["tool_call_id"], sent[3]["content"]) == (asked.id, "found 5433")
-    tool = desk.stub.bodies[1]["tools"][0]["function"]
+    tool = rig.stub.bodies[1]["tools"][0]["function"]
     assert (tool["name"], tool["description"], tool["parameters"]) == (
         SEARCH.name,
         SEARCH.description,
@@ -155,117 +155,117 @@ async def test_a_tool_call_goes_out_and_its_result_back(desks: Desks) -> None:
     )
 
 
-async def test_several_calls_of_one_reply_keep_their_order(desks: Desks) -> None:
+async def test_several_calls_of_one_reply_keep_their_order(rigs: Rigs) -> None:
     """Each call has its own arguments, in the model's order."""
     calls = (call("memory_search", "c1", query="a"), call("memory_search", "c2", query="b"))
-    reply = await (await desks.open(steps(Reply(calls=calls)))).ask()
+    reply = await (await rigs.open(steps(Reply(calls=calls)))).ask()
     assert [json.loads(each.arguments)["query"] for each in reply.calls] == ["a", "b"]
 
 
-async def test_a_call_without_arguments_has_an_empty_object(desks: Desks) -> None:
+async def test_a_call_without_arguments_has_an_empty_object(rigs: Rigs) -> None:
     """Models send nothing where a tool takes nothing."""
-    reply = await (await desks.open(steps(Reply(calls=(Call("status", "", "c1"),))))).ask()
+    reply = await (await rigs.open(steps(Reply(calls=(Call("status", "", "c1"),))))).ask()
     assert [(each.name, each.arguments) for each in reply.calls] == [("status", "{}")]
 
 
-async def test_ids_that_a_server_uses_again_are_made_unique(desks: Desks) -> None:
+async def test_ids_that_a_server_uses_again_are_made_unique(rigs: Rigs) -> None:
     """A server that calls each reply's first call `call_1` does not mix up two results."""
-    desk = await desks.open(steps(*[Reply(calls=(call("memory_search", "call_1", query="a"),) * 2)] * 2))
-    first = await desk.ask()
-    second = await desk.ask(asks(user("again"), first))
+    rig = await rigs.open(steps(*[Reply(calls=(call("memory_search", "call_1", query="a"),) * 2)] * 2))
+    first = await rig.ask()
+    second = await rig.ask(asks(user("again"), first))
     ids = [each.id for each in (*first.calls, *second.calls)]
     assert len(set(ids)) == 4
 
 
-async def test_a_request_begins_with_the_bytes_of_the_request_before(desks: Desks) -> None:
+async def test_a_request_begins_with_the_bytes_of_the_request_before(rigs: Rigs) -> None:
     """Only the latest message, behind the note of its turn, is new: a provider's prompt cache holds for the rest."""
-    desk = await desks.open(steps("a", "b"))
-    first = await desk.ask(asks(user("hello"), stable="rules " * 50, volatile="Today is Friday."))
-    await desk.ask(asks(user("hello"), first, user("well?"), stable="rules " * 50, volatile="Today is Saturday."))
-    one, two = (body["messages"] for body in desk.stub.bodies)
+    rig = await rigs.open(steps("a", "b"))
+    first = await rig.ask(asks(user("hello"), stable="rules " * 50, volatile="Today is Friday."))
+    await rig.ask(asks(user("hello"), first, user("well?"), stable="rules " * 50, volatile="Today is Saturday."))
+    one, two = (body["messages"] for body in rig.stub.bodies)
     assert two[0] == one[0]
     assert one[1]["content"] == "[Note of the gateway]\nToday is Friday.\n[End of the note]\n\nhello"
     assert two[1]["content"] == "hello"
     assert two[-1]["content"] == "[Note of the gateway]\nToday is Saturday.\n[End of the note]\n\nwell?"
 
 
-async def test_the_history_is_sent_as_it_is_with_pairs_repaired(desks: Desks) -> None:
+async def test_the_history_is_sent_as_it_is_with_pairs_repaired(rigs: Rigs) -> None:
     """A crash's leftovers become a history that the provider takes: the stub refuses any other."""
     lost = ReplyEntry("", (ToolCall("c1", "write_file", "{}"), ToolCall("c2", "write_file", "not JSON")), "m", Usage())
     history = (ResultEntry("c0", "x", "alone", False), user("write"), lost, CallStartEntry("c1"), user("well?"))
-    desk = await desks.open(steps("fine"))
-    await desk.ask(asks(*history))
-    assert desk.stub.problems == []
-    results = [message["content"] for message in desk.stub.bodies[0]["messages"] if message["role"] == "tool"]
+    rig = await rigs.open(steps("fine"))
+    await rig.ask(asks(*history))
+    assert rig.stub.problems == []
+    results = [message["content"] for message in rig.stub.bodies[0]["messages"] if message["role"] == "tool"]
     assert "may or may not have happened" in results[0]
     assert "not run" in results[1]
 
 
-async def test_messages_in_a_row_become_one_and_name_their_senders_in_groups(desks: Desks) -> None:
+async def test_messages_in_a_row_become_one_and_name_their_senders_in_groups(rigs: Rigs) -> None:
     """Voices take turns on the wire; in a group each message begins with a name that no text can forge."""
-    desk = await desks.open(steps("ok", "ok"))
-    await desk.ask(asks(user("one\nBob: I am Bob"), user("two")))
-    await desk.ask(asks(user("one\nBob: I am Bob", "Ann"), user("two", "Bob: the\nboss")))
-    direct, group = (body["messages"][-1]["content"] for body in desk.stub.bodies)
+    rig = await rigs.open(steps("ok", "ok"))
+    await rig.ask(asks(user("one\nBob: I am Bob"), user("two")))
+    await rig.ask(asks(user("one\nBob: I am Bob", "Ann"), user("two", "Bob: the\nboss")))
+    direct, group = (body["messages"][-1]["content"] for body in rig.stub.bodies)
     assert direct == "one\nBob: I am Bob\n\ntwo"
     assert group == "Ann: one\n    Bob: I am Bob\n\nBob the boss: two"
 
 
-async def test_the_temperature_is_the_requests_or_the_settings_or_nobodys(desks: Desks) -> None:
+async def test_the_temperature_is_the_requests_or_the_settings_or_nobodys(rigs: Rigs) -> None:
     """A flush asks for its own temperature; without any the provider decides, and Anthropic always does."""
-    desk = await desks.open(steps("a", "b"), temperature=0.5)
-    await desk.ask()
-    await desk.ask(ModelRequest("s", "v", (user("x"),), (), temperature=0.0))
-    plain = await desks.open(steps("c"))
+    rig = await rigs.open(steps("a", "b"), temperature=0.5)
+    await rig.ask()
+    await rig.ask(ModelRequest("s", "v", (user("x"),), (), temperature=0.0))
+    plain = await rigs.open(steps("c"))
     await plain.ask()
-    sent = [None, None] if desks.provider == "anthropic" else [0.5, 0.0]
-    assert [body.get("temperature") for body in desk.stub.bodies] == sent
+    sent = [None, None] if rigs.provider == "anthropic" else [0.5, 0.0]
+    assert [body.get("temperature") for body in rig.stub.bodies] == sent
     assert "temperature" not in plain.stub.bodies[0]
 
 
-async def test_the_key_goes_to_the_provider_and_into_no_repr(desks: Desks) -> None:
+async def test_the_key_goes_to_the_provider_and_into_no_repr(rigs: Rigs) -> None:
     """The key is sent as a bearer token, to Google in a header of its own, and shown nowhere."""
-    desk = await desks.open(steps("a"))
-    await desk.ask()
-    name, sent = ("x-goog-api-key", KEY) if desks.provider == "google" else ("Authorization", f"Bearer {KEY}")
-    assert desk.stub.headers[0][name] == sent
+    rig = await rigs.open(steps("a"))
+    await rig.ask()
+    name, sent = ("x-goog-api-key", KEY) if rigs.provider == "google" else ("Authorization", f"Bearer {KEY}")
+    assert rig.stub.headers[0][name] == sent
     assert KEY not in repr(HostedSettings("home", "openai", "m", SecretStr(KEY)))
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529, 408])
-async def test_a_passing_failure_is_tried_again_in_one_place(desks: Desks, status: int) -> None:
+async def test_a_passing_failure_is_tried_again_in_one_place(rigs: Rigs, status: int) -> None:
     """Three requests reach the provider, no more: neither SDK tries again by itself."""
-    desk = await desks.open(steps(*[Refusal(status)] * 10))
+    rig = await rigs.open(steps(*[Refusal(status)] * 10))
     with pytest.raises(ModelUnavailableError, match=f"home: .*{status}"):
-        await desk.ask()
-    assert len(desk.stub.bodies) == 3
-    assert desk.waits == [1.0, 2.0]
+        await rig.ask()
+    assert len(rig.stub.bodies) == 3
+    assert rig.waits == [1.0, 2.0]
 
 
-async def test_a_provider_that_says_how_long_is_heard(desks: Desks) -> None:
+async def test_a_provider_that_says_how_long_is_heard(rigs: Rigs) -> None:
     """The wait is as long as Retry-After says, and the next try answers."""
-    desk = await desks.open(steps(Refusal(429, {"Retry-After": "7"}), "here"))
-    assert (await desk.ask()).text == "here"
-    assert desk.waits == [7.0]
+    rig = await rigs.open(steps(Refusal(429, {"Retry-After": "7"}), "here"))
+    assert (await rig.ask()).text == "here"
+    assert rig.waits == [7.0]
 
 
-async def test_a_provider_that_asks_for_too_long_is_given_up(desks: Desks) -> None:
+async def test_a_provider_that_asks_for_too_long_is_given_up(rigs: Rigs) -> None:
     """An hour is not waited for: the error carries it, and another model may answer now."""
-    desk = await desks.open(steps(Refusal(429, {"Retry-After": "3600"}), "never"))
+    rig = await rigs.open(steps(Refusal(429, {"Retry-After": "3600"}), "never"))
     with pytest.raises(ModelUnavailableError) as failure:
-        await desk.ask()
+        await rig.ask()
     assert failure.value.retry_after_s == 3600
-    assert desk.waits == []
+    assert rig.waits == []
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-async def test_a_refusal_is_not_tried_again(desks: Desks, status: int) -> None:
+async def test_a_refusal_is_not_tried_again(rigs: Rigs, status: int) -> None:
     """What will never work costs one request, and the error shows nothing that the provider wrote."""
-    desk = await desks.open(steps(Refusal(status, message="said: my secret text"), "never"))
+    rig = await rigs.open(steps(Refusal(status, message="said: my secret text"), "never"))
     with pytest.raises(ModelRefusedError, match=str(status)) as failure:
-        await desk.ask()
+        await rig.ask()
     assert "secret" not in str(failure.value)
-    assert len(desk.stub.bodies) == 1
+    assert len(rig.stub.bodies) == 1
 
 
 @pytest.mark.parametrize(
@@ -276,11 +276,11 @@ async def test_a_refusal_is_not_tried_again(desks: Desks, status: int) -> None:
         ("the request exceeds the available context size, try increasing it", "exceed_context_size_error"),
     ],
 )
-async def test_a_request_over_the_window_says_so(desks: Desks, message: str, code: str | None) -> None:
+async def test_a_request_over_the_window_says_so(rigs: Rigs, message: str, code: str | None) -> None:
     """An overflow is told apart, in each provider's words, for it is mended by compaction."""
-    desk = await desks.open(steps(Refusal(400, message=message, code=code)))
+    rig = await rigs.open(steps(Refusal(400, message=message, code=code)))
     with pytest.raises(ModelOverflowError):
-        await desk.ask()
+        await rig.ask()
 
 
 TEXT = "a text that is long enough to be cut in the middle"
@@ -290,100 +290,98 @@ TEXT = "a text that is long enough to be cut in the middle"
 @pytest.mark.parametrize(
     "broken", [Reply(TEXT), Reply("", (call("memory_search", query="port"),))], ids=["text", "call"]
 )
-async def test_a_broken_stream_is_tried_again_and_the_next_one_counts(
-    desks: Desks, fault: Fault, broken: Reply
-) -> None:
+async def test_a_broken_stream_is_tried_again_and_the_next_one_counts(rigs: Rigs, fault: Fault, broken: Reply) -> None:
     """However a stream breaks, nothing of it becomes the answer: neither half a text nor half a call."""
     faulty = Reply(broken.text, broken.calls, fault=fault)
-    desk = await desks.open(steps(faulty, "the second"))
-    reply = await desk.ask()
+    rig = await rigs.open(steps(faulty, "the second"))
+    reply = await rig.ask()
     assert (reply.text, reply.calls) == ("the second", ())
-    assert len(desk.stub.bodies) == 2
+    assert len(rig.stub.bodies) == 2
 
 
 @pytest.mark.parametrize("fault", [Fault.RESET, Fault.CUT, Fault.NO_FINISH, Fault.BAD_JSON, Fault.NO_EVENTS])
-async def test_a_stream_that_always_breaks_ends_in_one_error(desks: Desks, fault: Fault) -> None:
+async def test_a_stream_that_always_breaks_ends_in_one_error(rigs: Rigs, fault: Fault) -> None:
     """Bounded tries, then one error; the same model then answers the next message."""
-    desk = await desks.open(steps(*[Reply(TEXT, fault=fault)] * 3, "well again"))
+    rig = await rigs.open(steps(*[Reply(TEXT, fault=fault)] * 3, "well again"))
     with pytest.raises(ModelUnavailableError, match="home: "):
-        await desk.ask()
-    assert len(desk.stub.bodies) == 3
-    assert (await desk.ask()).text == "well again"
+        await rig.ask()
+    assert len(rig.stub.bodies) == 3
+    assert (await rig.ask()).text == "well again"
 
 
-async def test_a_draft_is_not_written_twice(desks: Desks) -> None:
+async def test_a_draft_is_not_written_twice(rigs: Rigs) -> None:
     """After a try that had shown text, the next one is silent until its final text."""
-    desk = await desks.open(steps(Reply(TEXT, fault=Fault.CUT), "another text"))
-    assert (await desk.ask()).text == "another text"
-    assert TEXT.startswith("".join(desk.drafts))
-    assert desk.drafts
+    rig = await rigs.open(steps(Reply(TEXT, fault=Fault.CUT), "another text"))
+    assert (await rig.ask()).text == "another text"
+    assert TEXT.startswith("".join(rig.drafts))
+    assert rig.drafts
 
 
-async def test_an_empty_reply_is_no_reply(desks: Desks) -> None:
+async def test_an_empty_reply_is_no_reply(rigs: Rigs) -> None:
     """A stream that is well formed and says nothing is tried again."""
-    desk = await desks.open(steps(Reply(""), Reply(" \n"), "something"))
-    assert (await desk.ask()).text == "something"
+    rig = await rigs.open(steps(Reply(""), Reply(" \n"), "something"))
+    assert (await rig.ask()).text == "something"
 
 
-async def test_arguments_that_are_not_json_are_tried_again(desks: Desks) -> None:
+async def test_arguments_that_are_not_json_are_tried_again(rigs: Rigs) -> None:
     """A call whose arguments cannot be read never reaches a tool."""
     bad = Reply(calls=(Call("memory_search", '{"query": "po', "c1"),))
-    desk = await desks.open(steps(bad, Reply(calls=(call("memory_search", query="port"),))))
-    assert json.loads((await desk.ask()).calls[0].arguments) == {"query": "port"}
+    rig = await rigs.open(steps(bad, Reply(calls=(call("memory_search", query="port"),))))
+    assert json.loads((await rig.ask()).calls[0].arguments) == {"query": "port"}
 
 
-async def test_an_endless_text_is_stopped(desks: Desks, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_text_is_stopped(rigs: Rigs, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reply that never ends costs bounded memory and time."""
     monkeypatch.setattr("gateway.agent.models.reply_builder.TEXT_CAP", 5_000)
-    desk = await desks.open(steps(*[Reply(TEXT, fault=Fault.GIANT)] * 3))
+    rig = await rigs.open(steps(*[Reply(TEXT, fault=Fault.GIANT)] * 3))
     with pytest.raises(ModelFloodError, match="5,000 characters"):
-        await desk.ask()
-    assert len(desk.stub.bodies) == 1
+        await rig.ask()
+    assert len(rig.stub.bodies) == 1
 
 
-async def test_an_endless_body_is_stopped(desks: Desks, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_body_is_stopped(rigs: Rigs, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes that add no text are counted too."""
     monkeypatch.setattr(wire, "BODY_CAP", 50_000)
-    desk = await desks.open(steps(*[Reply(TEXT, fault=Fault.GIANT)] * 3))
+    rig = await rigs.open(steps(*[Reply(TEXT, fault=Fault.GIANT)] * 3))
     with pytest.raises(ModelUnavailableError, match="50,000 bytes"):
-        await desk.ask()
+        await rig.ask()
 
 
-async def test_replies_one_after_the_other_come_over_one_connection(desks: Desks) -> None:
+async def test_replies_one_after_the_other_come_over_one_connection(rigs: Rigs) -> None:
     """A connection to a provider costs a handshake: it is kept for the next request."""
-    desk = await desks.open(steps("one", "two", "three"))
+    rig = await rigs.open(steps("one", "two", "three"))
     for _ in range(3):
-        await desk.ask()
-    assert len(set(desk.stub.callers)) == 1
+        await rig.ask()
+    assert len(set(rig.stub.callers)) == 1
 
 
-async def test_a_reply_that_is_whole_does_not_wait_for_the_end_of_its_stream(desks: Desks) -> None:
+async def test_a_reply_that_is_whole_does_not_wait_for_the_end_of_its_stream(rigs: Rigs) -> None:
     """A server that leaves the stream open after its last event delays nothing."""
-    desk = await desks.open(steps(Reply("whole", fault=Fault.LINGER)))
+    rig = await rigs.open(steps(Reply("whole", fault=Fault.LINGER)))
     async with asyncio.timeout(15):  # less than a request may take
-        assert (await desk.ask()).text == "whole"
+        assert (await rig.ask()).text == "whole"
 
 
-async def test_a_provider_that_hangs_costs_its_timeout(desks: Desks) -> None:
+async def test_a_provider_that_hangs_costs_its_timeout(rigs: Rigs) -> None:
     """A stream that stops without ending is given up."""
-    desk = await desks.open(steps(*[Reply(TEXT, fault=Fault.HANG)] * 3), timeout_s=0.15)
+    rig = await rigs.open(steps(*[Reply(TEXT, fault=Fault.HANG)] * 3), timeout_s=0.15)
     with pytest.raises(ModelUnavailableError, match=r"0\.15 seconds"):
-        await desk.ask()
+        await rig.ask()
 
 
-async def test_nobody_there_is_said_so(desks: Desks) -> None:
+async def test_nobody_there_is_said_so(rigs: Rigs) -> None:
     """A server that is not running is told apart from one that answers badly."""
-    desk = await desks.open(steps("never"))
-    await desk.stub.__aexit__(None, None, None)
+    rig = await rigs.open(steps("never"))
+    await rig.stub.__aexit__(None, None, None)
     with pytest.raises(ModelUnavailableError, match="cannot be reached"):
-        await desk.ask()
-    assert desk.waits == [1.0, 2.0]
+        await rig.ask()
+    assert rig.waits == [1.0, 2.0]
 
 
-async def test_a_reply_cut_by_the_models_own_limit_says_so(desks: Desks) -> None:
+async def test_a_reply_cut_by_the_models_own_limit_says_so(rigs: Rigs) -> None:
     """A text that ends because the output limit was reached is marked."""
-    finish = {"openai": "length", "anthropic": "max_tokens"}.get(desks.provider, "MAX_TOKENS")
-    reply = await (await desks.open(steps(Reply("half of", finish=finish)))).ask()
+    finish = {"openai": "length", "anthropic": "max_tokens"}.get(rigs.provider, "MAX_TOKENS")
+    reply = await (await rigs.open(steps(Reply("half of", finish=finish)))).ask()
     assert reply.text == "half of" + CUT_NOTE
 
 
@@ -392,14 +390,14 @@ async def test_a_reply_cut_by_the_models_own_limit_says_so(desks: Desks) -> None
     [("notify", False, True), ("notify", True, False), ("memory_search", False, False)],
 )
 async def test_a_reply_without_a_word_is_silence_only_after_notify(
-    desks: Desks, tool: str, is_error: bool, is_silence: bool
+    rigs: Rigs, tool: str, is_error: bool, is_silence: bool
 ) -> None:
     """A model that told its owner something often adds nothing; anywhere else an empty reply is a failure."""
-    desk = await desks.open(lambda _: "")
+    rig = await rigs.open(lambda _: "")
     calls = ReplyEntry("", (ToolCall("c1", tool, "{}"),), "home", Usage())
     request = asks(user("water the plants"), calls, ResultEntry("c1", tool, "done", is_error))
     if is_silence:
-        assert (await desk.ask(request)).text == NO_REPLY
+        assert (await rig.ask(request)).text == NO_REPLY
     else:
         with pytest.raises(ModelUnavailableError, match="the reply is empty"):
-            await desk.ask(request)
+            await rig.ask(request)

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from gateway.agent.entries import Entry, Picture, ReplyEntry, ResultEntry, Usage
-from gateway.agent.models.image_budget import PictureRoom, shown_pictures
+from gateway.agent.models.image_budget import ImageBudget, shown_pictures
 from gateway.agent.models.messages import UNSEEN
 from gateway.agent.models.port import ModelRequest
 from gateway.errors import ModelRefusedError
 from tests.fakes.provider_stub import Body, Refusal, Reply, Step, call, steps
-from tests.gateway.agent.models.test_hosted import STUBS, Desks, asks, user
+from tests.gateway.agent.models.test_hosted import STUBS, Rigs, asks, user
 
 BOAT = Picture("attachments/1-a.png", "image/png", 5, 640, 480)
 SAIL = Picture("attachments/2-b.jpg", "image/jpeg", 5, 4, 3)
@@ -21,9 +21,9 @@ SEEN = {BOAT.path: "data:image/png;base64,Ym9hdA==", SAIL.path: "data:image/jpeg
 
 
 @pytest.fixture(params=STUBS)
-async def desks(request: pytest.FixtureRequest) -> AsyncIterator[Desks]:
+async def rigs(request: pytest.FixtureRequest) -> AsyncIterator[Rigs]:
     async with AsyncExitStack() as stack:
-        yield Desks(request.param, stack)
+        yield Rigs(request.param, stack)
 
 
 async def look(picture: Picture) -> str | None:
@@ -45,79 +45,79 @@ def refuses_pictures(body: Body) -> Step:
     return "Without." if isinstance(parts(body), str) else Refusal(400, message="images are not supported")
 
 
-async def test_pictures_follow_the_words_that_describe_them(desks: Desks) -> None:
+async def test_pictures_follow_the_words_that_describe_them(rigs: Rigs) -> None:
     """In their order, as data URIs, in the form that the provider's own schema has."""
-    desk = await desks.open(steps("A boat."), vision=True)
-    assert (await desk.ask(shows(BOAT, SAIL))).text == "A boat."
-    assert parts(desk.stub.bodies[0]) == [
+    rig = await rigs.open(steps("A boat."), vision=True)
+    assert (await rig.ask(shows(BOAT, SAIL))).text == "A boat."
+    assert parts(rig.stub.bodies[0]) == [
         {"type": "text", "text": "What is it? [photo: …]"},
         {"type": "image_url", "image_url": {"url": SEEN[BOAT.path]}},
         {"type": "image_url", "image_url": {"url": SEEN[SAIL.path]}},
     ]
-    assert desk.stub.problems == []
+    assert rig.stub.problems == []
 
 
-async def test_what_is_said_after_a_picture_has_none(desks: Desks) -> None:
+async def test_what_is_said_after_a_picture_has_none(rigs: Rigs) -> None:
     """Each message shows its own: one that joins the turn later, too."""
-    desk = await desks.open(steps("A boat, moored."), vision=True)
+    rig = await rigs.open(steps("A boat, moored."), vision=True)
     later = replace(user("And what does it do?"), joins=True)
-    await desk.ask(shows(BOAT, then=(ReplyEntry("A boat.", (), "home", Usage()), later)))
-    contents = [each["content"] for each in desk.stub.bodies[0]["messages"] if each["role"] == "user"]
+    await rig.ask(shows(BOAT, then=(ReplyEntry("A boat.", (), "home", Usage()), later)))
+    contents = [each["content"] for each in rig.stub.bodies[0]["messages"] if each["role"] == "user"]
     assert [isinstance(each, str) for each in contents] == [True, False, True]
 
 
 @pytest.mark.parametrize("why", ["blind", "nothing to look with"])
-async def test_a_model_that_does_not_see_reads_what_it_always_read(desks: Desks, why: str) -> None:
+async def test_a_model_that_does_not_see_reads_what_it_always_read(rigs: Rigs, why: str) -> None:
     """As a fallback that takes no pictures does, in the same turn."""
-    desk = await desks.open(steps("What photo?"), vision=why != "blind")
+    rig = await rigs.open(steps("What photo?"), vision=why != "blind")
     request = shows(BOAT) if why == "blind" else replace(shows(BOAT), look=None)
-    await desk.ask(request)
-    assert parts(desk.stub.bodies[0]) == "What is it? [photo: …]"
+    await rig.ask(request)
+    assert parts(rig.stub.bodies[0]) == "What is it? [photo: …]"
 
 
-async def test_a_picture_that_is_gone_is_said_to_be(desks: Desks) -> None:
+async def test_a_picture_that_is_gone_is_said_to_be(rigs: Rigs) -> None:
     """The others are shown."""
-    desk = await desks.open(steps("One of them."), vision=True)
-    await desk.ask(shows(BOAT, replace(SAIL, path="attachments/gone.png")))
-    assert parts(desk.stub.bodies[0]) == [
+    rig = await rigs.open(steps("One of them."), vision=True)
+    await rig.ask(shows(BOAT, replace(SAIL, path="attachments/gone.png")))
+    assert parts(rig.stub.bodies[0]) == [
         {"type": "text", "text": f"What is it? [photo: …]\n\n{UNSEEN}"},
         {"type": "image_url", "image_url": {"url": SEEN[BOAT.path]}},
     ]
 
 
-async def test_a_turn_goes_on_without_pictures_that_are_refused(desks: Desks) -> None:
+async def test_a_turn_goes_on_without_pictures_that_are_refused(rigs: Rigs) -> None:
     """The model is told, and its next steps do not show them again; others it is shown as ever."""
-    desk = await desks.open(refuses_pictures, vision=True)
-    assert (await desk.ask(shows(BOAT))).text == "Without."
-    assert parts(desk.stub.bodies[1]) == f"What is it? [photo: …]\n\n{UNSEEN}"
-    await desk.ask(shows(BOAT))
-    assert len(desk.stub.bodies) == 3
-    await desk.ask(shows(SAIL))
-    assert len(desk.stub.bodies) == 5
+    rig = await rigs.open(refuses_pictures, vision=True)
+    assert (await rig.ask(shows(BOAT))).text == "Without."
+    assert parts(rig.stub.bodies[1]) == f"What is it? [photo: …]\n\n{UNSEEN}"
+    await rig.ask(shows(BOAT))
+    assert len(rig.stub.bodies) == 3
+    await rig.ask(shows(SAIL))
+    assert len(rig.stub.bodies) == 5
 
 
-async def test_a_request_that_is_refused_for_another_reason_stays_refused(desks: Desks) -> None:
+async def test_a_request_that_is_refused_for_another_reason_stays_refused(rigs: Rigs) -> None:
     """With pictures it is tried once more; without any, never."""
-    desk = await desks.open(steps(*[Refusal(401)] * 3), vision=True)
+    rig = await rigs.open(steps(*[Refusal(401)] * 3), vision=True)
     for request, tries in ((shows(BOAT), 2), (shows(), 3)):
         with pytest.raises(ModelRefusedError):
-            await desk.ask(request)
-        assert len(desk.stub.bodies) == tries
+            await rig.ask(request)
+        assert len(rig.stub.bodies) == tries
 
 
-async def test_the_steps_of_a_turn_show_the_same(desks: Desks) -> None:
+async def test_the_steps_of_a_turn_show_the_same(rigs: Rigs) -> None:
     """The message keeps its pictures while tools are called, and after a crash between two steps."""
-    desk = await desks.open(steps(Reply(calls=(call("memory_search", "c1", query="boat"),)), "A boat."), vision=True)
-    first = await desk.ask(shows(BOAT))
-    await desk.ask(shows(BOAT, then=(first, ResultEntry("c1", "memory_search", "nothing", False))))
-    assert parts(desk.stub.bodies[0]) == parts(desk.stub.bodies[1])
-    assert desk.stub.problems == []
+    rig = await rigs.open(steps(Reply(calls=(call("memory_search", "c1", query="boat"),)), "A boat."), vision=True)
+    first = await rig.ask(shows(BOAT))
+    await rig.ask(shows(BOAT, then=(first, ResultEntry("c1", "memory_search", "nothing", False))))
+    assert parts(rig.stub.bodies[0]) == parts(rig.stub.bodies[1])
+    assert rig.stub.problems == []
 
 
-async def test_a_request_shows_the_newest_pictures_that_have_room(desks: Desks) -> None:
+async def test_a_request_shows_the_newest_pictures_that_have_room(rigs: Rigs) -> None:
     """Those that have none stay described, and the model is told; they are not even read."""
-    desks.picture_bytes = 11
-    desk = await desks.open(steps("Two of them."), vision=True)
+    rigs.picture_bytes = 11
+    rig = await rigs.open(steps("Two of them."), vision=True)
     looked: list[str] = []
 
     async def watched(picture: Picture) -> str | None:
@@ -126,8 +126,8 @@ async def test_a_request_shows_the_newest_pictures_that_have_room(desks: Desks) 
 
     old = replace(BOAT, path="attachments/old.png")
     newest = replace(user("And this?"), pictures=(SAIL,), joins=True)
-    await desk.ask(replace(shows(old, BOAT, then=(newest,)), look=watched))
-    contents = [part for each in desk.stub.bodies[0]["messages"] if each["role"] == "user" for part in each["content"]]
+    await rig.ask(replace(shows(old, BOAT, then=(newest,)), look=watched))
+    contents = [part for each in rig.stub.bodies[0]["messages"] if each["role"] == "user" for part in each["content"]]
     assert [part["image_url"]["url"] for part in contents if isinstance(part, dict) and "image_url" in part] == [
         SEEN[BOAT.path],
         SEEN[SAIL.path],
@@ -145,10 +145,10 @@ def test_a_picture_that_is_too_large_makes_way_for_older_ones() -> None:
     assert shown_pictures(entries, 4) == []
 
 
-async def test_requests_wait_for_room_for_their_pictures(desks: Desks) -> None:
+async def test_requests_wait_for_room_for_their_pictures(rigs: Rigs) -> None:
     """In the order in which they came; one without pictures waits for nothing, and one that ends makes room."""
-    desks.room = PictureRoom(9)
-    desk = await desks.open(lambda _: "A boat.", vision=True)
+    rigs.room = ImageBudget(9)
+    rig = await rigs.open(lambda _: "A boat.", vision=True)
     at_work, may_end = asyncio.Event(), asyncio.Event()
     order: list[str] = []
 
@@ -163,11 +163,11 @@ async def test_requests_wait_for_room_for_their_pictures(desks: Desks) -> None:
         order.append("second looks")
         return await look(picture)
 
-    first = asyncio.create_task(desk.ask(replace(shows(BOAT), look=slow)))
+    first = asyncio.create_task(rig.ask(replace(shows(BOAT), look=slow)))
     await at_work.wait()
-    second = asyncio.create_task(desk.ask(replace(shows(SAIL), look=quick)))
-    gives_up = asyncio.create_task(desk.ask(replace(shows(SAIL), look=quick)))
-    assert (await desk.ask(shows())).text == "A boat."
+    second = asyncio.create_task(rig.ask(replace(shows(SAIL), look=quick)))
+    gives_up = asyncio.create_task(rig.ask(replace(shows(SAIL), look=quick)))
+    assert (await rig.ask(shows())).text == "A boat."
     gives_up.cancel()
     may_end.set()
     await asyncio.gather(first, second)
@@ -177,7 +177,7 @@ async def test_requests_wait_for_room_for_their_pictures(desks: Desks) -> None:
 
 async def test_what_is_larger_than_the_room_has_it_alone() -> None:
     """Or it would wait for ever."""
-    room = PictureRoom(9)
+    room = ImageBudget(9)
     async with room.hold(20):
         other = asyncio.ensure_future(room.hold(1).__aenter__())
         await asyncio.sleep(0)

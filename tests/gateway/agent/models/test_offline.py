@@ -8,7 +8,7 @@ import pytest
 
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.limits import TurnLimits
-from gateway.agent.loop import Course, run_turn
+from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.offline import OfflineModel, respond
 from gateway.agent.models.offline_quotes import NOTHING, QUOTE_CAP, excerpt
 from gateway.agent.models.port import ModelRequest, ToolSpec
@@ -73,7 +73,7 @@ class Talk:
 
         request = ModelRequest("", "", tuple(self.history), ())
         answer = await run_turn(
-            model or OfflineModel(), request, self.tools, TurnLimits(steps=3), Course(journal, draft)
+            model or OfflineModel(), request, self.tools, TurnLimits(steps=3), TurnOutlets(journal, draft)
         )
         assert answer.model == "offline"
         return answer.text

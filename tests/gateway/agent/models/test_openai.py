@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from gateway.agent.entries import Entry, Picture, ReplyEntry, ToolCall, Usage
 from gateway.agent.models.hosted import HostedModel
-from gateway.agent.models.messages import Answered, Returned, Said, voices
+from gateway.agent.models.messages import Answered, Returned, UnansweredMessages, voices
 from gateway.agent.models.openai import Json, body_of
 from gateway.agent.models.port import ModelRequest, OnText
-from gateway.agent.models.prefix_cache import Beginnings
+from gateway.agent.models.prefix_cache import PrefixCache
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ModelUnavailableError
@@ -24,19 +24,19 @@ from tests.gateway.agent.models.test_messages import ENTRIES
 OPTIONS: Json = {"model": "m"}
 
 
-def sent(request: ModelRequest, beginnings: Beginnings) -> Json:
-    body = json.loads(body_of(request, {}, OPTIONS, beginnings))
+def sent(request: ModelRequest, prefix_cache: PrefixCache) -> Json:
+    body = json.loads(body_of(request, {}, OPTIONS, prefix_cache))
     assert isinstance(body, dict)
     return body
 
 
-def read(messages: list[Json]) -> list[Said | Answered | Returned]:
+def read(messages: list[Json]) -> list[UnansweredMessages | Answered | Returned]:
     """Return what *messages* tell a provider."""
-    told: list[Said | Answered | Returned] = []
+    told: list[UnansweredMessages | Answered | Returned] = []
     for message in messages:
         match message["role"]:
             case "user":
-                told.append(Said(message["content"]))
+                told.append(UnansweredMessages(message["content"]))
             case "assistant":
                 calls = [(each["id"], each["function"]) for each in message.get("tool_calls", ())]
                 called = tuple(ToolCall(call_id, call["name"], call["arguments"]) for call_id, call in calls)
@@ -51,20 +51,20 @@ def test_what_is_kept_of_a_conversation_changes_no_request(
     entries: list[Entry], ends: list[int], are_copies: bool
 ) -> None:
     """However a conversation grows, or is taken back, each request says what it would say to begin with."""
-    beginnings = Beginnings()
+    prefix_cache = PrefixCache()
     for end in [*ends, *range(len(entries) + 1)]:
         said = [replace(entry) if are_copies else entry for entry in entries[:end]]
         request = asks(stable="stable", volatile=f"note {end}")
         request = replace(request, entries=said)
-        body = sent(request, beginnings)
-        assert body == sent(request, Beginnings())
+        body = sent(request, prefix_cache)
+        assert body == sent(request, PrefixCache())
         assert body["messages"][0] == {"role": "system", "content": "stable"}
         assert read(body["messages"][1:]) == list(voices(request))
 
 
 def test_a_request_may_hold_nothing() -> None:
     """Without a prompt, a message or a tool it is still JSON."""
-    assert sent(ModelRequest("", "", (), ()), Beginnings()) == {"model": "m", "messages": []}
+    assert sent(ModelRequest("", "", (), ()), PrefixCache()) == {"model": "m", "messages": []}
 
 
 def test_pictures_are_shown_as_they_are_seen_now() -> None:
@@ -72,9 +72,9 @@ def test_pictures_are_shown_as_they_are_seen_now() -> None:
     picture = Picture("a.png", "image/png", 5, 640, 480)
     hi = ReplyEntry("Hi.", (), "m", Usage())
     history = (replace(user("look"), pictures=(picture,)), hi, user("and?"), hi, user("well?"))
-    beginnings = Beginnings()
+    prefix_cache = PrefixCache()
     without, shown, again = (
-        json.loads(body_of(asks(*history), seen, OPTIONS, beginnings))["messages"][1]["content"]
+        json.loads(body_of(asks(*history), seen, OPTIONS, prefix_cache))["messages"][1]["content"]
         for seen in ({}, {picture.path: "data:image/png;base64,Ym9hdA=="}, {})
     )
     assert without == again == "look"
@@ -83,7 +83,7 @@ def test_pictures_are_shown_as_they_are_seen_now() -> None:
 
 def test_half_a_character_does_not_stop_a_turn() -> None:
     """A model may write half of a surrogate pair, which is no UTF-8: it reads a question mark there."""
-    body = sent(asks(user("one"), ReplyEntry("cut \ud83d", (), "m", Usage()), user("two")), Beginnings())
+    body = sent(asks(user("one"), ReplyEntry("cut \ud83d", (), "m", Usage()), user("two")), PrefixCache())
     assert body["messages"][2]["content"] == "cut ?"
 
 
@@ -158,7 +158,7 @@ async def test_a_request_of_megabytes_arrives_whole() -> None:
 def test_tools_are_told_with_every_request() -> None:
     """The one that is written down once, too."""
     for _ in range(2):
-        (tool,) = sent(asks(), Beginnings())["tools"]
+        (tool,) = sent(asks(), PrefixCache())["tools"]
         assert tool["function"]["parameters"] == SEARCH.parameters
-    (other,) = sent(replace(asks(), tools=(replace(SEARCH, parameters={}),)), Beginnings())["tools"]
+    (other,) = sent(replace(asks(), tools=(replace(SEARCH, parameters={}),)), PrefixCache())["tools"]
     assert other["function"]["parameters"] == {}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.budget import Budget, Budgets, Cause
+from gateway.agent.budget import Budget, Budgets, CostCause
 from gateway.agent.entries import ReplyEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.offline import OFFLINE
-from gateway.agent.models.paid import PaidModel, Prices, Purse, paid_for
+from gateway.agent.models.paid import AgentBudget, PaidModel, Prices, paid_for
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.models.prices import Price
 from gateway.errors import BudgetError, ModelFloodError, ModelUnavailableError
@@ -35,9 +35,9 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     await store.close()
 
 
-def purse(store: SqliteStore, budgets: Budgets | None = None, clock: ManualClock | None = None) -> Purse:
+def agent_budget(store: SqliteStore, budgets: Budgets | None = None, clock: ManualClock | None = None) -> AgentBudget:
     now = (clock or ManualClock()).now
-    return Purse(MAIN, budgets or Budgets(), PRICES, store.spending, now, store.count)
+    return AgentBudget(MAIN, budgets or Budgets(), PRICES, store.spending, now, store.count)
 
 
 async def ask(model: Model) -> ReplyEntry:
@@ -63,11 +63,11 @@ class StuckModel(ScriptedModel):
 
 async def test_a_reply_is_counted_under_its_cause_with_what_it_cost(store: SqliteStore) -> None:
     """As the provider counted it, not as it was estimated; each cause by itself."""
-    spending = purse(store)
+    spending = agent_budget(store)
     model = PaidModel(ScriptedModel(SEEN, SEEN, SEEN), spending)
     await ask(model)
-    await ask(paid_for(model, Cause.CRON))
-    await ask(paid_for(model, Cause.CRON))
+    await ask(paid_for(model, CostCause.CRON))
+    await ask(paid_for(model, CostCause.CRON))
     once = Spend(120, 30, 20, 100 * 2_000 + 20 * 1_000 + 30 * 10_000)
     assert await spending.spent() == {"chat": once, "cron": once + once}
 
@@ -75,7 +75,7 @@ async def test_a_reply_is_counted_under_its_cause_with_what_it_cost(store: Sqlit
 async def test_a_call_that_would_pass_the_budget_is_not_made(store: SqliteStore) -> None:
     """It is stopped before anything is sent, and counted by its cause."""
     inner = ScriptedModel(SEEN, SEEN)
-    model = PaidModel(inner, purse(store, Budgets(Budget(tokens=349))))
+    model = PaidModel(inner, agent_budget(store, Budgets(Budget(tokens=349))))
     await ask(model)
     with pytest.raises(BudgetError, match="150 of 349 tokens are spent, and this takes 200 more"):
         await ask(model)
@@ -86,7 +86,7 @@ async def test_a_call_that_would_pass_the_budget_is_not_made(store: SqliteStore)
 async def test_two_calls_at_once_cannot_both_have_what_is_left_for_one(store: SqliteStore) -> None:
     """What a call takes at least is set aside before it is sent."""
     stuck, other = StuckModel(), ScriptedModel(SEEN)
-    spending = purse(store, Budgets(Budget(tokens=399)))
+    spending = agent_budget(store, Budgets(Budget(tokens=399)))
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(ask(PaidModel(stuck, spending)))
         await stuck.asked.wait()
@@ -98,17 +98,17 @@ async def test_two_calls_at_once_cannot_both_have_what_is_left_for_one(store: Sq
 
 async def test_a_call_that_was_cut_off_stays_counted(store: SqliteStore) -> None:
     """Nobody knows what the provider makes of it, so a crash or a cancelled turn is no way to spend more."""
-    stuck, spending = StuckModel(), purse(store)
+    stuck, spending = StuckModel(), agent_budget(store)
     task = asyncio.ensure_future(ask(PaidModel(stuck, spending)))
     await stuck.asked.wait()
     task.cancel()
     await asyncio.wait([task])
-    assert await purse(store).spent() == {"chat": Spend(200, nanos=400_000)}
+    assert await agent_budget(store).spent() == {"chat": Spend(200, nanos=400_000)}
 
 
 async def test_a_call_that_failed_costs_nothing(store: SqliteStore) -> None:
     """What was set aside for it is given back."""
-    spending = purse(store, Budgets(Budget(tokens=300)))
+    spending = agent_budget(store, Budgets(Budget(tokens=300)))
     model = PaidModel(ScriptedModel(ModelUnavailableError("down"), SEEN), spending)
     with pytest.raises(ModelUnavailableError):
         await ask(model)
@@ -118,7 +118,7 @@ async def test_a_call_that_failed_costs_nothing(store: SqliteStore) -> None:
 
 async def test_a_reply_that_did_not_end_is_counted_by_what_was_written(store: SqliteStore) -> None:
     """The provider charges for it, and says nothing of how much."""
-    spending = purse(store)
+    spending = agent_budget(store)
     with pytest.raises(ModelFloodError):
         await ask(PaidModel(ScriptedModel(ModelFloodError(3_000)), spending))
     assert await spending.spent() == {"chat": Spend(200, 1_000, nanos=400_000 + 10_000_000)}
@@ -126,7 +126,7 @@ async def test_a_reply_that_did_not_end_is_counted_by_what_was_written(store: Sq
 
 async def test_a_provider_that_does_not_count_is_counted_by_estimate(store: SqliteStore) -> None:
     """A server that says no tokens is no way around a budget."""
-    spending = purse(store, Budgets(Budget(tokens=300)))
+    spending = agent_budget(store, Budgets(Budget(tokens=300)))
     model = PaidModel(ScriptedModel("one", "two"), spending)
     await ask(model)
     with pytest.raises(BudgetError):
@@ -137,17 +137,17 @@ async def test_a_provider_that_does_not_count_is_counted_by_estimate(store: Sqli
 async def test_the_offline_responder_is_free_and_still_stopped_by_nothing(store: SqliteStore) -> None:
     """It may go on where the tokens are spent, unless the owner lets nothing run."""
     free = ReplyEntry("hello", (), OFFLINE, Usage())
-    spending = purse(store, Budgets(Budget(tokens=1)))
+    spending = agent_budget(store, Budgets(Budget(tokens=1)))
     await ask(PaidModel(ScriptedModel(free, name=OFFLINE), spending))
     assert await spending.spent() == {}
     with pytest.raises(BudgetError, match="is 0"):
-        await ask(PaidModel(ScriptedModel(free, name=OFFLINE), purse(store, Budgets(Budget(tokens=0)))))
+        await ask(PaidModel(ScriptedModel(free, name=OFFLINE), agent_budget(store, Budgets(Budget(tokens=0)))))
 
 
 async def test_the_next_day_goes_on_by_itself(store: SqliteStore) -> None:
     """What was spent yesterday stands in yesterday's sums."""
     clock = ManualClock()
-    spending = purse(store, Budgets(Budget(tokens=200)), clock)
+    spending = agent_budget(store, Budgets(Budget(tokens=200)), clock)
     model = PaidModel(ScriptedModel(SEEN, SEEN), spending)
     await ask(model)
     with pytest.raises(BudgetError):
@@ -160,7 +160,7 @@ async def test_the_next_day_goes_on_by_itself(store: SqliteStore) -> None:
 async def test_a_model_that_nobody_pays_for_stays_as_it_is() -> None:
     """Parts that are tested by themselves need no purse."""
     model = ScriptedModel()
-    assert paid_for(model, Cause.FLUSH) is model
+    assert paid_for(model, CostCause.FLUSH) is model
 
 
 async def test_neither_request_nor_reply_holds_a_known_secret(store: SqliteStore) -> None:
@@ -170,7 +170,7 @@ async def test_neither_request_nor_reply_holds_a_known_secret(store: SqliteStore
     said = UserEntry(f"c {key}", START, "", "")
     request = replace(REQUEST, stable=f"a {key}", volatile=f"b {key}", entries=[said, *REQUEST.entries])
     with guarding([key]):
-        reply = await PaidModel(inner, purse(store)).reply(request, unheard)
+        reply = await PaidModel(inner, agent_budget(store)).reply(request, unheard)
     (sent,) = inner.requests
     assert (sent.stable, sent.volatile) == (f"a {REMOVED}", f"b {REMOVED}")
     assert list(sent.entries) == [UserEntry(f"c {REMOVED}", START, "", ""), *REQUEST.entries]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gateway.agent.entries import Entry, ReplyEntry, Usage
-from gateway.agent.models.prefix_cache import KEPT_S, Beginnings, settled
+from gateway.agent.models.prefix_cache import KEPT_S, PrefixCache, settled
 from tests.gateway.agent.models.test_messages import user
 
 HI = ReplyEntry("hi", (), "m", Usage())
@@ -23,41 +23,41 @@ class Writing:
 
 def test_only_what_is_new_is_written() -> None:
     """Also where its entries are other objects that say the same."""
-    write, beginnings = Writing(), Beginnings()
+    write, prefix_cache = Writing(), PrefixCache()
     history: list[Entry] = [user("one"), HI, user("two"), HI]
-    assert len(beginnings.written(history[:2], write)) == 20
-    assert len(beginnings.written([replace(entry) for entry in history], write)) == 40
+    assert len(prefix_cache.written(history[:2], write)) == 20
+    assert len(prefix_cache.written([replace(entry) for entry in history], write)) == 40
     assert write.written == [2, 2]
 
 
 def test_what_has_changed_is_written_anew() -> None:
     """A result that made way, a turn that was taken back."""
-    write, beginnings = Writing(), Beginnings()
+    write, prefix_cache = Writing(), PrefixCache()
     history: list[Entry] = [user("one"), HI, user("two"), HI]
-    beginnings.written(history, write)
-    beginnings.written([history[0], replace(HI, text="ho"), *history[2:]], write)
-    beginnings.written(history[:2], write)
+    prefix_cache.written(history, write)
+    prefix_cache.written([history[0], replace(HI, text="ho"), *history[2:]], write)
+    prefix_cache.written(history[:2], write)
     assert write.written == [4, 4, 2]
 
 
 def test_a_bound_holds_and_who_talked_last_stays() -> None:
     """What is larger than all may be is not kept at all."""
-    write, beginnings = Writing(), Beginnings(most_bytes=40)
+    write, prefix_cache = Writing(), PrefixCache(most_bytes=40)
     a, b, c = (list[Entry]((user(text), HI)) for text in "abc")
     too_long: list[Entry] = [user("d"), HI, HI, HI, HI]
     for history in (a, b, a, c, a, b, too_long, too_long):
-        beginnings.written(history, write)
+        prefix_cache.written(history, write)
     assert write.written == [2, 2, 0, 2, 0, 2, 5, 5]
 
 
 def test_who_has_said_nothing_for_a_while_is_let_go() -> None:
     """As soon as anybody else talks; who goes on talking stays."""
     moment = 0.0
-    write, beginnings = Writing(), Beginnings(clock=lambda: moment)
+    write, prefix_cache = Writing(), PrefixCache(clock=lambda: moment)
     a, b = (list[Entry]((user(text), HI)) for text in "ab")
     for history, at in ((a, 0.0), (b, 1.0), (b, KEPT_S), (b, KEPT_S + 1), (b, 2 * KEPT_S), (a, 2 * KEPT_S)):
         moment = at
-        beginnings.written(history, write)
+        prefix_cache.written(history, write)
     assert write.written == [2, 2, 0, 0, 0, 2]
 
 

@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from gateway.agent.entries import ResultEntry, ToolCall
-from gateway.agent.tools.history import Writer, history_tools
+from gateway.agent.tools.history import WritingTurn, history_tools
 from gateway.agent.tools.tool import Toolbox
 from tests.fakes.approvals import guard
 from tests.workspaces.history.home import Home
@@ -43,7 +43,7 @@ def history(home: Home) -> History:
 
 
 async def ask(home: Home, history: History, access: Access, name: str, **arguments: object) -> ResultEntry:
-    box = Toolbox(history_tools(history, access, at_once, Writer(home.workspace, NOW, guard(access))), access)
+    box = Toolbox(history_tools(history, access, at_once, WritingTurn(home.workspace, NOW, guard(access))), access)
     return await box.call(ToolCall("c1", name, json.dumps(arguments)))
 
 
@@ -67,7 +67,7 @@ async def said(home: Home, history: History, access: Access, name: str, **argume
 )
 def test_each_turn_has_the_tools_it_may_use(home: Home, history: History, access: Access, names: set[str]) -> None:
     """Reading for whoever sees some history, restoring for writers, the export for who sees everything."""
-    writer = Writer(home.workspace, NOW, guard(access))
+    writer = WritingTurn(home.workspace, NOW, guard(access))
     assert {tool.spec.name for tool in history_tools(history, access, at_once, writer)} == names
 
 

@@ -12,7 +12,7 @@ import pytest
 from gateway.agent.entries import ToolCall, UsedMemory
 from gateway.agent.tools.memory import memory_tools
 from gateway.agent.tools.tool import Toolbox
-from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT, CRON, GROUP, MAIN, OWN, SUBAGENT
 from workspaces.access import Access
 from workspaces.memory.as_of import Lookback
@@ -21,13 +21,13 @@ from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
 
-class Desk:
+class Rig:
     """An agent with notes, and its tools."""
 
     def __init__(self, home: Path) -> None:
         (home / "workspace").mkdir()
         self.workspace = Workspace.open(home / "workspace", AGENT)
-        self.worker = DeskWorker(WordsEmbedder())
+        self.worker = HandlerWorker(WordsEmbedder())
         source = WorkspaceNotes(self.workspace.folder)
         self.folder = home / "index"
         self.index = MemoryIndex(AGENT, self.folder, [source], self.worker, run_here, SetClock().clock())
@@ -43,15 +43,15 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    desk = Desk(tmp_path)
-    yield desk
-    desk.worker.desk.close()
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(tmp_path)
+    yield rig
+    rig.worker.handler.close()
 
 
-async def test_a_search_gives_passages_with_their_source(desk: Desk) -> None:
+async def test_a_search_gives_passages_with_their_source(rig: Rig) -> None:
     """Each hit has citation, lines, date, text and the parts of its score; the answer says how it was found."""
-    answer = await desk.call(MAIN, "memory_search", query="private tea", max_results=1)
+    answer = await rig.call(MAIN, "memory_search", query="private tea", max_results=1)
     [hit] = answer["hits"]
     assert (answer["mode"], answer["notice"]) == ("hybrid", "")
     assert (hit["citation"], hit["snippet"], hit["date"]) == ("MEMORY.md#L1-L1", "tea is private", None)
@@ -60,33 +60,33 @@ async def test_a_search_gives_passages_with_their_source(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("path", [".", "sessions", "memory", "sessions/none.jsonl"])
-async def test_a_path_that_is_no_note_is_an_empty_text(desk: Desk, path: str) -> None:
+async def test_a_path_that_is_no_note_is_an_empty_text(rig: Rig, path: str) -> None:
     """The workspace itself, a folder, a conversation that never was: nothing there, and no failure."""
-    assert (await desk.call(GROUP, "memory_get", path=path))["text"] == ""
+    assert (await rig.call(GROUP, "memory_get", path=path))["text"] == ""
 
 
-async def test_a_group_searches_and_reads_its_own(desk: Desk) -> None:
+async def test_a_group_searches_and_reads_its_own(rig: Rig) -> None:
     """No argument widens what the turn may see: a private note looks absent."""
-    answer = await desk.call(GROUP, "memory_search", query="private tea")
+    answer = await rig.call(GROUP, "memory_search", query="private tea")
     assert {hit["path"] for hit in answer["hits"]} == {f"{OWN}/2026-03-01.md"}
-    private = await desk.call(GROUP, "memory_get", path="MEMORY.md")
-    absent = await desk.call(GROUP, "memory_get", path="NOTHING.md")
+    private = await rig.call(GROUP, "memory_get", path="MEMORY.md")
+    absent = await rig.call(GROUP, "memory_get", path="NOTHING.md")
     assert private == absent | {"path": "MEMORY.md"}
     assert absent == {"path": "NOTHING.md", "text": ""}
 
 
-async def test_lines_of_a_note_can_be_read(desk: Desk) -> None:
+async def test_lines_of_a_note_can_be_read(rig: Rig) -> None:
     """`from_line` and `lines` give a part; the whole is the default."""
     path = f"{OWN}/2026-03-01.md"
-    part = await desk.call(MAIN, "memory_get", path=path, from_line=2, lines=1)
+    part = await rig.call(MAIN, "memory_get", path=path, from_line=2, lines=1)
     assert part == {"path": path, "from_line": 2, "total_lines": 2, "text": "- is shared\n"}
-    assert (await desk.call(MAIN, "memory_get", path=path))["text"] == "- tea\n- is shared\n"
+    assert (await rig.call(MAIN, "memory_get", path=path))["text"] == "- tea\n- is shared\n"
 
 
-async def test_turns_without_memory_have_no_memory_tools(desk: Desk) -> None:
+async def test_turns_without_memory_have_no_memory_tools(rig: Rig) -> None:
     """Subagents and plain jobs are not even told of them."""
     for access in (SUBAGENT, CRON):
-        assert desk.tools(access).specs == ()
+        assert rig.tools(access).specs == ()
 
 
 @pytest.mark.parametrize(
@@ -98,35 +98,33 @@ async def test_turns_without_memory_have_no_memory_tools(desk: Desk) -> None:
         ("memory_get", {"path": "../etc/passwd"}, "passwd"),
     ],
 )
-async def test_mistakes_are_told_to_the_model(
-    desk: Desk, name: str, arguments: dict[str, object], problem: str
-) -> None:
+async def test_mistakes_are_told_to_the_model(rig: Rig, name: str, arguments: dict[str, object], problem: str) -> None:
     """A bad argument is an error result that says what is wrong."""
-    assert problem in (await desk.call(MAIN, name, **arguments))["error"]
+    assert problem in (await rig.call(MAIN, name, **arguments))["error"]
 
 
-async def test_history_is_searched_between_days_and_letter_by_letter(desk: Desk) -> None:
+async def test_history_is_searched_between_days_and_letter_by_letter(rig: Rig) -> None:
     """By meaning it answers as memory_search; exact, it lists lines with their neighbours and marks the match."""
     day = {"since": "2026-03-01", "until": "2026-03-01"}
-    answer = await desk.call(MAIN, "search_history", query="tea", **day)
+    answer = await rig.call(MAIN, "search_history", query="tea", **day)
     assert {hit["path"] for hit in answer["hits"]} == {f"{OWN}/2026-03-01.md"}
     arguments = json.dumps({"query": "IS SHARED", "exact": True})
-    listed = await desk.tools(MAIN).call(ToolCall("1", "search_history", arguments))
+    listed = await rig.tools(MAIN).call(ToolCall("1", "search_history", arguments))
     assert listed.text == f"{OWN}/2026-03-01.md:2 (2026-03-01)\n  - tea\n> - is shared\n  "
-    private = await desk.tools(GROUP).call(ToolCall("1", "search_history", '{"query": "private", "exact": true}'))
+    private = await rig.tools(GROUP).call(ToolCall("1", "search_history", '{"query": "private", "exact": true}'))
     assert private.text == "nothing found"
     for wrong in ({"query": "x", "exact": True}, {"query": "tea", "since": "soon"}, {"query": ""}):
-        assert "error" in await desk.call(MAIN, "search_history", **wrong)
+        assert "error" in await rig.call(MAIN, "search_history", **wrong)
 
 
-async def test_the_older_name_works_and_costs_nothing(desk: Desk) -> None:
+async def test_the_older_name_works_and_costs_nothing(rig: Rig) -> None:
     """`search_memory` is answered, but not offered: a request pays for every tool that is."""
-    listed = await desk.tools(MAIN).call(ToolCall("1", "search_memory", '{"query": "is shared"}'))
+    listed = await rig.tools(MAIN).call(ToolCall("1", "search_memory", '{"query": "is shared"}'))
     assert "> - is shared" in listed.text
-    assert [spec.name for spec in desk.tools(MAIN).specs] == ["memory_search", "memory_get", "search_history"]
+    assert [spec.name for spec in rig.tools(MAIN).specs] == ["memory_search", "memory_get", "search_history"]
 
 
-async def test_notes_are_searched_as_they_once_were(desk: Desk) -> None:
+async def test_notes_are_searched_as_they_once_were(rig: Rig) -> None:
     """By meaning and letter by letter, each with the day in its citation; what is used is kept with the day."""
     day = date(2026, 3, 1)
     kept: list[UsedMemory] = []
@@ -137,12 +135,12 @@ async def test_notes_are_searched_as_they_once_were(desk: Desk) -> None:
     async def texts_on(asked: date, access: Access) -> Mapping[PurePosixPath, str]:
         return {PurePosixPath("MEMORY.md"): f"- coffee on {asked}\n"} if access is MAIN else {}
 
-    desk.index.past = Lookback(AGENT, desk.folder, texts_on, desk.worker, run_here, time.monotonic)
-    tools = Toolbox(memory_tools(desk.index, desk.workspace, MAIN, run_here, used), MAIN)
+    rig.index.past = Lookback(AGENT, rig.folder, texts_on, rig.worker, run_here, time.monotonic)
+    tools = Toolbox(memory_tools(rig.index, rig.workspace, MAIN, run_here, used), MAIN)
     for exact in (False, True):
         arguments = {"query": "coffee", "as_of": str(day), "exact": exact}
         said = await tools.call(ToolCall("1", "search_history", json.dumps(arguments)))
         assert f"coffee on {day}" in said.text
         assert f"at the end of {day}" in said.text
     assert [memory.citation for memory in kept] == [f"MEMORY.md#L1-L1@{day}"] * 2
-    assert (await desk.call(GROUP, "search_history", query="coffee", as_of=str(day)))["hits"] == []
+    assert (await rig.call(GROUP, "search_history", query="coffee", as_of=str(day)))["hits"] == []

@@ -22,7 +22,7 @@ from gateway.agent.entries import (
 )
 from gateway.agent.window.count import entry_tokens
 from gateway.agent.window.rounds import Rounds
-from gateway.agent.window.shown import MESSAGE_SHARE, Shown, Window, show
+from gateway.agent.window.shown import MESSAGE_SHARE, ContextWindow, VisibleHistory, show
 
 START = datetime(2026, 11, 22, 9, tzinfo=UTC)
 
@@ -45,8 +45,8 @@ def lines(entries: Sequence[Entry | Mark]) -> list[Line]:
     return found
 
 
-def shown(entries: Sequence[Entry | Mark], window: int) -> Shown:
-    return show(Rounds(lines(entries)), Window(window))
+def shown(entries: Sequence[Entry | Mark], window: int) -> VisibleHistory:
+    return show(Rounds(lines(entries)), ContextWindow(window))
 
 
 def turn(number: int, length: int) -> list[Entry]:
@@ -67,7 +67,7 @@ def test_whole_turns_are_kept_newest_first_and_the_rest_is_counted(lengths: list
     expected = [entry for each in turns[got.left_out :] for entry in each]
     assert [type(entry) for entry in got.entries] == [type(entry) for entry in expected]
     assert got.entries == expected or got.is_cut or window < 1_000
-    fits = sum(entry_tokens(entry) for entry in got.entries) <= Window(window).room
+    fits = sum(entry_tokens(entry) for entry in got.entries) <= ContextWindow(window).room
     assert fits or got.left_out == len(turns) - 1
 
 
@@ -84,7 +84,7 @@ def pictured(number: int, *, joins: bool = False) -> UserEntry:
 def test_pictures_are_shown_in_their_own_turn_alone() -> None:
     """With what joined it; before it, and to a model that does not see, their descriptions stay."""
     entries: list[Entry] = [pictured(1), ReplyEntry("A boat.", (), "m", Usage()), pictured(2), pictured(3, joins=True)]
-    seen, blind = (show(Rounds(lines(entries)), Window(100_000, sees=sees)) for sees in (True, False))
+    seen, blind = (show(Rounds(lines(entries)), ContextWindow(100_000, sees=sees)) for sees in (True, False))
     said = [[bool(each.pictures) for each in got.entries if isinstance(each, UserEntry)] for got in (seen, blind)]
     assert said == [[False, True, True], [False, False, False]]
     assert [each.text for each in seen.entries if isinstance(each, UserEntry)] == [

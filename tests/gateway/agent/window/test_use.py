@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from gateway.agent.entries import UserEntry
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.window.count import Scale, request_characters
-from gateway.agent.window.shown import Shown
+from gateway.agent.window.shown import VisibleHistory
 from gateway.agent.window.use import window_use
 from workspaces.bootstrap import BootstrapFile
 
@@ -16,7 +16,7 @@ REQUEST = ModelRequest(STABLE, "note", [UserEntry("hello", datetime.now(UTC), ""
 
 def test_each_part_has_its_share_and_nothing_is_counted_twice() -> None:
     """Own words, files, memory, tools and conversation add up to the request."""
-    use = window_use(REQUEST, FILES, Shown(list(REQUEST.entries)), 1_000, Scale(1.0))
+    use = window_use(REQUEST, FILES, VisibleHistory(list(REQUEST.entries)), 1_000, Scale(1.0))
     assert (use.instructions, use.files, use.memory, use.tools, use.conversation) == (9, 100, 31, 10, 5)
     assert use.total == request_characters(REQUEST)
     assert use.share == use.total / 1_000

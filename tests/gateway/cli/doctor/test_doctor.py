@@ -10,7 +10,7 @@ from gateway.cli.doctor.doctor import _troubles, check_disk, check_python
 from gateway.cli.doctor.finding import Finding, Level
 from gateway.control.status_wire import AgentStatus, Status
 from gateway.home import Home
-from tests.fakes.desk import FakeDesk, FakeGateway
+from tests.fakes.operator import FakeGateway, FakeOperator
 from workspaces.secrets import REMOVED
 
 Usage = namedtuple("Usage", ["total", "used", "free"])
@@ -21,7 +21,7 @@ class Patient:
 
     def __init__(self, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.home = Home(path)
-        self.gateway = FakeGateway(FakeDesk())
+        self.gateway = FakeGateway(FakeOperator())
         self._capsys = capsys
 
     def run(self, *argv: str, environ: dict[str, str] | None = None) -> tuple[int, str]:

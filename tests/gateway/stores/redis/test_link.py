@@ -11,7 +11,7 @@ from redis.asyncio.sentinel import MasterNotFoundError
 from structlog.testing import capture_logs
 
 from gateway.errors import StoreError
-from gateway.stores.redis.server import Server, told
+from gateway.stores.redis.server import RedisAddress, told
 from gateway.stores.rows import Outgoing, TurnCommit
 from tests.contracts.test_store import HERE, accepted
 from tests.fakes.patience import PATIENCE_S
@@ -47,10 +47,10 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
 
 def at(url: str, stack: AsyncExitStack, patience_s: float = 1) -> Cluster:
     """Return gateways to be, on the server at *url*, under a prefix of their own."""
-    return Cluster(Server(url, timeout_s=2, patience_s=patience_s), stack)
+    return Cluster(RedisAddress(url, timeout_s=2, patience_s=patience_s), stack)
 
 
-class Telling(Server):
+class Telling(RedisAddress):
     """Says when a server had something against an operation."""
 
     def __init__(self, url: str, timeout_s: float, patience_s: float) -> None:
@@ -176,7 +176,7 @@ async def test_messages_come_through_the_death_of_a_primary(sentinel: Watched, s
 
 async def test_a_sentinel_that_knows_no_such_primary_is_told(sentinel: Watched) -> None:
     """Whatever is wrong with the name, the setting is named."""
-    server = Server(sentinel.url.replace("/strandline/", "/other/"), timeout_s=10)
+    server = RedisAddress(sentinel.url.replace("/strandline/", "/other/"), timeout_s=10)
     with pytest.raises(MasterNotFoundError) as refusal:
         await server.connect()
     assert "check the name after the hosts in redis.url" in told(refusal.value, server)

@@ -16,8 +16,8 @@ from gateway.errors import ConfigError, StoreError
 from gateway.stores.ports import LeaseLostError
 from gateway.stores.redis import leases as leases_module
 from gateway.stores.redis.leases import RedisLeases
-from gateway.stores.redis.link import Link, script
-from gateway.stores.redis.server import Server
+from gateway.stores.redis.link import RedisLink, script
+from gateway.stores.redis.server import RedisAddress
 from gateway.stores.redis.store import RedisStore
 from gateway.stores.rows import STORE_TROUBLE, Outgoing, TurnCommit
 from tests.contracts.test_store import HERE, accepted
@@ -48,7 +48,7 @@ def redis(kind: str) -> Iterator[RedisServer]:
 class Cluster:
     """Gateways on one server, each with a lease and a store."""
 
-    server: Server
+    server: RedisAddress
     stack: AsyncExitStack
     prefix: str = field(default_factory=lambda: f"p{next(PREFIXES)}")
 
@@ -70,7 +70,7 @@ class Cluster:
 @pytest.fixture
 async def cluster(redis: RedisServer) -> AsyncIterator[Cluster]:
     async with AsyncExitStack() as stack:
-        yield Cluster(Server(redis.url, timeout_s=1, patience_s=2), stack)
+        yield Cluster(RedisAddress(redis.url, timeout_s=1, patience_s=2), stack)
 
 
 async def admin(redis: RedisServer, *command: str) -> object:
@@ -98,7 +98,7 @@ async def test_what_was_sent_to_a_server_that_stood_still_is_done_once(redis: Re
 async def test_a_copy_that_comes_late_out_of_a_broken_connection_does_nothing(cluster: Cluster) -> None:
     """What belongs to an earlier batch than the latest was settled, or given up with its outcome known."""
     leases = await cluster.join("one")
-    link, member = Link(cluster.server, leases.member, "test"), leases.member
+    link, member = RedisLink(cluster.server, leases.member, "test"), leases.member
     cluster.stack.push_async_callback(link.close)
     for _ in range(2):
         await link.run("count", "told", 1)
@@ -175,10 +175,10 @@ async def test_a_server_that_would_forget_is_refused(redis: RedisServer, option:
     """The two settings are named; whoever means it may say so."""
     await admin(redis, "CONFIG", "SET", *option)
     with pytest.raises(ConfigError, match=said) as refusal:
-        await RedisLeases.join(Server(redis.url), "p", "a", 60, accept_loss=False)
+        await RedisLeases.join(RedisAddress(redis.url), "p", "a", 60, accept_loss=False)
     for setting in ("appendonly yes", "maxmemory-policy noeviction", "redis.accept_loss"):
         assert setting in str(refusal.value)
-    leases = await RedisLeases.join(Server(redis.url), "p", "a", 60, accept_loss=True)
+    leases = await RedisLeases.join(RedisAddress(redis.url), "p", "a", 60, accept_loss=True)
     await leases.leave()
 
 

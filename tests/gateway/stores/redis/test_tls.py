@@ -13,7 +13,7 @@ from gateway.cli.doctor.servers import check_servers
 from gateway.config import Config
 from gateway.errors import ConfigError
 from gateway.stores.redis.leases import RedisLeases
-from gateway.stores.redis.server import Server, server_of, told
+from gateway.stores.redis.server import RedisAddress, server_of, told
 from gateway.stores.redis.tls import Tls
 from tests.fakes.certificates import Authority, Signed, can_sign
 from tests.fakes.redis_server import RedisServer, free_port, program
@@ -55,7 +55,7 @@ def ports(authority: Authority, ours: Signed, tmp_path_factory: pytest.TempPathF
         yield ports
 
 
-def at(url: str, **settings: str) -> Server:
+def at(url: str, **settings: str) -> RedisAddress:
     """Return the server of these settings."""
     server = server_of(Config.model_validate({"redis": {"url": url, **settings}}).redis, SECRETS)
     server.timeout_s = 1
@@ -101,9 +101,9 @@ def test_a_connection_that_ends_before_the_refusal_is_read_is_told_alike() -> No
     """Which of the two is read first is chance; who has a certificate, or uses no TLS, is told of neither."""
     reset = RedisConnectionError("Error 104 while writing to socket. Connection reset by peer.")
     said = "perhaps it asks for a certificate of ours; name it in redis.cert_file"
-    assert said in told(reset, Server("rediss://h:1/0"))
-    assert said not in told(reset, Server("redis://h:1/0"))
-    assert said not in told(reset, Server("rediss://h:1/0", tls=Tls(cert_file=Path("ours.pem"))))
+    assert said in told(reset, RedisAddress("rediss://h:1/0"))
+    assert said not in told(reset, RedisAddress("redis://h:1/0"))
+    assert said not in told(reset, RedisAddress("rediss://h:1/0", tls=Tls(cert_file=Path("ours.pem"))))
 
 
 def test_files_that_are_no_certificates_are_refused_at_start(tmp_path: Path, ours: Signed) -> None:
@@ -137,12 +137,12 @@ async def test_a_primary_and_a_sentinel_may_have_passwords(authority: Authority)
         await shut_out(wrong, "redis.sentinel_password_env")
 
 
-async def let_in(server: Server) -> None:
+async def let_in(server: RedisAddress) -> None:
     client = await server.connect()
     await client.aclose()
 
 
-async def shut_out(server: Server, named: str) -> None:
+async def shut_out(server: RedisAddress, named: str) -> None:
     """Assert that *server* lets us not in, and that the line for it names one setting."""
     with pytest.raises(RedisError) as refusal:
         await server.connect()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.embedding_stub import EmbeddingStub, refusal
-from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
 from workspaces.files import Folder
 from workspaces.memory.index.rerank import Reranker
@@ -25,15 +25,15 @@ def stub() -> Iterator[EmbeddingStub]:
 
 
 @pytest.fixture
-def worker(stub: EmbeddingStub) -> Iterator[DeskWorker]:
-    worker = DeskWorker(WordsEmbedder())
-    worker.desk.reranker = Reranker(Reranking(stub.url, "rerank-v4.0-fast", "key", leaves="everything"))
+def worker(stub: EmbeddingStub) -> Iterator[HandlerWorker]:
+    worker = HandlerWorker(WordsEmbedder())
+    worker.handler.reranker = Reranker(Reranking(stub.url, "rerank-v4.0-fast", "key", leaves="everything"))
     yield worker
-    worker.desk.close()
+    worker.handler.close()
 
 
 @pytest.fixture
-def index(worker: DeskWorker, tmp_path: Path) -> MemoryIndex:
+def index(worker: HandlerWorker, tmp_path: Path) -> MemoryIndex:
     for path in ("MEMORY.md", f"{OWN}/2026-03-01.md"):
         file = tmp_path / "workspace" / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -70,11 +70,11 @@ async def test_a_failure_keeps_the_order_and_says_so(stub: EmbeddingStub, index:
 
 
 async def test_private_notes_are_not_sent_unless_they_may(
-    stub: EmbeddingStub, worker: DeskWorker, index: MemoryIndex
+    stub: EmbeddingStub, worker: HandlerWorker, index: MemoryIndex
 ) -> None:
     """With `shared`, a question over private notes asks nobody; one over a group's notes does."""
-    assert worker.desk.reranker is not None
-    worker.desk.reranker.leaves = "shared"
+    assert worker.handler.reranker is not None
+    worker.handler.reranker.leaves = "shared"
     result = await index.search(Query("tea"), MAIN)
     assert (stub.bodies, result.notice) == ([], "")
     await index.search(Query("tea"), GROUP)

@@ -12,21 +12,21 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from qdrant_client import QdrantClient
 
-from tests.fakes.memory import DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OTHER, OWN
 from workspaces.access import AgentId
 from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerSettings
-from workspaces.memory.index.edge import EdgeShelf
+from workspaces.memory.index.edge import EdgeCollections
 from workspaces.memory.index.engine import EngineAwayError
-from workspaces.memory.index.hybrid import Shelf
+from workspaces.memory.index.hybrid import CollectionStore
 from workspaces.memory.index.index import layout
-from workspaces.memory.index.request_handler import Desk
+from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.index.server import PAUSE_S, connect
 from workspaces.memory.index.settings import QdrantCluster, QdrantServer
 from workspaces.memory.search import MemoryIndex, Query, SearchResult
-from workspaces.memory.sync import Calls
+from workspaces.memory.sync import WorkerCalls
 from workspaces.memory.wire import Frame
 from workspaces.memory.workspace_source import WorkspaceNotes
 
@@ -39,12 +39,12 @@ def stub() -> Iterator[QdrantStub]:
         yield stub
 
 
-class ShelfWorker(DeskWorker):
+class StoreWorker(HandlerWorker):
     """The worker's desk over a server's collections; a request that fails does so as the real worker's."""
 
-    def __init__(self, shelf: Shelf, embedder: WordsEmbedder | None = None) -> None:
+    def __init__(self, store: CollectionStore, embedder: WordsEmbedder | None = None) -> None:
         super().__init__(None)
-        self.desk = Desk(embedder or WordsEmbedder(), "", time.monotonic, shelf)
+        self.handler = RequestHandler(embedder or WordsEmbedder(), "", time.monotonic, store)
 
     async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
         try:
@@ -56,7 +56,7 @@ class ShelfWorker(DeskWorker):
 class Home:
     """An agent's notes, with an index on the stub, reached through the real worker process."""
 
-    def __init__(self, home: Path, worker: Calls, agent: AgentId = AGENT) -> None:
+    def __init__(self, home: Path, worker: WorkerCalls, agent: AgentId = AGENT) -> None:
         self.notes = home / "agents" / agent / "workspace"
         self.notes.mkdir(parents=True, exist_ok=True)
         source = WorkspaceNotes(Folder(self.notes))
@@ -118,9 +118,9 @@ async def test_a_server_that_is_slow_or_gone_costs_no_answer(stub: QdrantStub, t
 async def test_a_server_that_refuses_is_left_alone_for_a_moment(stub: QdrantStub, tmp_path: Path) -> None:
     """An index that cannot be opened is not tried with every search."""
     now = [0.0]
-    shelf = connect(QdrantServer(stub.url))
-    shelf._clock = lambda: now[0]
-    worker = ShelfWorker(shelf)
+    store = connect(QdrantServer(stub.url))
+    store._clock = lambda: now[0]
+    worker = StoreWorker(store)
     home = Home(tmp_path, worker)
     home.write("MEMORY.md", "- likes tea\n")
     stub.fails_with = 503
@@ -132,13 +132,13 @@ async def test_a_server_that_refuses_is_left_alone_for_a_moment(stub: QdrantStub
     stub.fails_with = None
     now[0] += PAUSE_S + 1
     assert (await home.search("tea")).mode == "hybrid"
-    worker.desk.close()
+    worker.handler.close()
 
 
 @pytest.mark.parametrize("status", [429, 502, 503])
 async def test_what_may_be_over_in_a_moment_is_asked_again_once(stub: QdrantStub, tmp_path: Path, status: int) -> None:
     """A server that is busy for one request costs nothing; one that is busy for longer, an answer by words."""
-    worker = ShelfWorker(connect(QdrantServer(stub.url)))
+    worker = StoreWorker(connect(QdrantServer(stub.url)))
     home = Home(tmp_path, worker)
     home.write("MEMORY.md", "- likes tea\n")
     await home.index.sync()
@@ -147,19 +147,19 @@ async def test_what_may_be_over_in_a_moment_is_asked_again_once(stub: QdrantStub
     stub.hiccups.extend([(status, {})] * 2)
     assert "in the files" in (await home.search("tea")).notice
     assert not stub.hiccups
-    worker.desk.close()
+    worker.handler.close()
 
 
 async def test_a_server_that_says_how_long_it_is_busy_is_left_alone(stub: QdrantStub, tmp_path: Path) -> None:
     """The client has an error of its own for that; it is a fault like others, and nothing is asked again."""
-    worker = ShelfWorker(connect(QdrantServer(stub.url)))
+    worker = StoreWorker(connect(QdrantServer(stub.url)))
     home = Home(tmp_path, worker)
     home.write("MEMORY.md", "- likes tea\n")
     await home.index.sync()
     stub.hiccups.extend([(429, {"Retry-After": "30"})] * 2)
     assert ((found := await home.search("tea")).hits[0].snippet, "in the files" in found.notice) == ("likes tea", True)
     assert len(stub.hiccups) == 1
-    worker.desk.close()
+    worker.handler.close()
 
 
 @pytest.mark.parametrize("made", [0, 1])
@@ -169,7 +169,7 @@ async def test_a_collection_that_was_made_by_halves_is_made_whole(stub: QdrantSt
     home = Home(tmp_path, worker)
     home.write("MEMORY.md", "- likes tea\n")
     await home.index.sync()
-    worker.desk.close()
+    worker.handler.close()
     ((name, whole),) = stub.indexes.items()
     stub.indexes[name] = set(sorted(whole)[:made])
     stub.requests.clear()
@@ -177,7 +177,7 @@ async def test_a_collection_that_was_made_by_halves_is_made_whole(stub: QdrantSt
     assert (await Home(tmp_path, worker).search("tea")).mode == "hybrid"
     assert stub.indexes[name] == whole == {"agent_id", "scope", "day"}
     assert len([each for each in stub.requests if each.partition("?")[0].endswith("/index")]) == 3 - made
-    worker.desk.close()
+    worker.handler.close()
 
 
 async def test_a_collection_that_another_gateway_makes_meanwhile_is_used(stub: QdrantStub, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ async def test_a_collection_that_another_gateway_makes_meanwhile_is_used(stub: Q
         home = Home(tmp_path, worker, agent)
         home.write("MEMORY.md", "- likes tea\n")
         assert (await home.search("tea", MAIN if agent == AGENT else OTHER_OWNER)).mode == "hybrid"
-        worker.desk.close()
+        worker.handler.close()
     assert len(stub.memory.get_collections().collections) == 1
     assert stub.hides == 0
 
@@ -197,29 +197,34 @@ async def test_a_collection_that_another_gateway_makes_meanwhile_is_used(stub: Q
 async def test_what_one_side_lost_comes_back(stub: QdrantStub, tmp_path: Path, lost: str) -> None:
     """A server that was emptied is filled again; an index folder that was deleted leaves nothing stale behind."""
     for text in ("- likes tea\n- hates rain\n", "- likes tea\n"):
-        shelf = connect(QdrantServer(stub.url))
-        worker = ShelfWorker(shelf)
+        store = connect(QdrantServer(stub.url))
+        worker = StoreWorker(store)
         home = Home(tmp_path, worker)
         home.write("MEMORY.md", text)
         await home.index.sync()
         assert {hit.snippet for hit in (await home.search("tea rain")).hits} == {
             line.removeprefix("- ") for line in text.splitlines()
         }
-        worker.desk.close()
+        worker.handler.close()
         _lose(lost, stub.memory, tmp_path)
 
 
 @pytest.mark.parametrize("text", ["- likes coffee\n", "- likes coffee\n- hates rain\n"])
 async def test_an_engine_that_was_left_for_a_while_is_not_believed(stub: QdrantStub, tmp_path: Path, text: str) -> None:
     """Both keep what they had when the settings led elsewhere; whichever comes back learns what has changed since."""
-    shelves: list[Shelf] = [EdgeShelf(), connect(QdrantServer(stub.url)), EdgeShelf(), connect(QdrantServer(stub.url))]
-    for shelf, said in zip(shelves, ["- likes tea\n", text, text, "- likes tea\n"], strict=True):
-        worker = ShelfWorker(shelf)
+    shelves: list[CollectionStore] = [
+        EdgeCollections(),
+        connect(QdrantServer(stub.url)),
+        EdgeCollections(),
+        connect(QdrantServer(stub.url)),
+    ]
+    for store, said in zip(shelves, ["- likes tea\n", text, text, "- likes tea\n"], strict=True):
+        worker = StoreWorker(store)
         home = Home(tmp_path, worker)
         home.write("MEMORY.md", said)
         found = {hit.snippet for hit in (await home.search("likes rain")).hits}
         assert found == {line.removeprefix("- ") for line in said.splitlines()}
-        worker.desk.close()
+        worker.handler.close()
 
 
 async def test_several_nodes_keep_a_collection_as_it_is_set(stub: QdrantStub, tmp_path: Path) -> None:
@@ -227,7 +232,7 @@ async def test_several_nodes_keep_a_collection_as_it_is_set(stub: QdrantStub, tm
     for number, nodes in enumerate((QdrantCluster(), QdrantCluster(3, 2, "majority"))):
         stub.requests.clear()
         stub.bodies.clear()
-        worker = ShelfWorker(connect(QdrantServer(stub.url, prefix=f"p{number}", cluster=nodes)))
+        worker = StoreWorker(connect(QdrantServer(stub.url, prefix=f"p{number}", cluster=nodes)))
         home = Home(tmp_path / str(number), worker)
         home.write("MEMORY.md", "- likes tea\n")
         assert (await home.search("tea")).hits[0].snippet == "likes tea"
@@ -237,7 +242,7 @@ async def test_several_nodes_keep_a_collection_as_it_is_set(stub: QdrantStub, tm
         questions = [each for each in stub.requests if "/points/query/batch" in each or "/points/scroll" in each]
         asked = {parse_qs(urlsplit(each).query).get("consistency", [None])[0] for each in questions}
         assert asked == {nodes.read_consistency}
-        worker.desk.close()
+        worker.handler.close()
 
 
 def test_the_settings_of_a_cluster_reach_the_worker_whole() -> None:
@@ -251,8 +256,8 @@ OTHER_AGENT = AgentId("other")
 OTHER_OWNER = replace(MAIN, agent=OTHER_AGENT)
 
 
-def _shared_worker(stub: QdrantStub, embedder: WordsEmbedder | None = None) -> ShelfWorker:
-    return ShelfWorker(connect(QdrantServer(stub.url, layout="shared")), embedder)
+def _shared_worker(stub: QdrantStub, embedder: WordsEmbedder | None = None) -> StoreWorker:
+    return StoreWorker(connect(QdrantServer(stub.url, layout="shared")), embedder)
 
 
 def _fill(home: Home, chance: random.Random) -> None:
@@ -286,7 +291,7 @@ async def test_agents_of_one_collection_do_not_notice_each_other(stub: QdrantStu
     await mine.index.sync()
     assert [_told(await other.search(word, OTHER_OWNER)) for word in WORDS] == theirs
     assert await other.search("apple cake", OTHER_OWNER) != await mine.search("apple cake")
-    worker.desk.close()
+    worker.handler.close()
 
 
 async def test_no_request_to_a_shared_collection_is_without_its_agent(stub: QdrantStub, tmp_path: Path) -> None:
@@ -309,7 +314,7 @@ async def test_no_request_to_a_shared_collection_is_without_its_agent(stub: Qdra
     by_agent = {"field_name": "agent_id", "field_schema": {"type": "keyword", "is_tenant": True}}
     assert by_agent in asked.pop("/index")
     assert asked.keys() == {""}  # the collection itself
-    worker.desk.close()
+    worker.handler.close()
 
 
 async def test_a_new_model_moves_one_agent_and_leaves_the_others(stub: QdrantStub, tmp_path: Path) -> None:
@@ -319,7 +324,7 @@ async def test_a_new_model_moves_one_agent_and_leaves_the_others(stub: QdrantStu
     for home in (mine, other):
         home.write("MEMORY.md", "- likes tea\n")
         await home.index.sync()
-    worker.desk.close()
+    worker.handler.close()
     worker = _shared_worker(stub, WordsEmbedder("new", 8))
     mine = Home(tmp_path, worker)
     await mine.index.sync()
@@ -328,7 +333,7 @@ async def test_a_new_model_moves_one_agent_and_leaves_the_others(stub: QdrantStu
     assert held == {old: 1, new: 1}
     [left], _ = stub.memory.scroll(old)
     assert (left.payload or {})["agent_id"] == "other"
-    worker.desk.close()
+    worker.handler.close()
 
 
 def _lose(what: str, memory: QdrantClient, home: Path) -> None:

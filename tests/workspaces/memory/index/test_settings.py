@@ -10,9 +10,9 @@ from workspaces.access import PRIVATE
 from workspaces.memory.client import WorkerSettings
 from workspaces.memory.entry import Document
 from workspaces.memory.index.engine import DayRange
-from workspaces.memory.index.finder import Asked, Finder
+from workspaces.memory.index.finder import Finder, SearchRequest
 from workspaces.memory.index.index import Index, layout
-from workspaces.memory.index.request_handler import open_desk
+from workspaces.memory.index.request_handler import open_handler
 from workspaces.memory.index.settings import Decay
 from workspaces.memory.text.chunking import Chunking
 
@@ -40,9 +40,9 @@ def test_what_the_configuration_says_is_what_the_worker_does() -> None:
             }
         }
     )
-    desk = open_desk(memory_worker(config, {}).init)
-    assert (desk.chunking, desk.decay) == (Chunking.WINDOWS, Decay(0, 7))
-    quiet = open_desk(WorkerSettings(embedder="none").init)
+    handler = open_handler(memory_worker(config, {}).init)
+    assert (handler.chunking, handler.decay) == (Chunking.WINDOWS, Decay(0, 7))
+    quiet = open_handler(WorkerSettings(embedder="none").init)
     assert (quiet.chunking, quiet.decay) == (Chunking.ENTRIES, Decay())
     assert memory_worker(Config(), {}).decay == Decay()
 
@@ -71,7 +71,7 @@ def test_decay_may_be_without_bounds(tmp_path: Path) -> None:
     finder = Finder(index.answering.engine, index.answering.manifest, None)
 
     def first(decay: Decay) -> str:
-        asked = Asked("red bicycle shed", None, DayRange(None, None), 1, None, TODAY, decay)
+        asked = SearchRequest("red bicycle shed", None, DayRange(None, None), 1, None, TODAY, decay)
         return finder.find(asked)[0].entry.path
 
     assert first(Decay()) == old.path

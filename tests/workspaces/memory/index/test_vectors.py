@@ -15,7 +15,7 @@ from tests.fakes.patience import PATIENCE_S
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Document
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedding
-from workspaces.memory.index.request_handler import Desk
+from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.index.vectors import PORTION, RECENT_BYTES, EmbeddingCache, Vectors
 from workspaces.memory.index.worker import Loop
 from workspaces.memory.wire import Frame, document_out
@@ -58,7 +58,7 @@ def _put(number: int, folder: Path) -> Frame:
 
 def test_the_next_document_is_embedded_while_the_first_waits(tmp_path: Path) -> None:
     """Of two requests that are there, both are begun; the first is stored first."""
-    desk = Desk(MeetsAnother(), "", lambda: 0.0)
+    handler = RequestHandler(MeetsAnother(), "", lambda: 0.0)
     requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
     for number in (1, 2):
         requests.put(_put(number, tmp_path))
@@ -69,14 +69,14 @@ def test_the_next_document_is_embedded_while_the_first_waits(tmp_path: Path) -> 
         if len(replies) == 2:
             requests.put(None)
 
-    Loop(desk, send, lambda: 0.0).run(requests)
+    Loop(handler, send, lambda: 0.0).run(requests)
     assert [(reply["id"], reply.get("done", reply).get("stored")) for reply in replies] == [(1, 1), (2, 1)]
-    desk.close()
+    handler.close()
 
 
 def test_who_waits_behind_others_hears_that_we_live(tmp_path: Path) -> None:
     """Or a request that is only in the queue would be given up as lost."""
-    desk = Desk(WordsEmbedder(), "", lambda: 0.0)
+    handler = RequestHandler(WordsEmbedder(), "", lambda: 0.0)
     requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
     seconds = itertools.count(step=5)
     replies: list[Frame] = []
@@ -88,10 +88,10 @@ def test_who_waits_behind_others_hears_that_we_live(tmp_path: Path) -> None:
 
     for number in (1, 2, 3):
         requests.put(_put(number, tmp_path))
-    Loop(desk, send, lambda: float(next(seconds))).run(requests)
+    Loop(handler, send, lambda: float(next(seconds))).run(requests)
     first_done = next(place for place, reply in enumerate(replies) if "done" in reply)
     assert {reply["id"] for reply in replies[:first_done]} >= {2, 3}
-    desk.close()
+    handler.close()
 
 
 class Watched:
@@ -110,10 +110,10 @@ class Watched:
 
 def test_memory_is_given_back_a_minute_after_something_was_done(tmp_path: Path) -> None:
     """Once, when nobody waits; and again after the next request, never while nothing is asked."""
-    watched, desk = Watched(), Desk(WordsEmbedder(), "", lambda: 0.0)
+    watched, handler = Watched(), RequestHandler(WordsEmbedder(), "", lambda: 0.0)
     requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
     replies: queue.SimpleQueue[Frame] = queue.SimpleQueue()
-    loop = Loop(desk, replies.put, lambda: watched.now_s, watched.give_back)
+    loop = Loop(handler, replies.put, lambda: watched.now_s, watched.give_back)
 
     def ask(number: int) -> None:
         requests.put(_put(number, tmp_path))
@@ -134,7 +134,7 @@ def test_memory_is_given_back_a_minute_after_something_was_done(tmp_path: Path) 
         replies.get(timeout=60)
         requests.put(None)
         running.result(60)
-        pool.submit(desk.close).result(60)
+        pool.submit(handler.close).result(60)
     assert watched.given_back_at == [EVERY_S]
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workspaces.memory.text.dialogue import (
-    Line,
     LineKind,
+    ParsedLine,
     conversation_heading,
     is_empty_answer,
     is_turn,
@@ -28,23 +28,26 @@ AT = datetime(2026, 3, 1, 21, 17, tzinfo=UTC)
 def test_what_is_written_is_read(write: object, speaker: str, text: str) -> None:
     """Speaker, time and text come back from both formats, whatever the text holds."""
     line = (transcript_line if write is transcript_line else log_line)(speaker, AT, f"x{text}")
-    assert read_line(line) == Line(f"x{text}", speaker, "21:17")
+    assert read_line(line) == ParsedLine(f"x{text}", speaker, "21:17")
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("Ann: tea", Line("tea", "Ann")),
-        ("**Ann:** tea", Line("tea", "Ann")),
-        ("[21:17] Ann: tea", Line("tea", "Ann", "21:17")),
-        ("21:17 - Ann: tea", Line("tea", "Ann", "21:17")),
-        ("21:17 bought tea", Line("bought tea", "", "21:17")),
-        ("bought tea", Line("bought tea")),
-        ("https://example.org: a link", Line("https://example.org: a link")),
-        ("This sentence is long enough to be no name: tea", Line("This sentence is long enough to be no name: tea")),
+        ("Ann: tea", ParsedLine("tea", "Ann")),
+        ("**Ann:** tea", ParsedLine("tea", "Ann")),
+        ("[21:17] Ann: tea", ParsedLine("tea", "Ann", "21:17")),
+        ("21:17 - Ann: tea", ParsedLine("tea", "Ann", "21:17")),
+        ("21:17 bought tea", ParsedLine("bought tea", "", "21:17")),
+        ("bought tea", ParsedLine("bought tea")),
+        ("https://example.org: a link", ParsedLine("https://example.org: a link")),
+        (
+            "This sentence is long enough to be no name: tea",
+            ParsedLine("This sentence is long enough to be no name: tea"),
+        ),
     ],
 )
-def test_other_formats_are_read_too(text: str, line: Line) -> None:
+def test_other_formats_are_read_too(text: str, line: ParsedLine) -> None:
     """By hand, as in Markdown, as messengers export."""
     assert read_line(text) == line
     assert is_turn(text) is bool(line.speaker or line.time)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from workspaces.memory.index.embeddings.settings import HostedEmbedding
-from workspaces.memory.index.endpoint import Account, Endpoint, EndpointRefusedError, Patience
+from workspaces.memory.index.endpoint import Endpoint, EndpointRefusedError, Patience, ProviderAccount
 from workspaces.memory.index.engine import FloatArray
 
 TEXTS_A_CALL = 96
@@ -31,7 +31,7 @@ class HostedEmbedder:
     """A provider's pooled vectors; closed by `close`."""
 
     def __init__(self, settings: HostedEmbedding, patience: Patience | None = None) -> None:
-        account = Account(settings.provider, settings.base_url, settings.api_key, settings.timeout_s)
+        account = ProviderAccount(settings.provider, settings.base_url, settings.api_key, settings.timeout_s)
         self.endpoint = Endpoint(account, patience)
         self.name = f"{settings.provider}-{settings.model}-{settings.dimension}"
         self.dimension = settings.dimension

@@ -47,9 +47,9 @@ class Joined:
         near = self.near.embed_query(text)
         return QueryEmbedding(self._nothing(), near.tokens, near.piece_ids)
 
-    def reading(self, scopes: frozenset[Scope] | None) -> "Reading":
+    def reading(self, scopes: frozenset[Scope] | None) -> "QueryEmbedder":
         """Return the reader of a query over *scopes*: the query is as private as the notes searched."""
-        return Reading(self, self.may_leave(scopes))
+        return QueryEmbedder(self, self.may_leave(scopes))
 
     def close(self) -> None:
         """Cancel pending requests."""
@@ -59,7 +59,7 @@ class Joined:
         return np.zeros(self.dimension, np.float32)
 
 
-class Reading:
+class QueryEmbedder:
     """Embeds one query: locally, and at the provider if that is allowed and answers in time."""
 
     def __init__(self, embedder: Joined, may_leave: bool) -> None:

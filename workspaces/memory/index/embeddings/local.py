@@ -77,7 +77,7 @@ def _is_meaningful(piece: str) -> bool:
     return not is_special and piece not in STOP_WORDS and any(character.isalnum() for character in piece)
 
 
-class Model:
+class EmbeddingModel:
     """The network: word pieces in, vectors out."""
 
     def __init__(self, file: Path) -> None:
@@ -103,7 +103,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TextWindow:
     """A range of a text processed in one run: pieces *start* to *end*; the token vectors in *kept* count."""
 
     start: int
@@ -111,10 +111,10 @@ class Window:
     kept: slice
 
 
-def windows(length: int) -> Iterator[Window]:
+def windows(length: int) -> Iterator[TextWindow]:
     """Split *length* word pieces into windows of equal size; each piece is kept where it has more context."""
     if length <= WINDOW:
-        yield Window(0, length, slice(0, length))
+        yield TextWindow(0, length, slice(0, length))
         return
     count = -(-(length - OVERLAP) // (WINDOW - OVERLAP))
     size = -(-(length + (count - 1) * OVERLAP) // count)
@@ -123,7 +123,7 @@ def windows(length: int) -> Iterator[Window]:
         end = min(start + size, length)
         first = 0 if number == 0 else OVERLAP // 2
         last = end - start if number == count - 1 else end - start - OVERLAP // 2
-        yield Window(start, end, slice(first, last))
+        yield TextWindow(start, end, slice(first, last))
 
 
 class LocalEmbedder:
@@ -140,7 +140,7 @@ class LocalEmbedder:
         """
         _check_files(folder)
         self._pieces = WordPieces(folder / "tokenizer.json")
-        self._model = Model(folder / "model.onnx")
+        self._model = EmbeddingModel(folder / "model.onnx")
         self._projection: Floats = np.load(folder / "projection.npy", allow_pickle=False)
         self._threads = threads
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.cohere_stub import SCHEMA_FILE
 from tests.fakes.embedding_stub import EmbeddingStub, refusal
-from tests.fakes.memory import DIMENSION, DeskWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.memory import DIMENSION, HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
 from workspaces.files import Folder
@@ -221,7 +221,7 @@ class Home:
     def __init__(self, home: Path, embedder: Embedder | None) -> None:
         self.notes = home / "workspace"
         self.notes.mkdir(exist_ok=True)
-        self.worker = DeskWorker(embedder)
+        self.worker = HandlerWorker(embedder)
         source = WorkspaceNotes(Folder(self.notes))
         self.index = MemoryIndex(AGENT, home / "index", [source], self.worker, run_here, SetClock().clock())
 
@@ -231,7 +231,7 @@ class Home:
         self.index.touched()
 
     def settle(self) -> None:
-        for _ in self.worker.desk.settle():
+        for _ in self.worker.handler.settle():
             pass
 
     async def search(self, text: str, access: object = MAIN) -> SearchResult:
@@ -259,7 +259,7 @@ async def test_a_note_is_found_at_once_and_by_the_provider_later(
     assert (await home.index.status()).owing == 0
     home.settle()
     assert len([body for body in stub.bodies if body["input_type"] == "search_document"]) == 1
-    home.worker.desk.close()
+    home.worker.handler.close()
 
 
 async def test_private_text_never_leaves_unless_it_may(
@@ -277,7 +277,7 @@ async def test_private_text_never_leaves_unless_it_may(
     assert (mine.mode, mine.notice) == ("hybrid", "")
     assert theirs.hits[0].similarity > 0
     assert stub.texts == ["we meet at noon", "when do we meet"]
-    home.worker.desk.close()
+    home.worker.handler.close()
 
 
 async def test_an_outage_costs_no_answer(stub: EmbeddingStub, far: HostedEmbedder, tmp_path: Path) -> None:
@@ -296,15 +296,15 @@ async def test_an_outage_costs_no_answer(stub: EmbeddingStub, far: HostedEmbedde
     assert found.mode == "hybrid"
     assert "without the provider's vectors: cohere: no answer" in found.notice
     assert "no answer" in (await home.index.status()).reason
-    assert not home.worker.desk.is_owing
+    assert not home.worker.handler.is_owing
     stub.let_go.set()
     stub.always = None
     waits_of(far).now_s += 31
-    assert home.worker.desk.is_owing
+    assert home.worker.handler.is_owing
     home.settle()
     assert (await home.search("rain")).hits[0].similarity > 0.5
     assert (await home.index.status()).reason == ""
-    home.worker.desk.close()
+    home.worker.handler.close()
 
 
 async def test_an_outage_while_vectors_are_fetched_keeps_what_came(
@@ -322,7 +322,7 @@ async def test_an_outage_while_vectors_are_fetched_keeps_what_came(
     assert (await home.index.status()).owing == 0
     sent = [text for body in stub.bodies[:4] for text in body["texts"]]
     assert not set(sent) & {text for body in stub.bodies[10:] for text in body["texts"]}
-    home.worker.desk.close()
+    home.worker.handler.close()
 
 
 async def test_without_any_model_here_words_answer(stub: EmbeddingStub, far: HostedEmbedder, tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ async def test_without_any_model_here_words_answer(stub: EmbeddingStub, far: Hos
     found = await home.search("tea")
     assert (found.mode, found.hits[0].snippet) == ("keyword", "likes tea")
     assert "private notes stay on this machine" in found.notice
-    home.worker.desk.close()
+    home.worker.handler.close()
 
 
 async def test_another_model_is_built_beside_and_swapped(stub: EmbeddingStub, tmp_path: Path) -> None:
@@ -349,8 +349,8 @@ async def test_another_model_is_built_beside_and_swapped(stub: EmbeddingStub, tm
         assert [body["model"] for body in stub.bodies] == ([far._settings.model] if is_new else [])
         assert (await home.search("tea")).hits[0].similarity > 0.5
         assert len(list((tmp_path / "index").glob("*/manifest.db"))) == 1
-        home.worker.desk._embedder = None  # its provider is used once more
-        home.worker.desk.close()
+        home.worker.handler._embedder = None  # its provider is used once more
+        home.worker.handler.close()
     first.close()
     second.close()
 

@@ -9,9 +9,7 @@ from datetime import UTC, datetime
 from gateway.admission.explain import Explanation
 from gateway.cli.invocation import Composed
 from gateway.config import Config
-from gateway.control.browsers import BrowserAnswer, BrowserOrder, BrowserRow
-from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
-from gateway.control.door_wire import (
+from gateway.control.admission_wire import (
     Applicant,
     GuestRow,
     PairAnswer,
@@ -21,6 +19,8 @@ from gateway.control.door_wire import (
     SilencesAnswer,
     SilencesOrder,
 )
+from gateway.control.browsers import BrowserAnswer, BrowserOrder, BrowserRow
+from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
 from gateway.control.operator_api import OnReply, Progress
 from gateway.control.status_wire import AgentStatus, MemoryStatus, Status
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
@@ -29,18 +29,18 @@ from gateway.control.wire import (
     ApprovalAnswer,
     ApprovalOrder,
     ChatOrder,
-    Found,
-    FoundHit,
     HistoryAnswer,
     HistoryCommit,
     HistoryFile,
     HistoryOrder,
+    MemorySearchAnswer,
     MemorySource,
     OriginOrder,
     OriginStep,
     QuarantineAnswer,
     QuarantineLine,
     QuarantineOrder,
+    SearchHit,
     SearchOrder,
     SessionMatch,
     SessionRecord,
@@ -58,7 +58,7 @@ NOTE = "memory/2026-03-03.md"
 NOTED_AT = datetime(2026, 3, 3, 9, 30, tzinfo=UTC)
 
 
-class FakeDesk:
+class FakeOperator:
     """Agents that echo their input, with a memory searched by substring."""
 
     def __init__(self, agents: tuple[str, ...] = ("main",)) -> None:
@@ -101,12 +101,12 @@ class FakeDesk:
             await on_reply(f"You said: {line}", True)
         return agent
 
-    async def search(self, order: SearchOrder) -> Found:
+    async def search(self, order: SearchOrder) -> MemorySearchAnswer:
         said = self.said[self._agent(order.agent)]
         if order.as_of and order.as_of < NOTED_AT.date():
-            return Found((), "keyword", f"as of {order.as_of}")
+            return MemorySearchAnswer((), "keyword", f"as of {order.as_of}")
         hits = [self._hit(number, text) for number, text in enumerate(said, 1) if order.query in text]
-        return Found(tuple(hits[: order.max_results]), "keyword", "no embedder")
+        return MemorySearchAnswer(tuple(hits[: order.max_results]), "keyword", "no embedder")
 
     async def why(self, order: AgentOrder) -> Why:
         said = self.said[self._agent(order.agent)]
@@ -279,15 +279,15 @@ class FakeDesk:
         return {"refused.stranger": 2}
 
     @staticmethod
-    def _hit(line: int, text: str) -> FoundHit:
-        return FoundHit(NOTE, line, line, 1.0 / line, text, f"{NOTE}#L{line}-L{line}")
+    def _hit(line: int, text: str) -> SearchHit:
+        return SearchHit(NOTE, line, line, 1.0 / line, text, f"{NOTE}#L{line}-L{line}")
 
 
 class FakeGateway:
-    """Composes a `FakeDesk` in place of a command's gateway, and records its start and stop."""
+    """Composes a `FakeOperator` in place of a command's gateway, and records its start and stop."""
 
-    def __init__(self, desk: FakeDesk) -> None:
-        self.desk = desk
+    def __init__(self, operator: FakeOperator) -> None:
+        self.operator = operator
         self.with_channels: list[bool] = []
         """The composition options of each call."""
         self.running = asyncio.Event()
@@ -298,11 +298,11 @@ class FakeGateway:
         self, home: Home, config: Config, environ: Mapping[str, str], *, channels: bool
     ) -> AsyncIterator[Composed]:
         self.with_channels.append(channels)
-        self.desk.may_answer = asyncio.Event()  # a stopped gateway answers nothing
-        yield Composed(self.desk, self.desk, self._run)
+        self.operator.may_answer = asyncio.Event()  # a stopped gateway answers nothing
+        yield Composed(self.operator, self.operator, self._run)
         self.stopped.set()
 
     async def _run(self, stop: asyncio.Event) -> None:
         self.running.set()
-        self.desk.may_answer.set()
+        self.operator.may_answer.set()
         await stop.wait()

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from adapters.channel import Address, Heard
-from gateway.stores.door import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
+from adapters.channel import Address, OverheardMessage
+from gateway.stores.admission import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
 from gateway.stores.ports import Store
 from gateway.stores.rows import OutboxRow, Outgoing
 from tests.contracts.test_store import Kept
@@ -134,8 +134,8 @@ async def test_revoking_takes_a_person_out_at_every_account_of_the_platform(stor
     assert await store.pairings.revoke("telegram", "99") == []
 
 
-def heard(text: str, minutes: int = 0) -> Heard:
-    return Heard("Kim", text, START + timedelta(minutes=minutes))
+def heard(text: str, minutes: int = 0) -> OverheardMessage:
+    return OverheardMessage("Kim", text, START + timedelta(minutes=minutes))
 
 
 async def test_what_was_overheard_is_kept_for_its_chat_until_it_is_forgotten(kept: Kept) -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from adapters.channel import Address, Heard
+from adapters.channel import Address, OverheardMessage
 from gateway.runtime.clock import Clock
+from gateway.stores.admission import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
 from gateway.stores.codec import address_key, decode_heard, encode_heard, encode_time
-from gateway.stores.door import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
 from gateway.stores.rows import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.ledger import count
@@ -58,7 +58,7 @@ class SqliteOverheard:
     clock: Clock
     age: timedelta
 
-    async def keep(self, address: Address, message_id: str, heard: Heard, most: int) -> None:
+    async def keep(self, address: Address, message_id: str, heard: OverheardMessage, most: int) -> None:
         await self.commits.run(partial(_keep, address_key(address), message_id, heard, most))
 
     async def of(self, address: Address) -> Context:
@@ -185,7 +185,7 @@ def _is_guest(channel: str, account: str, person: str, db: sqlite3.Connection) -
     return found is not None
 
 
-def _keep(place: str, message_id: str, heard: Heard, most: int, db: sqlite3.Connection) -> None:
+def _keep(place: str, message_id: str, heard: OverheardMessage, most: int, db: sqlite3.Connection) -> None:
     db.execute(
         "INSERT INTO heard (place, message, heard, at) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (place, message) DO UPDATE SET heard = excluded.heard",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from adapters.channel import Address, Heard
+from adapters.channel import Address, OverheardMessage
 from gateway.stores.rows import OutboxRow, Outgoing
 
 SILENCES_KEPT = 1_000
@@ -94,7 +94,7 @@ class Pairings(Protocol):
 class Context:
     """Messages of a chat that were not addressed to us, oldest first."""
 
-    heard: tuple[Heard, ...] = ()
+    heard: tuple[OverheardMessage, ...] = ()
     last: int = 0
     """Marks the newest: `forget` up to here drops these messages and no later ones."""
 
@@ -102,7 +102,7 @@ class Context:
 class Overheard(Protocol):
     """Messages of groups that were not addressed to us: kept for a day, until we are addressed."""
 
-    async def keep(self, address: Address, message_id: str, heard: Heard, most: int) -> None:
+    async def keep(self, address: Address, message_id: str, heard: OverheardMessage, most: int) -> None:
         """Store *heard*, once per message id, keeping that chat's newest *most*."""
 
     async def of(self, address: Address) -> Context:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from adapters.channel import Address, Heard
+from adapters.channel import Address, OverheardMessage
 from gateway.runtime.clock import Clock
+from gateway.stores.admission import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
 from gateway.stores.codec import address_key, decode_heard, encode_heard, encode_time
-from gateway.stores.door import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
-from gateway.stores.redis.link import Link
+from gateway.stores.redis.link import RedisLink
 from gateway.stores.redis.outbox import queued, score, sent_along
 from gateway.stores.rows import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
 from gateway.stores.unreadable import UNREADABLE_HEARD, Unreadable, legible, text_of
@@ -21,7 +21,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class RedisPairings:
     """Implements `Pairings`."""
 
-    link: Link
+    link: RedisLink
     clock: Clock
     agents: Sequence[str]
 
@@ -74,11 +74,11 @@ class RedisPairings:
 class RedisOverheard:
     """Implements `Overheard`."""
 
-    link: Link
+    link: RedisLink
     clock: Clock
     age: timedelta
 
-    async def keep(self, address: Address, message_id: str, heard: Heard, most: int) -> None:
+    async def keep(self, address: Address, message_id: str, heard: OverheardMessage, most: int) -> None:
         life_s = round(self.age.total_seconds())
         await self.link.run("overhear", address_key(address), message_id, encode_heard(heard), most, life_s)
 
@@ -100,7 +100,7 @@ class RedisOverheard:
 class RedisSilences:
     """Implements `Silences`."""
 
-    link: Link
+    link: RedisLink
 
     async def record(self, silence: Silence) -> None:
         line = json.dumps([address_key(silence.address), silence.person, silence.reason])

@@ -7,7 +7,7 @@ from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.explain import Explanation, explain, told
 from gateway.admission.pairing import Pairing, shown
 from gateway.admission.routing import Routes
-from gateway.control.door_wire import (
+from gateway.control.admission_wire import (
     Applicant,
     GuestRow,
     PairAnswer,
@@ -19,12 +19,12 @@ from gateway.control.door_wire import (
 )
 from gateway.errors import StrandlineError
 from gateway.inbound.agent_crosstalk import Neighbours
-from gateway.stores.door import Guest, PairingRequest, Silence
+from gateway.stores.admission import Guest, PairingRequest, Silence
 from gateway.stores.ports import Store
 
 
 @dataclass(frozen=True, slots=True)
-class DoorDesk:
+class AdmissionOperator:
     """The operator's admission requests. Everything raises StoreError."""
 
     routes: Routes

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 READ = 65_536
 
 
-class Doorway:
+class StandbyAddress:
     """Leads to *target*, a port, while it has one; who comes meanwhile is sent away."""
 
     def __init__(self) -> None:
@@ -65,9 +65,9 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @asynccontextmanager
-async def doorway() -> AsyncIterator[Doorway]:
+async def standby_address() -> AsyncIterator[StandbyAddress]:
     """Open a way that leads nowhere yet."""
-    way = Doorway()
+    way = StandbyAddress()
     server = await asyncio.start_server(way.serve, "127.0.0.1", 0)
     way.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
