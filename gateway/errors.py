@@ -2,6 +2,7 @@
 
     StrandlineError
     ├── ConfigError            the operator must fix something: one line, exit status 2
+    │   └── PluginError        an installed package's part cannot be loaded; the rest works
     ├── HomeLockedError        another process owns the home: exit status 3
     ├── WorkspaceLockedError   another process works in an agent's workspace: exit status 3
     ├── StoreError             the state on disk cannot be used
@@ -29,6 +30,10 @@ class StrandlineError(Exception):
 
 class ConfigError(StrandlineError):
     """The configuration cannot be used; the message names the key and how to correct it."""
+
+
+class PluginError(ConfigError):
+    """A plug-in cannot be loaded; the message names its package and entry point, the fault and the remedy."""
 
 
 class HomeLockedError(StrandlineError):

@@ -17,7 +17,9 @@ from gateway.admission.policy import Policy
 from gateway.cli.main import commands
 from gateway.commands.families import every_command
 from gateway.commands.registry import Commands
-from gateway.config import Config
+from gateway.config import ChannelsSettings, Config
+from gateway.config.channels import channel_settings
+from gateway.plugins import CHANNELS, plugins
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -32,6 +34,10 @@ def tables(section: type[BaseModel], heading: str = "") -> Iterator[tuple[str, d
     """Give each table of the configuration by its heading in the docs: its keys with their defaults as TOML."""
     keys: dict[str, str] = {}
     for name, field in section.model_fields.items():
+        if field.annotation is ChannelsSettings:
+            for channel, plugin in plugins(CHANNELS).items():
+                yield from tables(channel_settings(plugin), f"channels.{channel}.<name>")
+            continue
         inside, way = _table_within(field.annotation)
         if inside is not None:
             yield from tables(inside, heading + _heading(name, way, heading))
@@ -153,7 +159,7 @@ def test_every_tool_is_in_the_readme() -> None:
 
 def test_every_channel_is_in_the_settings() -> None:
     """An adapter that can be configured has its table."""
-    for channel in type(Config().channels).model_fields:
+    for channel in plugins(CHANNELS):
         assert f"## `[channels.{channel}.<name>]`" in SETTINGS
 
 

@@ -19,6 +19,7 @@ from workspaces.secrets import Redactor
 
 MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]]]] = {
     "gateway.config.channels._enders": lambda: _searched(re.compile(PERSON)),
+    "gateway.config.channels.is_person": lambda: _searched(re.compile("[0-9]+")),
     "gateway.config.editing._parted": lambda: [
         (re.compile(r"\s*\[\s*agents\s*\.\s*([\"']?)main\1\s*[].]"), lambda text: _parted([text], "main"))
     ],

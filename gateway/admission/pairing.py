@@ -30,7 +30,7 @@ REFUSED_FOR = timedelta(days=7)
 """Time that a refused person gets no other code. Our choice."""
 _TICK = "'"
 """Replaces a backtick in a name."""
-_PERSON = re.compile(r"(?P<channel>[a-z]+):(?P<id>[0-9]+)")
+_PERSON = re.compile(r"(?P<channel>[a-z][a-z0-9-]*):(?P<id>\S+)")
 _GREETING = (
     "Hello! I only talk with people who have been let in. If you know who runs this bot, give them this code:\n\n"
     "`{code}`\n\nIt is good for one hour."

@@ -74,6 +74,7 @@ from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.receive import Reception, StoreTrouble
 from gateway.inbound.session_settings import Choices
 from gateway.observability.metrics import Meter
+from gateway.plugins import CHANNELS, clashes
 from gateway.runtime.clock import first_of, utc_now
 from gateway.runtime.lanes import Lanes
 from gateway.runtime.memory_trim import keep_small
@@ -241,7 +242,12 @@ def _composed(resources: Resources, *, has_channels: bool) -> App:
     )
     outcomes, health = (
         Outcomes(),
-        Health(resources.bots, resources.share.is_standby, disabled=resources.home.disabled()),
+        Health(
+            resources.bots,
+            resources.share.is_standby,
+            disabled=resources.home.disabled(),
+            plugin_faults=tuple(clashes(CHANNELS)),
+        ),
     )
     notices = Notices(store, resources.owner, partial(owner_chats.of, AgentId(config.default_agent)))
     delivery = delivery_of(resources, notices)

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 
 from adapters.abilities import Keeps
-from adapters.channel import Adapter, Address, ChatKind, Count, InboundMessage, Sender
+from adapters.channel import Adapter, Address, ChannelError, ChatKind, Count, InboundMessage, Sender
 from adapters.http import CHANNEL as HTTP
 from adapters.http import HttpAdapter
 from adapters.terminal import CHAT, OWNER, TerminalAdapter
@@ -16,7 +16,7 @@ from adapters.web import WebAdapter
 from gateway.admission.internal_channels import CHANNELS
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.routing import Binding, Routes, principal, route
-from gateway.config import BindingSettings, BotSettings, Config, DiscordSettings, TelegramSettings, WebSettings
+from gateway.config import BindingSettings, BotSettings, ChannelResources, Config, WebSettings
 from gateway.config.channels import GroupSettings
 from gateway.config.web import ApiTokenSettings
 from gateway.delivery.owner_chat import OwnerChat, Reach
@@ -32,7 +32,7 @@ def policy_of(config: Config) -> Policy:
     accounts = {(TERMINAL, agent): AccountPolicy(DirectPolicy.OWNER) for agent in config.agents}
     accounts |= {(inner, agent): AccountPolicy(DirectPolicy.INNER) for inner in CHANNELS for agent in config.agents}
     for name, bot in config.channels.bots():
-        if not bot.policy_fault(name):
+        if not bot.fault(name):
             accounts[bot.channel, name] = _bot_policy(bot)
     owners = {f"{TERMINAL}:{OWNER.id}", *config.owner.people}
     for name, held in held_tokens(config.web):
@@ -121,17 +121,18 @@ def reach_of(config: Config, routes: Routes) -> Reach:
     bots = frozenset((bot.channel, name) for name, bot in config.channels.bots())
     pages = frozenset((channel, agent) for channel in (TERMINAL, WEB) for agent in config.agents)
     channel, _, account = (config.owner.deliver or "").partition(":")
-    return Reach(bots, pages, tuple(_telegram_chats(config, routes)), (channel, account) if account else None)
+    return Reach(bots, pages, tuple(_known_chats(config, routes)), (channel, account) if account else None)
 
 
-def _telegram_chats(config: Config, routes: Routes) -> Iterator[OwnerChat]:
-    """Yield the owner's direct chats on Telegram, which have the person's own id."""
-    people = [person.partition(":")[2] for person in config.owner.people if person.startswith("telegram:")]
-    for account in config.channels.telegram:
-        for id_ in people:
-            address = Address("telegram", account, id_)
-            said = InboundMessage(address, "", Sender(id_, ""), ChatKind.DIRECT, "", True, datetime.now(UTC))
-            yield OwnerChat(route(said, routes).key.agent, principal(said), address)
+def _known_chats(config: Config, routes: Routes) -> Iterator[OwnerChat]:
+    """Yield the owner's direct chats where these have the person's own id, as on Telegram."""
+    for account, bot in config.channels.bots():
+        for person in config.owner.people if bot.is_chat_person else ():
+            channel, _, id_ = person.partition(":")
+            if channel == bot.channel:
+                address = Address(channel, account, id_)
+                said = InboundMessage(address, "", Sender(id_, ""), ChatKind.DIRECT, "", True, datetime.now(UTC))
+                yield OwnerChat(route(said, routes).key.agent, principal(said), address)
 
 
 def terminal_chat(agent: AgentId) -> Address:
@@ -178,25 +179,14 @@ def adapter_of(
 ) -> Adapter:
     """Load the platform's SDK, which takes up to a second and 45 MB: on a thread, once the gateway is ready.
 
-    Raises ConfigError for an invalid policy, and for a missing token.
+    Raises ConfigError for an invalid policy, a missing token, and whatever fails in a plug-in.
     """
-    if fault := bot.policy_fault(account):
+    if fault := bot.fault(account):
         raise ConfigError(fault)
-    token = bot.token(account).read(environ)
-    match bot:
-        case TelegramSettings():
-            from adapters.telegram import Groups, LongPoll, TelegramAdapter, Webhook
-
-            way: LongPoll | Webhook = LongPoll(bot.poll_timeout_s)
-            if bot.webhook_url is not None:
-                secret = bot.webhook_secret(account).read(environ)
-                way = Webhook(bot.webhook_url, secret, bot.webhook_connections)
-            groups = Groups({chat: not group.mention for chat, group in bot.groups.items()}, bot.moved)
-            return TelegramAdapter(account, token, count, base_url=bot.base_url, way=way, groups=groups)
-        case DiscordSettings():
-            from adapters.discord import CatchUp, DiscordAdapter, Servers
-
-            servers = Servers(bot.base_url, bot.gateway_url, bot.cdn_url)
-            catch_up = CatchUp(timedelta(hours=bot.catch_up_hours), bot.catch_up_messages, frozenset(bot.groups))
-            return DiscordAdapter(account, token, count, servers=servers, keeps=keeps, catch_up=catch_up)
-    raise TypeError(f"no adapter for {type(bot).__name__}")
+    try:
+        return bot.open(account, ChannelResources(environ, count, keeps))
+    except (ConfigError, ChannelError):
+        raise
+    except Exception as exc:  # code of strangers: whatever it raises, the other accounts work
+        reason = " ".join(f"{type(exc).__name__}: {exc}".split())
+        raise ConfigError(f"channels.{bot.channel}.{account}: its channel cannot be opened: {reason}") from exc

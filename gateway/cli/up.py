@@ -116,6 +116,8 @@ def greeting(config: "Config", address: str, invocation: Invocation, home: Home)
     """Yield lines with the gateway's address, its work, and how to talk to it."""
     from importlib.metadata import version
 
+    from gateway.config.channels import channel_faults
+
     bots = [f"{bot.channel}.{account}" for account, bot in config.channels.bots()]
     yield f"Strandline {version('strandline')} is running at {address}"
     yield f"  home      {home.path}"
@@ -123,6 +125,8 @@ def greeting(config: "Config", address: str, invocation: Invocation, home: Home)
         yield f"  agent     {agent}: {_model(settings.model)}"
     ways = [*bots, "page"] if config.web.enabled else bots
     yield f"  channels  {', '.join(['terminal', *ways])}{'' if ways else ' (everything else is closed)'}"
+    for line in channel_faults(config.channels):
+        yield f"  plug-in   {line}"
     for line in disabled_line(home.disabled()):
         yield f"  disabled  {line}"
     yield f"  talk      {invocation.command('chat', home)}   (in another terminal)"

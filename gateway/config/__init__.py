@@ -4,10 +4,9 @@ from gateway.config.budget import BudgetSettings
 from gateway.config.channels import (
     BindingSettings,
     BotSettings,
+    ChannelResources,
     ChannelsSettings,
-    DiscordSettings,
     GroupSettings,
-    TelegramSettings,
 )
 from gateway.config.mcp import McpSettings
 from gateway.config.media import AttachmentSettings, SignSettings
@@ -37,10 +36,10 @@ __all__ = [
     "BindingSettings",
     "BotSettings",
     "BudgetSettings",
+    "ChannelResources",
     "ChannelsSettings",
     "Config",
     "ContextSettings",
-    "DiscordSettings",
     "EmbeddingSettings",
     "GatewaySettings",
     "GroupSettings",
@@ -58,7 +57,6 @@ __all__ = [
     "SecretSource",
     "SessionSettings",
     "SignSettings",
-    "TelegramSettings",
     "TraceSettings",
     "WebSettings",
     "collect_secrets",

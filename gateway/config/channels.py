@@ -1,27 +1,54 @@
-"""Settings of bot accounts: their tokens, permitted people, and bindings to agents."""
+"""Settings of bot accounts: their tokens, permitted people, and bindings to agents.
+
+Each channel brings its own: the entry points of `strandline.channels` are subclasses of `BotSettings`.
+"""
 
 import difflib
 import re
-from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal, Self
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    RootModel,
+    SerializeAsAny,
+    StringConstraints,
+    TypeAdapter,
+    ValidationInfo,
+    model_validator,
+    with_config,
+)
+from typing_extensions import TypedDict
 
+from adapters.abilities import Keeps
+from adapters.channel import Adapter, Count
 from gateway.config.secrets import SecretSource
-from gateway.config.section import PERSON, AgentName, ChatId, EnvName, PersonId, RootedPath, Section, SocketUrl, Url
+from gateway.config.section import PERSON, AgentName, ChannelName, EnvName, PersonId, RootedPath, Section
+from gateway.errors import PluginError
+from gateway.plugins import CHANNELS, Plugin, clashes, plugins
+
+PlatformId = Annotated[str, StringConstraints(pattern=r"^\S+$", max_length=200)]
+"""Id of a chat, server or role, in the platform's own form."""
+
+Bot = TypeVar("Bot", bound="BotSettings")
 
 
 class BindingSettings(Section):
     """Routes matching messages to an agent; the most specific binding wins."""
 
     agent: str
-    channel: Literal["telegram", "discord"] | None = None
+    channel: ChannelName | None = None
     account: str | None = None
     chat: str | None = None
     thread: str | None = None
     person: PersonId | None = None
-    space: ChatId | None = None
-    role: ChatId | None = None
+    space: PlatformId | None = None
+    role: PlatformId | None = None
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
@@ -71,23 +98,54 @@ POLICIES = ("pairing", "owner", "closed")
 """Values of `direct`. None of them admits everybody."""
 
 
+@dataclass(frozen=True, slots=True)
+class ChannelResources:
+    """What the gateway lends to an adapter."""
+
+    environ: Mapping[str, str]
+    count: Count
+    keeps: Keeps | None = None
+    """Small texts that survive a restart; `None` while `doctor` asks."""
+
+
 class BotSettings(Section):
-    """Settings of every bot account: its token, and the people who may talk to it."""
+    """Settings of a bot account of one channel, and how to open it; each channel has a subclass."""
 
     channel: ClassVar[str]
+    """Name of the channel: the name of its entry point, and of its table `[channels.<name>.<account>]`."""
+    needs_token: ClassVar[bool] = True
+    person_id: ClassVar[str] = r"\S+"
+    """Pattern of the platform's ids of people."""
+    person_form: ClassVar[str] = "<id>"
+    """Their form in words."""
+    person_example: ClassVar[str] = "anna"
+    is_chat_person: ClassVar[bool] = False
+    """A direct chat has its person's id, so the bot can write first."""
+    heard: ClassVar[int] = 20
+    """Messages of a group used as context, unless the group sets its own number."""
     token_env: EnvName | None = None
     token_file: RootedPath | None = None
-    heard: ClassVar[int]
-    """Messages of a group used as context, unless the group sets its own number."""
     direct: str = "pairing"
-    """One of `POLICIES`; anything else is `policy_fault`, and keeps this account alone from starting."""
+    """One of `POLICIES`; anything else is a `fault`, and keeps this account alone from starting."""
     people: tuple[PersonId, ...] = ()
     """Guests who need no pairing."""
-    groups: dict[ChatId, GroupSettings] = Field(default={})
+    groups: dict[PlatformId, GroupSettings] = Field(default={})
+
+    @abstractmethod
+    def open(self, account: str, resources: ChannelResources) -> Adapter:
+        """Return the adapter of *account*; import the platform's library here. Blocking work is allowed.
+
+        Raises ConfigError if it cannot work as configured.
+        """
+
+    @classmethod
+    def contradictions(cls, accounts: "Mapping[str, Self]", *, has_web: bool) -> Iterator[str]:
+        """Yield the faults among *accounts*, the channel's own; *has_web*: the HTTP server is on."""
+        yield from ()
 
     @model_validator(mode="after")
     def _has_one_token(self) -> Self:
-        if (self.token_env is None) == (self.token_file is None):
+        if self.needs_token and (self.token_env is None) == (self.token_file is None):
             raise ValueError("needs either token_env, the name of an environment variable, or token_file, a path")
         return self
 
@@ -96,13 +154,23 @@ class BotSettings(Section):
         named = [*self.people, *(person for group in self.groups.values() for person in group.named)]
         for person in named:
             if not person.startswith(f"{self.channel}:"):
-                raise ValueError(
-                    f'people: {person} is on another platform; here they are "{self.channel}:<numeric id>"'
-                )
+                raise ValueError(f'people: {person} is on another platform; here they are "{self.person_shape()}"')
+            if not self.is_person(person):
+                raise ValueError(f'people: must be "{self.person_shape()}"')
         return self
 
-    def policy_fault(self, account: str) -> str:
-        """Return the fault of its policy with the remedy, or an empty text; *account* is its name."""
+    @classmethod
+    def person_shape(cls) -> str:
+        """Return the form of its people in the configuration, such as `telegram:<numeric id>`."""
+        return f"{cls.channel}:{cls.person_form}"
+
+    @classmethod
+    def is_person(cls, person: str) -> bool:
+        """Return whether *person*, written `<channel>:<id>`, can be somebody on this platform."""
+        return re.fullmatch(cls.person_id, person.partition(":")[2]) is not None
+
+    def fault(self, account: str) -> str:
+        """Return why this account cannot start, with the remedy, or an empty text; *account* is its name."""
         if self.direct in POLICIES:
             return ""
         known = ", ".join(f'"{policy}"' for policy in POLICIES)
@@ -120,81 +188,76 @@ class BotSettings(Section):
 
     def secrets(self, account: str) -> list[SecretSource]:
         """Return the sources of all secrets of this account."""
-        return [self.token(account)]
+        return [self.token(account)] if self.needs_token or self.token_env or self.token_file else []
 
 
-_TELEGRAM = "https://api.telegram.org"
+class UnavailableBot(BotSettings):
+    """An account of a channel that cannot be loaded: it stays closed, says why, and the other accounts work."""
+
+    needs_token: ClassVar[bool] = False
+    reason: ClassVar[str]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unread(cls, _: object) -> object:
+        """Take no setting: only the missing channel knows what they mean."""
+        return {}
+
+    def fault(self, account: str) -> str:
+        return self.reason
+
+    def open(self, account: str, resources: ChannelResources) -> Adapter:
+        raise PluginError(self.reason)
 
 
-class TelegramSettings(BotSettings):
-    """One Telegram bot."""
-
-    channel: ClassVar[str] = "telegram"
-    heard: ClassVar[int] = 50
-    base_url: Url = _TELEGRAM
-    mode: Literal["polling", "webhook"] = "polling"
-    poll_timeout_s: int = Field(default=30, ge=1, le=50)
-    webhook_url: Url | None = None
-    webhook_secret_env: EnvName | None = None
-    webhook_secret_file: RootedPath | None = None
-    webhook_connections: int = Field(default=40, ge=1, le=100)
-    moved: dict[ChatId, ChatId] = Field(default={})
-    """Groups that became supergroups: their old id, as in `groups`, and their current one."""
-
-    @model_validator(mode="after")
-    def _has_its_webhook(self) -> Self:
-        given = [self.webhook_url, self.webhook_secret_env, self.webhook_secret_file]
-        if self.mode == "polling":
-            if any(given):
-                raise ValueError('has settings of a webhook, but no mode = "webhook"')
-            return self
-        if self.webhook_url is None:
-            raise ValueError(
-                "needs webhook_url, the address at which Telegram reaches this gateway, such as "
-                '"https://bot.example.org/telegram/home"'
-            )
-        if self.base_url == _TELEGRAM and not self.webhook_url.startswith("https://"):
-            raise ValueError("webhook_url must begin with https://: Telegram brings updates no other way")
-        if (self.webhook_secret_env is None) == (self.webhook_secret_file is None):
-            raise ValueError(
-                "needs either webhook_secret_env, the name of an environment variable, or webhook_secret_file, a path; "
-                "make a secret with: openssl rand -hex 32"
-            )
-        return self
-
-    def webhook_secret(self, account: str) -> SecretSource:
-        """Return the source of the secret that Telegram sends with each update."""
-        key = "webhook_secret_env" if self.webhook_secret_env is not None else "webhook_secret_file"
-        return SecretSource(
-            f"channels.telegram.{account}.{key}", self.webhook_secret_env, self.webhook_secret_file, in_header=True
-        )
-
-    def secrets(self, account: str) -> list[SecretSource]:
-        """Return the source of the token, and in webhook mode that of the webhook's secret."""
-        return [self.token(account), *([self.webhook_secret(account)] if self.mode == "webhook" else [])]
+def channel_settings(plugin: Plugin) -> type[BotSettings]:
+    """Return the settings of a channel's accounts. Raises PluginError."""
+    found = plugin.load_class(BotSettings)  # type: ignore[type-abstract]
+    if getattr(found, "channel", None) != plugin.name:
+        raise plugin.fault(f'its class {found.__name__} must have channel = "{plugin.name}"')
+    return found
 
 
-class DiscordSettings(BotSettings):
-    """One Discord bot; its groups are channels of servers, by the channel's id."""
-
-    channel: ClassVar[str] = "discord"
-    heard: ClassVar[int] = 20
-    base_url: Url = "https://discord.com/api/v10"
-    gateway_url: SocketUrl = "wss://gateway.discord.gg/"
-    cdn_url: Url = "https://cdn.discordapp.com"
-    catch_up_hours: int = Field(default=24, ge=0, le=168)
-    """Hours of missed messages to fetch after downtime; 0: none."""
-    catch_up_messages: int = Field(default=100, ge=1, le=1_000)
-    """Per chat, latest ones."""
+def _available(plugin: Plugin) -> type[BotSettings]:
+    try:
+        return channel_settings(plugin)
+    except PluginError as exc:
+        return type("Unavailable", (UnavailableBot,), {"channel": plugin.name, "reason": str(exc)})
 
 
-class ChannelsSettings(Section):
-    """The chat platforms, each with its accounts by name."""
+def _accounts(given: object, info: ValidationInfo) -> dict[str, dict[str, BotSettings]]:
+    """Return the accounts by channel, each read by its channel's own settings."""
+    if not given:
+        return {}
+    known = plugins(CHANNELS)
+    used = [name for name in given if name in known] if isinstance(given, dict) else []
+    tables: Any = {name: dict[AgentName, _available(known[name])] for name in used}  # type: ignore[misc]
+    typed: Any = TypedDict  # its keys are what is installed, which no type checker knows
+    shape: Any = with_config(ConfigDict(extra="forbid"))(typed("Channels", tables, total=False))
+    found: dict[str, dict[str, BotSettings]] = TypeAdapter(shape).validate_python(given, context=info.context)
+    return found
 
-    telegram: dict[AgentName, TelegramSettings] = Field(default={})
-    discord: dict[AgentName, DiscordSettings] = Field(default={})
+
+_Accounts = Annotated[dict[str, dict[str, SerializeAsAny[BotSettings]]], PlainValidator(_accounts)]
+
+
+class ChannelsSettings(RootModel[_Accounts]):
+    """The chat platforms that are used, each with its accounts by name."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
     def bots(self) -> Iterator[tuple[str, BotSettings]]:
         """Yield every bot account with its name, platform by platform; the bot knows its channel."""
-        yield from self.telegram.items()
-        yield from self.discord.items()
+        for accounts in self.root.values():
+            yield from accounts.items()
+
+    def of(self, kind: type[Bot]) -> dict[str, Bot]:
+        """Return the accounts of the channel whose settings are *kind*."""
+        return {name: bot for name, bot in self.root.get(kind.channel, {}).items() if isinstance(bot, kind)}
+
+
+def channel_faults(channels: ChannelsSettings) -> Iterator[str]:
+    """Yield a sentence for each channel that cannot be used as it is installed."""
+    yield from clashes(CHANNELS)
+    for accounts in channels.root.values():
+        yield from {bot.reason: None for bot in accounts.values() if isinstance(bot, UnavailableBot)}

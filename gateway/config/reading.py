@@ -4,6 +4,7 @@ import difflib
 import inspect
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import NoneType
 from typing import get_args
@@ -12,18 +13,20 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from typing_extensions import TypeIs
 
+from gateway.config.channels import UnavailableBot, channel_settings
 from gateway.config.schema import OFFLINE, Config
-from gateway.errors import ConfigError
+from gateway.errors import ConfigError, PluginError
+from gateway.plugins import CHANNELS, plugins
 
 _PATTERNS = {
     "people": 'must be "<channel>:<numeric id>", such as "telegram:12345"',
     "person": 'must be "<channel>:<numeric id>", such as "telegram:12345"',
+    "channel": 'must be the name of a channel, such as "telegram"',
     "deliver": 'must be "<channel>:<account>", such as "telegram:home"',
     "groups": 'must be a numeric chat id in quotes, such as "-1001234567890"',
     "agents": "names are small letters, digits and hyphens, such as [agents.home-office]",
     "models": "names are small letters, digits and hyphens, such as [models.command-a]",
-    "telegram": "names are small letters, digits and hyphens, such as [channels.telegram.home]",
-    "discord": "names are small letters, digits and hyphens, such as [channels.discord.home]",
+    "channels": "names are small letters, digits and hyphens, such as [channels.telegram.home]",
     "tokens": "names are small letters, digits and hyphens, such as [web.tokens.laptop]",
     "token_env": 'must be the name of an environment variable, such as "TELEGRAM_TOKEN", not the token itself',
     "api_key_env": 'must be the name of an environment variable, such as "CO_API_KEY", not the key itself',
@@ -74,12 +77,12 @@ def _checked(table: dict[str, object], file: Path) -> Config:
 def _contradictions(config: Config) -> Iterator[str]:
     yield from _unknown_models(config)
     yield from _unknown_agents(config)
+    yield from _unknown_people(config)
     yield from _unknown_accounts(config)
     yield from _unknown_delivery(config)
     yield from _unreachable_bots(config)
-    yield from _two_discords(config)
+    yield from _among_accounts(config)
     yield from _open_metrics(config)
-    yield from _shut_webhooks(config)
 
 
 def _unknown_models(config: Config) -> Iterator[str]:
@@ -106,6 +109,8 @@ def _unknown_agents(config: Config) -> Iterator[str]:
 
 def _unknown_accounts(config: Config) -> Iterator[str]:
     for position, binding in enumerate(config.bindings):
+        if binding.channel is not None and binding.channel not in plugins(CHANNELS):
+            yield f"bindings[{position}].channel: no such channel; {nearest(binding.channel, plugins(CHANNELS))}"
         bots = [account for account, bot in config.channels.bots() if bot.channel == binding.channel]
         if binding.account is not None and binding.account not in bots:
             yield f"bindings[{position}].account: no such account; {nearest(binding.account, bots)}"
@@ -123,21 +128,16 @@ def _unreachable_bots(config: Config) -> Iterator[str]:
     An unset policy does not admit strangers either.
     """
     for account, bot in config.channels.bots():
+        if isinstance(bot, UnavailableBot):
+            continue
         has_owner = any(person.startswith(f"{bot.channel}:") for person in config.owner.people)
         is_said = "direct" in bot.model_fields_set and bot.direct != "owner"
         may_write = bot.direct != "closed" and (has_owner or bot.people or is_said)
         if not (bot.groups or may_write):
             yield (
-                f"channels.{bot.channel}.{account}: nobody may talk to it; add your numeric id to owner.people, "
-                f'such as people = ["{bot.channel}:12345"], or a group to its groups'
+                f"channels.{bot.channel}.{account}: nobody may talk to it; add your id to owner.people, "
+                f'such as people = ["{bot.channel}:{bot.person_example}"], or a group to its groups'
             )
-
-
-def _two_discords(config: Config) -> Iterator[str]:
-    """The SDK keeps one address of Discord's REST API per process."""
-    bots = config.channels.discord
-    if len({bot.base_url for bot in bots.values()}) > 1:
-        yield f"channels.discord: all accounts need the same base_url; give it to each of {', '.join(bots)}"
 
 
 def _open_metrics(config: Config) -> Iterator[str]:
@@ -146,11 +146,26 @@ def _open_metrics(config: Config) -> Iterator[str]:
         yield "metrics: other machines could read them (gateway.allow_remote); set token_env or token_file"
 
 
-def _shut_webhooks(config: Config) -> Iterator[str]:
-    """Telegram delivers updates to the HTTP server, which is off by default."""
-    for account, bot in config.channels.telegram.items():
-        if bot.mode == "webhook" and not config.web.enabled:
-            yield f'channels.telegram.{account}: mode = "webhook" needs the HTTP door; set enabled = true below [web]'
+def _unknown_people(config: Config) -> Iterator[str]:
+    """Somebody of a channel that nobody knows, or whom its platform cannot know."""
+    named = [(f"owner.people[{position}]", person) for position, person in enumerate(config.owner.people)]
+    named += [(f"bindings[{n}].person", given.person) for n, given in enumerate(config.bindings) if given.person]
+    for where, person in named:
+        known, channel = plugins(CHANNELS), person.partition(":")[0]
+        if channel not in known:
+            yield f"{where}: no such channel; {nearest(channel, known)}"
+            continue
+        with suppress(PluginError):  # the channel's own accounts tell of it
+            settings = channel_settings(known[channel])
+            if not settings.is_person(person):
+                yield f'{where}: must be "{settings.person_shape()}"'
+
+
+def _among_accounts(config: Config) -> Iterator[str]:
+    """The rules of each channel for its own accounts."""
+    for accounts in config.channels.root.values():
+        for kind in {type(bot) for bot in accounts.values()}:
+            yield from kind.contradictions(accounts, has_web=config.web.enabled)
 
 
 # --- one key
@@ -198,7 +213,20 @@ def nearest(wrong: str, right: Iterable[str]) -> str:
 
 def _keys_beside(where: Sequence[int | str]) -> list[str]:
     """Return the valid keys of the table at *where*, less its last part."""
-    found: object = Config
+    if where[0] == "channels":
+        return _keys_of_channel(where)
+    return _keys_within(Config, where)
+
+
+def _keys_of_channel(where: Sequence[int | str]) -> list[str]:
+    """Return the same below `channels`, whose tables are the plug-ins'."""
+    known = plugins(CHANNELS)
+    if len(where) <= 2:
+        return sorted(known)
+    return _keys_within(dict[str, channel_settings(known[str(where[1])])], where[2:])  # type: ignore[misc]
+
+
+def _keys_within(found: object, where: Sequence[int | str]) -> list[str]:
     for part in where[:-1]:
         found = _inside(found, part)
     return list(found.model_fields) if _is_section(found) else []

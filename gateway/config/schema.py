@@ -269,7 +269,7 @@ class Config(Section):
     owner: OwnerSettings = OwnerSettings()
     agents: dict[AgentName, AgentSettings] = Field(default={"main": AgentSettings()}, min_length=1)
     bindings: tuple[BindingSettings, ...] = ()
-    channels: ChannelsSettings = ChannelsSettings()
+    channels: ChannelsSettings = ChannelsSettings({})
     web: WebSettings = WebSettings()
     models: dict[AgentName, ModelSettings] = Field(default={})
     mcp: dict[McpName, McpSettings] = Field(default={})

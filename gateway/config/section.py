@@ -85,9 +85,11 @@ def _known_zone(name: str) -> str:
 
 AgentName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-BotName = Annotated[str, StringConstraints(pattern=r"^(telegram|discord):[a-z0-9][a-z0-9-]*$", max_length=80)]
-PERSON = r"^(telegram|discord):[0-9]+$"
-PersonId = Annotated[str, StringConstraints(pattern=PERSON)]
+ChannelName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=64)]
+BotName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*:[a-z0-9][a-z0-9-]*$", max_length=80)]
+PERSON = r"^[a-z][a-z0-9-]*:\S+$"
+"""A channel and the id that the platform gives; the channel's own settings say how its ids look."""
+PersonId = Annotated[str, StringConstraints(pattern=PERSON, max_length=200)]
 ChatId = Annotated[str, StringConstraints(pattern=r"^-?[0-9]+$")]
 RootedPath = Annotated[Path, AfterValidator(_rooted)]
 Host = Annotated[str, AfterValidator(_listening_host)]

@@ -99,6 +99,8 @@ class Health:
     """Returns the running subagents of each agent."""
     disabled: tuple[str, ...] = ()
     """Disabled hooks and commands from a restored backup; this gateway started without them."""
+    plugin_faults: tuple[str, ...] = ()
+    """Plug-ins that cannot be used, each in one sentence; this gateway started without them."""
     waits_for: Callable[[], tuple[str, ...]] = tuple
     """Returns the agents that cannot run for lack of their files, with the remedy."""
 
@@ -168,8 +170,7 @@ class LocalOperator:
             repairs=(*self.transcripts.repairs(), *self._history_repairs()),
             assumed=self.assumed,
             troubles=(
-                *disabled_line(self.health.disabled),
-                *self.tool_servers.troubles(),
+                *self._unusable(),
                 *await self._broken_skills(),
             ),
             helpers=tuple(map(str, self.health.helpers())),
@@ -199,7 +200,7 @@ class LocalOperator:
         return replace(agent, heartbeat=beat, jobs=jobs, spending=await spending_of(self.agent_budgets.get(name)))
 
     def _unusable(self) -> tuple[str, ...]:
-        return (*disabled_line(self.health.disabled), *self.tool_servers.troubles())
+        return (*disabled_line(self.health.disabled), *self.health.plugin_faults, *self.tool_servers.troubles())
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
         """Send a message to an agent as the owner; return its name once the answer, or a notice, was delivered."""

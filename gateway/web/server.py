@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from adapters.channel import Adapter, Receive
 from gateway.admission.routing import Routes
 from gateway.admission.sign_in import SignIns
+from gateway.channels.telegram import TelegramSettings
 from gateway.config import Config
 from gateway.inbound.outcomes import Outcomes
 from gateway.transcripts.store import Sessions
@@ -58,7 +59,10 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
     asking = Asking(
         resources.routes, resources.adapters, resources.outcomes, resources.presence, resources.sessions, Prefaces()
     )
-    telegrams, is_tls = frozenset(config.channels.telegram), (config.web.public_url or "").startswith("https:")
+    telegrams, is_tls = (
+        frozenset(config.channels.of(TelegramSettings)),
+        (config.web.public_url or "").startswith("https:"),
+    )
     entrance = Login(resources.sign_ins, resources.agents, is_tls)
     chat = ChatPages(entrance, resources.adapters, resources.presence, resources.sessions)
     caps = ImageCaps(config.attachments.per_message, config.attachments.max_mb * 1024 * 1024)

@@ -15,6 +15,7 @@ from gateway.agent.models.optional_packages import missing_extra
 from gateway.cli.connect import reach
 from gateway.cli.doctor.channels import check_bots
 from gateway.cli.doctor.finding import Finding, Level
+from gateway.cli.doctor.plugins import check_plugins
 from gateway.cli.doctor.servers import check_servers
 from gateway.cli.doctor.tool_servers import check_tool_servers
 from gateway.cli.doctor.web import check_http_door
@@ -55,6 +56,7 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
 
     findings = [check_python(sys.version_info[:2]), check_git(), check_home(home, invocation), check_disk(home)]
     try:
+        findings += check_plugins()
         config = read_config(home.config_file)
     except ConfigError as exc:
         return [
@@ -141,7 +143,7 @@ def _bots(config: "Config") -> Iterator[str]:
 
 def _policies(config: "Config") -> Iterator[Finding]:
     for account, bot in config.channels.bots():
-        if fault := bot.policy_fault(account):
+        if fault := bot.fault(account):
             yield Finding("policy", Level.FAIL, fault, "write one of them; docs/access.md says what each does")
 
 

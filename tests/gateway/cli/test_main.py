@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.channels.telegram import TelegramSettings
 from gateway.cli import main
 from gateway.cli.invocation import Invocation
 from gateway.cli.memory import found_lines
@@ -96,7 +97,7 @@ def test_init_asks_little_and_writes_what_was_said(
     config = read_config(terminal.home.config_file)
     assert config.owner.time_zone == "Asia/Tokyo"
     assert config.owner.people == ("telegram:4711",)
-    assert config.channels.telegram["home"].token_env == "TELEGRAM_TOKEN"
+    assert config.channels.of(TelegramSettings)["home"].token_env == "TELEGRAM_TOKEN"
     assert config.agents["main"].model == provider
 
 
@@ -108,7 +109,7 @@ def test_every_commented_setting_of_the_starter_is_a_right_one(terminal: Termina
     terminal.home.config_file.write_text("\n".join(lines), "utf-8")
     config = read_config(terminal.home.config_file)
     assert set(config.models) == {"cohere", "openai", "anthropic", "google"}
-    assert config.channels.telegram["home"].groups
+    assert config.channels.of(TelegramSettings)["home"].groups
 
 
 def test_the_home_is_named_before_or_after_the_command_or_by_the_environment(terminal: Terminal) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.app.channels import bot_accounts, policy_of
+from gateway.channels.telegram import TelegramSettings
 from gateway.config import Config, read_config
 from gateway.errors import ConfigError
 from gateway.stores.sqlite.store import SqliteStore
@@ -52,7 +53,7 @@ def test_a_webhook_that_cannot_work_is_named(tmp_path: Path, text: str, said: st
 def test_a_server_of_ones_own_may_bring_updates_without_tls(tmp_path: Path) -> None:
     """It may run on this very machine."""
     text = f'base_url = "http://127.0.0.1:8081"\n{HOOK.replace("https", "http")}{SECRET}{WEB}'
-    assert config_of(tmp_path, text).channels.telegram["home"].mode == "webhook"
+    assert config_of(tmp_path, text).channels.of(TelegramSettings)["home"].mode == "webhook"
 
 
 def test_the_webhooks_secret_is_one_of_the_secrets(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gateway.app.channels import routes_of
+from gateway.channels.discord import DiscordSettings
+from gateway.channels.telegram import TelegramSettings
 from gateway.config import Config, OwnerZone, collect_secrets, owner_zone, read_config
 from gateway.config.secrets import known_secrets
 from gateway.errors import ConfigError
@@ -45,7 +47,7 @@ def test_without_a_file_main_answers_offline_and_nothing_else_is_open(file: Path
     config = read_config(file)
     assert list(config.agents) == ["main"]
     assert config.agents["main"].model == "offline"
-    assert config.channels.telegram == {}
+    assert config.channels.root == {}
     assert config.owner.people == ()
     assert config.gateway.host == "127.0.0.1"
 
@@ -149,20 +151,22 @@ def test_a_bot_that_nobody_may_talk_to_is_refused(file: Path) -> None:
     bot = '[channels.telegram.home]\ntoken_env = "T"\n'
     assert "channels.telegram.home: nobody may talk to it" in refusal(file, bot)
     assert "nobody may talk to it" in refusal(file, f'{TELEGRAM}direct = "closed"')
-    assert accepted(file, f'{bot}direct = "closed"\ngroups = {{ "-1001" = {{ mention = true }} }}').channels.telegram
-    assert accepted(file, TELEGRAM).channels.telegram
+    assert accepted(file, f'{bot}direct = "closed"\ngroups = {{ "-1001" = {{ mention = true }} }}').channels.of(
+        TelegramSettings
+    )
+    assert accepted(file, TELEGRAM).channels.of(TelegramSettings)
 
 
 def test_a_policy_that_is_none_closes_its_bot_and_no_other(file: Path) -> None:
     """Empty, misspelt or open to all: the file is read, and the bot says what is wrong and what is right."""
     right = '[channels.telegram.work]\ntoken_env = "W"\ndirect = "pairing"\n'
     for direct, hint in {"": "", "open": "", "pairng": 'did you mean "pairing"? '}.items():
-        bots = accepted(file, f'{TELEGRAM}direct = "{direct}"\n{right}').channels.telegram
-        assert bots["home"].policy_fault("home") == (
+        bots = accepted(file, f'{TELEGRAM}direct = "{direct}"\n{right}').channels.of(TelegramSettings)
+        assert bots["home"].fault("home") == (
             f'channels.telegram.home.direct: "{direct}" is no policy; {hint}it is one of "pairing", "owner", "closed". '
             "Until then this account stays closed"
         )
-        assert bots["work"].policy_fault("work") == ""
+        assert bots["work"].fault("work") == ""
 
 
 def test_people_are_named_with_their_platform(file: Path) -> None:
@@ -170,7 +174,7 @@ def test_people_are_named_with_their_platform(file: Path) -> None:
     for place in ("", '[channels.telegram.home.groups."-1"]\n'):
         assert "<channel>:<numeric id>" in refusal(file, f'{TELEGRAM}{place}people = ["12345"]')
         assert "discord:5 is on another platform" in refusal(file, f'{TELEGRAM}{place}people = ["discord:5"]')
-        assert accepted(file, f'{TELEGRAM}{place}people = ["telegram:5"]').channels.telegram
+        assert accepted(file, f'{TELEGRAM}{place}people = ["telegram:5"]').channels.root
 
 
 def test_a_discord_bot_is_configured_like_any_other(file: Path) -> None:
@@ -180,7 +184,7 @@ def test_a_discord_bot_is_configured_like_any_other(file: Path) -> None:
     assert "channels.discord.home: nobody may talk to it" in refused
     assert 'people = ["discord:12345"]' in refused
     config = accepted(file, f'[owner]\npeople = ["discord:1"]\n{bot}groups = {{ "300" = {{}} }}')
-    assert config.channels.discord["home"].groups["300"].mention
+    assert config.channels.of(DiscordSettings)["home"].groups["300"].mention
     assert [source.key for source in config.secret_sources()] == ["channels.discord.home.token_env"]
     assert [(bot.channel, account) for account, bot in config.channels.bots()] == [("discord", "home")]
 

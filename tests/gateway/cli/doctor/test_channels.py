@@ -65,7 +65,8 @@ async def test_a_platform_that_is_away_is_a_warning_and_the_next_bot_is_asked(di
 async def test_a_policy_that_is_none_fails(discord: Discord) -> None:
     """As when the gateway starts, which leaves this bot out."""
     config = bots(discord=discord.url)
-    config.channels.discord["home"] = config.channels.discord["home"].model_copy(update={"direct": "everybody"})
+    accounts = config.channels.root["discord"]
+    accounts["home"] = accounts["home"].model_copy(update={"direct": "everybody"})
     ((level, detail),) = await told(config)
     assert level == "fail"
     assert "everybody" in detail

@@ -11,7 +11,11 @@ from gateway.cli.doctor.finding import Finding, Level
 from gateway.control.status_wire import AgentStatus, Status
 from gateway.home import Home
 from tests.fakes.operator import FakeGateway, FakeOperator
+from tests.fakes.packages import Install, install
+from tests.gateway.test_plugins import CODE, SMOKE
 from workspaces.secrets import REMOVED
+
+__all__ = ["install"]
 
 Usage = namedtuple("Usage", ["total", "used", "free"])
 
@@ -108,6 +112,17 @@ def test_a_model_whose_client_is_not_installed_fails_and_says_what_installs_it(
     status, found = patient.findings(environ)
     assert (status, found["model"][0]) == (1, "fail")
     assert "pip install 'strandline[anthropic]'" in found["model"][1]
+
+
+def test_each_package_that_cannot_be_used_is_named_and_nothing_else_fails(patient: Patient, install: Install) -> None:
+    """Configured or not; one that works is listed with its package."""
+    install("smoke-signals", SMOKE, CODE)
+    install("broken", "[strandline.channels]\nfog = broken:Settings\n", "import not_there")
+    status, out = patient.run("doctor")
+    assert status == 0
+    assert "ok    plug-in: strandline.channels smoke (smoke-signals)" in out
+    assert 'warn  plug-in: broken: the entry point "fog" of strandline.channels (broken:Settings) cannot be' in out
+    assert "ok    git" in out
 
 
 def test_an_open_home_is_a_warning_with_the_command(patient: Patient) -> None:

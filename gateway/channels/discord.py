@@ -1,0 +1,47 @@
+"""Discord as a channel: the settings of a bot, and opening it."""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from pydantic import Field
+
+from gateway.config import BotSettings, ChannelResources, GroupSettings
+from gateway.config.section import ChatId, SocketUrl, Url
+
+if TYPE_CHECKING:
+    from adapters.channel import Adapter
+
+
+class DiscordSettings(BotSettings):
+    """One Discord bot; its groups are channels of servers, by the channel's id."""
+
+    channel: ClassVar[str] = "discord"
+    person_id: ClassVar[str] = "[0-9]+"
+    person_form: ClassVar[str] = "<numeric id>"
+    person_example: ClassVar[str] = "12345"
+    groups: dict[ChatId, GroupSettings] = Field(default={})
+    base_url: Url = "https://discord.com/api/v10"
+    gateway_url: SocketUrl = "wss://gateway.discord.gg/"
+    cdn_url: Url = "https://cdn.discordapp.com"
+    catch_up_hours: int = Field(default=24, ge=0, le=168)
+    """Hours of missed messages to fetch after downtime; 0: none."""
+    catch_up_messages: int = Field(default=100, ge=1, le=1_000)
+    """Per chat, latest ones."""
+
+    def open(self, account: str, resources: ChannelResources) -> "Adapter":
+        """Load discord.py, which takes up to a second and 45 MB, and return the bot's adapter."""
+        from adapters.discord import CatchUp, DiscordAdapter, Servers
+
+        servers = Servers(self.base_url, self.gateway_url, self.cdn_url)
+        token = self.token(account).read(resources.environ)
+        catch_up = CatchUp(timedelta(hours=self.catch_up_hours), self.catch_up_messages, frozenset(self.groups))
+        return DiscordAdapter(
+            account, token, resources.count, servers=servers, keeps=resources.keeps, catch_up=catch_up
+        )
+
+    @classmethod
+    def contradictions(cls, accounts: Mapping[str, Self], *, has_web: bool) -> Iterator[str]:
+        """Yield accounts with different addresses: the SDK keeps one address of the REST API per process."""
+        if len({bot.base_url for bot in accounts.values()}) > 1:
+            yield f"channels.discord: all accounts need the same base_url; give it to each of {', '.join(accounts)}"

@@ -1,0 +1,120 @@
+"""Plug-ins: parts of the gateway that installed packages register as entry points, Strandline's own parts included.
+
+A group holds plug-ins of one kind, by name. Nothing is imported before it is loaded. Of several plug-ins of one name
+Strandline's own is used; among strangers none is, as the order of installed packages means nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, distributions
+from types import MappingProxyType
+from typing import TypeVar
+
+from gateway.errors import ConfigError, PluginError
+
+T = TypeVar("T")
+
+OURS = "strandline"
+"""The distribution whose plug-ins are built in."""
+_OUR_GROUPS = f"[{OURS}."
+CHANNELS = "strandline.channels"
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One name of a group, and every entry point that claims it."""
+
+    group: str
+    name: str
+    entries: tuple[EntryPoint, ...]
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it is part of Strandline itself."""
+        return any(_package(entry) == OURS for entry in self.entries)
+
+    @property
+    def package(self) -> str:
+        """The name of the package that it comes from."""
+        return OURS if self.is_built_in else _package(self.entries[0])
+
+    @property
+    def clash(self) -> str:
+        """The sentence about packages that claim the same name; empty if there is one claim."""
+        if len(self.entries) == 1:
+            return ""
+        strangers = [entry for entry in self.entries if _package(entry) != OURS]
+        packages = ", ".join(sorted({_package(entry) for entry in strangers}))
+        outcome = "Strandline's own is used" if self.is_built_in else "none of them is used"
+        remedy = f"pip uninstall {_package(strangers[0])}, or ask its authors for another name"
+        return f'{packages}: the entry point "{self.name}" of {self.group} is taken; {outcome}: {remedy}'
+
+    def load(self) -> object:
+        """Import the plug-in and return it. Raises PluginError, one sentence with its remedy, if that fails."""
+        ours = [entry for entry in self.entries if _package(entry) == OURS]
+        if not ours and len(self.entries) > 1:
+            raise PluginError(self.clash)
+        entry = (ours or self.entries)[0]
+        try:
+            return entry.load()
+        except (Exception, SystemExit) as exc:  # code of strangers: whatever it raises, it stops nothing else
+            raise self.fault(f"{type(exc).__name__}: {exc}") from exc
+
+    def load_class(self, base: type[T]) -> type[T]:
+        """Return the class that the plug-in is. Raises PluginError as `load` does, and for anything else."""
+        found = self.load()
+        if not (isinstance(found, type) and issubclass(found, base)):
+            raise self.fault(f"it is no subclass of {base.__name__}")
+        return found
+
+    def fault(self, reason: str) -> PluginError:
+        """Return the error that says why the plug-in cannot be used."""
+        entry, package = self.entries[0], _package(self.entries[0])
+        where = f'{package}: the entry point "{self.name}" of {self.group} ({entry.value})'
+        reason = " ".join(reason.split())
+        return PluginError(f"{where} cannot be loaded: {reason}; update the package, or: pip uninstall {package}")
+
+
+def plugins(group: str) -> Mapping[str, Plugin]:
+    """Return the plug-ins of *group* by name.
+
+    Raises ConfigError if Strandline's own are missing: it was updated without being installed anew.
+    """
+    found = {name: Plugin(group, name, entries) for name, entries in _registered().get(group, {}).items()}
+    if not any(plugin.is_built_in for plugin in found.values()):
+        raise ConfigError(
+            f"Strandline's own entry points of {group} are missing: the code is newer than its installation; "
+            "install it again: make up, or pip install --no-deps -e . in its folder"
+        )
+    return MappingProxyType(found)
+
+
+def clashes(group: str) -> list[str]:
+    """Return a sentence for each name of *group* that several packages claim."""
+    return [plugin.clash for plugin in plugins(group).values() if plugin.clash]
+
+
+def forget() -> None:
+    """Look at the installed packages again when asked next; for tests that install some."""
+    _registered.cache_clear()
+
+
+@cache
+def _registered() -> Mapping[str, Mapping[str, tuple[EntryPoint, ...]]]:
+    """Return every entry point by group and name; finding them reads all installed packages, some 20 ms."""
+    found: dict[str, dict[str, tuple[EntryPoint, ...]]] = {}
+    packages: set[str] = set()
+    for package in distributions():
+        if _OUR_GROUPS not in (package.read_text("entry_points.txt") or "") or package.name in packages:
+            continue  # the second of one name is an older copy, later on the path; names are slow to read
+        packages.add(package.name)
+        for entry in package.entry_points:
+            if entry.group.startswith(f"{OURS}."):
+                group = found.setdefault(entry.group, {})
+                group[entry.name] = (*group.get(entry.name, ()), entry)
+    return found
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist else "an unknown package"
