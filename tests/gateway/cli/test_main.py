@@ -437,7 +437,7 @@ import sys, asyncio
 from contextlib import asynccontextmanager
 from gateway.cli.invocation import Composed
 from gateway.cli.main import run
-from tests.fakes.desk import FakeDesk
+from tests.fakes.operator import FakeOperator
 
 @asynccontextmanager
 async def stuck(home, config, environ, *, channels):
@@ -446,8 +446,8 @@ async def stuck(home, config, environ, *, channels):
         await stop.wait()
         print("stopping", flush=True)
         await asyncio.Event().wait()
-    desk = FakeDesk()
-    yield Composed(desk, desk, never)
+    operator = FakeOperator()
+    yield Composed(operator, operator, never)
 
 sys.exit(run(["up", "--home", sys.argv[1]], {}, "strandline", stuck))
 """
