@@ -223,6 +223,17 @@ def test_every_page_is_in_the_index_once() -> None:
     }
 
 
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_every_file_and_folder_that_a_page_for_newcomers_names_exists(page: str) -> None:
+    """A path between backticks is one from the root."""
+    named = re.findall(
+        r"`((?:adapters|gateway|workspaces|tests|docs|bench|scripts|deploy)/[\w./-]*)`",
+        (ROOT / page).read_text("utf-8"),
+    )
+    assert named
+    assert not [path for path in named if not (ROOT / path).exists()]
+
+
 def test_the_program_says_how_it_is_used() -> None:
     """The first thing that a newcomer types, as installed."""
     program = Path(sys.executable).parent / "strandline"
