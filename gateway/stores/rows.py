@@ -151,7 +151,7 @@ class Proposal:
     after: str | None
     """The whole file after; `None` deletes it."""
     reason: str
-    """The reason that it needs approval: a code of `gateway.agent.write_policy.Reason`."""
+    """The reason that it needs approval: a code of `gateway.agent.write_policy.ApprovalReason`."""
     session: str
     message: str | None
     """Inbox id of the message whose turn made the request."""

@@ -172,14 +172,14 @@ class Fragile(WorkerSettings):
         program = """
             import os, signal
             from workspaces.memory.index import request_handler, worker
-            put = request_handler.Desk.put
+            put = request_handler.RequestHandler.put
 
             def dies(self, request):
                 if "deadly" in str(request["document"]):
                     os.kill(os.getpid(), signal.SIGKILL)
                 return put(self, request)
 
-            request_handler.Desk.put = dies
+            request_handler.RequestHandler.put = dies
             worker.main()
             """
         return sys.executable, "-c", textwrap.dedent(program)
