@@ -1,4 +1,4 @@
-"""This file starts the program: arguments and environment go in, an exit status comes out; nobody else reads them."""
+"""Starts the program: arguments and environment go in, an exit status comes out; nobody else reads them."""
 
 import os
 import shutil

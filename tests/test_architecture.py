@@ -1,4 +1,5 @@
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -84,10 +85,32 @@ def test_no_room_has_a_name_that_hides_its_idea() -> None:
     assert not [file for file in CODE if hiding & {file.stem, *file.relative_to(ROOT).parts}]
 
 
-def test_every_file_says_what_it_is_for() -> None:
-    """A module's docstring is one sentence about the file."""
+def test_every_module_says_its_subject_in_a_sentence() -> None:
+    """A docstring that names the subject; none begins with "This file"."""
     mute = [str(f.relative_to(ROOT)) for f in CODE if f.stat().st_size and not f.read_text("utf-8").startswith('"""')]
     assert mute == []
+    assert [text for text in _docstrings() if text.startswith(("This file", "This module", "This package"))] == []
+
+
+def test_docstrings_are_plain_english() -> None:
+    """Fewer than three in a hundred need the word "what": a noun says it shorter."""
+    texts = [*_docstrings()]
+    assert len(texts) > 4_000
+    wordy = [text for text in texts if re.search(r"\bwhat\b", text, re.IGNORECASE)]
+    assert len(wordy) < 0.03 * len(texts), wordy
+
+
+def _docstrings() -> Iterator[str]:
+    """Give those of modules, classes, functions, and of attributes and constants, which stand below their line."""
+    for file in CODE:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            for each in getattr(node, "body", ()) if not isinstance(node, ast.Lambda | ast.IfExp) else ():
+                if (
+                    isinstance(each, ast.Expr)
+                    and isinstance(each.value, ast.Constant)
+                    and isinstance(each.value.value, str)
+                ):
+                    yield each.value.value
 
 
 def test_access_is_made_in_two_files() -> None:
