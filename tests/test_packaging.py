@@ -64,7 +64,7 @@ def test_the_container_is_built_from_what_is_there() -> None:
     dockerfile = (ROOT / "deploy" / "Dockerfile").read_text("utf-8")
     let_in = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
     sources = [source for line in re.findall(r"^COPY (.+)$", dockerfile, re.MULTILINE) for source in line.split()[:-1]]
-    assert {"requirements.lock", "gateway", "adapters", "workspaces"} <= set(sources)
+    assert {"requirements.lock", *PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]} <= set(sources)
     for source in sources:
         assert (ROOT / source).exists(), source
         assert f"!{source}" in let_in, source

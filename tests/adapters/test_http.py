@@ -7,7 +7,7 @@ import pytest
 
 from adapters.channel import Address, Body, ChannelUnavailableError, ChatKind, InboundMessage, OutboundMessage, Sender
 from adapters.http import CHANNEL, HttpAdapter
-from tests.fakes.listening import Received, listening
+from strandline.testing.listening import Received, listening
 
 ADDRESS = Address(CHANNEL, "laptop", "main", "main")
 

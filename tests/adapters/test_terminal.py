@@ -18,7 +18,7 @@ from adapters.channel import (
     Sent,
 )
 from adapters.terminal import CHANNEL, CHAT, Sink, TerminalAdapter
-from tests.fakes.listening import Received, listening
+from strandline.testing.listening import Received, listening
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
 

@@ -9,8 +9,8 @@ from adapters.channel import Address, InboundMessage
 from gateway.stores.jobs import RUNS_KEPT, Job, JobId, JobRun, JobSpec, RunState, Slot
 from gateway.stores.ports import Store
 from gateway.stores.rows import InboxRow, Outgoing, TurnCommit, TurnId
+from strandline.testing.adapter import message
 from tests.contracts.test_store import Kept
-from tests.fakes.adapter import message
 from tests.fakes.clock import START
 
 HOUR = timedelta(hours=1)

@@ -12,7 +12,7 @@ from gateway.stores.ports import LeaseLostError
 from gateway.stores.redis.leases import RedisLeases, adopt
 from gateway.stores.redis.server import RedisAddress
 from gateway.stores.redis.store import RedisStore
-from tests.fakes.adapter import message
+from strandline.testing.adapter import message
 from tests.fakes.redis_server import KINDS, program, running
 from tests.fakes.redis_several import cluster
 

@@ -33,7 +33,7 @@ from gateway.stores.rows import (
     TurnId,
 )
 from gateway.stores.sqlite.store import SqliteStore
-from tests.fakes.adapter import message
+from strandline.testing.adapter import message
 from tests.fakes.clock import START, ManualClock
 from tests.fakes.redis_server import KINDS, program, running
 from tests.fakes.redis_several import cluster

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from adapters.abilities import MenuEntry
 from adapters.channel import Address, Attachment, AttachmentKind, ChannelError, FetchRefusedError
-from tests.fakes.adapter import FakeAdapter
+from strandline.testing.adapter import FakeAdapter
 
 PIECE = 65_536
 

@@ -1,4 +1,5 @@
-"""Timeout of waits in tests."""
+"""The time that a test waits for an expected event, the same for our tests and those of packages."""
 
-PATIENCE_S = 120.0
-"""A busy machine may need most of it. It costs nothing: a wait ends as soon as its condition holds."""
+from strandline.testing.patience import PATIENCE_S
+
+__all__ = ["PATIENCE_S"]

@@ -13,8 +13,8 @@ import pytest
 
 from adapters.channel import Address, Body, OutboundMessage
 from adapters.telegram import LongPoll, TelegramAdapter
+from strandline.testing.listening import Received, listening
 from tests.fakes.botapi import TOKEN
-from tests.fakes.listening import Received, listening
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.tally import Tally
 

@@ -23,7 +23,7 @@ from gateway.config import read_config
 from gateway.control.admission_wire import PairOrder
 from gateway.control.wire import AgentOrder, HistoryOrder
 from gateway.home import Home
-from tests.fakes.adapter import FakeAdapter
+from strandline.testing.adapter import FakeAdapter
 from tests.fakes.clock import ManualClock
 from tests.journeys.house import ENVIRON
 from tests.privacy.contents import SHARED, Secret, items, sentence

@@ -20,9 +20,9 @@ from adapters.channel import (
 )
 from adapters.discord import DiscordAdapter
 from adapters.discord.send import nonce_of
+from strandline.testing.listening import Received, listening
 from tests.fakes.discord import Discord, Fault, servers_of
 from tests.fakes.discord_shapes import CHANNEL, TOKEN
-from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
 
 HERE = Address("discord", "home", CHANNEL)

@@ -30,9 +30,9 @@ from adapters.discord.parse import DiscordBot, IgnoredEvent
 from adapters.discord.places import ChatLocation
 from adapters.discord.send import nonce_of
 from adapters.discord.wire import Interaction
+from strandline.testing.listening import Received, listening
 from tests.fakes.discord import Discord, Fault, servers_of
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, GUILD, PERSON, THREAD, TOKEN, message, user
-from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
 
 HERE = Address("discord", "home", CHANNEL)

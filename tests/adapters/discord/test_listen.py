@@ -14,9 +14,9 @@ import pytest
 from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, ChatKind, InboundMessage, Via
 from adapters.discord import DiscordAdapter
 from adapters.discord.parse import IgnoredEvent
+from strandline.testing.listening import Received, listening
 from tests.fakes.discord import Discord, Fault, servers_of
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, GUILD, THREAD, TOKEN
-from tests.fakes.listening import Received, listening
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.tally import Tally
 

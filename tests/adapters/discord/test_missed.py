@@ -13,10 +13,10 @@ from adapters.discord.catching_up import MISSED
 from adapters.discord.heard import KEPT_EVERY_S, MOST_DIRECT, LastMessages, LastMessageTracker
 from adapters.discord.missed import PAGE, first_id_of, moment_of
 from adapters.discord.places import ChatLocation
+from strandline.testing.listening import Received, listening
 from tests.adapters.discord.test_session import Kept
 from tests.fakes.discord import Discord, Fault, servers_of
 from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, GUILD, PERSON, THREAD, TOKEN
-from tests.fakes.listening import Received, listening
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.tally import Tally
 

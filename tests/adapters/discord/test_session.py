@@ -9,9 +9,9 @@ import pytest
 from adapters.channel import ChannelUnavailableError
 from adapters.discord import DiscordAdapter
 from adapters.discord.session import KEPT_EVERY_S, GatewaySession, GatewaySessionStore
+from strandline.testing.listening import Received, listening
 from tests.fakes.discord import Discord, servers_of
 from tests.fakes.discord_shapes import BOT_ROLE, CHANNEL, TOKEN
-from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
 
 IDENTIFY, RESUME = 2, 6

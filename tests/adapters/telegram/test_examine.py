@@ -12,8 +12,8 @@ from adapters.channel import ChannelConfigError, ChannelUnavailableError
 from adapters.telegram import Groups, LongPoll, TelegramAdapter, Webhook
 from adapters.telegram.calls import TelegramCalls
 from adapters.telegram.examine import PRIVACY_MODE
+from strandline.testing.listening import Received, listening
 from tests.fakes.botapi import TOKEN, BotApi
-from tests.fakes.listening import Received, listening
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.tally import Tally
 from tests.fakes.telegram import BOT, Fault

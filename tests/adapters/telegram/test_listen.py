@@ -14,8 +14,8 @@ from adapters.telegram import LongPoll, TelegramAdapter
 from adapters.telegram.incoming import ALLOWED_UPDATES
 from adapters.telegram.moved import MIGRATED
 from adapters.telegram.parse import IgnoredUpdate
+from strandline.testing.listening import Received, listening
 from tests.fakes.botapi import TOKEN, BotApi
-from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
 from tests.fakes.telegram import Fault
 from tests.fakes.telegram_shapes import BOT, Hook

@@ -16,8 +16,8 @@ from adapters.telegram.incoming import ALLOWED_UPDATES
 from adapters.telegram.parse import IgnoredUpdate
 from adapters.telegram.webhook import UNPROVEN, WEBHOOK_TROUBLE
 from gateway.errors import StoreError
+from strandline.testing.listening import Received, listening
 from tests.fakes.botapi import TOKEN, BotApi
-from tests.fakes.listening import Received, listening
 from tests.fakes.tally import Tally
 from tests.fakes.telegram import Fault
 from tests.fakes.telegram_shapes import Hook

@@ -27,7 +27,7 @@ from gateway.runtime.threads import Threads
 from gateway.stores.rows import Outgoing, TurnCommit
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.writer import Transcript
-from tests.fakes.adapter import message
+from strandline.testing.adapter import message
 from tests.fakes.patience import PATIENCE_S
 from tests.gateway.backup.homes import SECRET, back_up, files_below, make_home
 from workspaces.secrets import REMOVED, guarding

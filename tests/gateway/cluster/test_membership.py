@@ -18,7 +18,7 @@ from gateway.runtime.clock import SystemClock
 from gateway.stores.pins import Pin
 from gateway.stores.ports import Arrivals, Store
 from gateway.stores.sqlite.store import SqliteStore
-from tests.fakes.adapter import message
+from strandline.testing.adapter import message
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import KINDS, RedisServer, program, running
 from workspaces.fault_points import unchecked

@@ -11,7 +11,7 @@ from adapters.channel import ChannelConfigError, ChannelUnavailableError
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.menu import MENU_FAILED, Menus, menu_entries
 from gateway.stores.sqlite.store import SqliteStore
-from tests.fakes.adapter import FakeAdapter
+from strandline.testing.adapter import FakeAdapter
 from tests.fakes.media import MediaAdapter
 from tests.fakes.patience import PATIENCE_S
 

@@ -9,7 +9,7 @@ from gateway.delivery.direct_notices import EVERY, KEPT, MOST_CHATS, NOT_TAKEN, 
 from gateway.delivery.sender import Adapters
 from gateway.errors import StoreError
 from gateway.stores.ports import LeaseLostError, RowStateError
-from tests.fakes.adapter import FakeAdapter, message
+from strandline.testing.adapter import FakeAdapter, message
 from tests.fakes.clock import ManualClock
 
 FULL = StoreError("the disk that holds state.db is full")

@@ -14,7 +14,7 @@ from gateway.delivery.sender import Adapters, Delivery
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import Enclosure, OutboxRow, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
-from tests.fakes.adapter import FakeAdapter, Lost
+from strandline.testing.adapter import FakeAdapter, Lost
 from tests.fakes.clock import ManualClock
 from tests.fakes.media import MediaAdapter
 from tests.fakes.patience import PATIENCE_S

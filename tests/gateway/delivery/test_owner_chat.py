@@ -12,7 +12,7 @@ from gateway.app.channels import reach_of, routes_of, terminal_chat
 from gateway.config import Config
 from gateway.delivery.owner_chat import OwnerChats
 from gateway.stores.sqlite.store import SqliteStore
-from tests.fakes.adapter import message
+from strandline.testing.adapter import message
 from workspaces.access import AgentId
 
 MAIN, WORK = AgentId("main"), AgentId("work")

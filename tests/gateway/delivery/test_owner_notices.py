@@ -13,7 +13,7 @@ from adapters.terminal import CHAT
 from gateway.delivery.owner_notices import Notices
 from gateway.stores.rows import OutboxRow, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
-from tests.fakes.adapter import message
+from strandline.testing.adapter import message
 
 OWNER = Address("terminal", "main", CHAT)
 GROUP = Address("telegram", "home", "-5")

@@ -13,7 +13,7 @@ from adapters.formatting.split import plain_parts
 from adapters.text import telegram_parts
 from gateway.delivery.rendering import ANSWER_CUT, FORMATTING_FAILED, SHORT, WHOLE, Rendering
 from gateway.stores.rows import Enclosure, OutboxId, OutboxRow, OutboxState, Outgoing, TurnId
-from tests.fakes.adapter import FakeAdapter
+from strandline.testing.adapter import FakeAdapter
 from tests.fakes.clock import START
 from tests.fakes.media import MediaAdapter
 

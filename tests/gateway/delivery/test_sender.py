@@ -24,7 +24,7 @@ from gateway.delivery.retry_policy import Pacing
 from gateway.delivery.sender import Adapters, Delivery, is_part_of
 from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
-from tests.fakes.adapter import FakeAdapter, Lost
+from strandline.testing.adapter import FakeAdapter, Lost
 from tests.fakes.clock import ManualClock
 from tests.fakes.patience import PATIENCE_S
 from workspaces.access import AgentId

@@ -28,7 +28,7 @@ from gateway.stores.admission import Visitor
 from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.turns.group_context import context_lines
-from tests.fakes.adapter import message
+from strandline.testing.adapter import message
 from tests.fakes.clock import START, ManualClock
 from workspaces.access import AgentId
 from workspaces.secrets import REMOVED, guarding

@@ -36,7 +36,7 @@ from gateway.turns.attachments import (
 )
 from gateway.turns.downloads import RETRIES_S, Fetcher
 from gateway.turns.vision import sight_of
-from tests.fakes.adapter import FakeAdapter, message
+from strandline.testing.adapter import FakeAdapter, message
 from tests.fakes.clock import ManualClock
 from tests.fakes.media import MediaAdapter
 from tests.fakes.model import ScriptedModel

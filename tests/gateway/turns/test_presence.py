@@ -6,7 +6,7 @@ import pytest
 
 from adapters.channel import Address, ChannelUnavailableError, InboundMessage, Via
 from gateway.turns.presence import Presence
-from tests.fakes.adapter import FakeAdapter, message
+from strandline.testing.adapter import FakeAdapter, message
 from tests.fakes.patience import PATIENCE_S
 
 HOME = Address("fake", "home", "alice")

@@ -23,7 +23,7 @@ from gateway.stores.spending import Spend
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.schema import CACHE_KB, STEPS, VERSION, open_database
 from gateway.stores.sqlite.store import SqliteStore
-from tests.fakes.adapter import message
+from strandline.testing.adapter import message
 from tests.fakes.clock import ManualClock
 from workspaces.fault_points import unchecked
 
@@ -293,7 +293,7 @@ from pathlib import Path
 from gateway.stores.rows import Outgoing, TurnCommit
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.runtime.threads import Threads
-from tests.fakes.adapter import message
+from strandline.testing.adapter import message
 
 def say(*fact): print(json.dumps(fact), flush=True)
 

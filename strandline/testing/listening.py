@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from adapters.channel import Adapter, InboundMessage, Receive
-from tests.fakes.patience import PATIENCE_S
+from strandline.testing.patience import PATIENCE_S
 
 
 class Received:
