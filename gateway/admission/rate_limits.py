@@ -1,9 +1,10 @@
 """Limits on the rate of senders and on conversations between bots: both in memory, both bounded."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+
+from gateway.runtime.bounded_dict import BoundedDict
 
 PEOPLE_KNOWN = 10_000
 """Buckets, and chats with talking bots, that are remembered; the least recently used is evicted, with a full bucket."""
@@ -22,7 +23,7 @@ class Rates:
     def __init__(self, a_minute: float, burst: int, now: Callable[[], datetime]) -> None:
         """*burst* messages are admitted at once, then *a_minute*."""
         self._a_minute, self._burst, self._now = a_minute, burst, now
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._buckets: BoundedDict[str, _Bucket] = BoundedDict(PEOPLE_KNOWN)
 
     def take(self, person: str, at: datetime | None = None) -> bool:
         """Return whether *person* may write now, or might have *at* a past time; if so, take one token.
@@ -43,10 +44,7 @@ class Rates:
 
     def _filled(self, person: str, at: datetime | None = None) -> _Bucket:
         now = at or self._now()
-        bucket = self._buckets.setdefault(person, _Bucket(self._burst, now))
-        self._buckets.move_to_end(person)
-        while len(self._buckets) > PEOPLE_KNOWN:
-            self._buckets.popitem(last=False)
+        bucket = self._buckets[person] = self._buckets.get(person) or _Bucket(self._burst, now)
         passed_s = max(0.0, (now - bucket.filled_at).total_seconds())
         bucket.tokens = min(self._burst, bucket.tokens + passed_s * self._a_minute / 60)
         bucket.filled_at = now
@@ -58,7 +56,7 @@ class LoopGuard:
     """Counts, for each chat, the bots' turns since a human's last message."""
 
     def __init__(self) -> None:
-        self._turns: OrderedDict[str, int] = OrderedDict()
+        self._turns: BoundedDict[str, int] = BoundedDict(PEOPLE_KNOWN)
 
     def human(self, chat: str) -> None:
         """Reset the count after a human's message."""
@@ -70,7 +68,4 @@ class LoopGuard:
         if turns >= most:
             return False
         self._turns[chat] = turns + 1
-        self._turns.move_to_end(chat)
-        while len(self._turns) > PEOPLE_KNOWN:
-            self._turns.popitem(last=False)
         return True

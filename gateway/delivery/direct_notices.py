@@ -8,6 +8,7 @@ import structlog
 
 from adapters.channel import Adapter, Address, Body, ChannelError, InboundMessage, OutboundMessage
 from gateway.errors import StoreError
+from gateway.runtime.bounded_dict import BoundedDict
 from gateway.runtime.clock import Clock
 from gateway.stores.ports import LeaseLostError, RowStateError
 from workspaces.secrets import redact
@@ -45,7 +46,7 @@ class DirectNotices:
         self._accounts = accounts
         self._owner = owner
         self._clock = clock
-        self._told: dict[Address, datetime] = {}
+        self._told: BoundedDict[Address, datetime] = BoundedDict(MOST_CHATS)
         self._failures = 0
         """In a row."""
         self._latest: StoreError | None = None
@@ -87,10 +88,7 @@ class DirectNotices:
         last = self._told.get(chat)
         if (chat.channel, chat.account) not in self._accounts or (last is not None and now - last < EVERY):
             return
-        self._told.pop(chat, None)
         self._told[chat] = now
-        while len(self._told) > MOST_CHATS:
-            del self._told[next(iter(self._told))]
         key = f"direct.{now.timestamp():.6f}"
         try:
             async with asyncio.timeout(SEND_S):

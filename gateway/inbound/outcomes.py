@@ -1,11 +1,12 @@
 """Reports the outcome of a message's turn to its waiters."""
 
 import asyncio
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from adapters import http, terminal
+from gateway.runtime.bounded_dict import BoundedDict
 from gateway.stores.rows import InboxRow, OutboxRow
 
 ASKED = frozenset({http.CHANNEL, terminal.CHANNEL})
@@ -21,7 +22,7 @@ class Outcomes:
     """The outcomes of the latest turns, by the message answered."""
 
     def __init__(self) -> None:
-        self._told: OrderedDict[str, Outcome] = OrderedDict()
+        self._told: BoundedDict[str, Outcome] = BoundedDict(KEPT)
         self.listeners: list[Callable[[InboxRow, Outcome], None]] = []
         """Called at once, in the event loop, with every turn's result; the composer of the gateway adds them."""
         self._waiting: defaultdict[str, list[Callable[[Outcome], None]]] = defaultdict(list)
@@ -37,8 +38,6 @@ class Outcomes:
             self._told[message_id] = replies
         for hear in tuple(self._waiting.get(message_id, ())):
             hear(replies)
-        while len(self._told) > KEPT:
-            self._told.popitem(last=False)
 
     async def of(self, message_id: str) -> Outcome:
         """Return the outcome of the message's turn once it is known; it stays known for a while."""

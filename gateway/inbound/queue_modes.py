@@ -1,6 +1,5 @@
 """Decides how a message is handled that arrives while another one waits or is answered."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from adapters.channel import InboundMessage, Via
 from gateway.admission.routing import SessionKey
 from gateway.agent.cancellation import Halt
 from gateway.inbound.turn_mark import answered
+from gateway.runtime.bounded_dict import BoundedDict
 from gateway.runtime.clock import utc_now
 from gateway.runtime.queues import Queues
 from gateway.sessions.due import DueSession
@@ -112,7 +112,7 @@ class Queueing:
         self._chosen = chosen
         self._now = now
         self._running: dict[SessionKey, Current] = {}
-        self._stops: OrderedDict[SessionKey, Stopped] = OrderedDict()
+        self._stops: BoundedDict[SessionKey, Stopped] = BoundedDict(STOPS_KEPT)
 
     def mode(self, key: SessionKey) -> QueueMode:
         """Return the mode of a session."""
@@ -137,9 +137,6 @@ class Queueing:
         if last is not None and last.by >= by:
             return
         self._stops[key] = Stopped(by, helpers=helpers)
-        self._stops.move_to_end(key)
-        while len(self._stops) > STOPS_KEPT:
-            self._stops.popitem(last=False)
         current = self._running.get(key)
         if current is not None and current.row.id < by:
             current.halt.at_once()

@@ -15,6 +15,7 @@ import structlog
 
 from gateway.admission.routing import SessionKey, is_session, is_unasked
 from gateway.agent.tools.tool import RunBlocking
+from gateway.runtime.bounded_dict import BoundedDict
 from gateway.runtime.clock import utc_now
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.transcripts.purge import redact_file
@@ -59,7 +60,7 @@ class Sessions:
         self._in_use: WeakValueDictionary[SessionKey, Transcript] = WeakValueDictionary()
         """Transcripts that a turn still holds, though they were dropped here: a session must not have two writers."""
         self._opening: WeakValueDictionary[SessionKey, asyncio.Lock] = WeakValueDictionary()
-        self._repairs: dict[SessionKey, Repairs] = {}
+        self._repairs: BoundedDict[SessionKey, Repairs] = BoundedDict(REPAIRS_TOLD)
         self._followers: defaultdict[SessionKey, list[Follower]] = defaultdict(list)
         self.is_alone: Callable[[SessionKey], bool] = _never
         """Returns whether each turn of a session is independent of earlier ones; set before one is opened."""
@@ -100,8 +101,6 @@ class Sessions:
         transcript.followers = tuple(self._followers.get(key, ()))
         if transcript.repairs != Repairs():
             self._repairs[key] = transcript.repairs
-            while len(self._repairs) > REPAIRS_TOLD:
-                del self._repairs[next(iter(self._repairs))]
             log.warning("transcript repaired", session=str(key), repairs=_in_words(transcript.repairs))
         if self.marks is not None and not is_unasked(key):
             await self._compare(key, transcript, self.marks)

@@ -16,6 +16,7 @@ from gateway.admission.routing import Routes, route
 from gateway.agent.entries import ReplyEntry, Usage
 from gateway.errors import StoreError
 from gateway.inbound.outcomes import Outcome, Outcomes
+from gateway.runtime.bounded_dict import BoundedDict
 from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
 from gateway.web.errors import NOT_TAKEN, PERMISSION, SERVER, HttpError
@@ -35,20 +36,15 @@ class Prefaces:
     time."""
 
     def __init__(self) -> None:
-        self._told: dict[Address, str] = {}
+        self._told: BoundedDict[Address, str] = BoundedDict(PREFACES)
         """Digests: a preface may be very long."""
 
     def new(self, address: Address, text: str) -> Quote | None:
         """Return *text* as a quote of the program; `None` if unchanged since the last time."""
         digest = _digest(text)
-        was_told = self._told.pop(address, None) == digest
-        self._keep(address, digest)
-        return None if was_told or not text.strip() else Quote(SYSTEM_AUTHOR, text, is_ours=True)
-
-    def _keep(self, address: Address, digest: str) -> None:
+        was_told = self._told.get(address) == digest
         self._told[address] = digest
-        while len(self._told) > PREFACES:
-            del self._told[next(iter(self._told))]
+        return None if was_told or not text.strip() else Quote(SYSTEM_AUTHOR, text, is_ours=True)
 
 
 class TurnFeed:

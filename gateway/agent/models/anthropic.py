@@ -147,7 +147,7 @@ def _said(
         case UnansweredMessages(text=text, pictures=pictures):
             return "user", [*_text(text), *map(_picture, pictures)] or _text(UNSHOWN)
         case Answered(text=text, calls=calls):
-            thought = thoughts.of(calls[0].id) if calls else None
+            thought = thoughts.get(calls[0].id) if calls else None
             return "assistant", [*(thought or ()), *_text(text), *map(_call, calls)]
         case Returned(call_id=call_id, text=text):
             return "user", [{"type": "tool_result", "tool_use_id": _id(call_id), "content": text}]
@@ -257,7 +257,7 @@ class _AnthropicReply:
 
     def _keep(self) -> None:
         if self._first_call and self._thinking and self._is_ordered:
-            self._thoughts.keep(self._first_call, tuple(self._thinking))
+            self._thoughts[self._first_call] = tuple(self._thinking)
 
     def _count(self, usage: Mapping[str, Any] | None) -> None:
         self._usage |= {key: value for key, value in (usage or {}).items() if value is not None}

@@ -153,7 +153,7 @@ def _calls(calls: Sequence[ToolCall], signatures: Keepsakes[bytes]) -> Iterator[
     """Yield *calls*; the first of a reply needs its signature, some of the others have one."""
     for place, call in enumerate(calls):
         asked = types.FunctionCall(id=call.id, name=call.name, args=json.loads(call.arguments))
-        signature = signatures.of(call.id) or (None if place else UNSIGNED)
+        signature = signatures.get(call.id) or (None if place else UNSIGNED)
         yield types.Part(function_call=asked, thought_signature=signature)
 
 
@@ -205,7 +205,7 @@ class _GoogleReply:
         if asked := part.function_call:
             call_id = f"call_{uuid4().hex[:24]}"  # a server may reuse an id in another conversation
             if part.thought_signature:
-                self._signatures.keep(call_id, part.thought_signature)
+                self._signatures[call_id] = part.thought_signature
             yield CallPiece(self._calls, call_id, asked.name or "", json.dumps(asked.args or {}))
             self._calls += 1
 

@@ -1,7 +1,6 @@
 """The store of a gateway that shares its state with others, in Redis or Valkey."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from redis.exceptions import RedisError
 
 from adapters.channel import InboundMessage
 from gateway.errors import StoreError
+from gateway.runtime.bounded_dict import BoundedDict
 from gateway.runtime.clock import Clock, SystemClock
 from gateway.stores.admission import UNREADABLE_MESSAGE, Overheard, Pairings, Silences
 from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
@@ -97,7 +97,7 @@ class RedisInbox:
         await self.link.run("drop", row, reason)
 
     async def arrivals(self) -> AsyncGenerator[InboxRow, None]:
-        known: OrderedDict[InboxId, None] = OrderedDict()
+        known: BoundedDict[InboxId, None] = BoundedDict(KNOWN)
         while self.agents:  # a gateway on standby has no queue to read
             try:
                 async with aclosing(self._read()) as rows:
@@ -105,8 +105,6 @@ class RedisInbox:
                         if row.id in known:
                             continue
                         known[row.id] = None
-                        while len(known) > KNOWN:
-                            known.popitem(last=False)
                         if (agent := self.agent_of(row.message)) in self.agents:
                             yield row
                         else:

@@ -45,6 +45,16 @@ def test_a_flood_of_people_takes_no_more_memory() -> None:
     assert not rates.take(str(PEOPLE_KNOWN))
 
 
+def test_a_person_who_keeps_writing_is_not_forgotten() -> None:
+    """A flood of others does not refill their bucket: the person silent for longest is evicted."""
+    rates = Rates(1, 1, ManualClock().now)
+    for number in range(PEOPLE_KNOWN):
+        assert rates.take(str(number))
+    assert not rates.take("0")
+    assert rates.take(str(PEOPLE_KNOWN))
+    assert not rates.take("0")
+
+
 def test_a_clock_that_goes_back_gives_no_tokens_and_takes_none() -> None:
     """A corrected clock is no reason to keep anybody out for longer."""
     clock = ManualClock()

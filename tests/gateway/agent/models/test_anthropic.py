@@ -177,8 +177,8 @@ def test_only_so_many_keepsakes_are_kept() -> None:
     """The oldest goes first."""
     kept = Keepsakes[str](2)
     for name in "abc":
-        kept.keep(name, name.upper())
-    assert [kept.of(name) for name in "abc"] == [None, "B", "C"]
+        kept[name] = name.upper()
+    assert [kept.get(name) for name in "abc"] == [None, "B", "C"]
 
 
 async def test_a_thought_goes_to_no_other_conversation(rigs: Rigs) -> None:
