@@ -163,8 +163,7 @@ class Lifecycle:
         try:
             session = await self._session(key)
             if not session.transcript.records.knows(turn):
-                await self._make_current(session)
-                note_start(self.hooks, await self._session(key))
+                note_start(self.hooks, await self._make_current(session))
         except (StoreError, WorkspaceError) as exc:
             await self._tell_trouble(key, exc)
         self._active[key] = _Activity(self._now())
@@ -183,8 +182,8 @@ class Lifecycle:
         except (StoreError, WorkspaceError) as exc:
             await self._tell_trouble(due.key, exc)
 
-    async def _make_current(self, session: Session) -> None:
-        """Archive an ended session; end or pause one for which that is due."""
+    async def _make_current(self, session: Session) -> Session:
+        """Archive an ended session; end or pause one for which that is due. Return the session that goes on."""
         key, records = session.key, session.transcript.records
         last = _last_said(records)
         why = self._settings.due(last.astimezone(self._settings.zone), self._now()) if last is not None else None
@@ -192,8 +191,10 @@ class Lifecycle:
             await self.end_session(key, why)
         if (ended := _ended_at(session.transcript.records)) is not None:
             await self._sessions.archive(key, ended)
-        elif why is Pause.DAY:
+            return await self._session(key)
+        if why is Pause.DAY:
             await self.pause_session(key, why)
+        return session
 
     async def _told(self, session: Session, why: Ending | Pause) -> list[PurePosixPath]:
         return [path for listener in self.listeners for path in await listener(session, why)]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict, defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -20,7 +20,7 @@ from gateway.runtime.clock import utc_now
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.transcripts.purge import redact_file
 from gateway.transcripts.session_marks import LostTranscript, SessionMarks, set_aside
-from gateway.transcripts.writer import Follower, Now, Repairs, Transcript
+from gateway.transcripts.writer import Follower, Now, Record, Repairs, Transcript
 from workspaces.access import AgentId
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.redact import Redaction
@@ -91,6 +91,11 @@ class Sessions:
         while len(self._open) > OPEN_AT_MOST or (len(self._open) > 1 and self._held > OPEN_BYTES):
             self._let_go(next(iter(self._open)))
 
+    def _grew(self, key: SessionKey, _: Sequence[Record]) -> None:
+        """Count the records just written, for whoever holds the transcript of *key* open."""
+        if (transcript := self._in_use.get(key)) is not None:
+            self._keep(key, transcript)
+
     def _let_go(self, key: SessionKey) -> None:
         self._open.pop(key, None)
         self._held -= self._sizes.pop(key, 0)
@@ -98,7 +103,7 @@ class Sessions:
     async def _read(self, key: SessionKey) -> Transcript:
         is_alone = self.is_alone(key)
         transcript = await Transcript.open(self.path(key), self.run, self._checkpoint, self._now, is_alone=is_alone)
-        transcript.followers = tuple(self._followers.get(key, ()))
+        transcript.followers = (*self._followers.get(key, ()), partial(self._grew, key))
         if transcript.repairs != Repairs():
             self._repairs[key] = transcript.repairs
             log.warning("transcript repaired", session=str(key), repairs=_in_words(transcript.repairs))

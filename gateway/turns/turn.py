@@ -10,10 +10,10 @@ from functools import partial
 import structlog
 
 from adapters.channel import Button, ChatKind, InboundMessage, Via
-from gateway.admission.internal_channels import CLOCK, HELPER, is_heartbeat, is_inner
+from gateway.admission.internal_channels import CLOCK, is_heartbeat, is_inner
 from gateway.admission.pairing import examine
-from gateway.admission.policy import Refused
-from gateway.admission.routing import Envelope, Routes, SessionKey, principal, route
+from gateway.admission.policy import Admitted, Refused
+from gateway.admission.routing import Envelope, Routes, SessionKey, principal
 from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.limits import within
@@ -44,14 +44,15 @@ from gateway.stores.admission import UNASKED_PROSE, Silence
 from gateway.stores.ports import Store
 from gateway.stores.rows import Enclosure, InboxRow, OutboxRow, Outgoing, TurnCommit
 from gateway.transcripts.store import Sessions
+from gateway.transcripts.writer import Transcript
 from gateway.turns.attachments import TakeIn, text_alone
 from gateway.turns.cost_cause import asked_for, told_of_budget
 from gateway.turns.drafts import Draft
-from gateway.turns.group_context import context_lines
 from gateway.turns.join import Joining, joined
+from gateway.turns.message_entry import entry_of
 from gateway.turns.planning import Planner
 from gateway.turns.presence import Presence
-from workspaces.access import Access, AgentId, SessionType
+from workspaces.access import Access, AgentId
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
 
@@ -115,152 +116,38 @@ class Turns:
     unstored: Callable[[InboundMessage, StoreError], Awaitable[None]] = untold
     """Told of a message whose answer, and even the notice that it must wait, cannot be stored."""
 
-    async def answer(self, row: InboxRow) -> RetryLater | None:
-        """Answer the message of *row*; the result asks to be called again when no answer is possible now."""
-        envelope = route(row.message, self.routes)
+    async def answer(self, row: InboxRow, envelope: Envelope) -> RetryLater | None:
+        """Answer the message of *row*, routed by *envelope* for this attempt; the result asks for another attempt."""
         with structlog.contextvars.bound_contextvars(agent=envelope.key.agent, turn=row.turn_id):
             try:
-                door = examine(row.message, self.routes.policy, self.store.pairings)
                 with self.queueing.running(envelope.key, row) as current:
-                    if isinstance(refusal := await door, Refused):
-                        await self._drop(row, envelope, f"revoked.{refusal.reason}")
+                    turn = await self._open(row, envelope)
+                    if isinstance(refusal := await turn.examine(), Refused):
+                        await turn.drop(f"revoked.{refusal.reason}")
                     else:
-                        await self._within_the_border(current, envelope)
+                        await turn.run(current)
             except (ModelError, StoreError, WorkspaceUnusableError) as exc:
                 return await self._postpone(row, envelope, exc)
             finally:
                 self.agents[envelope.key.agent].history_writer.ended(row.turn_id)
             return None
 
-    async def _drop(self, row: InboxRow, envelope: Envelope, reason: str) -> None:
-        """Drop a message without an answer, and those that had joined its turn."""
+    async def _open(self, row: InboxRow, envelope: Envelope) -> "Turn":
         transcript = await self.sessions.open(envelope.key)
-        for each in (row.id, *joined(transcript.entries_of(row.turn_id))):
-            await self.store.inbox.drop(each, reason)
-        for answered in self.queueing.answered(envelope.key, row):
-            self.outcome(answered, [])
-
-    async def _within_the_border(self, current: Current, envelope: Envelope) -> None:
-        row = current.row
-        try:
-            async with self.presence.answering(row.message) as draft:
-                text = await self._text(current, envelope, draft)
-        except ModelOverflowError:  # a retry cannot help
-            text = await self._end(row, envelope, _NO_ROOM)
-        except BudgetError as exc:
-            text = await self._end_unpaid(row, envelope, exc)
-        except (ModelError, StoreError, WorkspaceUnusableError):
-            raise
-        except TurnLimitError as exc:
-            await self.store.count(f"limit.{exc.reason}")
-            text = await self._end(row, envelope, f"I stopped: {exc}.")
-        except HookError:  # logged and counted at its source
-            text = await self._end(row, envelope, _UNBEGUN)
-        except Exception:  # the border of a turn: after any failure the chat gets one sentence and continues
-            log.exception("turn failed", code=(code := _code(row.message)))
-            await self.store.count("turn_failed")
-            text = await self._end(row, envelope, _FAILED.format(code=code))
-        transcript = await self.sessions.open(envelope.key)
-        entries, records = transcript.entries_of(row.turn_id), transcript.records.of(row.turn_id)
-        files = () if _is_halted(entries) else enclosed_by(records, envelope.key.agent)
-        await self._commit(row, envelope, text, files)
-        note_end(self.planner.hooks, envelope, entries, text)
-
-    async def _text(self, current: Current, envelope: Envelope, draft: Draft) -> str:
-        """Run the turn, or resume it after a crash; return the answer, empty for silence."""
-        row, voice = current.row, self.voice(envelope.key, self.agents[envelope.key.agent])
-        agent = asked_for(voice, row.message, envelope)
-        transcript = await self.sessions.open(envelope.key)
-        joining = Joining(current, transcript, partial(self._said, envelope), partial(self._is_admitted, row))
-        await joining.begin()
-
-        async def journal(entry: Entry) -> None:
-            await transcript.append(row.turn_id, entry)
-            if isinstance(entry, ReplyEntry):
-                draft.end_step()
-
-        marks = {"mark": mark_of(row.message), "chat": chat_mark(row.message)}
-        origin = Origin(str(envelope.key), str(row.id), row.turn_id, **marks)
-        asked = TurnRequest(row, envelope.access, agent, transcript, origin, self.planner.clock())
-        plan = self._shortcut(asked) or await unless(current.halt.soon, self.planner.plan(asked)) or _ended(asked)
-        limits = within(self.planner.settings.limits, row.message.allowance)
-        on_text = _unshown if self.planner.hooks.handles(MESSAGE_SENDING) else draft  # no hook has seen a draft
-        course = TurnOutlets(journal, on_text, partial(joining.steered, plan.hears), current.halt)
-        try:
-            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
-        except ModelOverflowError:
-            await self.store.count("overflow")
-            if await self.planner.make_room_at_overflow(asked) is None:
-                raise
-            plan = await self.planner.plan(asked)
-            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
-        if answer.model == HALTED:
-            await self.store.count(current.why_halted)
-        return plan.answer(answer.text)
-
-    def _shortcut(self, asked: TurnRequest) -> Plan | None:
-        return None if is_inner(asked.row.message) else self.shortcut(asked)  # our own text is never a command
-
-    async def _said(self, envelope: Envelope, row: InboxRow) -> UserEntry:
-        transcript = await self.sessions.open(envelope.key)
-        taken = await self.take_in(row, envelope.access, self.agents[envelope.key.agent])
-        message = replace(as_correction(row.message, transcript.records), text=taken.text)
-        entry = _said(replace(row, message=message), envelope.access.session_type)
-        at = row.received_at if row.message.via is Via.EDIT else entry.at
-        return replace(entry, at=at, source=source_of(row.message), pictures=taken.pictures)
-
-    async def _is_admitted(self, row: InboxRow) -> bool:
-        return not isinstance(await examine(row.message, self.routes.policy, self.store.pairings), Refused)
-
-    async def _end(self, row: InboxRow, envelope: Envelope, text: str) -> str:
-        """Record in the transcript how a turn without an answer of its own ended, and return that sentence."""
-        transcript = await self.sessions.open(envelope.key)
-        await transcript.append(row.turn_id, ReplyEntry(text, (), UNFINISHED, Usage()))
-        return text
-
-    async def _too_late(self, row: InboxRow, envelope: Envelope) -> str:
-        if is_task(row.message.address) or row.message.address.channel == CLOCK:
-            return await self._end(row, envelope, _NO_MODEL)
-        return "" if is_inner(row.message) else _TOO_LATE
-
-    async def _end_unpaid(self, row: InboxRow, envelope: Envelope, exc: BudgetError) -> str:
-        """End a turn that exceeds the day's budget, in silence; its session is notified of each limit once a day."""
-        if is_task(row.message.address):  # each of these has a waiting caller
-            return await self._end(row, envelope, str(exc))
-        key, said = told_of_budget(exc, envelope)
-        notice = await self.store.notify(key, _outgoing(row.message, said))
-        transcript = await self.sessions.open(envelope.key)
-        await transcript.append(row.turn_id, UNANSWERED)
-        if notice:
-            self.outcome(row, [notice])
-        return ""
-
-    async def _commit(self, row: InboxRow, envelope: Envelope, text: str, files: tuple[Enclosure, ...] = ()) -> None:
-        """Commit *text* and *files* as the answer to all messages of a turn."""
-        transcript = await self.sessions.open(envelope.key)
-        entries = transcript.entries_of(row.turn_id)
-        kind, answer = envelope.access.session_type, told_of(row.message, entries, text)
-        if is_unasked_prose(row.message, kind, answer, entries):
-            silence = Silence(self.planner.clock(), row.message.address, principal(row.message), UNASKED_PROSE)
-            await asyncio.gather(self.store.count(UNASKED_PROSE), self.store.silences.record(silence))
-        text = spoken(row.message, kind, answer, entries)
-        buttons = self.offer(row.message, envelope.access, entries) if text else ()
-        outgoing = [replace(_outgoing(row.message, text), files=files, buttons=buttons)] if text or files else []
-        outgoing = await leaving(self.planner.hooks, envelope, outgoing)
-        answers = [row.id, *joined(entries)]
-        rows = await self.store.commit_turn(TurnCommit(row.turn_id, answers, outgoing, _has_failed(entries)))
-        for answered in self.queueing.answered(envelope.key, row):
-            self.outcome(answered, list(rows))
+        return Turn(self, row, envelope, self.agents[envelope.key.agent], transcript)
 
     async def _postpone(self, row: InboxRow, envelope: Envelope, exc: Exception) -> RetryLater | None:
-        """Postpone the message and notify its sender once; after a day give up with a plain sentence."""
+        """Postpone the message and notify its sender once; after a day give up with a plain sentence.
+
+        The attempt may have failed because its session could not be opened, so none is needed until it gives up.
+        """
         log.warning("turn postponed", why=type(exc).__name__, detail=str(exc))
         waited = self.planner.clock() - row.received_at
         later = RetryLater(min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds())))
         try:
             if waited >= _patience(row.message):
                 await self.store.count("gave_up")
-                await self._commit(row, envelope, await self._too_late(row, envelope))
+                await (await self._open(row, envelope)).give_up()
                 return None
             await self.store.count(f"postponed.{type(exc).__name__}")
             if is_inner(row.message):  # nobody waits for an answer
@@ -273,6 +160,158 @@ class Turns:
             return later
         self.outcome(row, [notice] if notice else [])
         return later
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One attempt to answer a message, with its session open."""
+
+    turns: Turns
+    row: InboxRow
+    envelope: Envelope
+    agent: Agent
+    transcript: Transcript
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Return the turn's entries so far, from the transcript."""
+        return self.transcript.entries_of(self.row.turn_id)
+
+    async def examine(self) -> Admitted | Refused:
+        """Return whether the sender may still write. Raises StoreError."""
+        return await examine(self.row.message, self.turns.routes.policy, self.turns.store.pairings)
+
+    async def run(self, current: Current) -> None:
+        """Answer the message, or resume its turn after a crash, and commit the answer.
+
+        Raises ModelError, StoreError and WorkspaceUnusableError: another attempt may succeed.
+        """
+        text = await self._within_the_border(current)
+        entries, records = self.entries, self.transcript.records.of(self.row.turn_id)
+        files = () if _is_halted(entries) else enclosed_by(records, self.agent.id)
+        await self._commit(text, files)
+        note_end(self.turns.planner.hooks, self.envelope, entries, text)
+
+    async def drop(self, reason: str) -> None:
+        """Drop the message without an answer, and those that had joined its turn. Raises StoreError."""
+        for each in (self.row.id, *joined(self.entries)):
+            await self.turns.store.inbox.drop(each, reason)
+        self._tell([])
+
+    async def give_up(self) -> None:
+        """Commit the sentence for a message that could not be answered in time. Raises StoreError."""
+        message = self.row.message
+        if is_task(message.address) or message.address.channel == CLOCK:
+            await self._commit(await self._end(_NO_MODEL))
+        else:
+            await self._commit("" if is_inner(message) else _TOO_LATE)
+
+    async def _within_the_border(self, current: Current) -> str:
+        store = self.turns.store
+        try:
+            async with self.turns.presence.answering(self.row.message) as draft:
+                return await self._text(current, draft)
+        except ModelOverflowError:  # a retry cannot help
+            return await self._end(_NO_ROOM)
+        except BudgetError as exc:
+            return await self._end_unpaid(exc)
+        except (ModelError, StoreError, WorkspaceUnusableError):
+            raise
+        except TurnLimitError as exc:
+            await store.count(f"limit.{exc.reason}")
+            return await self._end(f"I stopped: {exc}.")
+        except HookError:  # logged and counted at its source
+            return await self._end(_UNBEGUN)
+        except Exception:  # the border of a turn: after any failure the chat gets one sentence and continues
+            log.exception("turn failed", code=(code := _code(self.row.message)))
+            await store.count("turn_failed")
+            return await self._end(_FAILED.format(code=code))
+
+    async def _text(self, current: Current, draft: Draft) -> str:
+        """Run the turn, or resume it after a crash; return the answer, empty for silence."""
+        joining = Joining(current, self.transcript, self._said, self._is_admitted)
+        await joining.begin()
+
+        async def journal(entry: Entry) -> None:
+            await self.transcript.append(self.row.turn_id, entry)
+            if isinstance(entry, ReplyEntry):
+                draft.end_step()
+
+        planner, asked = self.turns.planner, self._request()
+        plan = self._shortcut(asked) or await unless(current.halt.soon, planner.plan(asked)) or _ended(asked)
+        limits = within(planner.settings.limits, self.row.message.allowance)
+        on_text = _unshown if planner.hooks.handles(MESSAGE_SENDING) else draft  # no hook has seen a draft
+        course = TurnOutlets(journal, on_text, partial(joining.steered, plan.hears), current.halt)
+        try:
+            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
+        except ModelOverflowError:
+            await self.turns.store.count("overflow")
+            if await planner.make_room_at_overflow(asked) is None:
+                raise
+            plan = await planner.plan(asked)
+            answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
+        if answer.model == HALTED:
+            await self.turns.store.count(current.why_halted)
+        return plan.answer(answer.text)
+
+    def _request(self) -> TurnRequest:
+        """Return the turn as its plan needs it, with the session's model, which is charged for the turn's cause."""
+        message, key = self.row.message, self.envelope.key
+        agent = asked_for(self.turns.voice(key, self.agent), message, self.envelope)
+        marks = {"mark": mark_of(message), "chat": chat_mark(message)}
+        origin = Origin(str(key), str(self.row.id), self.row.turn_id, **marks)
+        return TurnRequest(self.row, self.envelope.access, agent, self.transcript, origin, self.turns.planner.clock())
+
+    def _shortcut(self, asked: TurnRequest) -> Plan | None:
+        return None if is_inner(self.row.message) else self.turns.shortcut(asked)  # our own text is never a command
+
+    async def _said(self, row: InboxRow) -> UserEntry:
+        """Return the entry of *row*: the turn's message, or one that joins it."""
+        access = self.envelope.access
+        taken = await self.turns.take_in(row, access, self.agent)
+        message = replace(as_correction(row.message, self.transcript.records), text=taken.text)
+        entry = entry_of(replace(row, message=message), access.session_type)
+        at = row.received_at if row.message.via is Via.EDIT else entry.at
+        return replace(entry, at=at, source=source_of(row.message), pictures=taken.pictures)
+
+    async def _is_admitted(self) -> bool:
+        return not isinstance(await self.examine(), Refused)
+
+    async def _end(self, text: str) -> str:
+        """Record in the transcript how a turn without an answer of its own ended, and return that sentence."""
+        await self.transcript.append(self.row.turn_id, ReplyEntry(text, (), UNFINISHED, Usage()))
+        return text
+
+    async def _end_unpaid(self, exc: BudgetError) -> str:
+        """End a turn that exceeds the day's budget, in silence; its session is notified of each limit once a day."""
+        if is_task(self.row.message.address):  # each of these has a waiting caller
+            return await self._end(str(exc))
+        key, said = told_of_budget(exc, self.envelope)
+        notice = await self.turns.store.notify(key, _outgoing(self.row.message, said))
+        await self.transcript.append(self.row.turn_id, UNANSWERED)
+        if notice:
+            self.turns.outcome(self.row, [notice])
+        return ""
+
+    async def _commit(self, text: str, files: tuple[Enclosure, ...] = ()) -> None:
+        """Commit *text* and *files* as the answer to all messages of the turn."""
+        row, store, entries = self.row, self.turns.store, self.entries
+        kind, answer = self.envelope.access.session_type, told_of(row.message, entries, text)
+        if is_unasked_prose(row.message, kind, answer, entries):
+            silence = Silence(self.turns.planner.clock(), row.message.address, principal(row.message), UNASKED_PROSE)
+            await asyncio.gather(store.count(UNASKED_PROSE), store.silences.record(silence))
+        text = spoken(row.message, kind, answer, entries)
+        buttons = self.turns.offer(row.message, self.envelope.access, entries) if text else ()
+        outgoing = [replace(_outgoing(row.message, text), files=files, buttons=buttons)] if text or files else []
+        outgoing = await leaving(self.turns.planner.hooks, self.envelope, outgoing)
+        answers = [row.id, *joined(entries)]
+        rows = await store.commit_turn(TurnCommit(row.turn_id, answers, outgoing, _has_failed(entries)))
+        self._tell(list(rows))
+
+    def _tell(self, rows: list[OutboxRow]) -> None:
+        """Report *rows*, committed for the turn, as the outcome of each of its messages."""
+        for answered in self.turns.queueing.answered(self.envelope.key, self.row):
+            self.turns.outcome(answered, rows)
 
 
 def _patience(message: InboundMessage) -> timedelta:
@@ -297,24 +336,6 @@ def _has_failed(entries: Sequence[Entry]) -> bool:
 
 def _is_halted(entries: Sequence[Entry]) -> bool:
     return any(isinstance(entry, ReplyEntry) and entry.model == HALTED for entry in entries)
-
-
-def _said(row: InboxRow, session_type: SessionType) -> UserEntry:
-    """Return the message as an entry; quoted words are marked line by line, so they cannot pass as the sender's."""
-    message = row.message
-    text = message.text
-    if message.quote:
-        author = " ".join(message.quote.author.split())
-        text = "\n".join([f"(quoting {author})", *(f"> {line}" for line in message.quote.text.splitlines()), "", text])
-    text = "\n".join([*context_lines(message.heard), text])
-    name = "" if session_type is SessionType.MAIN else " ".join(message.sender.name.split())
-    outside, ours = _holds_others_words(message), is_inner(message)
-    return UserEntry(text, message.sent_at, name, str(row.id), from_outside=outside, is_ours=ours)
-
-
-def _holds_others_words(message: InboundMessage) -> bool:
-    is_quoting = message.quote is not None and not message.quote.is_ours
-    return bool(message.heard) or is_quoting or message.via is Via.AGENT or message.address.channel == HELPER
 
 
 def _code(message: InboundMessage) -> str:

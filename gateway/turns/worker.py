@@ -13,6 +13,7 @@ from gateway.runtime.work_journal import WorkJournal
 from gateway.sessions.due import DueSession
 from gateway.sessions.lifecycle import Lifecycle
 from gateway.stores.rows import InboxRow
+from gateway.transcripts.records import Records
 from gateway.turns.turn import Turns
 
 __all__ = ["Item", "LaneWork"]
@@ -35,24 +36,21 @@ class LaneWork:
         return await (self.journal.followed(f"message {item.id}", work) if self.journal else work)
 
     async def _answer(self, item: InboxRow) -> RetryLater | None:
-        key = route(item.message, self.turns.routes).key
+        envelope = route(item.message, self.turns.routes)
+        key = envelope.key
         if pause_s := self.turns.queueing.pause_s(key, item):
             return RetryLater(pause_s, next_wakes=False)
         with suppress(StoreError):  # the turn fails the same way, and reports it
-            if await self._needs_no_turn(key, item):
+            records = (await self.turns.sessions.open(key)).records
+            if await self._needs_no_turn(key, item, records):
                 return None
-            item = await self._newest(key, item)
+            if not records.knows(item.turn_id):  # once its turn has begun, the message stays as it was then
+                item = as_edited(item, self.turns.queueing.queues.behind(key))
         await self.lifecycle.enter(key, item.turn_id)
-        return await self.turns.answer(item)
+        return await self.turns.answer(item, envelope)
 
-    async def _newest(self, key: SessionKey, row: InboxRow) -> InboxRow:
-        """Return *row* with edits made while it waited; once its turn has begun, as it was then."""
-        records = (await self.turns.sessions.open(key)).records
-        return row if records.knows(row.turn_id) else as_edited(row, self.turns.queueing.queues.behind(key))
-
-    async def _needs_no_turn(self, key: SessionKey, row: InboxRow) -> bool:
+    async def _needs_no_turn(self, key: SessionKey, row: InboxRow, records: Records) -> bool:
         """Return whether *row* was answered by an earlier turn, or stopped before its own, and finish it then."""
-        records = (await self.turns.sessions.open(key)).records
         if records.has_joined(row.id):
             return True
         is_begun = records.knows(row.turn_id)

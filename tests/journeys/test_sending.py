@@ -17,7 +17,7 @@ from gateway.stores.rows import Enclosure
 from gateway.turns.turn import Turns
 from tests.fakes.media import MediaAdapter
 from tests.fakes.model import ScriptedModel, call, says
-from tests.gateway.turns.test_turn import DIRECT, GROUP, MAIN, House
+from tests.gateway.turns.test_turn import DIRECT, GROUP, MAIN, House, answer
 from tests.gateway.turns.test_turn import house as house  # noqa: PLC0414  # a fixture
 
 
@@ -57,7 +57,7 @@ async def test_a_file_goes_out_with_the_answer_as_it_was_when_it_was_asked_for(h
 
     model = ScriptedModel(says("", call("send_file", path="plans/boat.pdf", caption="The *plan*")), changes)
     row = await house.take_in(DIRECT)
-    await sending(house, model).answer(row)
+    await answer(sending(house, model), row)
     assert told(model.requests[1]) == ["plans/boat.pdf (3,000,004 bytes) goes out with your answer."]
     assert await house.outbox() == ["Here it is."]
     assert await files_out(house) == [Enclosure(MAIN, f"{row.turn_id}.0", "plans/boat.pdf", 3_000_004, "The *plan*")]
@@ -68,7 +68,7 @@ async def test_a_turn_that_says_nothing_may_still_send_its_file(house: House) ->
     """A silent answer takes nothing back."""
     put(house, "a.txt", b"a")
     model = ScriptedModel(says("", call("send_file", path="a.txt")), "NO_REPLY")
-    await sending(house, model).answer(await house.take_in(DIRECT))
+    await answer(sending(house, model), await house.take_in(DIRECT))
     assert (await house.outbox(), len(await files_out(house))) == ([""], 1)
 
 
@@ -77,9 +77,9 @@ async def test_after_a_crash_the_file_goes_out_once(house: House) -> None:
     put(house, "a.txt", b"a")
     row = await house.take_in(DIRECT)
     first = ScriptedModel(says("", call("send_file", path="a.txt")), ModelUnavailableError("gone"))
-    assert isinstance(await sending(house, first).answer(row), RetryLater)
+    assert isinstance(await answer(sending(house, first), row), RetryLater)
     put(house, "a.txt", b"changed")
-    await sending(house, ScriptedModel("Here.")).answer(row)
+    await answer(sending(house, ScriptedModel("Here.")), row)
     assert [file.key for file in await files_out(house)] == [f"{row.turn_id}.0"]
     assert copies(house) == {f"{row.turn_id}.0": b"a"}
 
@@ -89,7 +89,7 @@ async def test_a_group_gets_no_file_that_it_may_not_read(house: House, path: str
     """What is private looks as what is absent, and leaves no copy."""
     put(house, path, b"secret") if path != "none.md" else None
     model = ScriptedModel(says("", call("send_file", path=path)), "No.")
-    await sending(house, model).answer(await house.take_in(GROUP))
+    await answer(sending(house, model), await house.take_in(GROUP))
     assert told(model.requests[1]) == [f"{path}: there is no such file, or it is not for this conversation"]
     assert (await files_out(house), copies(house)) == ([], {})
 
@@ -100,7 +100,7 @@ async def test_nothing_outside_the_workspace_and_no_folder_is_sent(house: House,
     put(house, "plans/a.md", b"a")
     (house.folder / "workspace" / "link").symlink_to(house.folder / "state.db")
     model = ScriptedModel(says("", call("send_file", path=path)), "No.")
-    await sending(house, model).answer(await house.take_in(DIRECT))
+    await answer(sending(house, model), await house.take_in(DIRECT))
     assert (await files_out(house), copies(house)) == ([], {})
 
 
@@ -109,7 +109,7 @@ async def test_the_channels_limit_holds(house: House) -> None:
     put(house, "big.bin", b"x" * 11)
     channel = MediaAdapter("telegram", upload_limit=10)
     model = ScriptedModel(says("", call("send_file", path="big.bin")), "It is too large.")
-    await sending(house, model, {("telegram", "home"): channel}).answer(await house.take_in(DIRECT))
+    await answer(sending(house, model, {("telegram", "home"): channel}), await house.take_in(DIRECT))
     assert told(model.requests[1]) == ["big.bin: 11 bytes; at most 10 are taken"]
     assert copies(house) == {}
 
@@ -120,7 +120,7 @@ async def test_one_answer_brings_a_bounded_number_of_files_each_once(house: Hous
         put(house, f"{number}.txt", b"x")
     calls = [call("send_file", path=f"{number}.txt") for number in (0, *range(MOST_A_TURN + 1))]
     model = ScriptedModel(says("", *calls), "Here.")
-    await sending(house, model).answer(await house.take_in(DIRECT))
+    await answer(sending(house, model), await house.take_in(DIRECT))
     assert len(await files_out(house)) == MOST_A_TURN
     results = told(model.requests[1])
     assert (results[1], results[-1]) == (
@@ -133,6 +133,6 @@ async def test_a_caption_has_a_limit(house: House) -> None:
     """Platforms take little text with a file."""
     put(house, "a.txt", b"x")
     model = ScriptedModel(says("", call("send_file", path="a.txt", caption="x" * (CAPTION_CHARS + 1))), "No.")
-    await sending(house, model).answer(await house.take_in(DIRECT))
+    await answer(sending(house, model), await house.take_in(DIRECT))
     assert "caption" in told(model.requests[1])[0]
     assert await files_out(house) == []

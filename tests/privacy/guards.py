@@ -446,7 +446,7 @@ GUARDS = (
         "gateway/turns/turn.py",
         "the code of an error counts nobody's messages",
         "_FAILED.format(code=code)",
-        "_FAILED.format(code=row.turn_id)",
+        "_FAILED.format(code=self.row.turn_id)",
         "tests/gateway/turns/test_turn.py::test_the_code_of_a_failure_counts_no_other_messages",
     ),
     Guard(
@@ -508,7 +508,7 @@ GUARDS = (
     Guard(
         "gateway/turns/turn.py",
         "no draft is shown of an answer that a hook is to look at",
-        "_unshown if self.planner.hooks.handles(MESSAGE_SENDING) else draft",
+        "_unshown if planner.hooks.handles(MESSAGE_SENDING) else draft",
         "draft",
         "tests/journeys/test_hooks.py::test_no_draft_is_shown_of_an_answer_that_a_hook_looks_at",
     ),
@@ -851,7 +851,7 @@ GUARDS = (
     Guard(
         "gateway/turns/turn.py",
         "prose that nobody asked for is silence with a reason",
-        "            await asyncio.gather(self.store.count(UNASKED_PROSE), self.store.silences.record(silence))",
+        "            await asyncio.gather(store.count(UNASKED_PROSE), store.silences.record(silence))",
         "            pass",
         "tests/gateway/automation/test_heartbeat_runner.py::test_silence_reaches_nobody_and_news_go_to_the_owners_chat",
     ),

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from adapters.channel import Address, InboundMessage
 from gateway.admission.policy import AccountPolicy, DirectPolicy
-from gateway.admission.routing import SessionKey
+from gateway.admission.routing import SessionKey, route
 from gateway.agent.models.port import Model
 from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
 from gateway.automation.heartbeat_state import HeartbeatReport
@@ -73,7 +73,8 @@ class Beating:
     async def answer(self) -> None:
         """Answer what waits, as the lanes would."""
         for row in await self.house.store.inbox.waiting():
-            await self.turns().answer(row)
+            turns = self.turns()
+            await turns.answer(row, route(row.message, turns.routes))
 
     def turns(self) -> Turns:
         house = self.house

@@ -214,7 +214,7 @@ class House:
             offer=Offers(self.policy),
         )
         await self.lifecycle.enter(route(row.message, ROUTES).key, row.turn_id)
-        await turns.answer(row)
+        await turns.answer(row, route(row.message, turns.routes))
 
     async def answered(self, row: InboxRow) -> str:
         texts = [each.outgoing.text for each in await self.store.outbox.unfinished() if each.turn_id == row.turn_id]

@@ -103,6 +103,19 @@ async def test_long_conversations_are_not_all_kept_in_memory(
     assert (one() is None, two() is None, three() is None) == (True, True, False)
 
 
+async def test_a_conversation_that_grows_counts_as_what_it_holds_now(
+    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who opens one once and writes much to it makes others be let go, as one that was long before would."""
+    monkeypatch.setattr(module, "OPEN_BYTES", 3_000)
+    sessions, keys = Sessions({MAIN: tmp_path}, threads), [SessionKey(MAIN, f"group:{number}") for number in range(2)]
+    await (await sessions.open(keys[0])).append(TurnId("t1"), ReplyEntry("x" * 2_000, (), "m", Usage()))
+    short = weakref.ref(await sessions.open(keys[0]))
+    await (await sessions.open(keys[1])).append(TurnId("t1"), ReplyEntry("x" * 2_000, (), "m", Usage()))
+    await threads(int)  # lets go of what it wrote last
+    assert short() is None
+
+
 async def test_thirty_long_conversations_take_little_memory(tmp_path: Path, threads: Threads) -> None:
     """Of 480 turns each, which fit a window of 128,000 tokens, the latest six are held, whoever holds them.
 

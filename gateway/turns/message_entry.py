@@ -1,0 +1,26 @@
+"""Entry of a message in its conversation: the form in which a model reads it."""
+
+from adapters.channel import InboundMessage, Via
+from gateway.admission.internal_channels import HELPER, is_inner
+from gateway.agent.entries import UserEntry
+from gateway.stores.rows import InboxRow
+from gateway.turns.group_context import context_lines
+from workspaces.access import SessionType
+
+
+def entry_of(row: InboxRow, session_type: SessionType) -> UserEntry:
+    """Return the message as an entry; quoted words are marked line by line, so they cannot pass as the sender's."""
+    message = row.message
+    text = message.text
+    if message.quote:
+        author = " ".join(message.quote.author.split())
+        text = "\n".join([f"(quoting {author})", *(f"> {line}" for line in message.quote.text.splitlines()), "", text])
+    text = "\n".join([*context_lines(message.heard), text])
+    name = "" if session_type is SessionType.MAIN else " ".join(message.sender.name.split())
+    outside, ours = _holds_others_words(message), is_inner(message)
+    return UserEntry(text, message.sent_at, name, str(row.id), from_outside=outside, is_ours=ours)
+
+
+def _holds_others_words(message: InboundMessage) -> bool:
+    is_quoting = message.quote is not None and not message.quote.is_ours
+    return bool(message.heard) or is_quoting or message.via is Via.AGENT or message.address.channel == HELPER

@@ -1,0 +1,61 @@
+"""How often one message asks for its route and its session on its way through a running gateway."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from adapters.channel import InboundMessage
+from gateway.admission.routing import Envelope, Routes, SessionKey, route
+from gateway.transcripts.store import Sessions
+from gateway.transcripts.writer import Transcript
+from tests.fakes.botapi import BotApi
+from tests.fakes.openai_stub import OpenAIStub
+from tests.journeys.house import OWNER, make_home, openai_section, running
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count the calls, by the module that makes them, of `route` and of `Sessions.open`."""
+    found, really_open = Counter[str](), Sessions.open
+
+    def routed(message: InboundMessage, routes: Routes) -> Envelope:
+        found[f"route {_caller()}"] += 1
+        return route(message, routes)
+
+    async def opened(sessions: Sessions, key: SessionKey) -> Transcript:
+        found[f"open {_caller()}"] += 1
+        return await really_open(sessions, key)
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("gateway.") and getattr(module, "route", None) is route:
+            monkeypatch.setattr(module, "route", routed)
+    monkeypatch.setattr(Sessions, "open", opened)
+    return found
+
+
+def _caller() -> str:
+    return str(sys._getframe(2).f_globals["__name__"])
+
+
+async def test_each_part_of_a_messages_way_opens_its_session_once(tmp_path: Path, calls: Counter[str]) -> None:
+    """The lane's worker before the turn, the life cycle when the turn begins, and the turn: each opens it once."""
+    seen = await _answered(tmp_path, calls)
+    assert {name: count for name, count in seen.items() if name.startswith("open")} == {
+        "open gateway.turns.worker": 1,
+        "open gateway.sessions.lifecycle": 1,
+        "open gateway.turns.turn": 1,
+    }
+
+
+async def _answered(folder: Path, calls: Counter[str]) -> Counter[str]:
+    """Have an owner's message on Telegram answered; return the calls made from its arrival to its answer."""
+    async with BotApi() as bot, OpenAIStub(lambda _: "Hello.") as provider:
+        home = make_home(folder / "home", bot.url, openai_section(provider.url))
+        async with running(home):
+            calls.clear()
+            bot.says(OWNER, "hello")
+            await bot.wait_for_sent(1)
+            await bot.until(lambda: len(bot.confirmed) == 1)
+            return calls.copy()
