@@ -4,7 +4,7 @@ A group holds plug-ins of one kind, by name. Nothing is imported before it is lo
 Strandline's own is used; among strangers none is, as the order of installed packages means nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, distributions
@@ -19,6 +19,7 @@ OURS = "strandline"
 """The distribution whose plug-ins are built in."""
 _OUR_GROUPS = f"[{OURS}."
 CHANNELS = "strandline.channels"
+COMMANDS = "strandline.commands"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,21 @@ class Plugin:
             raise self.fault(f"it is no subclass of {base.__name__}")
         return found
 
+    def call(self, kind: type[T], resources: object) -> list[T]:
+        """Return the parts of *kind* that the plug-in, a function, makes of *resources*. Raises PluginError."""
+        make = self.load()
+        if not callable(make):
+            raise self.fault("it is no function")
+        try:
+            made = list(make(resources))
+        except Exception as exc:
+            if self.is_built_in:
+                raise
+            raise self.fault(f"{type(exc).__name__}: {exc}") from exc
+        if not all(isinstance(each, kind) for each in made):
+            raise self.fault(f"it returns something else than {kind.__name__}")
+        return made
+
     def fault(self, reason: str) -> PluginError:
         """Return the error that says why the plug-in cannot be used."""
         entry, package = self.entries[0], _package(self.entries[0])
@@ -93,6 +109,38 @@ def plugins(group: str) -> Mapping[str, Plugin]:
 def clashes(group: str) -> list[str]:
     """Return a sentence for each name of *group* that several packages claim."""
     return [plugin.clash for plugin in plugins(group).values() if plugin.clash]
+
+
+def each_of(group: str, make: Callable[[Plugin], Iterable[T]]) -> tuple[list[tuple[Plugin, T]], list[str]]:
+    """Return what *make* makes of each plug-in of *group*, and a sentence for each that cannot be used."""
+    offers: list[tuple[Plugin, T]] = []
+    faults: dict[str, None] = dict.fromkeys(clashes(group))
+    for plugin in plugins(group).values():
+        try:
+            offers += [(plugin, each) for each in make(plugin)]
+        except PluginError as exc:
+            faults[str(exc)] = None
+    return offers, list(faults)
+
+
+def unique(offers: Sequence[tuple[Plugin, str, T]]) -> tuple[list[T], list[str]]:
+    """Return the parts whose names are theirs alone, and a sentence for each of the others.
+
+    Strandline's own part keeps its name; among strangers' nobody does.
+    """
+    claims: dict[str, list[tuple[Plugin, T]]] = {}
+    for plugin, name, part in offers:
+        claims.setdefault(name, []).append((plugin, part))
+    kept, faults = [], []
+    for name, claimed in claims.items():
+        ours = [part for plugin, part in claimed if plugin.is_built_in]
+        kept += ours or ([claimed[0][1]] if len(claimed) == 1 else [])
+        if len(claimed) > 1:
+            packages = sorted({plugin.package for plugin, _ in claimed if not plugin.is_built_in})
+            outcome = "Strandline's own is used" if ours else "none of them is used"
+            remedy = f"pip uninstall {packages[0]}, or ask its authors for another name"
+            faults.append(f"{', '.join(packages)}: the name {name} is taken; {outcome}: {remedy}")
+    return kept, faults
 
 
 def forget() -> None:

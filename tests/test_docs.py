@@ -15,7 +15,7 @@ from pydantic_core import PydanticUndefined
 
 from gateway.admission.policy import Policy
 from gateway.cli.main import commands
-from gateway.commands.families import every_command
+from gateway.commands.loading import load_commands
 from gateway.commands.registry import Commands
 from gateway.config import ChannelsSettings, Config
 from gateway.config.channels import channel_settings
@@ -136,7 +136,7 @@ def test_every_command_is_in_the_readme(words: str) -> None:
 def test_every_command_of_a_chat_is_in_the_readme() -> None:
     """Each with what may follow its name, in the table of commands, and none that is not there."""
     unused: Any = Unused()
-    registry = Commands(every_command(unused), Policy(frozenset(), {}))
+    registry = Commands(load_commands(unused).commands, Policy(frozenset(), {}))
     rows = re.findall(r"^\| (`/.*?`) \|", README, re.MULTILINE)
     shown = {call for row in rows for call in re.findall(r"`(/.*?)`", row)}
     assert shown == {f"/{command.name} {command.usage}".strip() for command in registry.all}

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import structlog
+
 from gateway.admission.internal_channels import HELPER
 from gateway.admission.policy import Policy
 from gateway.admission.rate_limits import Rates
@@ -20,7 +22,8 @@ from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
 from gateway.automation.job_runner import JobRunner, OwnerContact
 from gateway.automation.subagent_results import ResultChannel
 from gateway.automation.subagents import Subagents
-from gateway.commands.families import CommandResources, every_command
+from gateway.commands.families import CommandResources
+from gateway.commands.loading import load_commands
 from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
 from gateway.commands.session import ENDS
@@ -51,6 +54,8 @@ from gateway.turns.turn import Offer, Turns, no_offer, untold
 from gateway.turns.worker import Item
 from gateway.web.page_mirror import PageMirror
 from workspaces.access import AgentId
+
+log = structlog.get_logger()
 
 
 def job_runner_of(resources: Resources, owner_chats: OwnerChats, notices: Notices) -> JobRunner:
@@ -151,7 +156,11 @@ def commands_of(
         Rates(ENDS / 60, ENDS, resources.now),
         resources.store.purge,
     )
-    return Commands(every_command(parts), resources.routes.policy, planner.hooks)
+    loaded = load_commands(parts)
+    operator.health.plugin_faults += tuple(loaded.faults)
+    for fault in loaded.faults:
+        log.error("a plug-in cannot be used", detail=fault)
+    return Commands(loaded.commands, resources.routes.policy, planner.hooks)
 
 
 def backlog_of(

@@ -1,5 +1,6 @@
 """The contract of a command: its name, its permitted users, and its call."""
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,9 @@ from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Transcript
 from workspaces.access import Access, SessionType
 from workspaces.history import Origin
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+"""Telegram's rule for its menus."""
 
 
 class Who(StrEnum):

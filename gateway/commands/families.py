@@ -1,4 +1,4 @@
-"""Every command of a gateway, by family, in the order of `/help`."""
+"""Strandline's own commands by family, as the entry points of `strandline.commands` name them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,25 +62,91 @@ class CommandResources:
     """Removes passages from the store's finished rows and returns how many held one."""
 
 
-def every_command(parts: CommandResources) -> list[Command]:
-    """Return all commands but `/help`."""
-    return [
-        *whoami_commands(),
-        *session_commands(parts.lifecycle, parts.ends),
-        *stop_commands(parts.queueing),
-        *queue_commands(parts.queueing, parts.choices),
-        *model_commands(parts.choices),
-        *context_commands(parts.planner),
-        *memory_commands(),
-        *remember_commands(),
-        *undo_commands(),
-        *forget_commands(),
-        *purge_commands(Purges(parts.sessions.purge, parts.purge_state)),
-        *why_commands(parts.silences.latest),
-        *cron_commands(parts.job_runner),
-        *approval_commands(parts.planner.approvals),
-        *pair_commands(parts.pairing),
-        *heartbeat_commands(parts.heartbeats),
-        *status_commands(parts.status),
-        *agent_commands(parts.agents, parts.helpers),
-    ]
+def whoami(_: CommandResources) -> list[Command]:
+    """Return the commands about who and where the sender is."""
+    return whoami_commands()
+
+
+def session(parts: CommandResources) -> list[Command]:
+    """Return the commands about the conversation's beginning and end."""
+    return session_commands(parts.lifecycle, parts.ends)
+
+
+def stop(parts: CommandResources) -> list[Command]:
+    """Return the commands about stopping an answer."""
+    return stop_commands(parts.queueing)
+
+
+def queue(parts: CommandResources) -> list[Command]:
+    """Return the commands about messages that arrive during an answer."""
+    return queue_commands(parts.queueing, parts.choices)
+
+
+def model(parts: CommandResources) -> list[Command]:
+    """Return the commands about the session's model."""
+    return model_commands(parts.choices)
+
+
+def context(parts: CommandResources) -> list[Command]:
+    """Return the commands about the context window."""
+    return context_commands(parts.planner)
+
+
+def memory(_: CommandResources) -> list[Command]:
+    """Return the commands about searching memory."""
+    return memory_commands()
+
+
+def remember(_: CommandResources) -> list[Command]:
+    """Return the commands about saving notes."""
+    return remember_commands()
+
+
+def undo(_: CommandResources) -> list[Command]:
+    """Return the commands about undoing an answer's changes."""
+    return undo_commands()
+
+
+def forget(_: CommandResources) -> list[Command]:
+    """Return the commands about removing notes."""
+    return forget_commands()
+
+
+def purge(parts: CommandResources) -> list[Command]:
+    """Return the commands about removing passages everywhere."""
+    return purge_commands(Purges(parts.sessions.purge, parts.purge_state))
+
+
+def why(parts: CommandResources) -> list[Command]:
+    """Return the commands about the sources of an answer."""
+    return why_commands(parts.silences.latest)
+
+
+def cron(parts: CommandResources) -> list[Command]:
+    """Return the commands about scheduled jobs."""
+    return cron_commands(parts.job_runner)
+
+
+def approval(parts: CommandResources) -> list[Command]:
+    """Return the commands about changes that wait."""
+    return approval_commands(parts.planner.approvals)
+
+
+def pair(parts: CommandResources) -> list[Command]:
+    """Return the commands about people who ask to be let in."""
+    return pair_commands(parts.pairing)
+
+
+def heartbeat(parts: CommandResources) -> list[Command]:
+    """Return the commands about heartbeats."""
+    return heartbeat_commands(parts.heartbeats)
+
+
+def status(parts: CommandResources) -> list[Command]:
+    """Return the commands about the gateway's state."""
+    return status_commands(parts.status)
+
+
+def agent(parts: CommandResources) -> list[Command]:
+    """Return the commands about agents and subagents."""
+    return agent_commands(parts.agents, parts.helpers)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adapters.channel import InboundMessage, Via
 from gateway.admission.policy import Policy
 from gateway.admission.routing import session_of
-from gateway.commands.command import Asker, Command, CommandCall, Who
+from gateway.commands.command import NAME, Asker, Command, CommandCall, Who
 from gateway.commands.help import help_command
 from gateway.commands.running import plan_answer, plan_command
 from gateway.hooks import CommandGiven, Hooks
@@ -19,7 +19,6 @@ from gateway.sessions.turn_request import Plan, TurnRequest
 from workspaces.access import Access
 
 _ORDER = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]{0,31})(?:@[A-Za-z0-9_]+)?(?:\s+(?P<arguments>.*))?", re.DOTALL)
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _FIRST = "start"
 """Sent by Telegram's clients when somebody opens the chat for the first time."""
 _ALIKE = 0.75
@@ -46,7 +45,7 @@ class Commands:
         listed = list(commands)
         listed.insert(0, help_command(listed))
         for command in listed:
-            if not _NAME.fullmatch(command.name):
+            if not NAME.fullmatch(command.name):
                 raise ValueError(f"{command.name!r} is no name for a command")
         self._by_name = {command.name: command for command in listed}
         if len(self._by_name) < len(listed):

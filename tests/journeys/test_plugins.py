@@ -5,7 +5,8 @@ from pathlib import Path
 from tests.fakes.botapi import BotApi
 from tests.fakes.packages import Install, install
 from tests.gateway.test_plugins import CODE, SMOKE
-from tests.journeys.house import OWNER, make_home, running
+from tests.journeys.house import GROUP, OWNER, make_home, running
+from tests.journeys.test_tutorial import blocks
 
 __all__ = ["install"]
 
@@ -29,3 +30,72 @@ async def test_a_package_that_cannot_be_loaded_stops_nothing_else(install: Insta
     assert "No module named 'not_there'" in channels["fog"].reason
     assert channels["smoke"].reason == "channels.smoke.home: its channel cannot be opened: OSError: no hill in sight"
     assert [each for each in state.troubles if each.startswith('broken: the entry point "telegram"')]
+
+
+async def test_a_command_of_a_package_is_the_owners_in_their_own_chat(install: Install, tmp_path: Path) -> None:
+    """The page's command runs there and fails with its sentence; elsewhere it is refused, for others there is none."""
+    shown = blocks("A command")
+    entries = shown["pyproject.toml"].replace('[project.entry-points."strandline.commands"]', "[strandline.commands]")
+    install("dice-command", entries.replace('"', ""), shown["dice_command.py"])
+    async with BotApi() as bot:
+        home = make_home(tmp_path / "home", bot.url)
+        async with running(home) as app:
+            bot.says(OWNER, "/roll 20")
+            bot.says(OWNER, "/roll coin")
+            bot.says(OWNER, "/help")
+            await bot.wait_for_sent(3)
+            bot.says(GROUP, "/roll@strand_bot", user_id=OWNER, chat_type="supergroup")
+            await bot.wait_for_sent(4)
+            bot.says(GROUP, "/roll@strand_bot", user_id=8, chat_type="supergroup")
+            await bot.wait_for_sent(5)
+            assert (await app.operator.status()).troubles == ()
+    rolled, wrong, listed, elsewhere, unknown = (sent.text for sent in bot.sent)
+    assert "of 20." in rolled
+    assert "say how many sides" in wrong
+    assert "/roll [sides]" in listed
+    assert "works only in your own chat" in elsewhere
+    assert "There is no command /roll here" in unknown
+
+
+TAKEN = """
+from strandline.commands import command
+
+async def new(call):
+    \"\"\"Begin\"\"\"
+    return "not ours"
+
+async def twice(call):
+    \"\"\"Do it\"\"\"
+    return "whose?"
+
+def commands(_):
+    return [command(new), command(twice)]
+"""
+
+
+async def test_commands_that_cannot_be_used_are_named_and_ours_work(install: Install, tmp_path: Path) -> None:
+    """A taken name, one that two packages claim, a package that cannot be imported, one that makes something else."""
+    for name, code in {
+        "one": TAKEN,
+        "two": TAKEN,
+        "three": "import not_there",
+        "four": "def commands(_): return [3]",
+        "five": TAKEN.replace("command(new)", "command(new, who=nobody)"),
+    }.items():
+        install(name, f"[strandline.commands]\n{name} = {name}:commands\n", code)
+    async with BotApi() as bot:
+        home = make_home(tmp_path / "home", bot.url)
+        async with running(home) as app:
+            bot.says(OWNER, "/new")
+            bot.says(OWNER, "/twice")
+            await bot.wait_for_sent(2)
+            troubles = (await app.operator.status()).troubles
+    assert [sent.text for sent in bot.sent if "not ours" in sent.text or "whose?" in sent.text] == []
+    remedy = "pip uninstall one, or ask its authors for another name"
+    assert [each.partition(" cannot be loaded: ")[2].partition(";")[0] or each for each in sorted(troubles)] == [
+        "NameError: name 'nobody' is not defined",
+        "it returns something else than Command",
+        f"one, two: the name /new is taken; Strandline's own is used: {remedy}",
+        f"one, two: the name /twice is taken; none of them is used: {remedy}",
+        "ModuleNotFoundError: No module named 'not_there'",
+    ]

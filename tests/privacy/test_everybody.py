@@ -16,7 +16,8 @@ from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, P
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Routes
 from gateway.commands.command import Command, CommandCall, Who
-from gateway.commands.families import CommandResources, every_command
+from gateway.commands.families import CommandResources
+from gateway.commands.loading import LoadedCommands, load_commands
 from gateway.inbound.receive import Reception
 from gateway.stores.admission import PairingRequest, Visitor
 from gateway.stores.rows import InboxRow, Outgoing
@@ -70,9 +71,10 @@ class Gate:
         routes = Routes([], MAIN, POLICY)
         self.reception = Reception(routes, self.house.store, lambda _, row: self.taken.append(row), door)
 
-    def spied(self, parts: CommandResources) -> list[Command]:
+    def spied(self, parts: CommandResources) -> LoadedCommands:
         """Return every command of the registry, each with nothing to do but to be counted."""
-        return [replace(command, run=self._noting(command)) for command in every_command(parts)]
+        commands = load_commands(parts).commands
+        return LoadedCommands([replace(command, run=self._noting(command)) for command in commands], [])
 
     async def hear(self, message: InboundMessage) -> None:
         """Let *message* in, or not, and answer it."""
@@ -100,7 +102,7 @@ async def gate(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Gate]:
         async with open_house(Path(folder)) as house:
             house.policy = POLICY
             gate = Gate(house)
-            monkeypatch.setattr("tests.gateway.commands.house.every_command", gate.spied)
+            monkeypatch.setattr("tests.gateway.commands.house.load_commands", gate.spied)
             for each in (GUEST, REVOKED):
                 await gate.let_in(each)
             await gate.pairing.revoke("telegram:10")
@@ -111,7 +113,7 @@ async def gate(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Gate]:
 async def test_everybody_runs_what_is_theirs_by_every_way_in_and_no_model_is_asked(gate: Gate, principal: str) -> None:
     """The owner everything in their own chat; nobody else anything that is the owner's; strangers nothing at all."""
     said, allowed = PRINCIPALS[principal]
-    commands = every_command(gate.house.parts)
+    commands = load_commands(gate.house.parts).commands
     for number, command in enumerate(commands):
         for via in Via:
             at = replace(said, text=f"/{command.name}", via=via, target="1", id=f"{number}.{via}")

@@ -1,25 +1,27 @@
 """Checks of `strandline doctor` that load every plug-in of installed packages."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from gateway.cli.doctor.finding import Finding, Level
 from gateway.errors import PluginError
-from gateway.plugins import CHANNELS, Plugin, plugins
+from gateway.plugins import CHANNELS, COMMANDS, Plugin, plugins
 
 
 def check_plugins() -> Iterator[Finding]:
     """Yield the faults of plug-ins, and the names of those of other packages that work. Raises ConfigError."""
-    for plugin in plugins(CHANNELS).values():
-        yield from _check(plugin)
-
-
-def _check(plugin: Plugin) -> Iterator[Finding]:
     from gateway.config.channels import channel_settings
 
+    checks: dict[str, Callable[[Plugin], object]] = {CHANNELS: channel_settings, COMMANDS: Plugin.load}
+    for group, load in checks.items():
+        for plugin in plugins(group).values():
+            yield from _check(plugin, load)
+
+
+def _check(plugin: Plugin, load: Callable[[Plugin], object]) -> Iterator[Finding]:
     if plugin.clash:
         yield Finding("plug-in", Level.WARN, plugin.clash)
     try:
-        channel_settings(plugin)
+        load(plugin)
     except PluginError as exc:
         if str(exc) != plugin.clash:
             yield Finding("plug-in", Level.WARN, str(exc))

@@ -20,7 +20,8 @@ from gateway.approvals.approvals import Approvals
 from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
 from gateway.automation.job_runner import JobRunner, OwnerContact
 from gateway.commands.command import Command
-from gateway.commands.families import CommandResources, every_command
+from gateway.commands.families import CommandResources
+from gateway.commands.loading import load_commands
 from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
 from gateway.commands.session import ENDS
@@ -133,7 +134,7 @@ class House:
 
     @property
     def commands(self) -> Commands:
-        return Commands([*every_command(self.parts), *self.extra], self.policy)
+        return Commands([*load_commands(self.parts).commands, *self.extra], self.policy)
 
     @property
     def door(self) -> AdmissionGate:
