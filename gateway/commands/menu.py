@@ -13,14 +13,14 @@ from adapters.abilities import HasMenu, MenuEntry
 from adapters.channel import Adapter, ChannelError, ChannelUnavailableError
 from gateway.commands.command import Command, Who
 from gateway.errors import StoreError
+from gateway.runtime.backoff import Backoff
 from gateway.stores.ports import Store
 
 log = structlog.get_logger()
 
 MENU_FAILED = "menu_failed"
 """Counted when a platform rejects the menu; the commands work without it."""
-FIRST_RETRY_S = 10.0
-LONGEST_RETRY_S = 600.0
+RETRIES = Backoff(10.0, 600.0)
 
 
 def menu_entries(commands: Iterable[Command]) -> tuple[MenuEntry, ...]:
@@ -42,10 +42,10 @@ class Menus:
         if not isinstance(adapter, HasMenu):
             return
         owners = sorted(person.partition(":")[2] for person in self._people if person.startswith(f"{adapter.channel}:"))
-        wait_s = FIRST_RETRY_S
+        failures = 0
         while not await self._has_shown(adapter, adapter, owners):
-            await asyncio.sleep(wait_s)
-            wait_s = min(LONGEST_RETRY_S, wait_s * 2)
+            await asyncio.sleep(RETRIES.delay_s(failures))
+            failures += 1
 
     async def _has_shown(self, adapter: Adapter, menu: HasMenu, owners: Sequence[str]) -> bool:
         """Try once; return `False` if another attempt may succeed."""

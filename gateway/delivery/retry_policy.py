@@ -5,7 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gateway.runtime.backoff import Backoff
 from gateway.runtime.clock import Clock
+
+RETRIES = Backoff(1.0, 300.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +18,7 @@ class Pacing:
     clock: Clock
     jitter: Callable[[], float] = random.random
     """Returns a number from 0 to 1, so that addresses that failed together do not all retry together."""
-    first_retry_s: float = 1.0
-    longest_retry_s: float = 300.0
+    retries: Backoff = RETRIES
     refused_account_s: float = 900.0
     """Delay before a misconfigured account is tried again: somebody has to fix it first."""
     send_timeout_s: float = 60.0
@@ -30,8 +32,7 @@ class Pacing:
 
     def retry_s(self, attempts: int) -> float:
         """Return the seconds to wait after *attempts* attempts: doubled each time, between half and all of it."""
-        longest = min(self.longest_retry_s, self.first_retry_s * 2.0 ** min(attempts, 30))
-        return max(self.first_retry_s, longest * (1 + self.jitter()) / 2)
+        return max(self.retries.first_s, self.retries.delay_s(attempts) * (1 + self.jitter()) / 2)
 
     def seconds_until(self, moment: datetime | None) -> float:
         """Return the seconds until *moment*; 0 if it is past or there is none."""

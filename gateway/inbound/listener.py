@@ -9,11 +9,11 @@ import structlog
 
 from adapters.channel import Adapter, ChannelConfigError, ChannelUnavailableError, Receive
 from gateway.errors import ConfigError, StoreError
+from gateway.runtime.backoff import Backoff
 
 log = structlog.get_logger()
 
-FIRST_WAIT_S = 1.0
-LONGEST_WAIT_S = 60.0
+OUTAGE = Backoff(1.0, 60.0)
 
 
 class ListeningState(StrEnum):
@@ -51,7 +51,7 @@ async def listen(account: BotAccount, receive: Receive, loaded: Callable[[Adapte
 
     Returns only when the account cannot work as configured.
     """
-    wait_s = FIRST_WAIT_S
+    failures = 0
     try:
         adapter = await account.build()
         loaded(adapter)
@@ -64,13 +64,13 @@ async def listen(account: BotAccount, receive: Receive, loaded: Callable[[Adapte
                 account.state, account.detail = ListeningState.LISTENING, ""
                 await adapter.listen(receive)
             except (ChannelUnavailableError, StoreError) as exc:
-                if asyncio.get_running_loop().time() - started > LONGEST_WAIT_S:
-                    wait_s = FIRST_WAIT_S
+                if asyncio.get_running_loop().time() - started > OUTAGE.longest_s:
+                    failures = 0
                 told_s = exc.retry_after_s if isinstance(exc, ChannelUnavailableError) else None
                 account.state, account.detail = ListeningState.WAITING, str(exc)
                 log.warning("not listening", channel=account.channel, account=account.account, detail=str(exc))
-                await asyncio.sleep(wait_s if told_s is None else told_s)
-                wait_s = min(LONGEST_WAIT_S, wait_s * 2)
+                await asyncio.sleep(OUTAGE.delay_s(failures) if told_s is None else told_s)
+                failures += 1
     except (ChannelConfigError, ConfigError) as exc:
         account.state, account.detail = ListeningState.REFUSED, str(exc)
         log.error("channel refused", channel=account.channel, account=account.account, detail=str(exc))

@@ -9,6 +9,7 @@ import pytest
 
 from gateway.agent.models import hosted, wire
 from gateway.agent.models.retry import Retry
+from gateway.runtime.backoff import Backoff
 from gateway.turns import turn
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
@@ -47,7 +48,7 @@ async def test_a_fault_of_the_model_costs_one_notice_and_no_message(
 ) -> None:
     """Tries are bounded, the sender is told once, the message is answered later, then the next one; each is counted."""
     monkeypatch.setattr(turn, "FIRST_RETRY_S", 0.1)
-    monkeypatch.setattr(hosted, "Retry", partial(Retry, tries=TRIES, first_wait_s=0.01))
+    monkeypatch.setattr(hosted, "Retry", partial(Retry, tries=TRIES, waits=Backoff(0.01, 20.0)))
     monkeypatch.setattr(wire, "BODY_CAP", 50_000)
     moody = Moody()
     async with BotApi() as bot, OpenAIStub(moody) as model:

@@ -14,6 +14,7 @@ from gateway.agent.mcp.offered import Called, Offer, offer, result_text
 from gateway.agent.mcp.settings import ServerSettings
 from gateway.agent.tools.tool import FromOutside, Told, Tool
 from gateway.errors import McpError, StoreError, ToolError
+from gateway.runtime.backoff import Backoff
 from gateway.runtime.clock import unless
 
 if TYPE_CHECKING:
@@ -27,9 +28,8 @@ START_S = 60.0
 """How long a server may take to list its tools: some are downloaded at their first start."""
 PATIENCE_S = 5.0
 """How long a turn waits for that; it goes on without the tools, and a later turn has them."""
-FIRST_REST_S = 1.0
-LONGEST_REST_S = 600.0
-"""Longest delay before a failed server is restarted; the delay doubles each time."""
+RESTARTS = Backoff(1.0, 600.0)
+"""Delays before a failed server is restarted."""
 STEADY = timedelta(minutes=5)
 """After this uptime, earlier failures no longer count."""
 
@@ -135,8 +135,8 @@ class ToolServer:
 
     async def _failed(self, why: str) -> None:
         self.trouble = why
-        rest_s = min(FIRST_REST_S * 2**self._failures, LONGEST_REST_S)
-        self._failures = min(self._failures + 1, 20)
+        rest_s = RESTARTS.delay_s(self._failures)
+        self._failures += 1
         self._rests_until = self._clock() + timedelta(seconds=rest_s)
         log.warning("a tool server is not there", server=self.settings.name, why=why, rest_s=rest_s)
         try:

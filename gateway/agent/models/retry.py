@@ -10,10 +10,13 @@ from typing import TypeVar
 import structlog
 
 from gateway.errors import ModelUnavailableError
+from gateway.runtime.backoff import Backoff
 
 log = structlog.get_logger()
 
 T = TypeVar("T")
+
+WAITS = Backoff(0.5, 20.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +24,7 @@ class Retry:
     """Retries while a model is unavailable: exponential delays with full jitter, or the provider's own delay."""
 
     tries: int = 3
-    first_wait_s: float = 0.5
-    longest_wait_s: float = 20.0
+    waits: Backoff = WAITS
     """A provider that asks for a longer wait is skipped at once, so that another model can answer."""
     patience_s: float = 60.0
     """No attempt begins later than this after the first: a provider that hangs must not use up the turn."""
@@ -41,7 +43,7 @@ class Retry:
                 return await attempt()
             except ModelUnavailableError as failure:
                 wait_s = self._wait_s(tried, failure.retry_after_s)
-                if wait_s > self.longest_wait_s or self.clock() + wait_s > latest:
+                if wait_s > self.waits.longest_s or self.clock() + wait_s > latest:
                     raise
                 log.info("model tried again", why=str(failure), wait_s=round(wait_s, 1))
             await self.sleep(wait_s)
@@ -50,4 +52,4 @@ class Retry:
     def _wait_s(self, tried: int, retry_after_s: float | None) -> float:
         if retry_after_s is not None:
             return retry_after_s
-        return min(self.longest_wait_s, self.first_wait_s * 2.0**tried) * self.chance()
+        return self.waits.delay_s(tried) * self.chance()

@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 from redis.exceptions import MovedError, RedisError
 
 from gateway.errors import StoreError
+from gateway.runtime.backoff import Backoff
 from gateway.stores.pins import KnownAgent, Pin
 from gateway.stores.redis.link import ClusterMember, RedisLink, script
 from gateway.stores.redis.server import RedisAddress, check, end_if_cancelled, told
@@ -18,6 +19,7 @@ log = structlog.get_logger()
 
 START_PATIENCE_S = 30.0
 """Seconds that a start waits for a server that does not answer or rejects our login."""
+STARTING = Backoff(0.1, 2.0)
 LEAVE_S = 2.0
 """Seconds that a stopping gateway tries to return its lease; others can always wait for its expiry."""
 CLUSTER_HOPS = 3
@@ -133,7 +135,7 @@ async def adopt(server: RedisAddress, prefix: str, agent: str, fresh: Pin) -> st
 
 async def _first_lease(server: RedisAddress, nobody: ClusterMember, lease_s: float, *, accept_loss: bool) -> int:
     loop = asyncio.get_running_loop()
-    deadline, wait_s, said = loop.time() + START_PATIENCE_S, 0.1, ""
+    deadline, failures, said = loop.time() + START_PATIENCE_S, 0, ""
     while True:
         try:
             return await _ask(server, nobody, lease_s, accept_loss=accept_loss)
@@ -144,10 +146,11 @@ async def _first_lease(server: RedisAddress, nobody: ClusterMember, lease_s: flo
             if trouble != said:
                 log.warning("redis", detail=trouble)
             said = trouble
+            wait_s = STARTING.delay_s(failures)
             if loop.time() + wait_s > deadline:
                 raise StoreError(trouble) from exc
         await asyncio.sleep(wait_s)
-        wait_s = min(2.0, wait_s * 2)
+        failures += 1
 
 
 async def _ask(server: RedisAddress, nobody: ClusterMember, lease_s: float, *, accept_loss: bool) -> int:

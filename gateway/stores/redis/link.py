@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
 from gateway.errors import StoreError
+from gateway.runtime.backoff import Backoff
 from gateway.stores.codec import valid_unicode
 from gateway.stores.redis.server import RedisAddress, is_elsewhere, refused, told
 from gateway.stores.rows import STORE_TROUBLE, StoreOutage
@@ -27,8 +28,7 @@ LARGEST_BATCH = 256
 """Most operations in one round trip."""
 NAMED_AT_ONCE = 1_000
 """Most names passed to one script; Lua takes some 8,000 arguments."""
-FIRST_RETRY_S = 0.05
-LONGEST_RETRY_S = 1.0
+RECONNECTING = Backoff(0.05, 1.0)
 _LINKS = count(1)
 """Numbers the connections of this process: the server records results under the connection's name."""
 
@@ -95,7 +95,7 @@ class RedisLink:
         self._batches = count(1)
         self._client: Redis | None = None
         self._digest = ""
-        self._retry_s = FIRST_RETRY_S
+        self._failures = 0
         self._trouble = f"{server} does not answer"
         self._owns_up = owns_up
         self._checkpoint = checkpoint
@@ -247,7 +247,7 @@ class RedisLink:
             await self._disconnect()
             await self._pause()
             return False
-        self._retry_s = FIRST_RETRY_S
+        self._failures = 0
         return True
 
     async def _disconnect(self) -> None:
@@ -257,10 +257,10 @@ class RedisLink:
 
     async def _pause(self) -> None:
         try:
-            async with asyncio.timeout(self._retry_s):
+            async with asyncio.timeout(RECONNECTING.delay_s(self._failures)):
                 await self._closing.wait()
         except TimeoutError:
-            self._retry_s = min(LONGEST_RETRY_S, self._retry_s * 2)
+            self._failures += 1
 
     def _notice(self, exc: RedisError | OSError) -> None:
         if self._away_since is None:

@@ -10,6 +10,7 @@ from adapters.abilities import MenuEntry
 from adapters.channel import ChannelConfigError, ChannelUnavailableError
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.menu import MENU_FAILED, Menus, menu_entries
+from gateway.runtime.backoff import Backoff
 from gateway.stores.sqlite.store import SqliteStore
 from strandline.testing.adapter import FakeAdapter
 from tests.fakes.media import MediaAdapter
@@ -59,7 +60,7 @@ async def test_a_menu_is_shown_once_and_again_when_it_changed(store: SqliteStore
 
 async def test_an_outage_is_waited_out(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """The menu comes later, and only then counts as shown."""
-    monkeypatch.setattr("gateway.commands.menu.FIRST_RETRY_S", 0.0)
+    monkeypatch.setattr("gateway.commands.menu.RETRIES", Backoff(0.0, 600.0))
     adapter = MediaAdapter(menu_faults=[ChannelUnavailableError("down")] * 2)
     async with asyncio.timeout(PATIENCE_S):
         await Menus(ENTRIES, PEOPLE, store).show(adapter)

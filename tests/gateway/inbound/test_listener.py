@@ -18,6 +18,7 @@ from adapters.channel import (
 )
 from gateway.errors import ConfigError, StoreError
 from gateway.inbound.listener import BotAccount, ListeningState, listen
+from gateway.runtime.backoff import Backoff
 from tests.fakes.patience import PATIENCE_S
 
 
@@ -72,7 +73,7 @@ async def run(account: BotAccount, until: Callable[[], Awaitable[object]]) -> li
 @pytest.mark.parametrize("ending", [ChannelUnavailableError("gone", retry_after_s=0.0), StoreError("disk full")])
 async def test_an_outage_is_waited_out(ending: ChannelError | StoreError, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lost connection or a full disk only delays the next try; the adapter is made once."""
-    monkeypatch.setattr("gateway.inbound.listener.FIRST_WAIT_S", 0.0)
+    monkeypatch.setattr("gateway.inbound.listener.OUTAGE", Backoff(0.0, 60.0))
     adapter = Scripted(ending, ending)
     kept = account(adapter)
     assert await run(kept, adapter.listening.wait) == [adapter]
