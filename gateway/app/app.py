@@ -303,7 +303,7 @@ def _composed(resources: Resources, *, has_channels: bool) -> App:
     )
     backlog = backlog_of(resources, queueing, lanes, has_channels=has_channels)
     health.depths = backlog.depths
-    arrival = Arrival(queueing, backlog, lanes, partial(is_stop, resources.routes, commands), subagents.cancel_all)
+    arrival = Arrival(queueing, backlog, lanes, partial(is_stop, commands), subagents.cancel_all)
     arrived = counted(arrival, resources.meter)
     trouble = StoreTrouble(direct.not_taken, direct.worked)
     reception = Reception(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from gateway.admission.routing import SessionKey
+from gateway.admission.routing import Envelope
 from gateway.agent.agent import Agent
 from gateway.agent.models.metered import MeteredModel
 from gateway.delivery.sender import Delivery
@@ -14,7 +14,7 @@ from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from workspaces.access import AgentId
 
-Submit = Callable[[SessionKey, InboxRow], None]
+Submit = Callable[[Envelope, InboxRow], None]
 Outcome = Callable[[InboxRow, list[OutboxRow]], None]
 
 
@@ -35,9 +35,9 @@ def counted(submit: Submit, meter: Meter | None) -> Submit:
     if meter is None:
         return submit
 
-    def submit_counted(key: SessionKey, row: InboxRow) -> None:
+    def submit_counted(envelope: Envelope, row: InboxRow) -> None:
         meter.received(row.message.address.channel)
-        submit(key, row)
+        submit(envelope, row)
 
     return submit_counted
 

@@ -7,7 +7,7 @@ import structlog
 from gateway.admission.internal_channels import HELPER
 from gateway.admission.policy import Policy
 from gateway.admission.rate_limits import Rates
-from gateway.admission.routing import Routes, SessionKey, route, session_access
+from gateway.admission.routing import SessionKey, route, session_access
 from gateway.app.agents import (
     bounds_of,
     punctuality_of,
@@ -53,7 +53,7 @@ from gateway.turns.planning import Planner
 from gateway.turns.turn import Offer, Turns, no_offer, untold
 from gateway.turns.worker import Item
 from gateway.web.page_mirror import PageMirror
-from workspaces.access import AgentId
+from workspaces.access import Access, AgentId
 
 log = structlog.get_logger()
 
@@ -176,9 +176,9 @@ def backlog_of(
     return Backlog(queueing.queues, lanes.submit, waiting, key_of, bounds_of(resources.config))
 
 
-def is_stop(routes: Routes, commands: Commands, row: InboxRow) -> bool:
-    """Return whether the message of *row* cancels the turn that runs before it."""
-    return commands.gives(STOP, row.message, route(row.message, routes).access)
+def is_stop(commands: Commands, row: InboxRow, access: Access) -> bool:
+    """Return whether the message of *row*, of a turn with *access*, cancels the turn that runs before it."""
+    return commands.gives(STOP, row.message, access)
 
 
 def offer_of(config: Config, policy: Policy) -> Offer:

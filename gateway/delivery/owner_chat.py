@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import is_inner
-from gateway.admission.routing import Routes, principal, route
+from gateway.admission.routing import Routes, principal
 from gateway.stores.ports import Store
 from workspaces.access import AgentId
 
@@ -58,9 +58,9 @@ class OwnerChats:
         self._known: list[OwnerChat] = []
         """As the store told last."""
 
-    async def learn(self, message: InboundMessage) -> None:
-        """Remember the chat of *message* if the owner wrote it in a direct chat. Raises StoreError."""
-        chat = self._chat_of(message)
+    async def learn(self, message: InboundMessage, agent: AgentId) -> None:
+        """Remember the chat of *message*, to *agent*, if the owner wrote it in a direct chat. Raises StoreError."""
+        chat = self._chat_of(message, agent)
         if chat is None:
             return
         known = await self._learned()
@@ -87,7 +87,7 @@ class OwnerChats:
         self._known = _decoded(await self._store.get(KEY))
         return self._known
 
-    def _chat_of(self, message: InboundMessage) -> OwnerChat | None:
+    def _chat_of(self, message: InboundMessage, agent: AgentId) -> OwnerChat | None:
         if message.kind is not ChatKind.DIRECT or is_inner(message):
             return None
         channel = message.address.channel
@@ -96,7 +96,7 @@ class OwnerChats:
             channel, message.sender
         ):
             return None
-        return OwnerChat(route(message, self._routes).key.agent, principal(message), message.address)
+        return OwnerChat(agent, principal(message), message.address)
 
 
 def choose(known: Sequence[OwnerChat], agent: str, reach: Reach) -> Address | None:

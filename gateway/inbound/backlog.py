@@ -8,14 +8,14 @@ from typing import Never
 
 import structlog
 
-from gateway.admission.routing import SessionKey
+from gateway.admission.routing import Envelope, SessionKey
 from gateway.errors import StoreError
 from gateway.inbound.queue_modes import Item, Queueing
 from gateway.runtime.clock import Clock
 from gateway.runtime.lanes import Lanes
 from gateway.runtime.queues import Queues
 from gateway.stores.rows import InboxId, InboxRow
-from workspaces.access import AgentId
+from workspaces.access import Access, AgentId
 
 log = structlog.get_logger()
 
@@ -166,14 +166,15 @@ class Arrival:
     queueing: Queueing
     backlog: Backlog
     lanes: Lanes[SessionKey, Item]
-    is_stop: Callable[[InboxRow], bool]
-    """Returns whether a message is an authorised `/stop`."""
+    is_stop: Callable[[InboxRow, Access], bool]
+    """Returns whether a message, with the access of its turn, is an authorised `/stop`."""
     cancel: Callable[[SessionKey], int] = lambda _: 0
     """Cancels the subagents of a session, and returns their number."""
 
-    def __call__(self, key: SessionKey, row: InboxRow) -> None:
-        """Pass on *row*, which was just stored or found at a start."""
-        if not self.is_stop(row):
+    def __call__(self, envelope: Envelope, row: InboxRow) -> None:
+        """Pass on *row*, which was just stored or found at a start, to the session of its *envelope*."""
+        key = envelope.key
+        if not self.is_stop(row, envelope.access):
             self.queueing.arrived(key, row)
             self.backlog.take(key, row)
             return

@@ -8,12 +8,13 @@ from adapters.channel import Address, InboundMessage
 from gateway.admission.gate import AdmissionGate, with_context
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.policy import Refused
-from gateway.admission.routing import Routes, SessionKey, route
+from gateway.admission.routing import Envelope, Routes, route
 from gateway.errors import StoreError
 from gateway.hooks import Hooks
 from gateway.sessions.hook_events import note_received
 from gateway.stores.ports import Arrivals, Inbox, Store
 from gateway.stores.rows import FIRST, InboxRow
+from workspaces.access import AgentId
 from workspaces.secrets import redact_all
 
 PAGE = 500
@@ -22,6 +23,10 @@ PAGE = 500
 
 async def _unheeded(_: InboundMessage) -> None:
     """No-op listener."""
+
+
+async def _unlearned(_: InboundMessage, __: AgentId) -> None:
+    """Learn nothing."""
 
 
 async def _untold(_: InboundMessage, __: StoreError | None) -> None:
@@ -48,11 +53,11 @@ class Reception:
 
     routes: Routes
     store: Store
-    submit: Callable[[SessionKey, InboxRow], None]
+    submit: Callable[[Envelope, InboxRow], None]
     """Passes a stored message on to the lane of its session."""
     door: AdmissionGate
-    learn: Callable[[InboundMessage], Awaitable[None]] = _unheeded
-    """Called with each admitted message, before it is stored."""
+    learn: Callable[[InboundMessage, AgentId], Awaitable[None]] = _unlearned
+    """Called with each admitted message and its agent, before it is stored."""
     hooks: Hooks = field(default_factory=Hooks)
     exposed: Callable[[InboundMessage], Awaitable[None]] = _unheeded
     """Called with each message that contained a known secret, redacted; admitted or not."""
@@ -83,7 +88,8 @@ class Reception:
         if isinstance(decision, Refused):
             await self.door.turn_away(message, decision)
             return decision.reason
-        await self.learn(message)
+        envelope = route(message, self.routes)
+        await self.learn(message, envelope.key.agent)
         context = await self.door.context(message)
         row = await self.store.inbox.append(with_context(message, context))
         if row is None:
@@ -91,8 +97,8 @@ class Reception:
             return None
         if context.heard:  # only now that the message includes it: a crash before shows it twice, and loses nothing
             await self.store.overheard.forget(message.address, context.last)
-        note_received(self.hooks, message, self.routes)
-        self.took_in(row)
+        note_received(self.hooks, message, envelope)
+        self._pass_on(row, envelope)
         return None
 
     async def enter(self, message: InboundMessage) -> bool:
@@ -105,10 +111,8 @@ class Reception:
         return row is not None
 
     def took_in(self, row: InboxRow) -> None:
-        """Pass on a message that was just stored, unless a shared inbox returns it in order with other gateways'
-        messages."""
-        if not _gives_back(type(self.store.inbox)):
-            self._hand_on(row)
+        """Pass on *row*, which was just stored, or put back into the inbox."""
+        self._pass_on(row, route(row.message, self.routes))
 
     async def recover(self, is_ours: Callable[[Address], bool]) -> int:
         """Pass on the stored, unanswered messages from addresses that are ours; return their number."""
@@ -118,7 +122,7 @@ class Reception:
         while rows := await self.store.inbox.waiting(last, PAGE):
             ours = [row for row in rows if is_ours(row.message.address)]
             for row in ours:
-                self._hand_on(row)
+                self.submit(route(row.message, self.routes), row)
             count, last = count + len(ours), rows[-1].id
         return count
 
@@ -127,10 +131,12 @@ class Reception:
         if isinstance(self.store.inbox, Arrivals):
             async for row in self.store.inbox.arrivals():
                 if is_ours(row.message.address):
-                    self._hand_on(row)
+                    self.submit(route(row.message, self.routes), row)
 
-    def _hand_on(self, row: InboxRow) -> None:
-        self.submit(route(row.message, self.routes).key, row)
+    def _pass_on(self, row: InboxRow, envelope: Envelope) -> None:
+        """Pass on a stored message, unless a shared inbox returns it in order with other gateways' messages."""
+        if not _gives_back(type(self.store.inbox)):
+            self.submit(envelope, row)
 
 
 @cache

@@ -11,7 +11,7 @@ import structlog
 
 from adapters.channel import Address, InboundMessage, OutboundMessage, Sent
 from gateway.admission.internal_channels import HELPER
-from gateway.admission.routing import Envelope, Routes, SessionKey, route
+from gateway.admission.routing import Envelope, SessionKey
 from gateway.agent.entries import COMMAND, HALTED, Entry, ReplyEntry, SummaryEntry
 from gateway.errors import HookError
 from gateway.hooks import (
@@ -65,10 +65,9 @@ def place(address: Address) -> ChatPayload:
 # --- messages
 
 
-def note_received(hooks: Hooks, message: InboundMessage, routes: Routes) -> None:
+def note_received(hooks: Hooks, message: InboundMessage, envelope: Envelope) -> None:
     """Report a message that was admitted and stored."""
     if hooks.handles(MESSAGE_RECEIVED):
-        envelope = route(message, routes)
         where = conversation_of(envelope.access, envelope.key)
         told = MessageReceived(where, place(message.address), message.sender.id, message.text, message.is_for_us)
         hooks.note(MESSAGE_RECEIVED, told)

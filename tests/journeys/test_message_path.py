@@ -39,6 +39,17 @@ def _caller() -> str:
     return str(sys._getframe(2).f_globals["__name__"])
 
 
+async def test_a_message_is_routed_when_it_arrives_and_when_its_lane_takes_it(
+    tmp_path: Path, calls: Counter[str]
+) -> None:
+    """Roles and bindings are decided anew for the turn; everybody else is handed what was decided."""
+    seen = await _answered(tmp_path, calls)
+    assert {name: count for name, count in seen.items() if name.startswith("route")} == {
+        "route gateway.inbound.receive": 1,
+        "route gateway.turns.worker": 1,
+    }
+
+
 async def test_each_part_of_a_messages_way_opens_its_session_once(tmp_path: Path, calls: Counter[str]) -> None:
     """The lane's worker before the turn, the life cycle when the turn begins, and the turn: each opens it once."""
     seen = await _answered(tmp_path, calls)

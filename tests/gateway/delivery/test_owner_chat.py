@@ -8,6 +8,7 @@ import pytest
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.internal_channels import NOBODY, heartbeat_address
+from gateway.admission.routing import route
 from gateway.app.channels import reach_of, routes_of, terminal_chat
 from gateway.config import Config
 from gateway.delivery.owner_chat import OwnerChats
@@ -38,6 +39,12 @@ def chats(store: SqliteStore, **changed: object) -> OwnerChats:
     return OwnerChats(store, routes, reach_of(config, routes), terminal_chat)
 
 
+async def learn(known: OwnerChats, message: InboundMessage, **changed: object) -> None:
+    """Tell *known* of *message*, routed by the configuration."""
+    routes = routes_of(Config.model_validate(CONFIG | changed))
+    await known.learn(message, route(message, routes).key.agent)
+
+
 def said(address: Address, person: str, kind: ChatKind = ChatKind.DIRECT) -> InboundMessage:
     return replace(message("hello", id="1"), address=address, sender=Sender(person, "Somebody"), kind=kind)
 
@@ -59,10 +66,10 @@ async def test_the_latest_direct_chat_with_the_agent_is_kept_through_a_restart(s
     """Each agent's own; a chat that is told again changes nothing."""
     known = chats(store)
     for address, person in ((PHONE, "7"), (DISCORD, "70"), (OFFICE, "7")):
-        await known.learn(said(address, person))
+        await learn(known, said(address, person))
     assert await chats(store).of(MAIN) == DISCORD
     assert await chats(store).of(WORK) == OFFICE
-    await known.learn(said(PHONE, "7"))
+    await learn(known, said(PHONE, "7"))
     assert await known.of(MAIN) == PHONE
 
 
@@ -80,13 +87,13 @@ async def test_no_group_no_guest_and_no_clock_becomes_the_owners_chat(
 ) -> None:
     """Whoever wrote last: what is private goes where only the owner reads."""
     known = chats(store)
-    await known.learn(heard)
+    await learn(known, heard)
     assert await known.of(MAIN) == PHONE
 
 
 async def test_who_is_no_longer_the_owner_is_told_nothing_more(store: SqliteStore) -> None:
     """What was learned of them is not used any more."""
-    await chats(store).learn(said(DISCORD, "70"))
+    await learn(chats(store), said(DISCORD, "70"))
     assert await chats(store, owner={"people": ["telegram:7"]}).of(MAIN) == PHONE
 
 
@@ -94,8 +101,8 @@ async def test_a_pinned_account_is_the_only_one(store: SqliteStore) -> None:
     """As long as its chat is not known, nothing is said anywhere."""
     pinned = CONFIG["owner"] | {"deliver": "discord:home"}  # type: ignore[operator]
     assert await chats(store, owner=pinned).of(MAIN) is None
-    await chats(store).learn(said(DISCORD, "70"))
-    await chats(store).learn(said(PHONE, "7"))
+    await learn(chats(store), said(DISCORD, "70"))
+    await learn(chats(store), said(PHONE, "7"))
     assert await chats(store, owner=pinned).of(MAIN) == DISCORD
 
 
@@ -104,10 +111,10 @@ async def test_without_a_bot_the_agents_own_page_is_told_and_else_its_terminal(s
     alone: dict[str, object] = {"channels": {}, "bindings": [], "owner": {}}
     assert await chats(store, **alone).of(MAIN) == terminal_chat(MAIN)
     page = Address("web", "main", "owner")
-    await chats(store, **alone).learn(said(page, "0"))
+    await learn(chats(store, **alone), said(page, "0"), **alone)
     assert await chats(store, **alone).of(MAIN) == page
     assert await chats(store, **alone).of(WORK) == terminal_chat(WORK)
-    await chats(store).learn(said(page, "0"))
+    await learn(chats(store), said(page, "0"))
     assert await chats(store).of(MAIN) == PHONE
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
-from gateway.admission.routing import SessionKey
+from gateway.admission.routing import Envelope, SessionKey, session_access
 from gateway.errors import StoreError
 from gateway.inbound.backlog import Arrival, Backlog, Bounds, Depth
 from gateway.inbound.queue_modes import Item, Queueing
@@ -33,6 +33,10 @@ MESSAGE = InboundMessage(
 
 def key_of(row: InboxRow) -> SessionKey:
     return SessionKey(MAIN, row.message.address.chat)
+
+
+def envelope_of(row: InboxRow) -> Envelope:
+    return Envelope(key_of(row), session_access(SessionKey(MAIN, "main")), "a test")
 
 
 @dataclass
@@ -54,7 +58,7 @@ class Chats:
         id_ = InboxId(len(self.rows) + sum(map(len, self.done.values())) + 1)
         message = replace(MESSAGE, address=replace(MESSAGE.address, chat=chat), text=text)
         row = self.rows[id_] = InboxRow(id_, message, NOW)
-        self.arrival(key_of(row), row)
+        self.arrival(envelope_of(row), row)
         self.most = max(self.most, self.queueing.queues.total)
         return row
 
@@ -89,7 +93,7 @@ async def chats(bounds: Bounds) -> AsyncIterator[Chats]:
     async with asyncio.TaskGroup() as tasks:
         lanes: Lanes[SessionKey, Item] = Lanes(tasks, found.work, found.clock, queues=found.queueing.queues)
         backlog = Backlog(found.queueing.queues, lanes.submit, found.read, key_of, bounds)
-        found.arrival = Arrival(found.queueing, backlog, lanes, lambda row: row.message.text == "/stop")
+        found.arrival = Arrival(found.queueing, backlog, lanes, lambda row, _: row.message.text == "/stop")
         refilling = tasks.create_task(backlog.refill(found.clock))
         yield found
         refilling.cancel()

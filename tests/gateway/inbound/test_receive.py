@@ -21,7 +21,7 @@ from adapters.channel import (
 from gateway.admission.gate import HEARD_CAP, AdmissionGate
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy, RefusalReason
 from gateway.admission.rate_limits import Rates
-from gateway.admission.routing import Routes, SessionKey
+from gateway.admission.routing import Envelope, Routes
 from gateway.errors import StoreError
 from gateway.inbound.receive import Reception, StoreTrouble
 from gateway.stores.admission import Visitor
@@ -53,8 +53,8 @@ class Rig:
         self.exposed: list[InboundMessage] = []
         self.reception = Reception(ROUTES, store, self._submit, door, exposed=self._note)
 
-    def _submit(self, key: SessionKey, row: InboxRow) -> None:
-        self.submitted.append((str(key), row.message.text))
+    def _submit(self, envelope: Envelope, row: InboxRow) -> None:
+        self.submitted.append((str(envelope.key), row.message.text))
 
     async def _note(self, message: InboundMessage) -> None:
         self.exposed.append(message)
