@@ -86,6 +86,7 @@ async def survive_on(platform: Platform, home: Home, kills: int, already: Sequen
         report = await survive(home, platform)
         tolds = list(crowd.told.values())
         judge.check_report(report)
+        assert report.quarantined == 0, "a kill says nothing about what was being worked on"
         doubles = sum(judge.doubles(platform, told) for told in tolds)
         assert doubles <= min(kills * platform.doubles, len(report.unsure))
         for told in tolds:

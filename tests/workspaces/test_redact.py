@@ -22,6 +22,10 @@ VAULT = Redaction("- 10:00 the vault opens with heron")
         ("- 11:00 Owner: The VAULT opens, with **heron**!\n- tea\n", "- tea\n"),
         ("- Owner (11:00): the vault opens with heron.\n", ""),
         ("the vault opens\n\n\nwith a heron\n", "the vault opens\n\n\nwith a heron\n"),
+        (f"the vault opens{' ' * 40}with heron\n", ""),
+        (f"the vault opens{' ' * 41}with heron\n", f"the vault opens{' ' * 41}with heron\n"),
+        (f"{'-' * 119} the vault opens with heron\n", ""),
+        (f"{'-' * 120} the vault opens with heron\n", f"{'-' * 120} \n"),
         ("", ""),
     ],
 )
@@ -57,7 +61,7 @@ def test_special_characters_are_taken_as_they_are() -> None:
     assert redaction.out_of("- (a|b)* costs $5.00 [sic]\n- aaaa costs $5x00 s\n") == "- aaaa costs $5x00 s\n"
 
 
-@pytest.mark.parametrize("passage", ["", "  \n", "- 10:00 tea", "short", "a b c d e f g"])
+@pytest.mark.parametrize("passage", ["", "  \n", "- 10:00 tea", "short", "a b c d e f g", "四七一", "四七 一a"])
 def test_a_short_passage_is_refused(passage: str) -> None:
     """It would go from everywhere."""
     with pytest.raises(ValueError, match="less than 8"):
@@ -80,6 +84,7 @@ def test_a_line_of_a_dialogue_is_known_without_its_speaker() -> None:
         ("I said the vault opens with heron...", "I said ..."),
         ("the vault opens with heron and nothing", "the vault opens with heron and nothing"),
         ("the vault opens…", "the vault opens…"),
+        (f"the vault...{' ' * 40}opens with heron and", f"the vault...{' ' * 40}opens with heron and"),
     ],
 )
 def test_a_passage_that_was_cut_off_is_known_by_its_beginning(text: str, left: str) -> None:
@@ -87,6 +92,17 @@ def test_a_passage_that_was_cut_off_is_known_by_its_beginning(text: str, left: s
     redaction = Redaction("the vault opens with heron and a hammer that lies below")
     assert redaction.over(text) == left.replace("so: …", f"so: {PURGED}…").replace("said ...", f"said {PURGED}...")
     assert redaction.is_in(text) == (text != left)
+
+
+def test_a_beginning_of_few_letters_is_not_enough() -> None:
+    """Five words may be five letters, which begin other sentences too."""
+    assert not Redaction("a b c d e harbour").is_in("a b c d e…")
+    assert Redaction("a b c d ever harbour").is_in("a b c d ever…")
+
+
+def test_a_script_without_spaces_says_more_with_a_letter() -> None:
+    """Four signs are long enough, and found as they stand."""
+    assert Redaction("四七一一").out_of("密码四七一一\n") == "密码\n"
 
 
 def test_several_passages_go_at_once() -> None:
