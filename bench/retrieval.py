@@ -18,7 +18,6 @@ from statistics import fmean
 import numpy as np
 
 from bench.aids import NOBODY, Aids
-from gateway.agent.rewrite import DEPTH, merged
 from gateway.errors import StrandlineError
 from gateway.importers.locomo import LocomoConversation, LocomoError, read_locomo
 from gateway.importers.realtalk import read_realtalk
@@ -151,18 +150,6 @@ class Bench:
             raise StrandlineError("no reranker is configured")
         return [found.entry for found in self._aids.rerank(text, self.found(text, DEPTHS[-1]))]
 
-    def rewrite(self, text: str) -> list[Entry]:
-        """Return the results with `[memory] rewrite`: the question's and its sub-questions' entries, merged."""
-        if self._aids.rewrite is None:
-            raise StrandlineError("no language model is configured")
-        lists = [self.default(each) for each in (text, *self._aids.rewrite(text))]
-        entries = {entry.citation: entry for found in lists for entry in found}
-        if len(lists) == 1:
-            return lists[0]
-        order = merged([[entry.citation for entry in found[:DEPTH]] for found in lists])
-        rest = [entry.citation for entry in lists[0][DEPTH:]]
-        return [entries[citation] for citation in dict.fromkeys([*(each for each, _ in order), *rest])]
-
     def keywords(self, text: str) -> list[Entry]:
         """Return the results of a search without an embedder."""
         return self._find(text, None)
@@ -232,7 +219,6 @@ METHODS: Mapping[str, Callable[[Bench], Searched]] = {
 """By the name that `--method` takes; the shipped defaults come first."""
 ASSISTED: Mapping[str, Callable[[Bench], Searched]] = {
     "rerank": lambda bench: bench.rerank,
-    "rewrite": lambda bench: bench.rewrite,
 }
 """Methods that need a provider, and are measured only when named."""
 _EVERY = {**METHODS, **ASSISTED}

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
-from gateway.agent.rewrite import RewritingMemory
 from gateway.agent.tools.conversation import conversation_tools
 from gateway.agent.tools.files import file_tools
 from gateway.agent.tools.history import WritingTurn, history_tools
@@ -32,8 +31,6 @@ class Agent:
     run: RunBlocking
     """Runs blocking work on this workspace's own thread."""
     history_writer: HistoryWriter
-    rewrites: bool = False
-    """Whether the model also turns a search into sub-questions (`gateway/agent/rewrite.py`)."""
     others: Mapping[str, Model] = field(default_factory=lambda: MappingProxyType({}))
     """Every model that a session may choose, by its configured name, the agent's own first; each with its fallbacks."""
     fallbacks: tuple[str, ...] = ()
@@ -49,13 +46,12 @@ class Agent:
         """
         run = self.history_writer.noting(self.run, origin.turn or "", origin)
         history = await self.history_writer.ready()
-        memory = RewritingMemory(self.memory, self.model) if self.rewrites else self.memory
         writer = WritingTurn(self.workspace, origin, guard)
         return Toolbox(
             [
                 *file_tools(self.workspace, access, run, guard),
                 *note_tools(self.workspace, access, run, clock, guard),
-                *memory_tools(memory, self.workspace, access, run, used),
+                *memory_tools(self.memory, self.workspace, access, run, used),
                 *(history_tools(history, access, run, writer) if history is not None else []),
                 *conversation_tools(access, self.model),
             ],

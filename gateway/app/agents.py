@@ -16,7 +16,6 @@ from gateway.agent.history_writer import HistoryWriter, kept_folders
 from gateway.agent.loop import TurnLimits
 from gateway.agent.models.choose import choose
 from gateway.agent.models.image_budget import MEGABYTE, ImageBudget
-from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.recall import RecallSettings
@@ -105,9 +104,8 @@ async def open_agents(
             workspace.folder.on_written = history_writer.written
             workspace.folder.on_trouble = history_writer.failed
             workspace.folder.on_left_out = history_writer.met
-            rewrites = config.memory.rewrite == "on" and model.name != OFFLINE
             agents[agent] = Agent(
-                agent, workspace, memory, model, run, history_writer, rewrites, others, tuple(settings.fallbacks)
+                agent, workspace, memory, model, run, history_writer, others, tuple(settings.fallbacks)
             )
         yield agents
 

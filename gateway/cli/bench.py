@@ -32,7 +32,7 @@ def retrieval(
 ) -> None:
     """Measure how often search finds the notes that answer a question, compared with keywords, vectors and both.
 
-    `rerank` and `rewrite` need a provider, which the home's configuration names; they are measured only on request.
+    `rerank` needs a provider, which the home's configuration names; it is measured only on request.
     """
     from gateway.config import read_config
 

@@ -85,7 +85,6 @@ class MemorySettings(Section):
     transcripts: bool = True
     undo_buttons: bool = True
     recall: Literal["on", "past", "off"] = "on"
-    rewrite: Literal["off", "on"] = "off"
     chunking: Literal["entries", "windows"] = "entries"
     decay_floor: float = Field(default=0.98, ge=0, le=1)
     """0 is the seeds' unbounded decay, 1 none."""

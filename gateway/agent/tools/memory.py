@@ -6,17 +6,17 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 from gateway.agent.entries import UsedMemory
 from gateway.agent.tools.tool import Field, Told, Tool, told, tool
 from gateway.errors import ToolError
-from workspaces.access import PRIVATE, Access, Scope, rights
+from workspaces.access import PRIVATE, Access, rights
 from workspaces.errors import NoSuchFileError
 from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.hits import Hit
-from workspaces.memory.search import Query, SearchResult
+from workspaces.memory.search import MemoryIndex, Query
 from workspaces.memory.sync import RunOnThread
 from workspaces.workspace import Workspace
 
@@ -24,24 +24,12 @@ Used = Callable[[Sequence[UsedMemory]], Awaitable[None]]
 """Called with the memories that reach a model; returns once that is durable."""
 
 
-class Memory(Protocol):
-    """The part of an agent's memory that the tools need: `MemoryIndex`, or one that also asks a model for queries."""
-
-    async def search(self, query: Query, access: Access) -> SearchResult: ...
-
-    async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult: ...
-
-    async def read(self, path: str, access: Access) -> Document | None: ...
-
-    def audience(self, path: str) -> Scope | None: ...
-
-
 async def unrecorded(_: Sequence[UsedMemory]) -> None:
     """Do not record which memories are used."""
 
 
 def memory_tools(
-    index: Memory, workspace: Workspace, access: Access, run: RunOnThread, used: Used = unrecorded
+    index: MemoryIndex, workspace: Workspace, access: Access, run: RunOnThread, used: Used = unrecorded
 ) -> list[Tool]:
     """Return `memory_search` and `memory_get` for a turn with *access*; none where the matrix allows none."""
     if not rights(access).memory_tools:
@@ -128,7 +116,7 @@ def _listed(result: ExactResult) -> str:
     return "\n\n".join([*(parts or ["nothing found"]), *([f"({result.notice})"] if result.notice else [])])
 
 
-async def _transcript(index: Memory, path: str, access: Access) -> Document | None:
+async def _transcript(index: MemoryIndex, path: str, access: Access) -> Document | None:
     """Return the conversation at *path*; notes are read from their files."""
     try:
         document = await index.read(path, access)
