@@ -1,18 +1,14 @@
 """`strandline approvals …`: changes of agents' files that wait for their owner."""
 
-import asyncio
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from gateway.cli.connect import reach
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.connect import ask
+from gateway.cli.invocation import HomeOption, JsonOption, print_answer
 from gateway.control.wire import ApprovalAnswer, ApprovalOrder, WaitingChange
-from gateway.home import Home
-from gateway.runtime.escape import visible
 
 app = typer.Typer(
     help="Review pending file changes: list, show, approve, refuse.",
@@ -29,65 +25,31 @@ def list_(
     context: typer.Context, as_json: JsonOption = False, agent: WhoseOption = None, home: HomeOption = None
 ) -> None:
     """List pending changes, oldest first."""
-    answer = _asked(context, home, ApprovalOrder("list", None, agent))
-    if not as_json and not answer.changes:
-        print("Nothing waits for you.")
-        return
-    _print(answer, as_json)
+    _run(context, home, ApprovalOrder("list", None, agent), as_json, "Nothing waits for you.")
 
 
-@app.command()
-def show(
-    context: typer.Context,
-    number: Number,
-    as_json: JsonOption = False,
-    agent: WhoseOption = None,
-    home: HomeOption = None,
-) -> None:
-    """Show one change in full, its origin, and the reason it waits."""
-    _print(_asked(context, home, ApprovalOrder("show", number, agent)), as_json)
+def _add_command(act: Literal["show", "approve", "refuse"], text: str) -> None:
+    """Add a command on one change; *text* is its help."""
+
+    @app.command(act, help=text)
+    def command(
+        context: typer.Context,
+        number: Number,
+        as_json: JsonOption = False,
+        agent: WhoseOption = None,
+        home: HomeOption = None,
+    ) -> None:
+        _run(context, home, ApprovalOrder(act, number, agent), as_json)
 
 
-@app.command()
-def approve(
-    context: typer.Context,
-    number: Number,
-    as_json: JsonOption = False,
-    agent: WhoseOption = None,
-    home: HomeOption = None,
-) -> None:
-    """Make the change, unless the file has changed since."""
-    _print(_asked(context, home, ApprovalOrder("approve", number, agent)), as_json)
+_add_command("show", "Show one change in full, its origin, and the reason it waits.")
+_add_command("approve", "Make the change, unless the file has changed since.")
+_add_command("refuse", "Discard the change.")
 
 
-@app.command()
-def refuse(
-    context: typer.Context,
-    number: Number,
-    as_json: JsonOption = False,
-    agent: WhoseOption = None,
-    home: HomeOption = None,
-) -> None:
-    """Discard the change."""
-    _print(_asked(context, home, ApprovalOrder("refuse", number, agent)), as_json)
-
-
-def _asked(context: typer.Context, home: Path | None, order: ApprovalOrder) -> ApprovalAnswer:
-    invocation: Invocation = context.obj
-    return asyncio.run(_ask(invocation, invocation.home(home), order))
-
-
-async def _ask(invocation: Invocation, home: Home, order: ApprovalOrder) -> ApprovalAnswer:
-    async with reach(invocation, home, f"strandline approvals {order.act}") as reached:
-        return await reached.operator.approvals(order)
-
-
-def _print(answer: ApprovalAnswer, as_json: bool) -> None:
-    if as_json:
-        print_json(asdict(answer))
-        return
-    for line in _lines(answer):
-        print(visible(line))
+def _run(context: typer.Context, home: Path | None, order: ApprovalOrder, as_json: bool, none: str = "") -> None:
+    answer = ask(context, home, lambda operator: operator.approvals(order))
+    print_answer(answer, as_json, _lines(answer), none)
 
 
 def _lines(answer: ApprovalAnswer) -> Iterator[str]:

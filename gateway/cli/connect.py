@@ -1,14 +1,20 @@
 """Connects to the operator: the running gateway's, or that of a gateway composed for this one command."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import typer
 
 from gateway.cli.invocation import Composed, Invocation
 from gateway.control.operator_api import OperatorApi
 from gateway.errors import StrandlineError
 from gateway.home import Home
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +24,20 @@ class Reached:
     operator: OperatorApi
     address: str | None
     """Address of the running gateway; `None` if this process composed one."""
+
+
+def ask(context: typer.Context, home: Path | None, operation: Callable[[OperatorApi], Awaitable[T]]) -> T:
+    """Return the result of *operation* for one command; other processes see the command's words as the purpose.
+
+    Raises what `reach` and *operation* raise.
+    """
+    invocation: Invocation = context.obj
+
+    async def asked() -> T:
+        async with reach(invocation, invocation.home(home), context.command_path) as reached:
+            return await operation(reached.operator)
+
+    return asyncio.run(asked())
 
 
 @asynccontextmanager

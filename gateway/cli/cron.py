@@ -1,17 +1,13 @@
 """`strandline cron …`: scheduled agent jobs."""
 
-import asyncio
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gateway.cli.connect import reach
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.connect import ask
+from gateway.cli.invocation import HomeOption, JsonOption, print_answer
 from gateway.control.cron_wire import CronAnswer, CronOrder
-from gateway.home import Home
-from gateway.runtime.escape import visible
 
 app = typer.Typer(
     help="Schedule agent jobs: list, add, run, remove, enable, history.",
@@ -37,7 +33,7 @@ def list_(
     context: typer.Context, agent: WhoseOption = None, as_json: JsonOption = False, home: HomeOption = None
 ) -> None:
     """List jobs with their next run; stopped ones are marked."""
-    _print(_asked(context, home, CronOrder("list", agent)), as_json, "There are no jobs.")
+    _run(context, home, CronOrder("list", agent), as_json, "There are no jobs.")
 
 
 @app.command()
@@ -54,47 +50,38 @@ def add(  # noqa: PLR0913  # each option is a parameter to typer
 ) -> None:
     """Add a job; its answer goes to your own chat with the agent."""
     order = CronOrder("add", agent, when=when, what=what, zone=zone, in_main=main, private=private)
-    _print(_asked(context, home, order), as_json)
+    _run(context, home, order, as_json)
 
 
 @app.command()
 def run(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Run a job now, in addition to its schedule."""
-    _print(_asked(context, home, CronOrder("run", number=number)), as_json)
+    _run(context, home, CronOrder("run", number=number), as_json)
 
 
 @app.command()
 def remove(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Remove a job and its history."""
-    _print(_asked(context, home, CronOrder("remove", number=number)), as_json)
+    _run(context, home, CronOrder("remove", number=number), as_json)
 
 
 @app.command()
 def enable(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Re-enable a job that was disabled after repeated failures."""
-    _print(_asked(context, home, CronOrder("enable", number=number)), as_json)
+    _run(context, home, CronOrder("enable", number=number), as_json)
 
 
 @app.command()
 def history(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Show the outcome of a job's latest runs: silent, delivered, failed, dead, missed."""
-    _print(_asked(context, home, CronOrder("history", number=number)), as_json, "It was not due yet.")
+    _run(context, home, CronOrder("history", number=number), as_json, "It was not due yet.")
 
 
-def _asked(context: typer.Context, home: Path | None, order: CronOrder) -> CronAnswer:
-    invocation: Invocation = context.obj
-    return asyncio.run(_ask(invocation, invocation.home(home), order))
+def _run(context: typer.Context, home: Path | None, order: CronOrder, as_json: bool, none: str = "") -> None:
+    answer = ask(context, home, lambda operator: operator.cron(order))
+    print_answer(answer, as_json, _lines(answer), none)
 
 
-async def _ask(invocation: Invocation, home: Home, order: CronOrder) -> CronAnswer:
-    async with reach(invocation, home, f"strandline cron {order.act}") as reached:
-        return await reached.operator.cron(order)
-
-
-def _print(answer: CronAnswer, as_json: bool, none: str = "") -> None:
-    if as_json:
-        print_json(asdict(answer))
-        return
-    lines = [*(job.line for job in answer.jobs), *(run.line for run in answer.runs)]
-    for line in [answer.outcome] if answer.outcome else lines or [none]:
-        print(visible(line))
+def _lines(answer: CronAnswer) -> list[str]:
+    listed = [*(job.line for job in answer.jobs), *(run.line for run in answer.runs)]
+    return [answer.outcome] if answer.outcome else listed

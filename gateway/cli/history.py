@@ -1,6 +1,5 @@
 """`strandline history …`: changes of an agent's files, with time and origin, and how to undo them."""
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -8,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.connect import reach
-from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.connect import ask
+from gateway.cli.invocation import AgentOption, HomeOption, JsonOption, print_answer, print_json
 from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryOrder
 from gateway.errors import ConfigError
-from gateway.home import Home
 from gateway.runtime.escape import visible
 
 app = typer.Typer(
@@ -38,7 +36,8 @@ def log(
     home: HomeOption = None,
 ) -> None:
     """List changes, newest first."""
-    answer = _asked(context, home, HistoryOrder("log", agent, path, limit=limit))
+    order = HistoryOrder("log", agent, path, limit=limit)
+    answer = ask(context, home, lambda operator: operator.history(order))
     if as_json:
         print_json({"commits": [asdict(commit) for commit in answer.commits]})
         return
@@ -56,7 +55,7 @@ def show(
     home: HomeOption = None,
 ) -> None:
     """Show one change and the message it came from."""
-    _print(_asked(context, home, HistoryOrder("show", agent, path, revision)), as_json)
+    _run(context, home, HistoryOrder("show", agent, path, revision), as_json)
 
 
 @app.command()
@@ -74,7 +73,7 @@ def diff(
     if len(revisions) > 2:
         raise ConfigError("strandline history diff compares two revisions at most")
     newer = revisions[1] if len(revisions) == 2 else None
-    _print(_asked(context, home, HistoryOrder("diff", agent, path, revisions[0], newer)), as_json)
+    _run(context, home, HistoryOrder("diff", agent, path, revisions[0], newer), as_json)
 
 
 @app.command()
@@ -87,7 +86,7 @@ def restore(
     home: HomeOption = None,
 ) -> None:
     """Restore a file to a revision; its current content stays in the history."""
-    _print(_asked(context, home, HistoryOrder("restore", agent, path, revision)), as_json)
+    _run(context, home, HistoryOrder("restore", agent, path, revision), as_json)
 
 
 @app.command()
@@ -95,25 +94,12 @@ def bundle(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
     """Export the whole history to one file for `git clone`, and print its path."""
-    _print(_asked(context, home, HistoryOrder("bundle", agent)), as_json)
+    _run(context, home, HistoryOrder("bundle", agent), as_json)
 
 
-def _asked(context: typer.Context, home: Path | None, order: HistoryOrder) -> HistoryAnswer:
-    invocation: Invocation = context.obj
-    return asyncio.run(_ask(invocation, invocation.home(home), order))
-
-
-async def _ask(invocation: Invocation, home: Home, order: HistoryOrder) -> HistoryAnswer:
-    async with reach(invocation, home, f"strandline history {order.act}") as reached:
-        return await reached.operator.history(order)
-
-
-def _print(answer: HistoryAnswer, as_json: bool) -> None:
-    if as_json:
-        print_json(asdict(answer))
-        return
-    for lines in _lines(answer):
-        print(visible(lines))
+def _run(context: typer.Context, home: Path | None, order: HistoryOrder, as_json: bool) -> None:
+    answer = ask(context, home, lambda operator: operator.history(order))
+    print_answer(answer, as_json, _lines(answer))
 
 
 def _lines(answer: HistoryAnswer) -> Iterator[str]:

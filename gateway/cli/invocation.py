@@ -2,9 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol
 
@@ -12,8 +12,11 @@ import typer
 
 from gateway.control.operator_api import OperatorApi, Readiness
 from gateway.home import Home
+from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:  # pydantic waits until a command reads the configuration
+    from _typeshed import DataclassInstance
+
     from gateway.config import Config
     from gateway.observability.metrics import Meter
     from gateway.web.server import WebServer
@@ -87,3 +90,12 @@ AgentOption = Annotated[str | None, typer.Option("--agent", help="Name of the ag
 def print_json(answer: Mapping[str, object]) -> None:
     """Print *answer* on one line of standard output."""
     print(json.dumps(answer, ensure_ascii=False, default=str))
+
+
+def print_answer(answer: "DataclassInstance", as_json: bool, lines: Iterable[str], none: str = "") -> None:
+    """Print *answer* as JSON or as its *lines*; *none* stands for no line at all."""
+    if as_json:
+        print_json(asdict(answer))
+        return
+    for line in [*lines] or [none] * bool(none):
+        print(visible(line))

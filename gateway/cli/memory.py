@@ -1,6 +1,5 @@
 """`strandline memory …`: the state of an agent's index, its update, and searches."""
 
-import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,15 +10,14 @@ from typing import Annotated
 import typer
 
 from gateway.agent.entries import HOW_USED
-from gateway.cli.connect import reach
+from gateway.cli.connect import ask
 from gateway.cli.history import SHOWN_DIGITS
-from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.invocation import AgentOption, HomeOption, JsonOption, print_answer, print_json
 from gateway.cli.migrate import migrate
 from gateway.cli.status import memory_line
-from gateway.control.operator_api import Progress
+from gateway.control.operator_api import OperatorApi, Progress
 from gateway.control.status_wire import MemoryStatus
 from gateway.control.wire import AgentOrder, MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why
-from gateway.home import Home
 from gateway.runtime.escape import visible
 
 app = typer.Typer(
@@ -34,14 +32,9 @@ def status(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
     """Show the number of indexed entries, the search method, and the files left out."""
-    invocation: Invocation = context.obj
-    state = asyncio.run(_status(invocation, invocation.home(home), AgentOrder(agent)))
-    if as_json:
-        print_json(asdict(state))
-        return
-    print(visible(memory_line(state)))
-    for path, reason in state.skipped.items():
-        print(visible(f"not indexed: {path}: {reason}"))
+    state = ask(context, home, lambda operator: operator.memory_status(AgentOrder(agent)))
+    skipped = (f"not indexed: {path}: {reason}" for path, reason in state.skipped.items())
+    print_answer(state, as_json, [memory_line(state), *skipped])
 
 
 @app.command()
@@ -49,8 +42,7 @@ def index(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
     """Update the index from the files; only changed files are read again."""
-    invocation: Invocation = context.obj
-    outcome, state = asyncio.run(_index(invocation, invocation.home(home), AgentOrder(agent)))
+    outcome, state = ask(context, home, lambda operator: _index(operator, AgentOrder(agent)))
     if as_json:
         print_json({"outcome": outcome, **asdict(state)})
     else:
@@ -73,9 +65,8 @@ def search(  # noqa: PLR0913 - one for each option
     home: HomeOption = None,
 ) -> None:
     """Search MEMORY.md and the daily notes as their owner."""
-    invocation: Invocation = context.obj
     order = SearchOrder(query, agent, max_results, as_of.date() if as_of else None)
-    found = asyncio.run(_search(invocation, invocation.home(home), order))
+    found = ask(context, home, lambda operator: operator.search(order))
     if as_json:
         print_json({"hits": [asdict(hit) for hit in found.hits], "mode": found.mode, "reason": found.reason})
         return
@@ -88,13 +79,8 @@ def why(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
     """Show the memories that the latest answer in your own conversation used, with their scores."""
-    invocation: Invocation = context.obj
-    known = asyncio.run(_why(invocation, invocation.home(home), AgentOrder(agent)))
-    if as_json:
-        print_json(asdict(known))
-        return
-    for line in _reasons(known):
-        print(visible(line))
+    known = ask(context, home, lambda operator: operator.why(AgentOrder(agent)))
+    print_answer(known, as_json, _reasons(known))
 
 
 @app.command()
@@ -106,40 +92,14 @@ def origin(
     home: HomeOption = None,
 ) -> None:
     """Show the change that wrote a passage, and the message that led to it."""
-    invocation: Invocation = context.obj
-    known = asyncio.run(_origin(invocation, invocation.home(home), OriginOrder(citation, agent)))
-    if as_json:
-        print_json(asdict(known))
-        return
-    for line in _steps(known):
-        print(visible(line))
+    known = ask(context, home, lambda operator: operator.origin(OriginOrder(citation, agent)))
+    print_answer(known, as_json, _steps(known))
 
 
-async def _status(invocation: Invocation, home: Home, order: AgentOrder) -> MemoryStatus:
-    async with reach(invocation, home, "strandline memory status") as reached:
-        return await reached.operator.memory_status(order)
-
-
-async def _index(invocation: Invocation, home: Home, order: AgentOrder) -> tuple[str, MemoryStatus]:
-    async with reach(invocation, home, "strandline memory index") as reached:
-        with _bar() as progress:
-            outcome = await reached.operator.index(order, progress)
-        return outcome, await reached.operator.memory_status(order)
-
-
-async def _search(invocation: Invocation, home: Home, order: SearchOrder) -> MemorySearchAnswer:
-    async with reach(invocation, home, "strandline memory search") as reached:
-        return await reached.operator.search(order)
-
-
-async def _why(invocation: Invocation, home: Home, order: AgentOrder) -> Why:
-    async with reach(invocation, home, "strandline memory why") as reached:
-        return await reached.operator.why(order)
-
-
-async def _origin(invocation: Invocation, home: Home, order: OriginOrder) -> MemorySource:
-    async with reach(invocation, home, "strandline memory origin") as reached:
-        return await reached.operator.origin(order)
+async def _index(operator: OperatorApi, order: AgentOrder) -> tuple[str, MemoryStatus]:
+    with _bar() as progress:
+        outcome = await operator.index(order, progress)
+    return outcome, await operator.memory_status(order)
 
 
 def _steps(known: MemorySource) -> Iterator[str]:

@@ -1,18 +1,14 @@
 """`strandline pair …`: pairing requests and paired guests."""
 
-import asyncio
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gateway.cli.connect import reach
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.connect import ask
+from gateway.cli.invocation import HomeOption, JsonOption, print_answer
 from gateway.control.admission_wire import PairAnswer, PairOrder
-from gateway.home import Home
-from gateway.runtime.escape import visible
 
 app = typer.Typer(
     help="Manage pairing requests: list, approve, refuse, revoke, people.",
@@ -27,49 +23,36 @@ Person = Annotated[str, typer.Argument(help="Id of the guest, such as telegram:1
 @app.command(name="list")
 def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List pairing requests with their codes; a code is valid for an hour."""
-    _print(_asked(context, home, PairOrder("list")), as_json, "Nobody waits to be let in.")
+    _run(context, home, PairOrder("list"), as_json, "Nobody waits to be let in.")
 
 
 @app.command()
 def people(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List the guests admitted by a code."""
-    _print(_asked(context, home, PairOrder("people")), as_json, "Nobody was let in by a code.")
+    _run(context, home, PairOrder("people"), as_json, "Nobody was let in by a code.")
 
 
 @app.command()
 def approve(context: typer.Context, code: Code, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Admit a person by their code or number (telegram:12345): as a guest, in direct chats only."""
-    _print(_asked(context, home, PairOrder("approve", code)), as_json)
+    _run(context, home, PairOrder("approve", code), as_json)
 
 
 @app.command()
 def refuse(context: typer.Context, code: Code, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Refuse a pairing request; the person is not notified and gets no new code for a week."""
-    _print(_asked(context, home, PairOrder("refuse", code)), as_json)
+    _run(context, home, PairOrder("refuse", code), as_json)
 
 
 @app.command()
 def revoke(context: typer.Context, person: Person, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Revoke a guest's access; their pending messages are dropped."""
-    _print(_asked(context, home, PairOrder("revoke", person)), as_json)
+    _run(context, home, PairOrder("revoke", person), as_json)
 
 
-def _asked(context: typer.Context, home: Path | None, order: PairOrder) -> PairAnswer:
-    invocation: Invocation = context.obj
-    return asyncio.run(_ask(invocation, invocation.home(home), order))
-
-
-async def _ask(invocation: Invocation, home: Home, order: PairOrder) -> PairAnswer:
-    async with reach(invocation, home, f"strandline pair {order.act}") as reached:
-        return await reached.operator.pair(order)
-
-
-def _print(answer: PairAnswer, as_json: bool, nobody: str = "") -> None:
-    if as_json:
-        print_json(asdict(answer))
-        return
-    for line in [*_lines(answer)] or [nobody]:
-        print(visible(line))
+def _run(context: typer.Context, home: Path | None, order: PairOrder, as_json: bool, none: str = "") -> None:
+    answer = ask(context, home, lambda operator: operator.pair(order))
+    print_answer(answer, as_json, _lines(answer), none)
 
 
 def _lines(answer: PairAnswer) -> Iterator[str]:

@@ -1,17 +1,13 @@
 """`strandline route …`: shows the route of a message, and the reasons for unanswered messages."""
 
-import asyncio
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.connect import reach
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.connect import ask
+from gateway.cli.invocation import HomeOption, JsonOption, print_answer
 from gateway.control.admission_wire import RouteOrder, SilencesAnswer, SilencesOrder
-from gateway.home import Home
-from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
     from gateway.admission.explain import Explanation
@@ -49,14 +45,9 @@ def explain(  # noqa: PLR0913  # each option is a parameter to typer
     home: HomeOption = None,
 ) -> None:
     """Show the agent, chat type and rule for a message, and whether it would be admitted."""
-    invocation: Invocation = context.obj
     order = RouteOrder(channel, account, chat, thread, person, guild, tuple(role or ()), mention)
-    answer = asyncio.run(_explained(invocation, invocation.home(home), order))
-    if as_json:
-        print_json(asdict(answer))
-        return
-    for line in _explanation(answer):
-        print(visible(line))
+    answer = ask(context, home, lambda operator: operator.explain(order))
+    print_answer(answer, as_json, _explanation(answer))
 
 
 @app.command()
@@ -68,23 +59,8 @@ def why(
     home: HomeOption = None,
 ) -> None:
     """List the latest unanswered messages, with the reason and the remedy."""
-    invocation: Invocation = context.obj
-    answer = asyncio.run(_silences(invocation, invocation.home(home), SilencesOrder(chat, limit)))
-    if as_json:
-        print_json(asdict(answer))
-        return
-    for line in [*_ledger(answer)] or ["Nobody is known who got no answer."]:
-        print(visible(line))
-
-
-async def _explained(invocation: Invocation, home: Home, order: RouteOrder) -> "Explanation":
-    async with reach(invocation, home, "strandline route explain") as reached:
-        return await reached.operator.explain(order)
-
-
-async def _silences(invocation: Invocation, home: Home, order: SilencesOrder) -> SilencesAnswer:
-    async with reach(invocation, home, "strandline route why") as reached:
-        return await reached.operator.silences(order)
+    answer = ask(context, home, lambda operator: operator.silences(SilencesOrder(chat, limit)))
+    print_answer(answer, as_json, _ledger(answer), "Nobody is known who got no answer.")
 
 
 def _explanation(answer: "Explanation") -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.connect import reach
+from gateway.cli.connect import ask, reach
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
 from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, SessionsAnswer, SessionsOrder
 from gateway.errors import StrandlineError
@@ -47,7 +47,7 @@ def list_(
     context: typer.Context, as_json: JsonOption = False, agent: WhoseOption = None, home: HomeOption = None
 ) -> None:
     """List conversations: current ones first, then ended ones, latest first."""
-    answer = _asked(context, home, SessionsOrder("list", agent))
+    answer = _ask(context, home, SessionsOrder("list", agent))
     if as_json:
         print_json({"sessions": [asdict(row) for row in answer.sessions]})
         return
@@ -67,7 +67,7 @@ def show(
     home: HomeOption = None,
 ) -> None:
     """Show the end of a conversation, newest last."""
-    answer = _asked(context, home, SessionsOrder("show", agent, session, limit=limit))
+    answer = _ask(context, home, SessionsOrder("show", agent, session, limit=limit))
     if as_json:
         records = [asdict(record) for record in answer.records]
         print_json({"records": records, "damaged": answer.damaged, "unknown": answer.unknown})
@@ -106,7 +106,7 @@ def search(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Search the conversations' text, newest first; the search includes both days."""
     days = since.date() if since else None, until.date() if until else None
-    answer = _asked(context, home, SessionsOrder("search", agent, None, text, *days, limit=limit))
+    answer = _ask(context, home, SessionsOrder("search", agent, None, text, *days, limit=limit))
     if as_json:
         print_json({"matches": [asdict(match) for match in answer.matches], "notice": answer.notice})
         return
@@ -118,14 +118,8 @@ def search(  # noqa: PLR0913 - one for each option
         print(f"({answer.notice})")
 
 
-def _asked(context: typer.Context, home: Path | None, order: SessionsOrder) -> SessionsAnswer:
-    invocation: Invocation = context.obj
-    return asyncio.run(_ask(invocation, invocation.home(home), order))
-
-
-async def _ask(invocation: Invocation, home: Home, order: SessionsOrder) -> SessionsAnswer:
-    async with reach(invocation, home, f"strandline sessions {order.act}") as reached:
-        return await reached.operator.sessions(order)
+def _ask(context: typer.Context, home: Path | None, order: SessionsOrder) -> SessionsAnswer:
+    return ask(context, home, lambda operator: operator.sessions(order))
 
 
 async def _export(invocation: Invocation, home: Home, order: SessionsOrder, form: Form, output: Path | None) -> None:

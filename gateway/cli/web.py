@@ -1,13 +1,12 @@
 """`strandline web …`: sign-in codes for browsers, and the list and sign-out of their sessions."""
 
-import asyncio
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gateway.cli.connect import reach
+from gateway.cli.connect import ask
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.control.browsers import BrowserAnswer, BrowserOrder
 from gateway.errors import StrandlineError
@@ -25,7 +24,7 @@ def link(context: typer.Context, as_json: JsonOption = False, home: HomeOption =
     """Show the page's address and a code that signs in one browser; valid once, for ten minutes."""
     invocation: Invocation = context.obj
     address = _address(invocation.home(home))
-    answer = _asked(context, home, BrowserOrder("link"))
+    answer = _ask(context, home, BrowserOrder("link"))
     if as_json:
         print_json({"address": address, "code": answer.code})
         return
@@ -35,7 +34,7 @@ def link(context: typer.Context, as_json: JsonOption = False, home: HomeOption =
 @app.command()
 def sessions(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List signed-in browsers."""
-    answer = _asked(context, home, BrowserOrder("sessions"))
+    answer = _ask(context, home, BrowserOrder("sessions"))
     if as_json:
         print_json({"sessions": [asdict(each) for each in answer.sessions]})
         return
@@ -56,20 +55,15 @@ def revoke(
     """Sign out a browser at once."""
     if (session is None) != everybody:
         raise typer.BadParameter("name one session, or --all")
-    answer = _asked(context, home, BrowserOrder("revoke", session))
+    answer = _ask(context, home, BrowserOrder("revoke", session))
     if as_json:
         print_json({"outcome": answer.outcome})
     else:
         print(answer.outcome)
 
 
-def _asked(context: typer.Context, home: Path | None, order: BrowserOrder) -> BrowserAnswer:
-    async def ask() -> BrowserAnswer:
-        invocation: Invocation = context.obj
-        async with reach(invocation, invocation.home(home), f"strandline web {order.act}") as reached:
-            return await reached.operator.browsers(order)
-
-    return asyncio.run(ask())
+def _ask(context: typer.Context, home: Path | None, order: BrowserOrder) -> BrowserAnswer:
+    return ask(context, home, lambda operator: operator.browsers(order))
 
 
 def _address(home: Home) -> str:
