@@ -20,6 +20,7 @@ OURS = "strandline"
 _OUR_GROUPS = f"[{OURS}."
 CHANNELS = "strandline.channels"
 COMMANDS = "strandline.commands"
+TOOLS = "strandline.tools"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,10 @@ from types import MappingProxyType
 
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
-from gateway.agent.tools.conversation import conversation_tools
-from gateway.agent.tools.files import file_tools
-from gateway.agent.tools.history import WritingTurn, history_tools
-from gateway.agent.tools.memory import Used, memory_tools
-from gateway.agent.tools.notes import note_tools
+from gateway.agent.tools.families import ToolResources
+from gateway.agent.tools.history import WritingTurn
+from gateway.agent.tools.loading import load_tools
+from gateway.agent.tools.memory import Used
 from gateway.agent.tools.tool import RunBlocking, Toolbox
 from gateway.agent.write_guard import WriteGuard
 from workspaces.access import Access, AgentId
@@ -47,14 +46,7 @@ class Agent:
         run = self.history_writer.noting(self.run, origin.turn or "", origin)
         history = await self.history_writer.ready()
         writer = WritingTurn(self.workspace, origin, guard)
-        return Toolbox(
-            [
-                *file_tools(self.workspace, access, run, guard),
-                *note_tools(self.workspace, access, run, clock, guard),
-                *memory_tools(self.memory, self.workspace, access, run, used),
-                *(history_tools(history, access, run, writer) if history is not None else []),
-                *conversation_tools(access, self.model),
-            ],
-            access,
-            guard.hears,
+        resources = ToolResources(
+            self.workspace, access, run, clock, self.memory, history, writer, used, guard, self.model
         )
+        return Toolbox(load_tools(resources), access, guard.hears)

@@ -21,6 +21,7 @@ from gateway.agent.cut_files import CutFiles
 from gateway.agent.file_trouble import Alarm
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.prompt_files import prompt_extents
+from gateway.agent.tools.loading import tool_faults
 from gateway.app.agents import (
     assumed_windows,
     lifecycle_settings,
@@ -246,7 +247,7 @@ def _composed(resources: Resources, *, has_channels: bool) -> App:
             resources.bots,
             resources.share.is_standby,
             disabled=resources.home.disabled(),
-            plugin_faults=tuple(clashes(CHANNELS)),
+            plugin_faults=(*clashes(CHANNELS), *tool_faults()),
         ),
     )
     notices = Notices(store, resources.owner, partial(owner_chats.of, AgentId(config.default_agent)))

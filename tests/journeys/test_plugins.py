@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from tests.fakes.botapi import BotApi
+from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.packages import Install, install
+from tests.fakes.provider_stub import Reply, call, steps
 from tests.gateway.test_plugins import CODE, SMOKE
-from tests.journeys.house import GROUP, OWNER, make_home, running
+from tests.journeys.house import GROUP, OWNER, make_home, openai_section, running
 from tests.journeys.test_tutorial import blocks
 
 __all__ = ["install"]
@@ -99,3 +101,27 @@ async def test_commands_that_cannot_be_used_are_named_and_ours_work(install: Ins
         f"one, two: the name /twice is taken; none of them is used: {remedy}",
         "ModuleNotFoundError: No module named 'not_there'",
     ]
+
+
+async def test_a_tool_of_a_package_is_offered_to_the_owner_in_their_own_chat(install: Install, tmp_path: Path) -> None:
+    """The page's tool is called there; the model of a group knows no such tool; one that cannot be loaded is named."""
+    shown = blocks("A tool")
+    entries = shown["pyproject.toml"].replace('[project.entry-points."strandline.tools"]', "[strandline.tools]")
+    install("tide-tool", entries.replace('"', ""), shown["tide_tool.py"])
+    install("broken-tool", "[strandline.tools]\nbroken = broken_tool:tools\n", "import not_there")
+    script = steps(Reply(calls=(call("tide", harbour="Husum"),)), "At ten past two.", "I cannot know.")
+    async with BotApi() as bot, OpenAIStub(script) as provider:
+        home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
+        async with running(home) as app:
+            bot.says(OWNER, "when is high water in Husum?")
+            await bot.wait_for_sent(1)
+            bot.says(GROUP, "@strand_bot when is high water?", user_id=OWNER, chat_type="supergroup")
+            await bot.wait_for_sent(2)
+            troubles = (await app.operator.status()).troubles
+    offered = [{each["function"]["name"] for each in body["tools"]} for body in provider.bodies]
+    assert "tide" in offered[0]
+    assert offered[0] >= {"read_file", "memory_search", "add_note"}
+    assert "tide" not in offered[2]
+    (result,) = [each for each in provider.bodies[1]["messages"] if each["role"] == "tool"]
+    assert "Husum, " in result["content"]
+    assert [each for each in troubles if "No module named 'not_there'" in each] != []

@@ -1051,4 +1051,36 @@ GUARDS = (
         "        if False:",
         "tests/gateway/cluster/test_workspace_locks.py::test_folders_that_overlap_have_one_gateway",
     ),
+    Guard(
+        "gateway/agent/tools/loading.py",
+        "a package's tool is offered only to the sessions that it names",
+        " for tool in tools if turn.access.session_type in tool.sessions]",
+        " for tool in tools]",
+        "tests/gateway/agent/tools/test_loading.py::test_only_the_sessions_that_a_tool_names_have_it",
+    ),
+    Guard(
+        "gateway/agent/tools/loading.py",
+        "the results of a package's tool are other people's words",
+        "FromOutside(str(output))",
+        "str(output)",
+        "tests/gateway/agent/tools/test_loading.py::test_results_are_others_words_and_failures_end_no_turn",
+    ),
+    Guard(
+        "strandline/commands.py",
+        "a package's command is the owner's alone, in their own chat, unless it says otherwise",
+        "who: Who = Who.MAIN",
+        "who: Who = Who.ANYONE",
+        "tests/journeys/test_plugins.py::test_a_command_of_a_package_is_the_owners_in_their_own_chat",
+    ),
+    Guard(
+        "gateway/config/channels.py",
+        "an account whose channel cannot be loaded stays closed",
+        """    def fault(self, account: str) -> str:
+        return self.reason
+""",
+        """    def fault(self, account: str) -> str:
+        return ""
+""",
+        "tests/gateway/test_plugins.py::test_a_channel_that_cannot_be_loaded_is_one_sentence",
+    ),
 )

@@ -12,7 +12,7 @@ from tests.privacy.guards import GUARDS, Guard
 
 ROOT = Path(__file__).parents[2]
 NAMES = [f"{guard.file}: {guard.what}" for guard in GUARDS]
-FOLDERS = ("adapters", "gateway", "workspaces", "tests", "docs")
+FOLDERS = ("adapters", "gateway", "strandline", "workspaces", "tests", "docs")
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=NAMES)

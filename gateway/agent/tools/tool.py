@@ -15,7 +15,7 @@ from gateway.agent.models.port import ToolSpec
 from gateway.agent.write_policy import is_others_place
 from gateway.errors import ToolError
 from gateway.observability.spans import span
-from workspaces.access import Access, rights
+from workspaces.access import Access, SessionType, rights
 from workspaces.errors import UnusableError, WorkspaceError
 from workspaces.files import clean_path
 from workspaces.secrets import redact
@@ -68,6 +68,8 @@ class Tool:
     run: Callable[..., Awaitable[Told]]
     is_offered: bool = True
     """A tool that is not offered still works for a model that calls it: an alias of one that is."""
+    sessions: frozenset[SessionType] = frozenset({SessionType.MAIN})
+    """Of a package's tool, the sessions that have it: unless it says otherwise, the owner's direct chat alone."""
 
 
 def told(text: str, *, from_outside: bool) -> Told:

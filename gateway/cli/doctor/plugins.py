@@ -4,14 +4,18 @@ from collections.abc import Callable, Iterator
 
 from gateway.cli.doctor.finding import Finding, Level
 from gateway.errors import PluginError
-from gateway.plugins import CHANNELS, COMMANDS, Plugin, plugins
+from gateway.plugins import CHANNELS, COMMANDS, TOOLS, Plugin, plugins
 
 
 def check_plugins() -> Iterator[Finding]:
     """Yield the faults of plug-ins, and the names of those of other packages that work. Raises ConfigError."""
     from gateway.config.channels import channel_settings
 
-    checks: dict[str, Callable[[Plugin], object]] = {CHANNELS: channel_settings, COMMANDS: Plugin.load}
+    checks: dict[str, Callable[[Plugin], object]] = {
+        CHANNELS: channel_settings,
+        COMMANDS: Plugin.load,
+        TOOLS: Plugin.load,
+    }
     for group, load in checks.items():
         for plugin in plugins(group).values():
             yield from _check(plugin, load)

@@ -1,0 +1,65 @@
+"""Strandline's own tools by family, as the entry points of `strandline.tools` name them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from gateway.agent.models.port import Model
+from gateway.agent.tools.conversation import conversation_tools
+from gateway.agent.tools.files import file_tools
+from gateway.agent.tools.history import WritingTurn, history_tools
+from gateway.agent.tools.memory import Used, memory_tools
+from gateway.agent.tools.notes import note_tools
+from gateway.agent.tools.tool import RunBlocking, Tool
+from gateway.agent.write_guard import WriteGuard
+from workspaces.access import Access
+from workspaces.history import History
+from workspaces.memory.search import MemoryIndex
+from workspaces.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResources:
+    """The parts of an agent that the tools of one turn close over."""
+
+    workspace: Workspace
+    access: Access
+    """The turn's own; every reader requires it."""
+    run: RunBlocking
+    """Runs blocking work on the workspace's own thread; files that it changes count as this turn's in the history."""
+    clock: Callable[[], datetime]
+    """Returns the time, in the owner's zone."""
+    memory: MemoryIndex
+    history: History | None
+    """`None` while it cannot be read."""
+    writer: WritingTurn
+    used: Used
+    """Called with the memories that a tool returns."""
+    guard: WriteGuard
+    """Holds changes back that wait for the owner."""
+    model: Model
+
+
+def conversation(turn: ToolResources) -> list[Tool]:
+    """Return the tools about the conversation itself."""
+    return conversation_tools(turn.access, turn.model)
+
+
+def files(turn: ToolResources) -> list[Tool]:
+    """Return the tools for files."""
+    return file_tools(turn.workspace, turn.access, turn.run, turn.guard)
+
+
+def history(turn: ToolResources) -> list[Tool]:
+    """Return the tools for versions of files; none while the history cannot be read."""
+    return [] if turn.history is None else history_tools(turn.history, turn.access, turn.run, turn.writer)
+
+
+def memory(turn: ToolResources) -> list[Tool]:
+    """Return the tools that search."""
+    return memory_tools(turn.memory, turn.workspace, turn.access, turn.run, turn.used)
+
+
+def notes(turn: ToolResources) -> list[Tool]:
+    """Return the tools that save notes."""
+    return note_tools(turn.workspace, turn.access, turn.run, turn.clock, turn.guard)

@@ -1,0 +1,21 @@
+"""Tools of your own: a function that returns them, registered as an entry point of `strandline.tools`."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+
+from gateway.agent.tools import tool as tools
+from gateway.agent.tools.families import ToolResources
+from gateway.agent.tools.tool import Field, Told, Tool
+from gateway.errors import ToolError
+from workspaces.access import Access, SessionType
+
+__all__ = ["Access", "Field", "SessionType", "Told", "Tool", "ToolError", "ToolResources", "tool"]
+
+
+def tool(function: Callable[..., Awaitable[Told]], sessions: Iterable[SessionType] = (SessionType.MAIN,)) -> Tool:
+    """Make a tool of *function*: name and parameters from its signature, description from its docstring.
+
+    Only sessions of the types *sessions* have it: unless named, the owner's direct chat alone. *function* raises
+    ToolError with a sentence for the model.
+    """
+    return replace(tools.tool(function), sessions=frozenset(sessions))
