@@ -46,7 +46,6 @@ from gateway.app.wiring import (
     direct_notices_of,
     follow_on_pages,
     heartbeats_of,
-    is_stop,
     job_runner_of,
     open_to_helpers,
     planner_of,
@@ -68,7 +67,7 @@ from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState, Hooks
 from gateway.inbound.agent_crosstalk import Neighbours
-from gateway.inbound.backlog import Arrival, Backlog
+from gateway.inbound.backlog import Backlog
 from gateway.inbound.listener import BotAccount, listen
 from gateway.inbound.outcomes import Outcomes
 from gateway.inbound.queue_modes import Queueing
@@ -302,10 +301,9 @@ def _composed(resources: Resources, *, has_channels: bool) -> App:
     lanes: Lanes[SessionKey, Item] = Lanes(
         resources.tasks, traced(LaneWork(turns, lifecycle, resources.journal)), resources.clock, queues=queueing.queues
     )
-    backlog = backlog_of(resources, queueing, lanes, has_channels=has_channels)
+    backlog = backlog_of(resources, commands, queueing, subagents, lanes, has_channels=has_channels)
     health.depths = backlog.depths
-    arrival = Arrival(queueing, backlog, lanes, partial(is_stop, commands), subagents.cancel_all)
-    arrived = counted(arrival, resources.meter)
+    arrived = counted(backlog.take, resources.meter)
     trouble = StoreTrouble(direct.not_taken, direct.worked)
     reception = Reception(
         resources.routes, store, arrived, door, owner_chats.learn, planner.hooks, notices.exposed, trouble

@@ -53,7 +53,7 @@ from gateway.turns.planning import Planner
 from gateway.turns.turn import Offer, Turns, no_offer, untold
 from gateway.turns.worker import Item
 from gateway.web.page_mirror import PageMirror
-from workspaces.access import Access, AgentId
+from workspaces.access import AgentId
 
 log = structlog.get_logger()
 
@@ -164,21 +164,23 @@ def commands_of(
 
 
 def backlog_of(
-    resources: Resources, queueing: Queueing, lanes: Lanes[SessionKey, Item], *, has_channels: bool
+    resources: Resources,
+    commands: Commands,
+    queueing: Queueing,
+    subagents: Subagents,
+    lanes: Lanes[SessionKey, Item],
+    *,
+    has_channels: bool,
 ) -> Backlog:
-    """Compose the limit of messages in memory."""
+    """Compose the limit of messages in memory; `/stop` cancels the turn that runs before it, and its subagents."""
 
     def key_of(row: InboxRow) -> SessionKey | None:
         is_ours = has_channels or row.message.address.channel == TERMINAL
         return route(row.message, resources.routes).key if is_ours else None
 
     waiting = resources.store.inbox.waiting
-    return Backlog(queueing.queues, lanes.submit, waiting, key_of, bounds_of(resources.config))
-
-
-def is_stop(commands: Commands, row: InboxRow, access: Access) -> bool:
-    """Return whether the message of *row*, of a turn with *access*, cancels the turn that runs before it."""
-    return commands.gives(STOP, row.message, access)
+    is_stop, bounds = partial(commands.gives, STOP), bounds_of(resources.config)
+    return Backlog(queueing, lanes, waiting, key_of, is_stop, bounds, subagents.cancel_all)
 
 
 def offer_of(config: Config, policy: Policy) -> Offer:

@@ -8,6 +8,7 @@ from typing import Never
 
 import structlog
 
+from adapters.channel import InboundMessage
 from gateway.admission.routing import Envelope, SessionKey
 from gateway.errors import StoreError
 from gateway.inbound.queue_modes import Item, Queueing
@@ -59,27 +60,46 @@ class Depth:
 class Backlog:
     """Passes messages on to their lanes in order, as many as there is room for."""
 
-    queues: Queues[SessionKey, Item]
-    submit: Callable[[SessionKey, InboxRow], None]
+    queueing: Queueing
+    lanes: Lanes[SessionKey, Item]
     read: Read
     key_of: Callable[[InboxRow], SessionKey | None]
     """Returns the session of a message; `None` if it is not for this run."""
+    is_stop: Callable[[InboundMessage, Access], bool]
+    """Returns whether a message, with the access of its turn, is an authorised `/stop`."""
     bounds: Bounds = field(default_factory=Bounds)
+    cancel: Callable[[SessionKey], int] = lambda _: 0
+    """Cancels the subagents of a session, and returns their number."""
     _rests: dict[SessionKey, _Rest] = field(default_factory=dict)
     _wanted: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
         self.queues.on_done = self._heed
 
-    def take(self, key: SessionKey, row: InboxRow) -> None:
-        """Pass *row* on, or leave it in the inbox behind others of its session."""
+    @property
+    def queues(self) -> Queues[SessionKey, Item]:
+        """Return the queues of the lanes."""
+        return self.queueing.queues
+
+    def take(self, envelope: Envelope, row: InboxRow) -> None:
+        """Pass on *row*, just stored or found at a start, or leave it in the inbox behind others of its session.
+
+        What it does to a running turn takes effect before it waits.
+        """
+        key, is_stop = envelope.key, self.is_stop(row.message, envelope.access)
+        if is_stop:
+            self.queueing.stop(key, row.id, self.cancel(key))
+        else:
+            self.queueing.arrived(key, row)
         rest = self._rests.get(key)
         if rest is None and self._has_room(key):
-            self.submit(key, row)
+            self.lanes.submit(key, row)
         elif rest is None:
             self._rests[key] = _Rest(row.id, row.id, 1)
         elif row.id > rest.newest:
             rest.newest, rest.count = row.id, rest.count + 1
+        if is_stop:
+            self.lanes.wake(lambda other: other == key)
 
     async def refill(self, clock: Clock) -> Never:
         """Read messages left in the inbox whenever there is room, until cancelled."""
@@ -147,7 +167,7 @@ class Backlog:
             open_.discard(key)
             rest.first = row.id
             return
-        self.submit(key, row)
+        self.lanes.submit(key, row)
         rest.first, rest.count = InboxId(row.id + 1), max(rest.count - 1, 0)
 
     def _close(self, offered: Mapping[SessionKey, InboxId], open_: set[SessionKey]) -> None:
@@ -157,27 +177,3 @@ class Backlog:
                 del self._rests[key]
             else:
                 self._wanted.set()
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """Passes each stored message to its queue; messages that must not wait take effect first."""
-
-    queueing: Queueing
-    backlog: Backlog
-    lanes: Lanes[SessionKey, Item]
-    is_stop: Callable[[InboxRow, Access], bool]
-    """Returns whether a message, with the access of its turn, is an authorised `/stop`."""
-    cancel: Callable[[SessionKey], int] = lambda _: 0
-    """Cancels the subagents of a session, and returns their number."""
-
-    def __call__(self, envelope: Envelope, row: InboxRow) -> None:
-        """Pass on *row*, which was just stored or found at a start, to the session of its *envelope*."""
-        key = envelope.key
-        if not self.is_stop(row, envelope.access):
-            self.queueing.arrived(key, row)
-            self.backlog.take(key, row)
-            return
-        self.queueing.stop(key, row.id, self.cancel(key))
-        self.backlog.take(key, row)
-        self.lanes.wake(lambda other: other == key)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.routing import Envelope, SessionKey, session_access
 from gateway.errors import StoreError
-from gateway.inbound.backlog import Arrival, Backlog, Bounds, Depth
+from gateway.inbound.backlog import Backlog, Bounds, Depth
 from gateway.inbound.queue_modes import Item, Queueing
 from gateway.runtime.lanes import Lanes, RetryLater
 from gateway.stores.rows import InboxId, InboxRow
@@ -51,14 +51,14 @@ class Chats:
     reads: int = 0
     trouble: int = 0
     gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
-    arrival: Arrival = field(init=False)
+    backlog: Backlog = field(init=False)
 
     def says(self, chat: str, text: str = "hello") -> InboxRow:
         """Store a message and hand it on."""
         id_ = InboxId(len(self.rows) + sum(map(len, self.done.values())) + 1)
         message = replace(MESSAGE, address=replace(MESSAGE.address, chat=chat), text=text)
         row = self.rows[id_] = InboxRow(id_, message, NOW)
-        self.arrival(envelope_of(row), row)
+        self.backlog.take(envelope_of(row), row)
         self.most = max(self.most, self.queueing.queues.total)
         return row
 
@@ -92,9 +92,8 @@ async def chats(bounds: Bounds) -> AsyncIterator[Chats]:
     found = Chats(Queueing(), ManualClock())
     async with asyncio.TaskGroup() as tasks:
         lanes: Lanes[SessionKey, Item] = Lanes(tasks, found.work, found.clock, queues=found.queueing.queues)
-        backlog = Backlog(found.queueing.queues, lanes.submit, found.read, key_of, bounds)
-        found.arrival = Arrival(found.queueing, backlog, lanes, lambda row, _: row.message.text == "/stop")
-        refilling = tasks.create_task(backlog.refill(found.clock))
+        found.backlog = Backlog(found.queueing, lanes, found.read, key_of, lambda said, _: said.text == "/stop", bounds)
+        refilling = tasks.create_task(found.backlog.refill(found.clock))
         yield found
         refilling.cancel()
         await lanes.drain(0)
@@ -107,7 +106,7 @@ async def test_a_flood_stays_in_the_inbox(monkeypatch: pytest.MonkeyPatch) -> No
         for _ in range(1_000):
             found.says("a")
         found.says("b")
-        assert found.arrival.backlog.depths()[MAIN].messages == 1_001
+        assert found.backlog.depths()[MAIN].messages == 1_001
         await found.all_done()
         assert found.done["a"] == list(range(1, 1_001))
         assert found.done["b"] == [1_001]
@@ -135,10 +134,10 @@ async def test_what_waits_is_told_for_each_agent() -> None:
         first = found.says("a")
         for chat in "aaab":
             found.says(chat)
-        assert found.arrival.backlog.depths() == {MAIN: Depth(5, first.received_at)}
+        assert found.backlog.depths() == {MAIN: Depth(5, first.received_at)}
         await found.all_done()
         await asyncio.sleep(0)
-        assert found.arrival.backlog.depths() == {}
+        assert found.backlog.depths() == {}
 
 
 async def test_a_store_that_cannot_be_read_is_asked_again() -> None:
