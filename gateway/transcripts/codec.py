@@ -4,19 +4,19 @@ A line is `{"v":1,"type":"user"|"reply"|"start"|"result","turn":…,"at":…,"en
 `"log"`, `"logged"`, `"flush"`, `"summary"`, `"forgotten"`, `"enclosed"` and `"end"`, which are not part of the
 conversation; the first line has the type `"session"`.
 
-A new type of record is a dataclass in `gateway/agent/entries.py`, one of `Mark` there unless a model is to see it, a
-`_…Line` here, and its row in `_LINE_OF`. A new field of an entry has a default, so that older lines can be read. A
-change in the meaning of a field takes the next `v`: lines of an unknown version or type are kept, skipped and counted,
-so that an older program does no harm to a newer one's lines.
+A new type of record is a dataclass in `gateway/agent/entries.py`, one of `Mark` there unless a model is to see it, and
+a row of `_EntryLine` here. A new field of an entry has a default, so that older lines can be read. A change in the
+meaning of a field takes the next `v`: lines of an unknown version or type are kept, skipped and counted, so that an
+older program does no harm to a newer one's lines.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Generic, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
@@ -39,6 +39,9 @@ from gateway.agent.entries import (
 )
 from gateway.stores.codec import KEYS_ALONE, to_json
 from gateway.stores.rows import TurnId
+
+K = TypeVar("K", bound=str)
+E = TypeVar("E", bound=Entry | Mark)
 
 _RECORD_START = b'{"v":'
 """Begins every record and cannot occur inside one, where its quotation marks would be escaped."""
@@ -115,77 +118,35 @@ class _SessionLine(BaseModel):
     session: str
 
 
-class _RecordLine(BaseModel):
+class _Line(BaseModel, Generic[K, E]):
     v: Literal[1] = 1
     turn: TurnId
     at: datetime
+    type: K
+    entry: E
 
 
-class _UserLine(_RecordLine):
-    type: Literal["user"] = "user"
-    entry: UserEntry
-
-
-class _ReplyLine(_RecordLine):
-    type: Literal["reply"] = "reply"
-    entry: ReplyEntry
-
-
-class _StartLine(_RecordLine):
-    type: Literal["start"] = "start"
-    entry: CallStartEntry
-
-
-class _ResultLine(_RecordLine):
-    type: Literal["result"] = "result"
-    entry: ResultEntry
-
-
-class _UsedLine(_RecordLine):
-    type: Literal["used"] = "used"
-    entry: UsedEntry
-
-
-class _LogLine(_RecordLine):
-    type: Literal["log"] = "log"
-    entry: LogEntry
-
-
-class _LoggedLine(_RecordLine):
-    type: Literal["logged"] = "logged"
-    entry: LoggedEntry
-
-
-class _FlushLine(_RecordLine):
-    type: Literal["flush"] = "flush"
-    entry: FlushEntry
-
-
-class _SummaryLine(_RecordLine):
-    type: Literal["summary"] = "summary"
-    entry: SummaryEntry
-
-
-class _ForgottenLine(_RecordLine):
-    type: Literal["forgotten"] = "forgotten"
-    entry: ForgottenEntry
-
-
-class _EnclosedLine(_RecordLine):
-    type: Literal["enclosed"] = "enclosed"
-    entry: EnclosedEntry
-
-
-class _EndLine(_RecordLine):
-    type: Literal["end"] = "end"
-    entry: EndEntry
-
-
-_Said = _UserLine | _ReplyLine | _StartLine | _ResultLine
 _EntryLine = (
-    _Said | _UsedLine | _LogLine | _LoggedLine | _FlushLine | _SummaryLine | _ForgottenLine | _EnclosedLine | _EndLine
+    _Line[Literal["user"], UserEntry]
+    | _Line[Literal["reply"], ReplyEntry]
+    | _Line[Literal["start"], CallStartEntry]
+    | _Line[Literal["result"], ResultEntry]
+    | _Line[Literal["used"], UsedEntry]
+    | _Line[Literal["log"], LogEntry]
+    | _Line[Literal["logged"], LoggedEntry]
+    | _Line[Literal["flush"], FlushEntry]
+    | _Line[Literal["summary"], SummaryEntry]
+    | _Line[Literal["forgotten"], ForgottenEntry]
+    | _Line[Literal["enclosed"], EnclosedEntry]
+    | _Line[Literal["end"], EndEntry]
 )
+"""The stored form of each kind of entry."""
 _AnyLine = Annotated[_SessionLine | _EntryLine, Field(discriminator="type")]
+
+
+def _kind(line: type[BaseModel]) -> str:
+    [kind] = get_args(line.model_fields["type"].annotation)
+    return str(kind)
 
 
 class _UnknownLine(BaseModel):
@@ -196,22 +157,8 @@ class _UnknownLine(BaseModel):
 
 
 _LINE_OF: Mapping[type[Entry | Mark], Callable[..., _EntryLine]] = MappingProxyType(
-    {
-        UserEntry: _UserLine,
-        ReplyEntry: _ReplyLine,
-        CallStartEntry: _StartLine,
-        ResultEntry: _ResultLine,
-        UsedEntry: _UsedLine,
-        LogEntry: _LogLine,
-        LoggedEntry: _LoggedLine,
-        FlushEntry: _FlushLine,
-        SummaryEntry: _SummaryLine,
-        ForgottenEntry: _ForgottenLine,
-        EnclosedEntry: _EnclosedLine,
-        EndEntry: _EndLine,
-    }
+    {line.model_fields["entry"].annotation: partial(line, type=_kind(line)) for line in get_args(_EntryLine)}
 )
-"""The stored form of each kind of entry."""
 
 
 def _pieces(line: bytes) -> list[bytes]:
@@ -240,4 +187,4 @@ def _lines() -> TypeAdapter[_AnyLine]:
 
 @cache
 def _kinds() -> frozenset[str]:
-    return frozenset(model.model_fields["type"].default for model in (_SessionLine, *get_args(_EntryLine)))
+    return frozenset(map(_kind, (_SessionLine, *get_args(_EntryLine))))
