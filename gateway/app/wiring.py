@@ -26,8 +26,7 @@ from gateway.commands.families import CommandResources
 from gateway.commands.loading import load_commands
 from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
-from gateway.commands.session import ENDS
-from gateway.commands.stop import STOP
+from gateway.commands.session import ENDS, STOP
 from gateway.config import Config
 from gateway.control.operator import LocalOperator
 from gateway.delivery.direct_notices import DirectNotices

@@ -9,7 +9,6 @@ from gateway.agent.agent import Agent
 from gateway.automation.heartbeat_runner import Heartbeats
 from gateway.automation.job_runner import JobRunner
 from gateway.automation.subagents import Helper
-from gateway.commands.agents import agent_commands
 from gateway.commands.approvals import approval_commands
 from gateway.commands.command import Command
 from gateway.commands.context import context_commands
@@ -17,16 +16,12 @@ from gateway.commands.cron import cron_commands
 from gateway.commands.forget import forget_commands
 from gateway.commands.heartbeat import heartbeat_commands
 from gateway.commands.memory import memory_commands
-from gateway.commands.model import model_commands
 from gateway.commands.pair import pair_commands
 from gateway.commands.purge import Purges, purge_commands
-from gateway.commands.queue import queue_commands
 from gateway.commands.remember import remember_commands
-from gateway.commands.session import session_commands
-from gateway.commands.status import status_commands
-from gateway.commands.stop import stop_commands
+from gateway.commands.session import model_commands, queue_commands, session_commands, stop_commands
+from gateway.commands.status import agent_commands, status_commands, whoami_commands
 from gateway.commands.undo import undo_commands
-from gateway.commands.whoami import whoami_commands
 from gateway.commands.why import why_commands
 from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.session_settings import Choices

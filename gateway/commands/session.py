@@ -1,17 +1,28 @@
-"""`/new` and `/reset`: end the conversation, keep its last messages, and begin another one."""
+"""Commands on a session: `/new` and `/reset` end it, `/stop` cancels its turn, `/queue` and `/model` set it up."""
 
 from gateway.admission.rate_limits import Rates
-from gateway.admission.routing import session_of
+from gateway.admission.routing import SessionKey, session_of
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.wording import counted
 from gateway.errors import ToolError
+from gateway.inbound.queue_modes import Queueing, QueueMode, Stopped
+from gateway.inbound.session_settings import Choices
 from gateway.sessions.due import Ending
 from gateway.sessions.lifecycle import Lifecycle
 
+STOP = "stop"
 ENDS = 3
 """Conversations that others than the owner may end in a row, and per hour after that: at each end a model saves notes.
 Our choice.
 """
 _TOO_OFTEN = "This conversation was ended too often lately, so it goes on as it was. Please wait twenty minutes."
+_DEFAULT = "default"
+_MEANS = {
+    QueueMode.FOLLOW_UP: "each message waits its turn and has an answer of its own",
+    QueueMode.COLLECT: "messages that wait are answered together",
+    QueueMode.STEER: "what you write while I work I read before my next step",
+    QueueMode.INTERRUPT: "what you write while I work ends that work, and I answer the new message",
+}
 
 
 def session_commands(lifecycle: Lifecycle, ends: Rates) -> list[Command]:
@@ -33,3 +44,86 @@ def session_commands(lifecycle: Lifecycle, ends: Rates) -> list[Command]:
         ending(Ending.NEW, "end this conversation, save its last messages in a note, and start a new one"),
         ending(Ending.RESET, "same as /new"),
     ]
+
+
+def stop_commands(queueing: Queueing) -> list[Command]:
+    """Return `/stop`; the gateway has executed it by its own turn, as it does not wait in the lane."""
+
+    async def run(call: CommandCall) -> str:
+        return "\n".join(_stop_lines(queueing.stopped(session_of(call.access), call.asked.row.id)))
+
+    return [Command(STOP, "", "cancel my running turn in this chat and discard waiting messages", Who.CHAT, True, run)]
+
+
+def _stop_lines(stopped: Stopped) -> list[str]:
+    told = []
+    if stopped.turn:
+        told.append("Stopped. What was done until then stays in the conversation; what was not begun will not be.")
+    if stopped.cleared:
+        verb = "was" if stopped.cleared == 1 else "were"
+        told.append(f"{counted(stopped.cleared, 'waiting message')} {verb} let go without an answer.")
+    if stopped.helpers:
+        verb = "was" if stopped.helpers == 1 else "were"
+        told.append(f"{counted(stopped.helpers, 'helper')} that worked for this chat {verb} cancelled.")
+    return told or ["Nothing was under way in this chat."]
+
+
+def queue_commands(queueing: Queueing, choices: Choices) -> list[Command]:
+    """Return `/queue`, which shows the mode of this session or sets it until the session ends."""
+
+    async def run(call: CommandCall) -> str:
+        key = session_of(call.access)
+        if call.arguments:
+            mode = _mode(call.arguments)
+            await choices.choose(key, choices.of(key).model_copy(update={"mode": mode}))
+        return _queue_lines(queueing, choices, key)
+
+    return [Command("queue", "[mode]", "show or set the handling of waiting messages", Who.CHAT, True, run)]
+
+
+def _mode(word: str) -> QueueMode | None:
+    wanted = word.lower().replace("-", "_").replace("followup", QueueMode.FOLLOW_UP)
+    if wanted == _DEFAULT:
+        return None
+    try:
+        return QueueMode(wanted)
+    except ValueError:
+        known = ", ".join([*QueueMode, _DEFAULT])
+        raise ToolError(f"there is no such queue mode; the modes are: {known}") from None
+
+
+def _queue_lines(queueing: Queueing, choices: Choices, key: SessionKey) -> str:
+    mode = queueing.mode(key)
+    since = "as the configuration says" if choices.mode(key) is None else "until this conversation ends"
+    others = [f"- `{each}`: {means}" for each, means in _MEANS.items() if each is not mode]
+    return "\n".join([f"`{mode}`, {since}: {_MEANS[mode]}.", "", "`/queue <mode>` changes that:", *others])
+
+
+def model_commands(choices: Choices) -> list[Command]:
+    """Return `/model`, which lists the models or chooses one until the session ends; the owner pays."""
+
+    async def run(call: CommandCall) -> str:
+        key, names = session_of(call.access), list(call.agent.others)
+        if call.arguments:
+            wanted = call.arguments
+            if wanted != _DEFAULT and wanted not in names:
+                raise ToolError(f"no model is called that; there are: {', '.join([*names, _DEFAULT])}")
+            model = None if wanted == _DEFAULT else wanted
+            await choices.choose(key, choices.of(key).model_copy(update={"model": model}))
+        return _model_lines(call, choices.of(key).model)
+
+    help_text = "show or choose the model of this conversation"
+    return [Command("model", "[name]", help_text, Who.OWNER, True, run)]
+
+
+def _model_lines(call: CommandCall, chosen: str | None) -> str:
+    others = call.agent.others
+    is_chosen = chosen in others
+    name = chosen if is_chosen else next(iter(others), call.agent.model.name)
+    since = "until this conversation ends; `/model default` takes it back" if is_chosen else "as configured"
+    lines = [f"`{name}` answers here, {since}."]
+    if stand_ins := [f"`{each}`" for each in call.agent.fallbacks if each != name]:
+        lines.append(f"When it cannot: {', '.join(stand_ins)}.")
+    if rest := [f"`{each}`" for each in others if each != name]:
+        lines.append(f"`/model <name>` takes another one: {', '.join(rest)}.")
+    return "\n".join(lines)
