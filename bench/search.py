@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from bench.figures import Figure, resident_mb
 from bench.made_notes import TODAY, daily_notes, questions
@@ -29,10 +29,13 @@ AGENT = AgentId("bench")
 OWNER = Access(AGENT, SessionType.MAIN, PRIVATE, "terminal:0", 0, frozenset())
 RUNS = 5
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-async def in_place(function: Callable[..., Any], /, *args: object) -> Any:
+
+async def in_place(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Run *function* here: a benchmark keeps nobody else waiting."""
-    return function(*args)
+    return function(*args, **kwargs)
 
 
 def write_notes(folder: Path, entries: int) -> None:

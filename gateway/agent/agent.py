@@ -11,11 +11,12 @@ from gateway.agent.tools.families import ToolResources
 from gateway.agent.tools.history import WritingTurn
 from gateway.agent.tools.loading import load_tools
 from gateway.agent.tools.memory import Used
-from gateway.agent.tools.tool import RunBlocking, Toolbox
+from gateway.agent.tools.tool import Toolbox
 from gateway.agent.write_guard import WriteGuard
 from workspaces.access import Access, AgentId
 from workspaces.history import Origin
 from workspaces.memory.search import MemoryIndex
+from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Workspace
 
 

@@ -16,12 +16,12 @@ import structlog
 
 from gateway.agent.cut_files import CutFiles
 from gateway.agent.file_trouble import Alarm, UnwritableFiles
-from gateway.agent.tools.tool import RunBlocking
 from gateway.errors import StoreError
 from workspaces.errors import WorkspaceError, WorkspaceUnusableError
 from workspaces.files import Folder, Written
 from workspaces.folder_entries import LeftOut
 from workspaces.history import EDITOR, History, Origin, Pending, Repair, RepairReason
+from workspaces.run_blocking import RunBlocking
 
 P = ParamSpec("P")
 T = TypeVar("T")

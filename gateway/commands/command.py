@@ -7,12 +7,12 @@ from datetime import datetime
 from enum import StrEnum
 
 from gateway.agent.agent import Agent
-from gateway.agent.tools.tool import RunBlocking
 from gateway.sessions.turn_request import TurnRequest
 from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Transcript
 from workspaces.access import Access, SessionType
 from workspaces.history import Origin
+from workspaces.run_blocking import RunBlocking
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 """Telegram's rule for its menus."""

@@ -17,7 +17,6 @@ from gateway.agent.entries import (
     UsedEntry,
     UserEntry,
 )
-from gateway.agent.tools.tool import RunBlocking
 from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, SessionsAnswer, SessionsOrder
 from gateway.errors import StrandlineError
 from gateway.sessions.extractive_summary import OWNER
@@ -27,6 +26,7 @@ from gateway.transcripts.codec import Fault, Record
 from gateway.transcripts.memory_source import TranscriptNotes
 from workspaces.access import Access, readable_scopes
 from workspaces.memory.exact_search import ExactQuery, Match, find_exact
+from workspaces.run_blocking import RunBlocking
 
 PATIENCE_S = 60.0
 """Longest search, in seconds: at the command line all matches are wanted."""

@@ -13,7 +13,6 @@ import structlog
 from adapters.abilities import SendsFiles
 from adapters.channel import Adapter, Address, Body, Upload
 from gateway.agent.entries import EnclosedEntry
-from gateway.agent.tools.tool import RunBlocking
 from gateway.errors import ToolError
 from gateway.runtime.escape import visible
 from gateway.sessions.turn_request import TurnRequest
@@ -21,6 +20,7 @@ from gateway.stores.disk import disk_trouble, remove_older, sync_folder
 from gateway.stores.rows import Enclosure, OutboxRow
 from gateway.transcripts.codec import Record
 from workspaces.access import AgentId
+from workspaces.run_blocking import RunBlocking
 from workspaces.secrets import redact_bytes
 
 log = structlog.get_logger()

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
-from gateway.agent.tools.tool import RunBlocking
 from gateway.transcripts.writer import Transcript
 from workspaces.access import Access
 from workspaces.history import Origin
+from workspaces.run_blocking import RunBlocking
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,7 @@
 """Port to the pins, which determine the authoritative copy of an agent's files among several gateways."""
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +38,3 @@ class KnownAgent:
     """No other live gateway runs it."""
     had_messages: bool = False
     """It has no pin, and messages for it arrived while a gateway ran it: one that did not mark files yet."""
-
-
-class Pins(Protocol):
-    """Decides which gateway may claim which agent, by its copy of the files."""
-
-    async def known(self, agents: Sequence[str]) -> Mapping[str, KnownAgent]:
-        """Return the state of each of *agents*."""
-
-    async def take(self, agent: str, had: Pin | None, fresh: Pin) -> bool:
-        """Claim *agent* and make *fresh* its pin; `False`, changing nothing, if it is not free or *had* is not its pin.
-
-        Raises LeaseLostError.
-        """

@@ -73,29 +73,6 @@ class Distant(Protocol):
         """Return the current outage, as far as known without a request; `None` if there is none."""
 
 
-class Leases(Protocol):
-    """Ownership of agents and bot connections among several gateways.
-
-    Everything that a gateway holds depends on one lease with one number, the fence. It is renewed while the gateway
-    lives; after it expires, others may claim its holdings, and the store rejects every write under the old number.
-    """
-
-    async def claim(self, names: Sequence[str]) -> Sequence[str]:
-        """Claim those of *names* that no live gateway holds; return the ones that are ours now.
-
-        Raises LeaseLostError.
-        """
-
-    async def release(self, names: Sequence[str]) -> None:
-        """Let others claim *names* at once."""
-
-    async def dwell(self, volume: str) -> None:
-        """Publish the *volume* that holds our agents' files."""
-
-    async def members(self) -> Sequence[str]:
-        """Return, for each gateway with a valid lease, the volume that holds its agents' files."""
-
-
 class Outbox(Protocol):
     """Replies that were committed and not yet delivered.
 

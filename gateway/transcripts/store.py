@@ -14,7 +14,6 @@ from weakref import WeakValueDictionary
 import structlog
 
 from gateway.admission.routing import SessionKey, is_session, is_unasked
-from gateway.agent.tools.tool import RunBlocking
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.runtime.clock import utc_now
 from gateway.stores.disk import disk_trouble, sync_folder
@@ -24,6 +23,7 @@ from gateway.transcripts.writer import Follower, Now, Record, Repairs, Transcrip
 from workspaces.access import AgentId
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.redact import Redaction
+from workspaces.run_blocking import RunBlocking
 
 log = structlog.get_logger()
 

@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 
 from gateway.agent.entries import Entry, Mark, SummaryEntry, UsedEntry, UsedMemory, UserEntry
-from gateway.agent.tools.tool import RunBlocking
 from gateway.runtime.clock import utc_now
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.stores.rows import TurnId
@@ -22,6 +21,7 @@ from gateway.transcripts.read_tail import NewestFirst, lines_backwards, needed
 from gateway.transcripts.records import Records
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.redact import Redaction
+from workspaces.run_blocking import RunBlocking
 
 __all__ = ["Follower", "Now", "Record", "Repairs", "Transcript"]
 

@@ -11,12 +11,12 @@ import structlog
 
 from adapters.abilities import FetchesFiles
 from adapters.channel import Attachment, ChannelUnavailableError, FetchRefusedError, InboundMessage
-from gateway.agent.tools.tool import RunBlocking
 from gateway.delivery.sender import Adapters
 from gateway.runtime.clock import Clock
 from gateway.stores.disk import disk_trouble
 from workspaces.attachments import DownloadedFile
 from workspaces.image_info import PictureFacts, picture_facts
+from workspaces.run_blocking import RunBlocking
 from workspaces.secrets import redact_bytes
 
 FETCH_TIMEOUT_S = 60.0

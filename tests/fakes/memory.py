@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.search import MemoryClock
 from workspaces.memory.wire import Decoder, Frame, encode
 
+P = ParamSpec("P")
 T = TypeVar("T")
 TODAY = date(2026, 3, 10)
 DIMENSION = 16
@@ -101,9 +102,9 @@ def _through_wire(frame: Frame) -> Frame:
     return again
 
 
-async def run_here(function: Callable[..., T], /, *args: object) -> T:
+async def run_here(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Run *function* on the calling thread."""
-    return function(*args)
+    return function(*args, **kwargs)
 
 
 class SetClock:

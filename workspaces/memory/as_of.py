@@ -14,9 +14,10 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.search import MemoryClock, MemoryIndex, Query, SearchResult
-from workspaces.memory.sync import RunOnThread, WorkerCalls
+from workspaces.memory.sync import WorkerCalls
 from workspaces.memory.wire import AS_OF
 from workspaces.memory.workspace_source import document_of, is_note
+from workspaces.run_blocking import RunBlocking
 
 TextsOn = Callable[[date, Access], Awaitable[Mapping[PurePosixPath, str]]]
 """Returns every file's text at the end of a day, as far as a turn sees it. Raises WorkspaceError."""
@@ -57,7 +58,7 @@ class Lookback:
     """The agent's index folder."""
     texts_on: TextsOn
     worker: WorkerCalls
-    run: RunOnThread
+    run: RunBlocking
     monotonic: Callable[[], float]
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 

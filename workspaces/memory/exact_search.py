@@ -10,8 +10,8 @@ from itertools import islice
 from workspaces.access import Scope
 from workspaces.errors import WorkspaceError
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError
-from workspaces.memory.sync import RunOnThread
 from workspaces.memory.text.dates import date_in
+from workspaces.run_blocking import RunBlocking
 
 Day = date
 """Alias for use where a field is called `date`."""
@@ -78,7 +78,7 @@ async def find_exact(
     query: ExactQuery,
     sources: Sequence[Source],
     scopes: frozenset[Scope] | None,
-    run: RunOnThread,
+    run: RunBlocking,
     monotonic: Callable[[], float],
 ) -> ExactResult:
     """Search all documents readable by *scopes* (`None`: all), one at a time. Raises ExactRefusedError."""
@@ -126,7 +126,7 @@ def _needle(text: str) -> str:
     return needle
 
 
-async def _paths(source: Source, scopes: frozenset[Scope] | None, run: RunOnThread) -> list[str]:
+async def _paths(source: Source, scopes: frozenset[Scope] | None, run: RunBlocking) -> list[str]:
     """Return the readable paths in descending order of name: a daily note's name is its day."""
     stamps: Mapping[str, str] = await run(source.stamps)
     return sorted((path for path in stamps if scopes is None or source.audience(path) in scopes), reverse=True)

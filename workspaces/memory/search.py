@@ -24,8 +24,9 @@ from workspaces.memory.file_search import documents_of, find_plainly
 from workspaces.memory.hits import Hit, hit_of_frame, hit_of_line
 from workspaces.memory.search_notes import LONGEST_QUERY, cut_notice, notice, plain_notice
 from workspaces.memory.status import IndexStatus, Mode
-from workspaces.memory.sync import Progress, RunOnThread, Sync, SyncReport, WorkerCalls
+from workspaces.memory.sync import Progress, Sync, SyncReport, WorkerCalls
 from workspaces.memory.wire import Frame, day_out, scopes_out
+from workspaces.run_blocking import RunBlocking
 
 MOST_RESULTS = 50
 CHECK_EVERY_S = 1.0
@@ -102,7 +103,7 @@ class MemoryIndex:
         folder: Path,
         sources: Sequence[Source],
         worker: WorkerCalls,
-        run: RunOnThread,
+        run: RunBlocking,
         clock: MemoryClock,
     ) -> None:
         """*folder* is the agent's index folder; *run* runs blocking reads of *sources* on the files' own thread."""

@@ -14,6 +14,7 @@ from workspaces.access import Scope
 from workspaces.memory.client import WorkerDiedError
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError
 from workspaces.memory.wire import Frame, document_out
+from workspaces.run_blocking import RunBlocking
 
 AHEAD = 30_000
 """Characters of documents sent ahead of the worker's answers: some 400 lines, so that its model never waits for the
@@ -27,13 +28,6 @@ DEADLY = "the memory worker crashed twice on this file; change it, or try it aga
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Called with the number of indexed documents and the number of changed ones."""
-
-
-class RunOnThread(Protocol):
-    """Runs blocking work on the thread that owns the files."""
-
-    async def __call__(self, function: Callable[..., T], /, *args: object) -> T:
-        """Return the result of *function*."""
 
 
 class WorkerCalls(Protocol):
@@ -125,7 +119,7 @@ class _Taking:
 class Sync:
     """Keeps one index folder in step with *sources*; call it from one task at a time."""
 
-    def __init__(self, folder: Path, sources: Sequence[Source], worker: WorkerCalls, run: RunOnThread) -> None:
+    def __init__(self, folder: Path, sources: Sequence[Source], worker: WorkerCalls, run: RunBlocking) -> None:
         self._folder = folder
         self._sources = sources
         self._worker = worker

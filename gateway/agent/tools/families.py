@@ -10,11 +10,12 @@ from gateway.agent.tools.files import file_tools
 from gateway.agent.tools.history import WritingTurn, history_tools
 from gateway.agent.tools.memory import Used, memory_tools
 from gateway.agent.tools.notes import note_tools
-from gateway.agent.tools.tool import RunBlocking, Tool
+from gateway.agent.tools.tool import Tool
 from gateway.agent.write_guard import WriteGuard
 from workspaces.access import Access
 from workspaces.history import History
 from workspaces.memory.search import MemoryIndex
+from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Workspace
 
 

@@ -7,12 +7,13 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import RESULT_CAP, Field, RunBlocking, Tool, tool
+from gateway.agent.tools.tool import RESULT_CAP, Field, Tool, tool
 from gateway.agent.write_guard import Make, WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
 from workspaces.files import clean_path, no_such_file
 from workspaces.history import Act
+from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Listing, TextFile, Workspace, replace_once
 
 _NOTE_ROOM = 200

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, RunBlocking, Told, Tool, told, tool
+from gateway.agent.tools.tool import Field, Told, Tool, told, tool
 from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.agent.write_policy import is_others_place
 from workspaces.access import Access, readable_scopes, rights
 from workspaces.files import clean_path
 from workspaces.history import Commit, Diff, History, LogQuery, Origin, Topic
+from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Workspace
 
 _SHOWN_DIGITS = 10

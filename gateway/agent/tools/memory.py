@@ -17,7 +17,7 @@ from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import MemoryIndex, Query
-from workspaces.memory.sync import RunOnThread
+from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Workspace
 
 Used = Callable[[Sequence[UsedMemory]], Awaitable[None]]
@@ -29,7 +29,7 @@ async def unrecorded(_: Sequence[UsedMemory]) -> None:
 
 
 def memory_tools(
-    index: MemoryIndex, workspace: Workspace, access: Access, run: RunOnThread, used: Used = unrecorded
+    index: MemoryIndex, workspace: Workspace, access: Access, run: RunBlocking, used: Used = unrecorded
 ) -> list[Tool]:
     """Return `memory_search` and `memory_get` for a turn with *access*; none where the matrix allows none."""
     if not rights(access).memory_tools:

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, RunBlocking, Tool, tool
+from gateway.agent.tools.tool import Field, Tool, tool
 from gateway.agent.write_guard import Make, WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces import sections
 from workspaces.access import Access, rights
 from workspaces.notes import append_note
+from workspaces.run_blocking import RunBlocking
 from workspaces.sections import Category
 from workspaces.workspace import Workspace
 

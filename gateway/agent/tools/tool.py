@@ -4,7 +4,6 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from types import CodeType
-from typing import ParamSpec, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -22,16 +21,6 @@ from workspaces.secrets import redact
 
 RESULT_CAP = 16_000
 """Longest tool result, in characters, that reaches the model (the reference system's cap for small windows)."""
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-class RunBlocking(Protocol):
-    """Runs blocking work on the one thread of a workspace and returns its result."""
-
-    async def __call__(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
 
 
 class _Short(GenerateJsonSchema):
@@ -191,4 +180,4 @@ def _cap(text: str) -> str:
     return f"{text[:RESULT_CAP]}\n[cut: {len(text) - RESULT_CAP:,} more characters; ask for a smaller part]"
 
 
-__all__ = ["Field", "FromOutside", "RunBlocking", "Told", "Tool", "Toolbox", "told", "tool"]
+__all__ = ["Field", "FromOutside", "Told", "Tool", "Toolbox", "told", "tool"]

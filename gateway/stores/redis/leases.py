@@ -29,7 +29,12 @@ RENEWALS = 4
 
 
 class RedisLeases:
-    """Implements `Leases` and `Pins`; made by `join`."""
+    """Ownership of agents and bot connections among several gateways; made by `join`.
+
+    Everything that a gateway holds depends on one lease with one number, the fence. It is renewed while the gateway
+    lives; after it expires, others may claim its holdings, and the store rejects every write under the old number. An
+    agent's pin names the copy of its files that may be claimed.
+    """
 
     def __init__(self, server: RedisAddress, member: ClusterMember, lease_s: float) -> None:
         self.server = server
@@ -52,19 +57,27 @@ class RedisLeases:
         return cls(server, ClusterMember(prefix, name, fence), lease_s)
 
     async def claim(self, names: Sequence[str]) -> Sequence[str]:
+        """Claim those of *names* that no live gateway holds; return the ones that are ours now.
+
+        Raises LeaseLostError.
+        """
         return await self._link.run_over("claim", names)
 
     async def release(self, names: Sequence[str]) -> None:
+        """Let others claim *names* at once."""
         await self._link.run_over("release", names)
 
     async def dwell(self, volume: str) -> None:
+        """Publish the *volume* that holds our agents' files."""
         await self._link.run("dwell", volume)
 
     async def members(self) -> Sequence[str]:
+        """Return, for each gateway with a valid lease, the volume that holds its agents' files."""
         volumes: list[str] = await self._link.run("members")
         return sorted(volumes)
 
     async def known(self, agents: Sequence[str]) -> Mapping[str, KnownAgent]:
+        """Return the state of each of *agents*."""
         rows: list[tuple[str, int, int]] = await self._link.run_over("known", agents)
         return {
             agent: KnownAgent(Pin.read(pin), bool(is_free), bool(had_messages))
@@ -72,6 +85,10 @@ class RedisLeases:
         }
 
     async def take(self, agent: str, had: Pin | None, fresh: Pin) -> bool:
+        """Claim *agent* and make *fresh* its pin; `False`, changing nothing, if it is not free or *had* is not its pin.
+
+        Raises LeaseLostError.
+        """
         return bool(await self._link.run("take_agent", agent, str(had or ""), str(fresh)))
 
     async def keep(self) -> None:

@@ -21,14 +21,14 @@ from workspaces.memory.hits import LONGEST_SNIPPET, Hit
 from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.search import CHECK_EVERY_S, MemoryIndex, Query, QueryRefusedError
 from workspaces.memory.search_notes import LONGEST_QUERY, notice
-from workspaces.memory.sync import RunOnThread
 from workspaces.memory.workspace_source import WorkspaceNotes
+from workspaces.run_blocking import RunBlocking
 
 
 class Home:
     """An agent's notes and their index."""
 
-    def __init__(self, home: Path, embedder: Embedder | None, run: RunOnThread = run_here) -> None:
+    def __init__(self, home: Path, embedder: Embedder | None, run: RunBlocking = run_here) -> None:
         self.notes = home / "workspace"
         self.notes.mkdir()
         self.worker = HandlerWorker(embedder)
@@ -201,11 +201,11 @@ async def test_a_search_does_not_wait_for_a_sync_that_runs(tmp_path: Path) -> No
     is_slow = False
 
     class Slow:
-        async def __call__(self, function, /, *args):  # type: ignore[no-untyped-def]  # as `run_here`
+        async def __call__(self, function, /, *args, **kwargs):  # type: ignore[no-untyped-def]  # as `run_here`
             if is_slow:
                 reading.set()
                 await may_read.wait()
-            return function(*args)
+            return function(*args, **kwargs)
 
     home = Home(tmp_path, WordsEmbedder(), Slow())
     home.write(f"{OWN}/2026-03-01.md", "tea is shared here")

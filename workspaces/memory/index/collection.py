@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from workspaces.memory.entry import Document, Entry
-from workspaces.memory.index.engine import Engine, EngineBrokenError, Point, PointId, stepped
+from workspaces.memory.index.engine import EngineBrokenError, Point, PointId, stepped
 from workspaces.memory.index.hybrid import CollectionStore, HybridEngine
 from workspaces.memory.index.manifest import Manifest, PointRow, packed
 from workspaces.memory.index.ranking import kind_of, speaker_of
@@ -67,7 +67,7 @@ class Collection:
         self._shard = store.open(folder, dimension)
         held = self._shard.size()
         self.manifest = Manifest(folder / "manifest.db")
-        self.engine: Engine = HybridEngine(self._shard, self.manifest.points)
+        self.engine = HybridEngine(self._shard, self.manifest.points)
         self._vectors = vectors
         self._chunking = chunking
         self._complete = folder / "complete"

@@ -1,4 +1,4 @@
-"""Port to the vector engine: one collection per agent, always queried by scope.
+"""Requests to the vector engine and their results: one collection per agent, always queried by scope.
 
 Vectors of a point: `dense` (pooled, cosine), `tokens` and `tokens_context` (multivectors, MaxSim by dot product,
 float16), `bm25` (date and entry) and `bm25_context` (previous and this entry), both sparse.
@@ -11,10 +11,9 @@ to run (Qdrant's own IDF differs in its last bit, seen in one of two runs), and 
     EngineAwayError     a server cannot be reached now; nothing is lost
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import NewType, Protocol
+from typing import NewType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,34 +121,3 @@ class Scores:
 
 
 PARTS = ("cosine", "late", "bm25", "bm25_context", "late_context")
-
-
-class Engine(Protocol):
-    """A vector engine with one open collection. Synchronous: it is called in the worker process."""
-
-    def upsert(self, points: Sequence[Point]) -> None:
-        """Store *points*; those with a known id are replaced."""
-
-    def delete(self, ids: Sequence[PointId]) -> None:
-        """Remove the points; unknown ids are ignored."""
-
-    def ids(self) -> set[PointId]:
-        """Return the ids of all points, for comparison with the manifest."""
-
-    def find(self, request: CandidateRequest) -> Ids:
-        """Return the ids found by all searches, each one's best `request.limit`, ascending and distinct.
-
-        A tie at the cut is resolved by path and position, never by the engine's order of insertion.
-        """
-
-    def score(self, request: CandidateRequest, ids: Ids) -> Scores:
-        """Score those of *ids* (ascending, distinct) that `request.scopes` allows, with every part."""
-
-    def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
-        """Return the existing entries among *ids*."""
-
-    def flush(self) -> None:
-        """Make all changes durable."""
-
-    def close(self) -> None:
-        """Flush and release the collection."""

@@ -14,13 +14,13 @@ from workspaces.memory.index.engine import (
     CandidateRequest,
     Column,
     DayRange,
-    Engine,
     FloatArray,
     Ids,
     PointId,
     Scores,
     stepped,
 )
+from workspaces.memory.index.hybrid import HybridEngine
 from workspaces.memory.index.manifest import Manifest, unpacked
 from workspaces.memory.index.ranking import (
     KEYWORDS_ALONE,
@@ -81,7 +81,7 @@ class MatchingEntry:
 class Finder:
     """Searches one collection."""
 
-    def __init__(self, engine: Engine, manifest: Manifest, embedder: QueryReader | None) -> None:
+    def __init__(self, engine: HybridEngine, manifest: Manifest, embedder: QueryReader | None) -> None:
         self._engine = engine
         self._manifest = manifest
         self._embedder = embedder
@@ -141,7 +141,7 @@ class Finder:
 class _Telling:
     """Reads ranked entries, best first, as far as needed."""
 
-    engine: Engine
+    engine: HybridEngine
     manifest: Manifest
     request: CandidateRequest
     pool: Pool

@@ -126,7 +126,7 @@ class CollectionStore(Protocol):
 
 
 class HybridEngine:
-    """The `Engine` port over a `Shard`."""
+    """A vector engine with one open collection, over a `Shard`. Synchronous: it is called in the worker process."""
 
     def __init__(self, shard: Shard, places: Mapping[PointId, EntryPosition]) -> None:
         """*places* contains every searchable point; any other does not exist."""
@@ -145,7 +145,7 @@ class HybridEngine:
         self._forget(ids)
 
     def ids(self) -> set[PointId]:
-        """Return the ids of all points."""
+        """Return the ids of all points, for comparison with the manifest."""
         return self._shard.ids()
 
     def flush(self) -> None:
@@ -167,7 +167,10 @@ class HybridEngine:
         return known
 
     def find(self, request: CandidateRequest) -> Ids:
-        """Return the ids found by all searches, each one's best `request.limit`, ascending and distinct."""
+        """Return the ids found by all searches, each one's best `request.limit`, ascending and distinct.
+
+        A tie at the cut is resolved by path and position, never by the engine's order of insertion.
+        """
         if _sees_nothing(request):
             return NOTHING
         where = Where(request.scopes, request.days)
