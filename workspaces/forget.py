@@ -82,6 +82,16 @@ def marked_in(texts: Iterable[tuple[PurePosixPath, str]], marks: Collection[str]
     return found
 
 
+def author_of(note: NotePassage, texts: Iterable[tuple[str, str | None]]) -> str | None:
+    """Return the author of the oldest of *texts*, newest first, from which on all have *note*; `None` if unknown."""
+    author = None
+    for whole, wrote in texts:
+        if all(each.mark != note.mark for each in notes_of(note.path, whole)):
+            break
+        author = wrote
+    return author
+
+
 def take_out(workspace: Workspace, access: Access, redaction: Redaction) -> int:
     """Remove passages from every note file that *access* may write; return the number of changed files.
 

@@ -5,7 +5,7 @@ No state is kept between two commands: a candidate is identified by a mark deriv
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import PurePosixPath
 
 from gateway.agent.entries import ForgottenEntry
@@ -14,8 +14,8 @@ from gateway.commands.memory import CLEAR
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.errors import HistoryUnusableError
-from workspaces.forget import NotePassage, forget, forgettable, holding, notes_in
-from workspaces.history import LogQuery
+from workspaces.forget import NotePassage, author_of, forget, forgettable, holding, notes_in
+from workspaces.history import LogQuery, View
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.exact_search import LONGEST, ExactQuery, ExactRefusedError
 from workspaces.memory.search import Query
@@ -99,6 +99,7 @@ async def _nothing(call: CommandCall, paths: Collection[str]) -> str:
 
 
 async def _taken_out(call: CommandCall, notes: Sequence[NotePassage]) -> str:
+    await _refuse_others(call, notes)
     is_owners = call.asker.may_run(Who.MAIN)
     recorded = await _recorded(call, notes) if is_owners else frozenset()
     await call.run(forget, call.agent.workspace, call.access, notes)
@@ -109,6 +110,34 @@ async def _taken_out(call: CommandCall, notes: Sequence[NotePassage]) -> str:
         await call.agent.memory.sync()
     told = [*_told(notes, await _still_there(call, notes)), *(_for_owner(notes, recorded) if is_owners else [_STAYS])]
     return "\n".join(told)
+
+
+async def _refuse_others(call: CommandCall, notes: Sequence[NotePassage]) -> None:
+    """Raise ToolError for a note of a group that was written down for somebody else, unless the owner asks."""
+    if call.asker.may_run(Who.CHAT):
+        return
+    await call.agent.history_writer.catch_up()
+    for note in notes:
+        author = await _author(call, note)
+        if author is None or author != call.origin.author:
+            raise ToolError(
+                f"`{note.citation}` was not written down for you: who had it written down, and my owner, can have it "
+                "forgotten. Nothing was changed."
+            )
+
+
+async def _author(call: CommandCall, note: NotePassage) -> str | None:
+    """Return the author of *note*; `None` if the history does not tell."""
+    try:
+        view = (await call.agent.history_writer.history()).view(call.access)
+        return await call.agent.history_writer.ask(_author_in, view, note)
+    except HistoryUnusableError:
+        return None
+
+
+def _author_in(view: View, note: NotePassage) -> str | None:
+    with closing(view.written(note.path)) as texts:
+        return author_of(note, texts)
 
 
 async def _still_there(call: CommandCall, notes: Sequence[NotePassage]) -> list[str]:

@@ -7,6 +7,8 @@ import hashlib
 import re
 
 from adapters.channel import InboundMessage, Via
+from gateway.admission.internal_channels import is_inner
+from gateway.admission.routing import principal
 from gateway.stores.codec import address_key, message_key
 
 _BYTES = 6
@@ -24,6 +26,11 @@ def mark_of(message: InboundMessage) -> str:
 def chat_mark(message: InboundMessage) -> str:
     """Return the mark of the chat of *message*: 12 hex digits, the same for all of its messages."""
     return _hashed(address_key(message.address))
+
+
+def author_mark(message: InboundMessage) -> str | None:
+    """Return the mark of the sender of *message*: 12 hex digits; `None` for one without an id, and for our own."""
+    return _hashed(principal(message)) if message.sender.id and not is_inner(message) else None
 
 
 def _hashed(facts: str) -> str:

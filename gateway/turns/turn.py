@@ -35,7 +35,7 @@ from gateway.errors import (
 from gateway.hooks import MESSAGE_SENDING
 from gateway.inbound.edits import as_correction, source_of
 from gateway.inbound.queue_modes import Current, Queueing
-from gateway.inbound.turn_mark import chat_mark, mark_of
+from gateway.inbound.turn_mark import author_mark, chat_mark, mark_of
 from gateway.runtime.clock import unless
 from gateway.runtime.lanes import RetryLater
 from gateway.sessions.hook_events import leaving, note_end
@@ -258,7 +258,7 @@ class Turn:
         """Return the turn as its plan needs it, with the session's model, which is charged for the turn's cause."""
         message, key = self.row.message, self.envelope.key
         agent = asked_for(self.turns.voice(key, self.agent), message, self.envelope)
-        marks = {"mark": mark_of(message), "chat": chat_mark(message)}
+        marks = {"mark": mark_of(message), "chat": chat_mark(message), "author": author_mark(message)}
         origin = Origin(str(key), str(self.row.id), self.row.turn_id, **marks)
         return TurnRequest(self.row, self.envelope.access, agent, self.transcript, origin, self.turns.planner.clock())
 

@@ -156,6 +156,17 @@ class View:
         """
         return _as_one(self._steps(session, (), lambda origin: origin.chat == chat))
 
+    def written(self, path: PurePosixPath) -> Generator[tuple[str, str | None]]:
+        """Yield each text of the notes at *path*, newest first, with the author of the turn that wrote it."""
+        for commit in self._logged(self._repository.head(), (path,)) if sees_path(self._access, path) else ():
+            for change in commit.changes:
+                if change.path != path:
+                    continue
+                if change.act is Act.DELETE:
+                    return
+                text = self._repository.contents([change.content])[0].decode()
+                yield text, commit.origin.author if commit.origin else None
+
     def _steps(
         self, session: str, folders: tuple[PurePosixPath, ...], is_meant: Callable[[Origin], bool]
     ) -> list[TurnChanges]:

@@ -19,7 +19,7 @@ LONG_TERM = frozenset({PurePosixPath("MEMORY.md"), PurePosixPath("memory.md")})
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(-.+)?\.md", re.ASCII)
 _BREAKING = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Control characters, lone surrogates, and characters that some programs take for a line ending."""
-_TRAILER = re.compile(r"(Session|Message|Turn|Approved-By|Mark|Undoes|Chat): (.+)")
+_TRAILER = re.compile(r"(Session|Message|Turn|Approved-By|Mark|Undoes|Chat|Author): (.+)")
 
 
 class Act(StrEnum):
@@ -57,6 +57,8 @@ class Origin:
     """The mark of the turn that this change undoes."""
     chat: str | None = None
     """Opaque reference to the chat that the turn answered; several chats may share one session."""
+    author: str | None = None
+    """Opaque reference to the person whose message the turn answered; `None` if nobody's."""
 
 
 def topic_of(path: PurePosixPath) -> Topic:
@@ -111,7 +113,7 @@ def parse(message: str) -> tuple[str, Origin | None]:
     facts = {match[1]: match[2] for line in body.splitlines() if (match := _TRAILER.fullmatch(line))}
     if "Session" not in facts:
         return subject, None
-    optional = (facts.get(name) for name in ("Message", "Turn", "Approved-By", "Mark", "Undoes", "Chat"))
+    optional = (facts.get(name) for name in ("Message", "Turn", "Approved-By", "Mark", "Undoes", "Chat", "Author"))
     return subject, Origin(facts["Session"], *optional)
 
 
@@ -124,6 +126,7 @@ def _facts(origin: Origin) -> dict[str, str | None]:
         "Mark": origin.mark,
         "Undoes": origin.undoes,
         "Chat": origin.chat,
+        "Author": origin.author,
     }
 
 

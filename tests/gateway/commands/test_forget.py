@@ -1,9 +1,11 @@
 """A note that is forgotten is gone from its file and from search, and what stays is said."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from adapters.channel import Sender
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, SHARED, House
 from workspaces.forget import marked_in
@@ -54,7 +56,7 @@ async def test_where_the_same_words_still_stand_is_said(house: House) -> None:
     told = await house.says(f"/forget {DAY}#L4")
     assert f"still stand at `{SHARED}/2026-02-27.md#L1-L1`, `memory/2026-02-27.md#L1-L1`." in told
     assert "still stand" not in await house.says("/forget vault")
-    assert "still stand" not in await house.says("/forget tea four", MEMBER)
+    assert "still stand" not in await house.says("/forget tea four", OWNER_IN_GROUP)
 
 
 async def test_several_that_fit_are_listed_and_one_is_chosen(house: House) -> None:
@@ -98,7 +100,7 @@ async def test_words_that_nothing_holds_take_nothing_out(house: House) -> None:
 
 async def test_a_group_forgets_its_own_notes_and_no_others(house: House) -> None:
     """Nor does it learn of revisions, of how to purge, or of what is private."""
-    told = await house.says("/forget heron", MEMBER)
+    told = await house.says("/forget heron", OWNER_IN_GROUP)
     assert "our password is heron" in told
     assert "vault" not in told
     assert "/purge" not in told
@@ -108,6 +110,29 @@ async def test_a_group_forgets_its_own_notes_and_no_others(house: House) -> None
     assert "No note" in await house.says("/forget tea", MEMBER)
     assert "no whole note" in await house.says(f"/forget {DAY}#L4-L4", OWNER_IN_GROUP)
     assert house.text(DAY) == NOTES
+
+
+async def test_a_member_forgets_what_was_written_down_for_them_and_nothing_else(house: House) -> None:
+    """The owner forgets every note of the group; so no member does away with what another had noted."""
+    other = replace(MEMBER, sender=Sender("9", "Kim"))
+    await house.says("/remember the gate opens with crane", MEMBER)
+    await house.says("/remember the shed opens with egret", other)
+    await house.says("/remember the gate opens with crane", other)
+    file = next(path for path in house.files() if path.startswith(SHARED) and "crane" in house.text(path))
+    before = house.text(file)
+    for order in ("/forget shed", "/forget password", f"/forget {file}#L1-L9"):
+        assert "was not written down for you" in await house.says(order, MEMBER)
+    assert house.text(file) == before
+    nobody = replace(MEMBER, sender=Sender("", "Kim"))
+    await house.says("/remember the barn opens with owl", nobody)
+    for order in ("/forget password", "/forget barn"):  # of nobody known, and of somebody without an id, as they are
+        assert "was not written down for you" in await house.says(order, nobody)
+    offered = re.findall(r"`(/forget #[0-9a-f]{8})`", await house.says("/forget gate", other))
+    told = [await house.says(order, other) for order in offered]
+    assert ["was not written down for you" in each for each in told] == [True, False]
+    assert house.text(file).count("crane") == 1
+    assert "Forgotten: 1 note." in await house.says("/forget gate", MEMBER)
+    assert "Forgotten: 1 note." in await house.says("/forget egret", OWNER_IN_GROUP)
 
 
 async def test_the_owners_chat_leaves_a_groups_notes_to_the_group(house: House) -> None:

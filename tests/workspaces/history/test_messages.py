@@ -40,7 +40,11 @@ def test_a_commit_of_several_files_names_the_most_telling() -> None:
 
 def test_the_origin_comes_back_as_it_was() -> None:
     """Who approved a change, too; somebody else's trailer is none."""
-    for origin in (Origin("main/main", "41", "t41", "owner"), Origin("main/main", "41"), Origin("main/main")):
+    for origin in (
+        Origin("main/main", "41", "t41", "owner"),
+        Origin("main/main", "41"),
+        Origin("main/main", author="0a1b2c3d4e5f"),
+    ):
         assert parse(compose("memory: update MEMORY.md", origin)) == ("memory: update MEMORY.md", origin)
     assert parse("x\n\nApproved-By: owner\n") == ("x", None)
 
