@@ -19,6 +19,7 @@ from tests.journeys.house import GROUP, OWNER, make_home, openai_section, runnin
 
 MEMBER = 8
 STRANGER = 99
+OTHER_GROUP = -101
 LONG = "the heron is back " * 225
 """As long as Telegram takes one, and longer than a page of the database holds."""
 
@@ -98,7 +99,12 @@ async def test_who_writes_to_a_full_disk_is_told_and_answered_afterwards(disk: D
     """Each chat once, though all come in one batch and again and again; a stranger never; no message is confirmed."""
     async with BotApi() as bot, OpenAIStub(lambda _: "Good day.") as provider:
         home = make_home(disk.folder / "home", bot.url, openai_section(provider.url))
+        config = home.config_file.read_text("utf-8")
+        groups = f'"{GROUP}" = {{ mention = true }}'
+        assert groups in config
+        home.write(home.config_file, config.replace(groups, f'{groups}, "{OTHER_GROUP}" = {{ mention = true }}'))
         bot.join(GROUP)
+        bot.join(OTHER_GROUP)
         bot.join(OWNER)
         async with running(home) as app:
             bot.says(OWNER, "hello")
@@ -109,18 +115,21 @@ async def test_who_writes_to_a_full_disk_is_told_and_answered_afterwards(disk: D
             bot.says(STRANGER, LONG)
             bot.says(GROUP, f"@strand_bot again {LONG}", user_id=MEMBER, chat_type="supergroup")
             bot.says(OWNER, f"and {LONG}")
-            told = (await bot.wait_for_sent(3))[1:]
+            bot.says(OTHER_GROUP, f"@strand_bot {LONG}", user_id=MEMBER, chat_type="supergroup")
+            told = (await bot.wait_for_sent(4))[1:]
             await bot.wait_for_polls(len(bot.calls("getUpdates")) + 2)
-            assert len(bot.sent) == 3
+            assert len(bot.sent) == 4
             assert len(bot.confirmed) <= confirmed + 1  # the hello's
             await make_room()
-            await bot.until(lambda: len([each for each in bot.sent[3:] if each.text == "Good day."]) == 3)
+            await bot.until(lambda: len([each for each in bot.sent[4:] if each.text == "Good day."]) == 4)
             await bot.until(lambda: STRANGER in {each.chat for each in bot.sent})
             (account,) = (await app.operator.status()).channels
     (to_group,) = [each.text for each in told if each.chat == GROUP]
+    (behind,) = [each.text for each in told if each.chat == OTHER_GROUP]
     (to_owner,) = [each.text for each in told if each.chat == OWNER]
-    assert to_group == NOT_TAKEN
+    assert to_group == behind == NOT_TAKEN
     assert "state.db is full" in to_owner
-    assert sorted(each.chat for each in bot.sent[3:] if each.text == "Good day.") == [GROUP, GROUP, OWNER]
-    assert NOT_TAKEN not in [each.text for each in bot.sent[3:]]
+    answered = sorted(each.chat for each in bot.sent[4:] if each.text == "Good day.")
+    assert answered == [OTHER_GROUP, GROUP, GROUP, OWNER]
+    assert NOT_TAKEN not in [each.text for each in bot.sent[4:]]
     assert account.state == "listening"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender, Via
+from gateway.admission.internal_channels import CLOCK
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.routing import Routes, SessionKey, route
 from gateway.agent.agent import Agent
@@ -16,7 +17,7 @@ from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
 from gateway.agent.window.compact import CompactSettings
 from gateway.approvals.approvals import Approvals
-from gateway.errors import ModelRefusedError, ModelUnavailableError
+from gateway.errors import ModelRefusedError, ModelUnavailableError, StoreError
 from gateway.hooks import Hooks
 from gateway.inbound.outcomes import Outcome, Outcomes
 from gateway.runtime.lanes import RetryLater
@@ -131,6 +132,23 @@ async def test_a_message_is_answered_and_leaves_the_inbox(house: House) -> None:
     assert await house.outbox() == ["Good morning."]
     assert await house.store.inbox.waiting() == []
     assert [[reply.outgoing.text for reply in outcome] for outcome in told] == [["Good morning."]]
+
+
+async def test_who_waits_is_told_that_the_answer_cannot_be_stored(house: House) -> None:
+    """Past the store, with the reason; nobody waits for what the gateway asked of itself."""
+    asked = await house.take_in(DIRECT)
+    own = await house.take_in(replace(DIRECT, id="2", address=Address(CLOCK, "main", "heartbeat")))
+    told: list[tuple[str, StoreError]] = []
+
+    async def unstored(message: InboundMessage, exc: StoreError) -> None:
+        told.append((message.id, exc))
+
+    turns = replace(house.turns(ScriptedModel("Good morning.", "Good morning.")), unstored=unstored)
+    await house.store._commits.run(lambda db: db.execute("PRAGMA query_only = ON").close())
+    for row in (asked, own):
+        assert isinstance(await answer(turns, row), RetryLater)
+    ((told_of, why),) = told
+    assert (told_of, isinstance(why, StoreError)) == ("1", True)
 
 
 async def test_a_turn_that_says_nothing_sends_nothing(house: House) -> None:
