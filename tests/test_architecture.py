@@ -73,6 +73,16 @@ def _imported(file: Path, modules: Set[str]) -> Iterator[str]:
             yield from ({f"{node.module}.{each.name}" for each in node.names} & modules or {node.module})
 
 
+def test_a_class_name_occurs_once() -> None:
+    """Whoever searches for a class finds one, a leading underscore apart."""
+    files: dict[str, list[str]] = {}
+    for file in CODE:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                files.setdefault(node.name.lstrip("_"), []).append(str(file.relative_to(ROOT)))
+    assert {name: where for name, where in files.items() if len(where) > 1} == {}
+
+
 @pytest.mark.parametrize("name", ["environ", "getenv"])
 def test_only_the_entrance_reads_the_environment(name: str) -> None:
     """Everybody else is handed a snapshot."""

@@ -81,7 +81,7 @@ class LocomoConversation:
     """Those with marked evidence that exists."""
 
 
-class _Turn(BaseModel):
+class _TurnJson(BaseModel):
     model_config = ConfigDict(extra="ignore")
     speaker: str
     dia_id: str
@@ -106,7 +106,7 @@ class _Sample(BaseModel):
 @dataclass(frozen=True, slots=True)
 class _SessionJson:
     start: datetime
-    turns: list[_Turn]
+    turns: list[_TurnJson]
 
 
 def read_locomo(file: Path) -> list[LocomoConversation]:
@@ -157,7 +157,7 @@ def _sessions(sample: _Sample) -> Iterator[_SessionJson]:
         if _SESSION.fullmatch(name) and turns:
             place = f"{sample.sample_id}.{name}"
             start = _moment(sample.conversation.get(f"{name}_date_time"), place)
-            yield _SessionJson(start, _checked(TypeAdapter(list[_Turn]), turns, place))
+            yield _SessionJson(start, _checked(TypeAdapter(list[_TurnJson]), turns, place))
 
 
 def _moment(text: object, place: str) -> datetime:
@@ -167,7 +167,7 @@ def _moment(text: object, place: str) -> datetime:
         raise LocomoError(f"{place}_date_time is not like '1:56 pm on 8 May, 2023': {str(text)[:80]!r}") from exc
 
 
-def _said(turn: _Turn) -> str:
+def _said(turn: _TurnJson) -> str:
     photo = f" [shares a photo: {turn.blip_caption}]" if turn.blip_caption else ""
     return " ".join(f"{turn.text or ''}{photo}".split())
 

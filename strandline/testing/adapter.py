@@ -21,11 +21,11 @@ from adapters.channel import (
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostReceipt:
     """The platform accepts the message, and the connection breaks before it confirms."""
 
 
-Fault = ChannelError | Lost
+Fault = ChannelError | LostReceipt
 
 
 def message(text: str, *, chat: str = "alice", id: str, channel: str = "fake", account: str = "home") -> InboundMessage:  # noqa: A002  # reads as the field does
@@ -107,7 +107,7 @@ class FakeAdapter:
             raise fault
         self.taken.append(message)
         await self._tell()
-        if isinstance(fault, Lost):
+        if isinstance(fault, LostReceipt):
             raise UnsureSendError("the connection broke")
         return Sent(f"m{len(self.taken)}")
 

@@ -14,7 +14,7 @@ from gateway.delivery.sender import Adapters, Delivery
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import Enclosure, OutboxRow, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
-from strandline.testing.adapter import FakeAdapter, Lost
+from strandline.testing.adapter import FakeAdapter, LostReceipt
 from tests.fakes.clock import ManualClock
 from tests.fakes.media import MediaAdapter
 from tests.fakes.patience import PATIENCE_S
@@ -122,7 +122,7 @@ async def test_buttons_stand_below_the_last_message_of_a_reply(post: Post) -> No
     assert [each.buttons for each in post.adapter.taken] == [(), buttons, (), buttons]
 
 
-@pytest.mark.parametrize("fault", [ChannelUnavailableError("down"), UnsureSendError("reset"), Lost()])
+@pytest.mark.parametrize("fault", [ChannelUnavailableError("down"), UnsureSendError("reset"), LostReceipt()])
 async def test_a_file_that_did_not_arrive_is_sent_again(post: Post, fault: object) -> None:
     """The text before it is not; the content stays until the platform has it."""
     post.adapter.faults["alice"] = [None, fault]  # type: ignore[list-item]  # every one of them is a fault

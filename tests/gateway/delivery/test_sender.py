@@ -24,7 +24,7 @@ from gateway.delivery.retry_policy import Pacing
 from gateway.delivery.sender import Adapters, Delivery, is_part_of
 from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
-from strandline.testing.adapter import FakeAdapter, Lost
+from strandline.testing.adapter import FakeAdapter, LostReceipt
 from tests.fakes.clock import ManualClock
 from tests.fakes.patience import PATIENCE_S
 from workspaces.access import AgentId
@@ -271,7 +271,7 @@ async def test_a_channel_may_be_loaded_after_its_replies_wait(gateway: Gateway) 
 
 async def test_a_send_in_doubt_is_listed_and_sent_again(gateway: Gateway) -> None:
     """When the connection breaks after the platform took it, there is one duplicate, and `status` tells of it."""
-    gateway.adapter.faults["alice"] = [Lost()]
+    gateway.adapter.faults["alice"] = [LostReceipt()]
     row = await gateway.answer("hello")
     await gateway.clock.waiters(1)
     gateway.clock.advance(1)
@@ -286,7 +286,7 @@ async def test_endless_doubt_is_given_up_aloud(gateway: Gateway) -> None:
     """A platform that takes every message and then resets is not flooded for ever."""
     gateway.pacing = replace(gateway.pacing, unsure_tries=3)
     await gateway.restart()
-    gateway.adapter.faults["alice"] = [Lost()] * 3
+    gateway.adapter.faults["alice"] = [LostReceipt()] * 3
     row = await gateway.answer("hello", "next")
     for _ in range(2):
         await gateway.clock.waiters(1)
@@ -468,7 +468,7 @@ async def test_what_no_person_reads_does_not_say_that_it_is_late(gateway: Gatewa
 
 async def test_a_reply_that_becomes_late_by_waiting_says_so(gateway: Gateway) -> None:
     """What is sent again after ten minutes carries the note, though its first try did not; so does a doubtful one."""
-    for fault in (ChannelUnavailableError("down", 601), Lost()):
+    for fault in (ChannelUnavailableError("down", 601), LostReceipt()):
         gateway.adapter.taken.clear()
         gateway.adapter.faults["alice"] = [fault]
         row = await gateway.answer("hello")
