@@ -177,7 +177,7 @@ class App:
                 running.append(tasks.create_task(self.operator.job_runner.work()))
             running.append(tasks.create_task(self.reception.follow(self._is_ours)))
             running.append(tasks.create_task(self.backlog.refill(self.lanes.clock)))
-            running.append(tasks.create_task(self.operator.door.neighbours.work(self.reception.receive)))
+            running.append(tasks.create_task(self.operator.admission.neighbours.work(self.reception.receive)))
             running.append(tasks.create_task(self.share.watch()))
             self.readiness.ready = not self.readiness.standby
             if self.has_channels:
@@ -257,8 +257,8 @@ def _composed(resources: Resources, *, has_channels: bool) -> App:
     approvals = Approvals(agents, store, patience, resources.now, delivery.wake)
     limits = config.limits
     rates = Rates(limits.person_a_minute, limits.person_burst, resources.clock.now)
-    door = AdmissionGate(resources.routes.policy, store, rates, resources.clock.now, delivery.wake)
-    door.pairing.on_asked = PairingNotices(store, notices, resources.routes, owner_chats.of)
+    admission = AdmissionGate(resources.routes.policy, store, rates, resources.clock.now, delivery.wake)
+    admission.pairing.on_asked = PairingNotices(store, notices, resources.routes, owner_chats.of)
     choices = Choices(store)
     queueing = Queueing(queue_rules(config), None, choices.mode, resources.clock.now)
     heartbeats = heartbeats_of(resources, owner_chats, queueing, delivery)
@@ -279,7 +279,7 @@ def _composed(resources: Resources, *, has_channels: bool) -> App:
         health,
         approvals,
         AdmissionOperator(
-            resources.routes, store, door.pairing, Neighbours(resources.routes, store, resources.clock.now)
+            resources.routes, store, admission.pairing, Neighbours(resources.routes, store, resources.clock.now)
         ),
         SignIns(store, resources.clock.now),
         heartbeats,
@@ -306,7 +306,7 @@ def _composed(resources: Resources, *, has_channels: bool) -> App:
     arrived = counted(backlog.take, resources.meter)
     trouble = StoreTrouble(direct.not_taken, direct.worked)
     reception = Reception(
-        resources.routes, store, arrived, door, owner_chats.learn, planner.hooks, notices.exposed, trouble
+        resources.routes, store, arrived, admission, owner_chats.learn, planner.hooks, notices.exposed, trouble
     )
     open_to_helpers(resources, subagents, reception, lanes)
     heartbeats.enter = reception.enter

@@ -138,7 +138,7 @@ def commands_of(
     choices: Choices,
 ) -> Commands:
     """Compose the chat commands."""
-    pairing, silences = operator.door.pairing, resources.store.silences
+    pairing, silences = operator.admission.pairing, resources.store.silences
     parts = CommandResources(
         resources.agents,
         resources.sessions,
@@ -200,7 +200,7 @@ def turns_of(
     def committed(row: InboxRow, replies: list[OutboxRow]) -> None:
         operator.outcomes.tell(row, replies)
         operator.delivery.wake(replies)
-        operator.door.neighbours.committed(row, replies)
+        operator.admission.neighbours.committed(row, replies)
 
     return Turns(
         resources.agents,

@@ -95,8 +95,8 @@ async def open_web(gateway: Composed, config: "Config") -> AsyncIterator[str | N
     if gateway.web is None:
         yield None
         return
-    door, at = gateway.web, config.web
-    async with serving(door.app, at.host, at.port, key="web.port", on_stop=door.close) as address:
+    admission, at = gateway.web, config.web
+    async with serving(admission.app, at.host, at.port, key="web.port", on_stop=admission.close) as address:
         yield address
 
 

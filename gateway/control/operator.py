@@ -125,7 +125,7 @@ class LocalOperator:
     delivery: Delivery
     health: Health
     changes: Approvals
-    door: AdmissionOperator
+    admission: AdmissionOperator
     sign_ins: SignIns
     heartbeats: Heartbeats
     job_runner: JobRunner
@@ -296,15 +296,15 @@ class LocalOperator:
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         """List pairing requests and guests, or decide about one of them."""
-        return await self.door.pair(order)
+        return await self.admission.pair(order)
 
     async def explain(self, order: RouteOrder) -> Explanation:
         """Return the route of a message, and whether it would be admitted."""
-        return await self.door.explain(order)
+        return await self.admission.explain(order)
 
     async def silences(self, order: SilencesOrder) -> SilencesAnswer:
         """Return the unanswered messages, with reasons."""
-        return await self.door.silences(order)
+        return await self.admission.silences(order)
 
     async def browsers(self, order: BrowserOrder) -> BrowserAnswer:
         """Create a sign-in code for a browser, list signed-in browsers, or sign some out."""

@@ -55,7 +55,7 @@ class Reception:
     store: Store
     submit: Callable[[Envelope, InboxRow], None]
     """Passes a stored message on to the lane of its session."""
-    door: AdmissionGate
+    admission: AdmissionGate
     learn: Callable[[InboundMessage, AgentId], Awaitable[None]] = _unlearned
     """Called with each admitted message and its agent, before it is stored."""
     hooks: Hooks = field(default_factory=Hooks)
@@ -78,19 +78,19 @@ class Reception:
 
     async def held_back(self, message: InboundMessage, exc: StoreError | None = None) -> None:
         """Take notice of *message*, which cannot be stored, or came behind one that could not; it comes again."""
-        if await self.door.may_talk(message):
+        if await self.admission.may_talk(message):
             await self.trouble.not_taken(message, exc)
 
     async def _receive(self, message: InboundMessage) -> str | None:
         if (clean := redact_all(message)) is not message:
             await self.exposed(message := clean)
-        decision = await self.door.decide(message)
+        decision = await self.admission.decide(message)
         if isinstance(decision, Refused):
-            await self.door.turn_away(message, decision)
+            await self.admission.turn_away(message, decision)
             return decision.reason
         envelope = route(message, self.routes)
         await self.learn(message, envelope.key.agent)
-        context = await self.door.context(message)
+        context = await self.admission.context(message)
         row = await self.store.inbox.append(with_context(message, context))
         if row is None:
             await self.store.count("duplicate")

@@ -184,7 +184,7 @@ async def test_the_ledger_of_silences_is_bounded(store: Store, monkeypatch: pyte
     """However many strangers write, the newest lines are kept and no more."""
     assert SILENCES_KEPT == 1_000
     for store_kind in ("sqlite", "redis"):
-        monkeypatch.setattr(f"gateway.stores.{store_kind}.door.SILENCES_KEPT", 5)
+        monkeypatch.setattr(f"gateway.stores.{store_kind}.admission.SILENCES_KEPT", 5)
     for number in range(12):
         await store.silences.record(silence(f"telegram:{number}", minutes=number))
     assert [each.person for each in await store.silences.latest()] == [f"telegram:{n}" for n in range(11, 6, -1)]

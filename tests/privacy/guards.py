@@ -172,8 +172,8 @@ GUARDS = (
     Guard(
         "gateway/inbound/receive.py",
         "a stranger does not hear how the disk is",
-        "        if await self.door.may_talk(message):",
-        "        if self.door is not None:",
+        "        if await self.admission.may_talk(message):",
+        "        if self.admission is not None:",
         "tests/gateway/inbound/test_receive.py::test_who_may_talk_hears_that_nothing_can_be_stored_and_a_stranger_does_not",
     ),
     Guard(

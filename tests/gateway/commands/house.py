@@ -137,7 +137,7 @@ class House:
         return Commands([*load_commands(self.parts).commands, *self.extra], self.policy)
 
     @property
-    def door(self) -> AdmissionGate:
+    def admission(self) -> AdmissionGate:
         rates = Rates(LimitSettings().person_a_minute, LimitSettings().person_burst, self.clock.now)
         return AdmissionGate(self.policy, self.store, rates, self.clock.now, lambda _: None)
 
@@ -150,7 +150,7 @@ class House:
             fine,
             self.planner,
             self.lifecycle,
-            self.door.pairing,
+            self.admission.pairing,
             self.store.silences,
             self.queueing,
             self.choices,
