@@ -132,6 +132,11 @@ class Home:
         return self.path / "run" / "work-journal"
 
     @property
+    def spool(self) -> Path:
+        """Accepted messages that have no answer yet, where Redis keeps the state."""
+        return self.path / "run" / "spool.jsonl"
+
+    @property
     def chat_history(self) -> Path:
         """Input history of the prompt of `strandline chat`."""
         return self.path / "run" / "chat_history"

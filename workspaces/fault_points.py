@@ -9,7 +9,8 @@ class Checkpoint(Protocol):
     It lets the step proceed by returning *size*, the number of bytes that the step is about to write (0 if the step
     writes none of its own). It may return fewer (the write is truncated there), raise OSError (disk full or failing),
     or end the process. The steps are `store.begin` and `store.commit`, or `redis.begin` and `redis.end` with Redis
-    state, `transcript.write` and `transcript.sync`, `file.folder`, `file.write`, `file.sync`, `file.replace` and
+    state (`spool.begin` and `spool.end` beside it),
+    `transcript.write` and `transcript.sync`, `file.folder`, `file.write`, `file.sync`, `file.replace` and
     `file.remove`, `history.objects` and `history.commit`.
     """
 

@@ -81,7 +81,7 @@ from gateway.runtime.memory_trim import keep_small
 from gateway.runtime.work_journal import WorkJournal
 from gateway.sessions.lifecycle import Lifecycle
 from gateway.sessions.onboarding import end_first_run
-from gateway.stores.ports import Store
+from gateway.stores.ports import SpooledStore, Store
 from gateway.turns.presence import Presence
 from gateway.turns.worker import Item, LaneWork
 from workspaces.access import AgentId
@@ -179,6 +179,8 @@ class App:
             running.append(tasks.create_task(self.backlog.refill(self.lanes.clock)))
             running.append(tasks.create_task(self.operator.admission.neighbours.work(self.reception.receive)))
             running.append(tasks.create_task(self.share.watch()))
+            if isinstance(self.operator.store, SpooledStore):
+                running.append(tasks.create_task(self.operator.store.trim_spool()))
             self.readiness.ready = not self.readiness.standby
             if self.has_channels:
                 self.hooks.note(GATEWAY_START, GatewayState(tuple(self.operator.agents)))

@@ -100,12 +100,19 @@ class Share:
         """Open the durable state: the home's own file, or our part of the Redis. Raises StoreError."""
         if self.leases is None:
             return await open_own_state(self.home, clock, checkpoint)
+        from gateway.stores.redis.spool import Spool
         from gateway.stores.redis.store import RedisStore
 
         def agent_of(message: InboundMessage) -> str:
             return route(message, routes).key.agent
 
-        return RedisStore(self.leases, self.agents, agent_of, clock=clock, checkpoint=checkpoint)
+        store = RedisStore(self.leases, self.agents, agent_of, clock=clock, checkpoint=checkpoint)
+        try:
+            await store.use(await asyncio.to_thread(Spool.open, self.home.spool, checkpoint))
+        except StoreError:
+            await store.close()
+            raise
+        return store
 
     async def may_listen(self, channel: str, account: str) -> None:
         """Return once no other gateway listens on this account."""

@@ -73,6 +73,14 @@ class Distant(Protocol):
         """Return the current outage, as far as known without a request; `None` if there is none."""
 
 
+@runtime_checkable
+class SpooledStore(Protocol):
+    """Additional operation of a store that keeps accepted messages on the gateway's own disk as well."""
+
+    async def trim_spool(self) -> None:
+        """Remove the messages that have been answered, by whichever gateway, from the disk until cancelled."""
+
+
 class Outbox(Protocol):
     """Replies that were committed and not yet delivered.
 

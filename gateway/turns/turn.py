@@ -42,7 +42,8 @@ from gateway.sessions.hook_events import leaving, note_end
 from gateway.sessions.turn_request import Plan, Shortcut, TurnRequest, no_shortcut
 from gateway.stores.admission import UNASKED_PROSE, Silence
 from gateway.stores.ports import Store
-from gateway.stores.rows import Enclosure, InboxRow, OutboxRow, Outgoing, TurnCommit
+from gateway.stores.rows import Enclosure, InboxRow, OutboxRow, Outgoing, TurnCommit, TurnId
+from gateway.transcripts.records import Records
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Transcript
 from gateway.turns.attachments import TakeIn, text_alone
@@ -263,6 +264,8 @@ class Turn:
         return TurnRequest(self.row, self.envelope.access, agent, self.transcript, origin, self.turns.planner.clock())
 
     def _shortcut(self, asked: TurnRequest) -> Plan | None:
+        if _was_answered(self.transcript.records, self.row.turn_id):
+            return _ended(asked)
         return None if is_inner(self.row.message) else self.turns.shortcut(asked)  # our own text is never a command
 
     async def _said(self, row: InboxRow) -> UserEntry:
@@ -328,6 +331,16 @@ def _ended(asked: TurnRequest) -> Plan:
     """Return the plan that ends a turn halted before it was planned: its calls get their outcomes."""
     request = ModelRequest("", "", asked.transcript.entries_of(asked.row.turn_id), ())
     return Plan(asked.agent.model, request, Toolbox([], asked.access))
+
+
+def _was_answered(records: Records, turn_id: TurnId) -> bool:
+    """Return whether a turn has its answer and a later one has begun: it was committed, and the store lost that."""
+    is_followed = False
+    for record in reversed(records) if records.knows(turn_id) else ():
+        if record.turn_id == turn_id:
+            return is_followed and isinstance(record.entry, ReplyEntry) and not record.entry.calls
+        is_followed = is_followed or isinstance(record.entry, UserEntry)
+    return False
 
 
 def _has_failed(entries: Sequence[Entry]) -> bool:

@@ -954,6 +954,21 @@ GUARDS = (
         "tests/gateway/runtime/test_http_connections.py::test_a_request_that_does_not_end_is_ended",
     ),
     Guard(
+        "gateway/stores/redis/store.lua",
+        "a Redis that lost confirmed messages accepts nothing before they are put back",
+        "    if has_lost(spool, accepted) then\n        return redis.error_reply('LOST messages')\n    end\n"
+        "    local known",
+        "    local known",
+        "tests/gateway/stores/redis/test_store.py::test_a_server_that_knows_less_than_it_confirmed_takes_nothing_more",
+    ),
+    Guard(
+        "gateway/stores/redis/store.lua",
+        "a message that Redis knows is not put back a second time",
+        "    if call('HEXISTS', key('waiting'), id) == 1 or (known and tonumber(known) > tonumber(now)) then",
+        "    if false then",
+        "tests/gateway/stores/redis/test_store.py::test_what_an_older_server_still_knows_stays_as_it_is",
+    ),
+    Guard(
         "gateway/config/section.py",
         "an address in the configuration names one machine",
         "    found = _URL.fullmatch(url)",

@@ -13,6 +13,7 @@ from gateway.runtime.backoff import Backoff
 from gateway.stores.pins import KnownAgent, Pin
 from gateway.stores.redis.link import ClusterMember, RedisLink, script
 from gateway.stores.redis.server import RedisAddress, check, end_if_cancelled, told
+from gateway.stores.redis.spool import Spool, mark_of
 from gateway.stores.rows import StoreOutage
 
 log = structlog.get_logger()
@@ -41,6 +42,8 @@ class RedisLeases:
         self.member = member
         self.lost = asyncio.Event()
         """Set once the lease has expired, or may have: no further write is possible."""
+        self.spool: Spool | None = None
+        """The messages that this gateway accepted; a server that knows of fewer has lost some."""
         self._lease_s = lease_s
         self._link = RedisLink(server, member, "lease")
 
@@ -126,8 +129,11 @@ class RedisLeases:
         return self._link.outage()
 
     async def renew(self) -> bool:
-        """Extend the lease from now on; `False` if it is over. Raises StoreError while the server is unavailable."""
-        (is_ours,) = await self._link.run("renew", round(self._lease_s * 1000))
+        """Extend the lease from now on; `False` if it is over, or the server has lost messages that it confirmed.
+
+        Raises StoreError while the server is unavailable.
+        """
+        (is_ours,) = await self._link.run("renew", round(self._lease_s * 1000), *mark_of(self.spool))
         return bool(is_ours)
 
     async def _renewed(self) -> bool:

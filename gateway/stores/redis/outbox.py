@@ -8,8 +8,10 @@ from datetime import datetime
 from adapters.channel import Address
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import address_key, decode_outgoing, encode_outgoing, encode_time
+from gateway.stores.ports import LeaseLostError, RowStateError
 from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.link import Argument, RedisLink
+from gateway.stores.redis.spool import Spool
 from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnId, UnsureSend
 from gateway.stores.unreadable import UNREADABLE_REPLY, legible, moment_of, text_of
 
@@ -31,6 +33,8 @@ class RedisOutbox:
     clock: Clock
     agents: Sequence[str]
     unsure_kept: int
+    spool: Spool | None = None
+    """Told of each reply that needs no further sending, where there is one."""
 
     async def unfinished(self) -> Sequence[OutboxRow]:
         rows: list[Fields] = await self.link.run_over("unfinished", self.agents)
@@ -41,23 +45,44 @@ class RedisOutbox:
         return sorted(good, key=lambda row: row.id)
 
     async def begin_part(self, row: OutboxId, part: int, at: datetime) -> None:
-        await self.link.run("begin_part", row, part, encode_time(at))
+        await self._change("begin_part", row, part, encode_time(at))
 
     async def part_sent(self, row: OutboxId, part: int, message_id: str, *, is_last: bool) -> None:
         state = OutboxState.SENT if is_last else OutboxState.QUEUED
-        await self.link.run("part_sent", row, part, state.value, message_id, self._now())
+        await self._change("part_sent", row, part, state.value, message_id, self._now())
+        if is_last:
+            self._delivered(row)
 
     async def put_back(self, row: OutboxId, not_before: datetime, why: str) -> None:
-        await self.link.run("put_back", row, encode_time(not_before), why)
+        await self._change("put_back", row, encode_time(not_before), why)
 
     async def record_unsure(self, row: OutboxId, part: int, why: str) -> None:
-        await self.link.run("record_unsure", row, part, why, encode_time(self.clock.now()), self.unsure_kept)
+        await self._change("record_unsure", row, part, why, encode_time(self.clock.now()), self.unsure_kept)
 
     async def finish(self, row: OutboxId) -> None:
-        await self.link.run("finish", row, self._now())
+        await self._change("finish", row, self._now())
+        self._delivered(row)
 
     async def bury(self, row: OutboxId, why: str) -> None:
-        await self.link.run("bury", row, why, self._now())
+        await self._change("bury", row, why, self._now())
+        self._delivered(row)
+
+    async def _change(self, operation: str, row: OutboxId, *arguments: Argument) -> None:
+        """Change a reply. Raises StoreError.
+
+        We alone change it while we hold its agent, so a server that has it in another state, or no more, has lost a
+        change that it confirmed: with a spool the gateway begins anew, by LeaseLostError.
+        """
+        try:
+            await self.link.run(operation, row, *arguments)
+        except RowStateError as exc:
+            if self.spool is None:
+                raise
+            raise LeaseLostError(f"the server has lost a change of reply {row} that it confirmed: {exc}") from exc
+
+    def _delivered(self, row: OutboxId) -> None:
+        if self.spool is not None:
+            self.spool.delivered(row)
 
     def _now(self) -> int:
         return score(self.clock.now())

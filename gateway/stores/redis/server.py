@@ -223,6 +223,8 @@ def refused(exc: RedisError, server: RedisAddress) -> StoreError:
     match code:
         case "FENCE":
             return LeaseLostError("another gateway may write in this one's place; nothing was stored")
+        case "LOST":
+            return LeaseLostError(f"{server} has lost messages that it confirmed; nothing was stored")
         case "STATE":
             return RowStateError(f"{text}: the change does not start from there")
         case _:

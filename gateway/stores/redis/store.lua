@@ -182,7 +182,16 @@ end
 
 local reads, writes = {}, {}
 
-function writes.append(agent, chat, name, now, expires, message, received)
+-- A gateway's spool has the latest message that the gateway accepted. A server that knows only an earlier one has lost
+-- messages that it confirmed.
+local function has_lost(spool, accepted)
+    return spool and tonumber(call('HGET', key('accepted'), spool) or 0) < tonumber(accepted)
+end
+
+function writes.append(agent, chat, name, now, expires, message, received, spool, accepted)
+    if has_lost(spool, accepted) then
+        return redis.error_reply('LOST messages')
+    end
     local known = call('ZSCORE', key('seen'), name)
     if known and tonumber(known) > tonumber(now) then
         return {}
@@ -192,7 +201,55 @@ function writes.append(agent, chat, name, now, expires, message, received)
     call('XADD', key('inbox', agent), id .. '-0', 'message', message, 'received_at', received)
     call('HSET', key('waiting'), id, agent)
     call('HSET', key('chats'), chat, agent)
+    if spool then
+        call('HSET', key('accepted'), spool, id)
+    end
     return { id }
+end
+
+function reads.has_lost(spool, accepted)
+    return { has_lost(spool, accepted) and 1 or 0 }
+end
+
+-- Of messages that a gateway accepted, those that wait for their turn, and those whose turn's reply is not delivered.
+function reads.unanswered(spool, accepted, ...)
+    if has_lost(spool, accepted) then
+        return redis.error_reply('LOST messages')
+    end
+    local turns, ids = {}, {}
+    for _, id in ipairs(call('ZRANGE', key('unfinished'), 0, -1)) do
+        turns[call('HGET', key('reply', id), 'turn_id') or ''] = true
+    end
+    for _, id in ipairs({ ... }) do
+        if call('HEXISTS', key('waiting'), id) == 1 or turns['t' .. id] then
+            ids[#ids + 1] = id
+        end
+    end
+    return ids
+end
+
+-- A lost message gets its own number again, by which its turn goes on; or a new one, after the messages that were
+-- accepted since. One that the server knows, answered or not, stays as it is.
+function writes.restore(agent, chat, name, now, expires, message, received, id)
+    local known = call('ZSCORE', key('seen'), name)
+    if call('HEXISTS', key('waiting'), id) == 1 or (known and tonumber(known) > tonumber(now)) then
+        return {}
+    end
+    call('ZADD', key('seen'), expires, name)
+    local fields = { 'message', message, 'received_at', received }
+    if redis.pcall('XADD', key('inbox', agent), id .. '-0', unpack(fields)).err then
+        id = next_message()
+        call('XADD', key('inbox', agent), id .. '-0', unpack(fields))
+    elseif tonumber(call('HGET', key('ids'), 'inbox') or 0) < tonumber(id) then
+        call('HSET', key('ids'), 'inbox', id)
+    end
+    call('HSET', key('waiting'), id, agent)
+    call('HSET', key('chats'), chat, agent)
+    return { id }
+end
+
+function writes.accepted(spool, id)
+    call('HSET', key('accepted'), spool, id)
 end
 
 -- The messages after a given one, at most so many of each agent (0: all).
@@ -214,6 +271,7 @@ function writes.move(id, agent)
         local fresh = next_message()
         call('XADD', key('inbox', agent), fresh .. '-0', unpack(entry[2]))
         call('HSET', key('waiting'), fresh, agent)
+        return { fresh }
     end
 end
 
@@ -904,7 +962,7 @@ if operation == 'adopt' then
 end
 
 if operation == 'renew' then -- never answered from a stored result: the caller counts its time from this very call
-    local is_ours = call('GET', KEYS[1]) == fence
+    local is_ours = call('GET', KEYS[1]) == fence and not has_lost(args[2], args[3])
     return { is_ours and call('PEXPIRE', KEYS[1], args[1]) or 0 }
 end
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,6 +17,7 @@ from gateway.runtime.clock import Clock, SystemClock
 from gateway.stores.admission import UNREADABLE_MESSAGE, Overheard, Pairings, Silences
 from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
 from gateway.stores.jobs import Jobs, RunState
+from gateway.stores.losses import StateLoss, keep_loss
 from gateway.stores.ports import Changes, Inbox, Outbox
 from gateway.stores.quarantine import Quarantine
 from gateway.stores.redis.admission import RedisOverheard, RedisPairings, RedisSilences
@@ -30,12 +31,16 @@ from gateway.stores.redis.purge import purge
 from gateway.stores.redis.quarantine import RedisQuarantine
 from gateway.stores.redis.server import end_if_cancelled
 from gateway.stores.redis.spending import RedisSpending
+from gateway.stores.redis.spool import Spool, SpooledMessage, mark_of
 from gateway.stores.retention import Retention
 from gateway.stores.rows import (
     FIRST,
+    MESSAGE_RESTORED,
     NOTICE_PREFIX,
+    STATE_LOST,
     InboxId,
     InboxRow,
+    OutboxId,
     OutboxRow,
     Outgoing,
     StoreOutage,
@@ -56,6 +61,16 @@ PRUNED_AT_ONCE = 1_000
 READ_AT_ONCE = 32
 """Messages of one agent in one reply of Redis: an API client's message contains its images, a megabyte and more."""
 REREAD_AFTER_S = 0.2
+TRIM_EVERY_S = 5.0
+"""Seconds between questions which messages of the spool another gateway has answered; our choice."""
+TRIMMED_AT_ONCE = 500
+_LOST = (
+    "The Redis that keeps my state has lost messages that it confirmed: it was emptied, has an older copy of its data, "
+    "or is another one. I put back the messages that I had accepted and not answered; none of them is lost. Jobs, "
+    "approvals and who was let in are as Redis has them now: look at `strandline cron list`, "
+    "`strandline approvals list` and `strandline pair list`. To avoid such a loss, "
+    "set `appendonly yes` on the server and keep FLUSHALL from it."
+)
 KNOWN = 10_000
 """Recent messages remembered to avoid passing them on again when the connection breaks and the queues are read anew."""
 
@@ -76,13 +91,40 @@ class RedisInbox:
     dedupe: timedelta
     agents: Sequence[str]
     agent_of: AgentOf
+    spool: Spool | None = None
+    """Keeps messages until they are answered, in case the server loses them."""
 
     async def append(self, message: InboundMessage) -> InboxRow | None:
         now, encoded = self.clock.now(), encode_message(message)
         names = self.agent_of(message), address_key(message.address), message_key(message.address, message.id)
         times = score(now), score(now + self.dedupe)
-        stored = await self.link.run("append", *names, *times, encoded, encode_time(now))
-        return InboxRow(InboxId(int(stored[0])), decode_message(encoded), now) if stored else None
+        stored = await self.link.run("append", *names, *times, encoded, encode_time(now), *mark_of(self.spool))
+        if not stored:
+            return None
+        row = InboxRow(InboxId(int(stored[0])), decode_message(encoded), now)
+        if self.spool is not None:
+            await self.spool.keep(row.id, SpooledMessage(encoded, encode_time(now)))
+        return row
+
+    async def restore(self, spool: Spool) -> int | None:
+        """Put back messages of *spool* that the server has lost.
+
+        Returns how many, or `None` if it has lost nothing. Raises StoreError.
+        """
+        (has_lost,) = await self.link.run("has_lost", *spool.mark)
+        if not has_lost:
+            return None
+        now, count = self.clock.now(), 0
+        for id_, spooled in spool.kept():
+            message = decode_message(spooled.message)
+            names = self.agent_of(message), address_key(message.address), message_key(message.address, message.id)
+            times = score(now), score(now + self.dedupe)
+            put = await self.link.run("restore", *names, *times, spooled.message, spooled.received_at, id_)
+            count += len(put)
+            if put and (fresh := InboxId(int(put[0]))) != id_:
+                await spool.keep(fresh, spooled)
+                spool.forget([id_])
+        return count
 
     async def waiting(self, after: InboxId = FIRST, limit: int | None = None) -> Sequence[InboxRow]:
         while True:
@@ -95,6 +137,8 @@ class RedisInbox:
 
     async def drop(self, row: InboxId, reason: str) -> None:
         await self.link.run("drop", row, reason)
+        if self.spool is not None:
+            self.spool.forget([row])
 
     async def arrivals(self) -> AsyncGenerator[InboxRow, None]:
         known: BoundedDict[InboxId, None] = BoundedDict(KNOWN)
@@ -108,13 +152,19 @@ class RedisInbox:
                         if (agent := self.agent_of(row.message)) in self.agents:
                             yield row
                         else:
-                            await self.link.run("move", row.id, agent)
+                            await self._move(row, agent)
             except (RedisError, OSError, StoreError) as exc:
                 end_if_cancelled()
                 if not isinstance(exc, StoreError):
                     self.leases.server.heed(exc)
                 log.info("arrivals interrupted", detail=str(exc))
                 await asyncio.sleep(REREAD_AFTER_S)
+
+    async def _move(self, row: InboxRow, agent: str) -> None:
+        moved = await self.link.run("move", row.id, agent)
+        if moved and self.spool is not None and (spooled := self.spool.find(row.id)):
+            await self.spool.keep(InboxId(int(moved[0])), spooled)
+            self.spool.forget([row.id])
 
     async def _set_aside(self, entry: Entry, why: str) -> None:
         agent, id_, fields = entry
@@ -165,9 +215,12 @@ class RedisStore:
         self._clock, self._retention = clock or SystemClock(), retention or Retention()
         self._agents = agents
         self._leases = leases
+        self._spool: Spool | None = None
         self._link = link = RedisLink(leases.server, leases.member, "store", owns_up=True, checkpoint=checkpoint)
-        self.inbox: Inbox = RedisInbox(link, leases, self._clock, self._retention.dedupe, agents, agent_of)
-        self.outbox: Outbox = RedisOutbox(link, self._clock, agents, self._retention.unsure)
+        self._inbox = RedisInbox(link, leases, self._clock, self._retention.dedupe, agents, agent_of)
+        self.inbox: Inbox = self._inbox
+        self._outbox = RedisOutbox(link, self._clock, agents, self._retention.unsure)
+        self.outbox: Outbox = self._outbox
         self.changes: Changes = RedisChanges(link, self._clock, agents)
         self.jobs: Jobs = RedisJobs(link, self._clock, self._retention.dedupe, agents)
         self.pairings: Pairings = RedisPairings(link, self._clock, agents)
@@ -176,11 +229,47 @@ class RedisStore:
         self.spending: Spending = RedisSpending(link, self._retention.spending)
         self.quarantine: Quarantine = RedisQuarantine(link, self._clock)
 
+    async def use(self, spool: Spool) -> None:
+        """Put back what the server has lost of *spool*, and keep each message in it until it is answered.
+
+        A loss is kept for the owner. The store closes the spool. Raises StoreError.
+        """
+        self._spool = spool
+        if (restored := await self._inbox.restore(spool)) is not None:
+            log.error("redis has lost messages that it confirmed", restored=restored)
+            await keep_loss(self, StateLoss(self._clock.now(), _LOST))
+            await self.count(STATE_LOST)
+            if restored:
+                await self.count(MESSAGE_RESTORED, restored)
+            await self._link.run("accepted", *spool.mark)
+        self._leases.spool = spool
+        self.inbox = self._inbox = replace(self._inbox, spool=spool)
+        self.outbox = self._outbox = replace(self._outbox, spool=spool)
+
+    async def trim_spool(self) -> None:
+        """Implement `SpooledStore`."""
+        while self._spool is not None:
+            await asyncio.sleep(TRIM_EVERY_S)
+            try:
+                await self._forget_answered(self._spool)
+                await self._spool.trim()
+            except StoreError as exc:
+                log.info("spool not trimmed", detail=str(exc))
+
+    async def _forget_answered(self, spool: Spool) -> None:
+        ids = [id_ for id_, _ in spool.kept()]
+        for first in range(0, len(ids), TRIMMED_AT_ONCE):
+            asked = ids[first : first + TRIMMED_AT_ONCE]
+            waiting = set(map(int, await self._link.run("unanswered", *spool.mark, *asked)))
+            spool.forget(id_ for id_ in asked if id_ not in waiting)
+
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
         now, along = self._clock.now(), [sent_along(each) for each in commit.outgoing]
         state = RunState.FAILED if commit.has_failed else RunState.ANSWERED if along else RunState.SILENT
         head = commit.turn_id, score(now), encode_time(now), self._agents[0], state.value, len(commit.answers)
         ids = await self._link.run("commit", *head, *commit.answers, *(each for pair in along for each in pair))
+        if self._spool is not None and (ids or not along):
+            self._spool.answered(commit.answers, [OutboxId(int(id_)) for id_ in ids])
         return [queued(id_, commit.turn_id, told, now) for id_, (_, told) in zip(ids, along, strict=bool(ids))]
 
     async def notify(self, key: str, outgoing: Outgoing) -> OutboxRow | None:
@@ -220,10 +309,14 @@ class RedisStore:
         return total
 
     async def purge(self, redaction: Redaction) -> int:
+        if self._spool is not None:
+            await self._spool.rewrite()
         return await purge(self._link, redaction)
 
     async def close(self) -> None:
         await self._link.close()
+        if self._spool is not None:
+            await self._spool.close()
 
 
 def _inbox_row(entry: Entry) -> InboxRow:

@@ -6,18 +6,23 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import count
+from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from gateway.errors import ConfigError, StoreError
+from gateway.stores.losses import latest_loss
 from gateway.stores.ports import LeaseLostError
 from gateway.stores.redis import leases as leases_module
+from gateway.stores.redis import store as store_module
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import RedisLink, script
 from gateway.stores.redis.server import RedisAddress
+from gateway.stores.redis.spool import Spool
 from gateway.stores.redis.store import RedisStore
 from gateway.stores.rows import STORE_TROUBLE, Outgoing, TurnCommit
 from tests.contracts.test_store import HERE, accepted
@@ -76,6 +81,102 @@ async def cluster(redis: RedisServer) -> AsyncIterator[Cluster]:
 async def admin(redis: RedisServer, *command: str) -> object:
     async with Redis.from_url(redis.url) as client:
         return await client.execute_command(*command)  # type: ignore[no-untyped-call]
+
+
+# --- what the server loses
+
+
+async def spooled(cluster: Cluster, path: Path) -> RedisStore:
+    """Return a store that keeps what it accepts on its own disk too."""
+    store = await cluster.alone()
+    await store.use(Spool.open(path))
+    return store
+
+
+async def test_a_server_that_knows_less_than_it_confirmed_takes_nothing_more(
+    redis: RedisServer, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Neither a message nor a lease's renewal: whoever goes on puts back what is missing before."""
+    leases = await cluster.join("alone")
+    store = await cluster.store(leases, "alice")
+    await store.use(Spool.open(tmp_path / "spool"))
+    await accepted(store, "1")
+    assert await leases.renew()
+    await admin(redis, "DEL", f"{{{cluster.prefix}}}:accepted")
+    with pytest.raises(LeaseLostError, match="has lost messages that it confirmed"):
+        await accepted(store, "2")
+    assert not await leases.renew()
+
+
+async def test_what_the_server_lost_comes_back_once_under_its_number(
+    redis: RedisServer, cluster: Cluster, tmp_path: Path
+) -> None:
+    """What was answered and delivered does not; what waits again is in its order; a second start changes nothing."""
+    store = await spooled(cluster, tmp_path / "spool")
+    rows = [await accepted(store, str(number)) for number in range(3)]
+    (reply,) = await store.commit_turn(TurnCommit(rows[0].turn_id, [rows[0].id], [Outgoing(HERE, "answer")]))
+    await store.outbox.finish(reply.id)
+    await store.close()
+    await admin(redis, "FLUSHALL")
+    again = await spooled(cluster, tmp_path / "spool")
+    assert await latest_loss(again, datetime.now(UTC)) is not None
+    assert [row.id for row in await again.inbox.waiting()] == [row.id for row in rows[1:]]
+    await again.close()
+    third = await spooled(cluster, tmp_path / "spool")
+    assert len(await third.inbox.waiting()) == 2
+    assert (await third.report()).reasons == {"state_lost": 1, "message_restored": 2}
+
+
+async def test_what_an_older_server_still_knows_stays_as_it_is(
+    redis: RedisServer, cluster: Cluster, tmp_path: Path
+) -> None:
+    """A message that waits there, or was answered there, does not come twice."""
+    store = await spooled(cluster, tmp_path / "spool")
+    answered, waiting = await accepted(store, "1"), await accepted(store, "2")
+    await store.commit_turn(TurnCommit(answered.turn_id, [answered.id], [Outgoing(HERE, "not delivered yet")]))
+    await store.close()
+    await admin(redis, "DEL", f"{{{cluster.prefix}}}:accepted")
+    again = await spooled(cluster, tmp_path / "spool")
+    assert (await again.report()).reasons == {"state_lost": 1}
+    assert [row.id for row in await again.inbox.waiting()] == [waiting.id]
+
+
+async def test_a_reply_that_the_server_lost_while_it_is_sent_begins_the_gateway_anew(
+    redis: RedisServer, cluster: Cluster, tmp_path: Path
+) -> None:
+    """It is no defect of the caller, by which the process would end."""
+    store = await spooled(cluster, tmp_path / "spool")
+    row = await accepted(store, "1")
+    (reply,) = await store.commit_turn(TurnCommit(row.turn_id, [row.id], [Outgoing(HERE, "answer")]))
+    await admin(redis, "DEL", f"{{{cluster.prefix}}}:reply:{reply.id}")
+    with pytest.raises(LeaseLostError, match="has lost a change of reply"):
+        await store.outbox.begin_part(reply.id, 0, datetime.now(UTC))
+
+
+async def test_a_gateway_with_another_name_goes_on_with_its_spool(cluster: Cluster, tmp_path: Path) -> None:
+    """As a container has on each start: the server has lost nothing, and says so."""
+    for name in "one", "two":
+        store = await cluster.store(await cluster.join(name), "alice")
+        await store.use(Spool.open(tmp_path / "spool"))
+        await accepted(store, name)
+        assert not (await store.report()).reasons
+
+
+async def test_the_spool_lets_go_of_what_another_gateway_answered(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else tells the gateway that took it in; what still waits stays."""
+    monkeypatch.setattr(store_module, "TRIM_EVERY_S", 0.01)
+    store, spool = await cluster.alone(), Spool.open(tmp_path / "spool")
+    await store.use(spool)
+    other = await cluster.store(await cluster.join("other"), "bob")
+    first, second = await accepted(store, "1"), await accepted(store, "2")
+    await other.commit_turn(TurnCommit(first.turn_id, [first.id], []))
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
+        trimming = tasks.create_task(store.trim_spool())
+        await asyncio.to_thread(until, lambda: len(spool.kept()) == 1)
+        assert [id_ for id_, _ in spool.kept()] == [second.id]
+        trimming.cancel()
 
 
 # --- outages
