@@ -1,7 +1,8 @@
 """The model of a world: it follows a script and records the requests to a provider."""
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.messages import paired, spoken
@@ -9,6 +10,8 @@ from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
 
 BREAK = "please break"
 """A message that makes its turn fail as a defect would."""
+_RANDOM_ID = re.compile(r"call_[0-9a-f]{24}")
+"""The gateway's own id of a call, such as a command's: drawn at random, so that two worlds never have the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,15 @@ def _message(entry: Entry) -> Message:
         case UserEntry():
             return Message("user", spoken(entry))
         case ReplyEntry(text=text, calls=calls):
-            return Message("assistant", text, calls)
+            return Message(
+                "assistant", text, tuple(replace(call, id=_RANDOM_ID.sub("call", call.id)) for call in calls)
+            )
         case ResultEntry(text=text, is_error=is_error):
-            return Message("tool", f"Error: {text}" if is_error else text, (), f"{entry.name} {entry.call_id}")
+            return Message(
+                "tool",
+                f"Error: {text}" if is_error else text,
+                (),
+                _RANDOM_ID.sub("call", f"{entry.name} {entry.call_id}"),
+            )
         case _:
             raise AssertionError(f"{type(entry).__name__} goes to no provider")
