@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateway.app.app import App
+from gateway.app.resources import THIS_MACHINE, Machine
 from gateway.control.wire import ChatOrder, SearchOrder
 from gateway.home import Home
+from tests.fakes.clock import ManualClock
 from tests.journeys.house import make_home, running
 
 FACT = "the staging database moved to port 5433"
@@ -35,8 +37,8 @@ class Terminal:
 
 
 @asynccontextmanager
-async def started(home: Home) -> AsyncIterator[Terminal]:
-    async with running(home) as app:
+async def started(home: Home, machine: Machine = THIS_MACHINE) -> AsyncIterator[Terminal]:
+    async with running(home, machine=machine) as app:
         yield Terminal(app)
 
 
@@ -84,3 +86,59 @@ async def test_what_was_said_in_the_middle_of_a_long_talk_is_found_after_it_ende
         for fact, question in facts.items():
             found = await terminal.found(question)
             assert fact.rstrip(".") in found[0], (question, found[:3])
+
+
+DAYS = (
+    (
+        "hey hey",
+        "btw our plumber is now Hr. Sørensen, +45 20 11 93 40, the old one retired",
+        "lol the cat ate half the tulips again",
+        "so mum's hip op is on the 9th of December, she'll be at St Olav's, room 4b i think",
+        "we settled on the oat-coloured sofa (the 3-seater, order no. KX-20981)",
+        "what's the capital of mongolia?",
+        "Leni hates coriander, tastes like soap to her apparently",
+        "Der Schlüssel zum Gartenhaus liegt unter dem dritten Blumentopf.",
+        "/new",
+    ),
+    (
+        "morning!",
+        "ugh, car needs new winter tyres 205/55 R16 before the 1st",
+        "school called: parents evening got moved to thursday 19:30 in the gym",
+        "pls dont ever book flights with a layover in Frankfurt, never again",
+        "the babysitter wants 14 euros an hour now instead of 12",
+        "I gave the drill to Farouk next door",
+        "thx",
+        "/compact",
+    ),
+)
+"""Two days of talk, as it comes."""
+ASKED = {
+    "who do I call when the sink leaks?": "20 11 93 40",
+    "When does my mother have surgery?": "9th of December",
+    "which hospital?": "St Olav",
+    "which couch did we pick?": "oat-coloured",
+    "couch order number": "KX-20981",
+    "what herb can't Leni stand?": "coriander",
+    "wo ist der Schlüssel vom Gartenhaus?": "Blumentopf",
+    "what size are the winter tyres": "205/55",
+    "when is the meeting with the teachers": "19:30",
+    "airports to avoid": "Frankfurt",
+    "how much does the sitter cost per hour?": "14 euros",
+    "who has my drill": "Farouk",
+}
+
+
+async def test_what_was_told_in_passing_is_on_the_screen_when_asked_in_other_words(tmp_path: Path) -> None:
+    """Two days, a restart between all parts, no order to remember: each answer shows the words that were told."""
+    home, clock = make_home(tmp_path / "home"), ManualClock()
+    for day in DAYS:
+        async with started(home, Machine(clock)) as terminal:
+            for text in day:
+                answer = await terminal.say(text)
+                assert "nothing about that" not in answer or text.endswith("?"), text
+                clock.advance(90)
+        clock.advance(86_400)
+    async with started(home, Machine(clock)) as terminal:
+        answers = {asked: await terminal.say(asked) for asked in ASKED}
+    missed = {asked: answers[asked] for asked, told in ASKED.items() if told not in answers[asked]}
+    assert missed == {}

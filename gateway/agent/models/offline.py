@@ -12,18 +12,22 @@ from uuid import uuid4
 from pydantic import BaseModel, ValidationError
 
 from gateway.agent.entries import NO_REPLY, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
-from gateway.agent.models.offline_intents import Intent, read_intent
-from gateway.agent.models.offline_quotes import say_found, say_noted
+from gateway.agent.models.offline_intents import Intent, is_statement, read_intent
+from gateway.agent.models.offline_languages import LANGUAGES
+from gateway.agent.models.offline_quotes import OFFER, say_found, say_noted, say_own_words
 from gateway.agent.models.port import NOTIFY, ModelRequest, OnText
 
 OFFLINE = "offline"
 SEARCH, NOTE = "memory_search", "add_note"
 MAX_RESULTS = 6
 
-_HELP = """\
+_HELP = f"""\
 Hello! Two things work right away:
 - Tell me what to keep, such as “remember that the spare key is with Ann”, and I write it into your notes.
-- Ask me something, such as “where is the spare key?”, and I quote what your notes say, with the day and the place."""
+- Ask me something, such as “where is the spare key?”, and I quote what your notes say, with the day and the place.
+
+I understand “remember …”, “forget …” and “what did I say about …” in {LANGUAGES}."""
+_LISTENING = "I am listening: ask me something, or tell me what to remember."
 _NO_MODEL = """\
 No language model is configured, so I can only quote notes. To talk with one, add a `[models.<name>]` section to \
 `config.toml` and name it as the agent's `model`."""
@@ -56,17 +60,19 @@ class OfflineModel:
 def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     """Return the calls that the last message needs, or, once they have results, the answer."""
     said, since = _last_message(request.entries)
-    intent = read_intent(said)
-    told = [part for part in (_told(*outcome) for outcome in _outcomes(since)) if part]
-    if not told and (calls := tuple(_calls(intent, {spec.name for spec in request.tools}))):
+    earlier = request.entries[: len(request.entries) - len(since)]
+    intent = read_intent(said, was_offered=OFFER in _last_answer(earlier))
+    tools = {spec.name for spec in request.tools}
+    told = [part for part in (_told(*outcome, can_note=NOTE in tools) for outcome in _outcomes(since)) if part]
+    if not told and (calls := tuple(_calls(intent, tools))):
         return ReplyEntry("", calls, OFFLINE, Usage())
     if request.has_notified:
         return ReplyEntry(NO_REPLY, (), OFFLINE, Usage())
-    parts = told or [_without_tools(intent)]
+    parts = told or [_without_tools(intent, said[:-1], is_known=bool(_last_answer(earlier)))]
     if remark := _remark(request.entries, intent, stands_in=stands_in):
         parts.append(remark)
     answer = "\n\n".join(parts)
-    if NOTIFY in {spec.name for spec in request.tools}:  # the plain answer is not shown to anybody
+    if NOTIFY in tools:  # the plain answer is not shown to anybody
         return ReplyEntry("", (_call(NOTIFY, text=answer),), OFFLINE, Usage())
     return ReplyEntry(answer, (), OFFLINE, Usage())
 
@@ -81,6 +87,13 @@ def _last_message(entries: Sequence[Entry]) -> tuple[list[str], Sequence[Entry]]
             said.append(f"{said.pop()}\n{entry.text}" if follows else entry.text)
             after = at
     return said or [""], entries[after:]
+
+
+def _last_answer(entries: Sequence[Entry]) -> str:
+    """Return the responder's last answer; empty if it has not answered yet, or a model did since."""
+    answers = (entry for entry in reversed(entries) if isinstance(entry, ReplyEntry) and entry.text)
+    last = next(answers, None)
+    return last.text if last is not None and last.model == OFFLINE else ""
 
 
 def _calls(intent: Intent, tools: set[str]) -> Iterator[ToolCall]:
@@ -116,7 +129,7 @@ class _ToolArguments(BaseModel):
             return cls()
 
 
-def _told(result: ResultEntry, asked: _ToolArguments) -> str:
+def _told(result: ResultEntry, asked: _ToolArguments, *, can_note: bool) -> str:
     """Return the outcome of a call as text; empty for tools called only by a real model that answered before us."""
     match result.name, result.is_error:
         case "add_note", False:
@@ -124,25 +137,33 @@ def _told(result: ResultEntry, asked: _ToolArguments) -> str:
         case "add_note", True:
             return f"I could not save that: {result.text}"
         case "memory_search", False:
-            return say_found(result.text, asked.query)
+            return say_found(result.text, asked.query, may_be_noted=can_note and is_statement(asked.query))
         case "memory_search", True:
             return f"I could not search memory: {result.text}"
         case _:
             return ""
 
 
-def _without_tools(intent: Intent) -> str:
-    match intent:
-        case Intent(wants_help=True):
-            return _HELP
-        case Intent(is_thanks=True):
-            return "You are welcome."
-        case Intent(lacks_note=True):
-            return "What shall I remember? Say it after “remember that …”."
-        case Intent(note=str(note)) if note:
-            return "I cannot save notes in this conversation."
-        case _:
-            return "I cannot search memory in this conversation."
+def _without_tools(intent: Intent, before: Sequence[str], *, is_known: bool) -> str:
+    """Return the answer to a message that needs no tool, after the messages *before*; *is_known*: not the first."""
+    if intent.asks_own_words:
+        return say_own_words(before)
+    if intent.forgets:
+        return f"Send `/forget {intent.forgets}`: it removes the note that holds these words, or lists several."
+    if intent.wants_help:
+        return _LISTENING if is_known else _HELP
+    return _refusal(intent)
+
+
+def _refusal(intent: Intent) -> str:
+    """Return the answer to an order for which the tool, or the text, is missing; and to thanks."""
+    if intent.is_thanks:
+        return "You are welcome."
+    if intent.lacks_note:
+        return "What shall I remember? Say it after “remember that …”."
+    if intent.note:
+        return "I cannot save notes in this conversation."
+    return "I cannot search memory in this conversation."
 
 
 def _remark(entries: Sequence[Entry], intent: Intent, *, stands_in: bool) -> str:

@@ -4,6 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gateway.agent.models.offline_languages import is_yes, ordered_note, topic_of_own_words, topic_to_forget
+from workspaces.memory.text.dialogue import is_question, is_small_talk
+
 
 @dataclass(frozen=True, slots=True)
 class Intent:
@@ -18,6 +21,10 @@ class Intent:
     is_thanks: bool = False
     lacks_note: bool = False
     """A request to remember something without saying it."""
+    forgets: str = ""
+    """The text to forget."""
+    asks_own_words: bool = False
+    """A question for what was said, without a topic."""
 
 
 _MENTION = re.compile(r"^\s*@\w+[\s,:]*")
@@ -66,8 +73,11 @@ _FOLLOW_UP = re.compile(r"(?:and|but|what about|how about|so|then|or)\b", re.IGN
 _PRONOUN = re.compile(
     r"\b(?:it|its|that|this|those|these|they|them|their|he|him|his|she|her|there|then|one)\b", re.IGNORECASE
 )
+_QUESTION_MARKS = ("?", "？")
 _FEW_WORDS = 2
 """A question with at most this many content words and a pronoun refers to the one before it."""
+_TELLING_WORDS, _TELLING_CHARS = 3, 4
+_CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 _QUERY_WORDS = 16
 """Longest tail, in words, that a follow-up question takes over."""
 
@@ -79,17 +89,41 @@ _EMPTY_WORDS = frozenset(
 )
 
 
-def read_intent(said: Sequence[str]) -> Intent:
-    """Return the intent of the last of the messages *said* by people, oldest first."""
+def read_intent(said: Sequence[str], *, was_offered: bool = False) -> Intent:
+    """Return the intent of the last of the messages *said* by people, oldest first.
+
+    *was_offered*: the answer to the message before offered to note it.
+    """
     quoted, text = _own_words(said[-1])
     text = _MENTION.sub("", text).strip()
+    before = said[:-1]
+    if was_offered and is_yes(text) and (offered := _last_statement(before)):
+        return Intent(note=offered)
     if _CLOSING.fullmatch(text):
         return Intent(is_thanks=True)
-    if not text or _GREETING.fullmatch(text) or _HELP.fullmatch(text):
+    if is_small_talk(text) or _GREETING.fullmatch(text) or _HELP.fullmatch(text):
         return Intent(wants_help=True)
-    before = said[:-1]
     noted = _noted(text, quoted, before)
-    return noted if noted is not None else Intent(query=_query(text, quoted, before))
+    return noted if noted is not None else _asked(text, quoted, before)
+
+
+def _asked(text: str, quoted: str, before: Sequence[str]) -> Intent:
+    """Return the intent of a message that orders no note."""
+    if topic := topic_to_forget(text):
+        return Intent(forgets=topic)
+    topic_asked = topic_of_own_words(text)
+    if topic_asked == "":
+        return Intent(asks_own_words=True)
+    return Intent(query=_query(topic_asked or text, quoted, before))
+
+
+def is_statement(text: str) -> bool:
+    """Tell whether *text* tells something: in Chinese and Japanese four characters are enough, else three words."""
+    return (
+        not is_question(text.strip())
+        and not is_small_talk(text)
+        and (len(text.split()) >= _TELLING_WORDS or (len(text) >= _TELLING_CHARS and bool(_CJK.search(text))))
+    )
 
 
 def content_words(text: str) -> list[str]:
@@ -114,6 +148,8 @@ def _own_words(text: str) -> tuple[str, str]:
 def _noted(text: str, quoted: str, before: Sequence[str]) -> Intent | None:
     for start, end in _sentences(text):
         cue = _LINKED_ORDER.match(text, start) or _BARE_ORDER.match(text, start)
+        if cue is None and (fact := ordered_note(text[start:])) and not text[start:end].endswith(_QUESTION_MARKS):
+            return Intent(note=fact)
         if cue is None or (text[start:end].endswith("?") and not _POLITE.search(cue.group())):
             continue
         fact, question = _fact_and_question(text, cue)

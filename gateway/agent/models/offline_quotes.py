@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gateway.agent.models.offline_intents import content_words
+from gateway.agent.models.offline_intents import content_words, is_statement
 
 CLEAR = 0.55
 """Similarity plus half the matched share from which a note is relevant to a question.
@@ -21,11 +21,20 @@ CLEAR_BY_WORDS = 0.4
 """The matched share from which a note is relevant where there is no similarity: 85 % and 5 % of the same questions."""
 NEAR_BEST = 0.7
 """Notes that are much less relevant than the best one, as a share, are left out."""
+NEAR = 0.6
+"""`bearing` from which a note is shown as the nearest one where none is relevant. Of 14 questions in other words than
+the fact's, 13 have it so and 7 have a relevant one; of 9 questions about other things none. Our choice.
+"""
+NEAREST = 2
 QUOTES = 4
 QUOTE_CAP = 360
 """Longest quote, in characters: four of them fit a phone's screen without scrolling."""
 
 NOTHING = "I have nothing about that in memory."
+UNCLEAR = "Nothing in memory clearly answers that. The nearest:"
+OFFER = "Shall I write that into your notes? Answer “yes”, or say “remember that …”."
+_LONG_TEXT = 6
+"""Words from which a text that memory knows something about is taken for news rather than for keywords."""
 
 _TIME = re.compile(r"(\d{1,2}:\d{2})\s+")
 
@@ -58,16 +67,25 @@ class SearchToolResult(_ToolJson):
         return (hit.similarity + hit.matched / 2) / CLEAR
 
 
-def say_found(result: str, question: str) -> str:
-    """Return the answer to *question* from the JSON *result* of a search."""
+def say_found(result: str, question: str, *, may_be_noted: bool = False) -> str:
+    """Return the answer to *question* from the JSON *result* of a search.
+
+    *may_be_noted*: it is rather a statement, and notes can be written.
+    """
     try:
         found = SearchToolResult.model_validate_json(result)
     except ValidationError:
         return f"I searched memory, but I cannot read what it returned: {result[:200]}"
     clear = _clear(found)
-    answer = "\n\n".join(_quote(hit, question) for hit in clear) if clear else NOTHING
-    remark = _remark(found)
-    return f"{answer}\n\n{remark}" if remark else answer
+    near = clear or [hit for hit in found.hits if found.bearing(hit) >= NEAR][:NEAREST]
+    parts = [_quote(hit, question) for hit in near]
+    if not clear and (near or not may_be_noted):
+        parts = [UNCLEAR, *parts] if near else [NOTHING]
+    if may_be_noted and (not clear or question.endswith((".", "!")) or len(question.split()) >= _LONG_TEXT):
+        parts.append(OFFER)
+    if remark := _remark(found):
+        parts.append(remark)
+    return "\n\n".join(parts)
 
 
 def say_noted(text: str, receipt: str) -> str:
@@ -75,6 +93,14 @@ def say_noted(text: str, receipt: str) -> str:
     place = re.search(r"(?<![^\s`])[^\s`]+\.md(?:#L\d+(?:-L\d+)?)?", receipt)
     where = f"in `{place.group()}`" if place else f"({receipt})"
     return f"Noted {where}:\n\n{_as_quote(text)}"
+
+
+def say_own_words(said: Sequence[str]) -> str:
+    """Return the answer to "What did I say?" from the messages *said*, oldest first."""
+    stated = [text.strip() for text in said if is_statement(text)][-QUOTES:]
+    if not stated:
+        return "You have not told me anything in this conversation yet."
+    return "In this conversation you said:\n" + "\n".join(_as_quote(excerpt(text, "")) for text in stated)
 
 
 def _clear(found: SearchToolResult) -> Sequence[QuotedHit]:

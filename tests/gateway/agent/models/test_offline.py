@@ -10,7 +10,7 @@ from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usag
 from gateway.agent.limits import TurnLimits
 from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.offline import OfflineModel, respond
-from gateway.agent.models.offline_quotes import NOTHING, QUOTE_CAP, excerpt
+from gateway.agent.models.offline_quotes import NOTHING, OFFER, QUOTE_CAP, UNCLEAR, excerpt
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.errors import ToolError
@@ -106,6 +106,44 @@ async def test_below_the_threshold_there_is_nothing(hits: list[dict[str, object]
     assert ">" not in answer.replace("<name>", "")
 
 
+async def test_the_nearest_note_is_shown_as_unclear() -> None:
+    """A note that may answer is quoted, and said not to answer clearly."""
+    answer = await Talk({**PORT, "similarity": 0.36, "matched": 0.0}).say("Where is the staging database?")
+    assert answer.startswith(UNCLEAR)
+    assert "> The staging database moved to port 5433" in answer
+
+
+async def test_a_plain_statement_is_offered_to_be_noted() -> None:
+    """ "Yes" afterwards notes it word for word; in another conversation without notes nothing is offered."""
+    talk = Talk()
+    assert (await talk.say("My dog is called Rex")).startswith(OFFER)
+    assert talk.notes == []
+    assert (await talk.say("yes please")).startswith("Noted in")
+    assert talk.notes == ["My dog is called Rex"]
+    assert not (await talk.say("yes")).startswith("Noted in")
+
+
+async def test_words_about_something_known_are_answered_first() -> None:
+    """Keywords bring quotes and no offer; a whole sentence brings both."""
+    assert OFFER not in await Talk(PORT).say("staging database port")
+    assert (await Talk(PORT).say("The staging database moved again.")).count(OFFER) == 1
+
+
+async def test_what_was_said_is_told_again() -> None:
+    """Without a topic it is the statements of this conversation, without a search."""
+    talk = Talk()
+    await talk.say("My dog is called Rex")
+    await talk.say("Where is the boat?")
+    queries = list(talk.queries)
+    assert "> My dog is called Rex" in await talk.say("What did I say?")
+    assert talk.queries == queries
+
+
+async def test_an_order_to_forget_names_the_command() -> None:
+    """A sentence removes nothing."""
+    assert "`/forget the gate code`" in await Talk().say("forget the gate code")
+
+
 async def test_an_exact_word_is_enough() -> None:
     """A note that has the question's rare word answers, however little its meaning is alike."""
     hit = {**PORT, "similarity": 0.11, "matched": 0.9}
@@ -115,7 +153,7 @@ async def test_an_exact_word_is_enough() -> None:
 async def test_where_nothing_is_known_of_meaning_words_decide() -> None:
     """Without an embedder a note answers that holds enough of the question's words."""
     assert "5433" in await Talk({**PORT, "similarity": 0.0, "matched": 0.45}, mode="keyword").say("staging port?")
-    faint = {**PORT, "similarity": 0.0, "matched": 0.35}
+    faint = {**PORT, "similarity": 0.0, "matched": 0.2}
     assert (await Talk(faint, mode="keyword").say("staging port?")).startswith(NOTHING)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.agent.models.offline_intents import Intent, content_words, read_intent
+from gateway.agent.models.offline_intents import Intent, content_words, is_statement, read_intent
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,6 @@ def test_an_order_to_remember_gives_what_to_note(said: str, note: str) -> None:
         "Remember when we went to Paris?",
         "remember what I told you about the port",
         "Remember that time in Paris?",
-        "What did I tell you to remember?",
         "Where is the note that I wrote?",
         "Notes about the port",
         "Save the whales campaign, when did it begin?",
@@ -64,7 +63,20 @@ def test_everything_else_is_looked_for(said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["hello", "Hi there!", "Good morning", "help", "What can you do?", "who are you?", " "]
+    "said",
+    [
+        "hello",
+        "Hi there!",
+        "Good morning",
+        "morning!",
+        "bonjour",
+        "你好",
+        "start",
+        "help",
+        "What can you do?",
+        "who are you?",
+        " ",
+    ],
 )
 def test_a_greeting_searches_nothing(said: str) -> None:
     """Hello and help get an explanation."""
@@ -75,6 +87,26 @@ def test_a_greeting_searches_nothing(said: str) -> None:
 def test_thanks_search_nothing(said: str) -> None:
     """Thanks are no question."""
     assert read_intent([said]) == Intent(is_thanks=True)
+
+
+@pytest.mark.parametrize("said", ["What did I tell you to remember?", "What did I say?", "我说过什么？"])
+def test_a_question_for_ones_own_words_needs_no_search(said: str) -> None:
+    """Without a topic the latest statements are meant."""
+    assert read_intent([said]) == Intent(asks_own_words=True)
+
+
+@pytest.mark.parametrize("said", ["My dog is called Rex", "I gave the drill to Farouk next door", "我的狗叫雷克斯"])
+def test_a_plain_statement_is_noted_once_the_offer_is_accepted(said: str) -> None:
+    """ "Yes" after an offer means the statement; without one it means nothing."""
+    assert is_statement(said)
+    assert read_intent([said, "yes please"], was_offered=True).note == said
+    assert read_intent([said, "yes please"]).note == ""
+
+
+@pytest.mark.parametrize("said", ["Where is Rex?", "boat", "thanks a lot", "你好"])
+def test_questions_keywords_and_courtesies_are_no_statements(said: str) -> None:
+    """Nothing of them is worth a note."""
+    assert not is_statement(said)
 
 
 def test_a_note_and_a_question_are_both_heard() -> None:

@@ -1,0 +1,198 @@
+"""Phrases that order a note, order one to be forgotten, or ask for what was said, in thirteen languages."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+LANGUAGES = (
+    "English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Romanian, Russian, Ukrainian, Chinese and "
+    "Japanese"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    """Alternatives of regular expressions, matched at the start of a sentence."""
+
+    please: str
+    note: str
+    that: str
+    """Links the order with the text to note, beside a colon, a comma or a dash."""
+    forget: str
+    said: str
+    """Asks for what was said, up to the topic."""
+    tail: str = r"(?!)"
+    """Follows the topic."""
+
+
+_EUROPEAN = (
+    _Phrases(
+        r"bitte|kannst du|könntest du",
+        r"merke? dir|erinnere dich daran|notiere?(?: dir)?|schreibe? (?:dir )?auf|vergiss nicht|denke? daran|behalte?",
+        r"dass",
+        r"vergiss(?! nicht)",
+        r"was ha(?:be?|tte) ich (?:dir )?(?:(?:gesagt|erzählt) )?(?:über|zu[mr]?|von|vom|wegen)",
+        r"gesagt|erzählt",
+    ),
+    _Phrases(
+        r"s['’]il (?:te|vous) plaît|peux-tu|pouvez-vous",
+        r"souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|retiens|retenez|note[zr]?(?: bien)?(?=\s*:|\s+qu)"
+        r"|mémorise[zr]?"
+        r"|n['’]oublie[zr]? pas",
+        r"de ce que|que|qu['’]",
+        r"oublie[zr]?",
+        r"qu['’]est-ce que (?:je t['’]ai|j['’]ai) dit (?:sur|de|du|à propos de|au sujet de)",
+    ),
+    _Phrases(
+        r"por favor|puedes|podrías",
+        r"recuerd[ae]|recordá|apunt[ae]|anot[ae]|no olvides|no te olvides|ten en cuenta|memoriza",
+        r"de que|que",
+        r"olvid[ae](?:te)?(?: de)?",
+        r"¿?\s?qué (?:te )?(?:dije|he dicho|conté) (?:sobre|de|del|acerca de)",
+    ),
+    _Phrases(
+        r"per favore|per piacere|puoi|potresti",
+        r"ricorda(?:ti)?|annota(?:ti)?|segna(?:ti)?|prendi nota|non dimenticare|tieni a mente|memorizza",
+        r"di|che",
+        r"dimentica(?:ti)?(?: di)?",
+        r"(?:che )?cosa (?:ti )?ho detto (?:su|di|del|della|riguardo a)",
+    ),
+    _Phrases(
+        r"por favor|se faz favor|você pode|podes",
+        r"lembr[ae](?:-te|-se)?|anot[ae]|não (?:te |se )?esqueç?[aes]+|memoriz[ae]|tom[ae] nota",
+        r"de que|que",
+        r"esque[cç][ae]",
+        r"o que (?:é que )?(?:eu )?(?:te |lhe )?disse (?:sobre|de|do|da|acerca de)",
+    ),
+    _Phrases(
+        r"alsjeblieft|alstublieft|kun je|wil je",
+        r"onthoud|noteer|schrijf (?:het )?op|vergeet niet|denk eraan",
+        r"dat",
+        r"vergeet(?! niet)",
+        r"wat heb ik (?:je )?(?:(?:gezegd|verteld) )?over",
+        r"gezegd|verteld",
+    ),
+    _Phrases(
+        r"proszę|czy możesz|możesz",
+        r"zapamiętaj(?:cie)?|pamiętaj(?:cie)?|zapisz|zanotuj|nie zapomnij",
+        r"że",
+        r"zapomnij(?: o)?",
+        r"co (?:ci )?(?:mówił[ae]m|powiedział[ae]m) (?:o|na temat)",
+    ),
+    _Phrases(
+        r"te rog|te rugăm|vă rog|poți să",
+        r"[țt]ine minte|reține|reţine|notează|noteaza|nu uita|amintește-ți",
+        r"că|ca",
+        r"uită(?: de)?",
+        r"ce (?:ți-|ti-)?am (?:spus|zis) (?:despre|de)",
+    ),
+    _Phrases(
+        r"пожалуйста|можешь|можете",
+        r"запомни(?:те)?|запиши(?:те)?|помни(?:те)?|не забудь(?:те)?|имей в виду|учти",
+        r"что",
+        r"забудь(?:те)?(?: (?:про|об?))?",
+        r"что я (?:тебе |вам )?(?:говорила?|сказала?|рассказывала?) (?:про|обо?|о)",
+    ),
+    _Phrases(
+        r"будь ласка|можеш|можете",
+        r"запам['’ʼ]ятай(?:те)?|запиши(?:ть)?|занотуй|пам['’ʼ]ятай|не забудь(?:те)?|май на увазі",
+        r"що",
+        r"забудь(?:те)?(?: про)?",
+        r"що я (?:тобі |вам )?(?:казала?|казав|говорила?|говорив|сказав|сказала) про",
+    ),
+)
+_NOTE_CJK = re.compile(
+    r"(?:请|請|麻烦|帮我|你?要)*(?:记住|記住|记下来?|記下|记一下|记得|別忘了|别忘了|不要忘记)[:：,，\s]*(?P<fact>\S.*)"
+    r"|(?:覚えて(?:おいて)?|メモして(?:おいて)?)(?:ください|ね)?[:：、。\s]+(?P<fact2>\S.*)"
+    r"|(?P<fact3>.*?\S)(?:を|と|って|ことを|のを)?(?:覚えて(?:おいて)?|メモして(?:おいて)?|忘れないで)(?:ください|ね)?[。!！]*",
+    re.DOTALL,
+)
+_FORGET_CJK = re.compile(
+    r"(?:请|請)?(?:忘掉|忘记|忘記)(?P<topic>\S.*)|(?P<topic2>\S.*?)(?:のこと)?(?:を|は)?忘れて(?:ください)?[。!！]*",
+    re.DOTALL,
+)
+_SAID_CJK = re.compile(
+    r"(?:关于|關於)(?P<topic>\S.*?)[,，]?我(?:都|之前)?(?:说|說|讲|講)(?:过|過|了)?(?:什么|什麼)[?？]?"
+    r"|我(?:之前)?(?:说过|說過|说了|讲过)(?P<topic2>.*?)(?:什么|什麼|吗|嗎)[?？]?"
+    r"|(?P<topic3>\S.*?)について(?:私は|僕は|俺は)?(?:何|なん)(?:て|と)?(?:言っ|いっ|話し)(?:た|ていた|てた)(?:っけ)?[?？]?"
+    r"|(?:私は|僕は|俺は)?(?P<topic4>)(?:何|なん)(?:て|と)?(?:言っ|いっ)(?:た|てた)(?:っけ)?[?？]?",
+    re.DOTALL,
+)
+_FORGET_ENGLISH = r"(?:please )?forget(?: about| that| what i said about)?(?! (?:it|that|this)\b)"
+_SAID_ENGLISH = (
+    r"what (?:did i|have i|i) (?:say|said|tell you|told you|mention(?:ed)?)(?: to remember)?"
+    r"(?: (?:about|of|on|regarding))?"
+)
+_YES = re.compile(
+    r"(?:yes|yep|yeah|ok|okay|sure|do|ja|oui|sí|si|sì|sim|tak|da|да|так|是|好|好的|はい|お願い(?:します)?)"
+    r"(?:[\s,]+(?:please|bitte|s['’]il te plaît|por favor|do|note it|graag|proszę|пожалуйста|будь ласка))*[\s.!。！]*",
+    re.IGNORECASE,
+)
+
+
+def is_yes(text: str) -> bool:
+    """Tell whether *text* accepts an offer."""
+    return _YES.fullmatch(text.strip()) is not None
+
+
+def ordered_note(sentence: str) -> str:
+    """Return the text to note by an order in a language other than English; empty if there is none."""
+    found = _note_order().match(sentence)
+    if found is not None:
+        return sentence[found.end() :].strip()
+    return _group(_NOTE_CJK, sentence)
+
+
+def topic_to_forget(text: str) -> str:
+    """Return the text that is to be forgotten; empty if nothing is."""
+    found = _forget_order().match(text)
+    return _trimmed(text[found.end() :]) if found else _trimmed(_group(_FORGET_CJK, text))
+
+
+def topic_of_own_words(text: str) -> str | None:
+    """Return the topic of a question such as "What did I say about the boat?"; empty without one.
+
+    `None` for any other text.
+    """
+    if found := _said_question().match(text):
+        topic = _trimmed(text[found.end() :])
+        return _tails().sub("", topic).strip()
+    if (cjk := _SAID_CJK.fullmatch(text.strip())) is not None:
+        return _trimmed("".join(cjk.groupdict(default="").values()))
+    return None
+
+
+def _group(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.fullmatch(text.strip()) if not text.isascii() else None
+    return "".join(found.groupdict(default="").values()).strip() if found else ""
+
+
+def _trimmed(text: str) -> str:
+    return text.strip().strip("?？¿.。!！:,").strip()
+
+
+@cache
+def _note_order() -> re.Pattern[str]:
+    orders = (
+        rf"(?:(?:{each.please})[\s,]+){{0,2}}(?:{each.note})(?:\s*[,:–—-]\s*(?:{each.that})?(?:\s+|(?<=['’]))"
+        rf"|\s+(?:{each.that})(?:\s+|(?<=['’]))|\s*[:,]\s*|\s+)(?=\S)"
+        for each in _EUROPEAN
+    )
+    return re.compile("|".join(f"(?:{order})" for order in orders), re.IGNORECASE)
+
+
+@cache
+def _forget_order() -> re.Pattern[str]:
+    orders = "|".join(rf"(?:(?:{each.please})[\s,]+)?(?:{each.forget})" for each in _EUROPEAN)
+    return re.compile(rf"(?:{_FORGET_ENGLISH}|{orders})\s*[:,]?\s+(?=\S)", re.IGNORECASE)
+
+
+@cache
+def _said_question() -> re.Pattern[str]:
+    questions = "|".join(each.said for each in _EUROPEAN)
+    return re.compile(rf"(?:{_SAID_ENGLISH}|{questions})(?=[\s?]|$)", re.IGNORECASE)
+
+
+@cache
+def _tails() -> re.Pattern[str]:
+    return re.compile(rf"\s+(?:{'|'.join(each.tail for each in _EUROPEAN)})$", re.IGNORECASE)
