@@ -20,6 +20,8 @@ OURS = "strandline"
 _OUR_GROUPS = f"[{OURS}."
 CHANNELS = "strandline.channels"
 COMMANDS = "strandline.commands"
+HOOKS = "strandline.hooks"
+"""The one group in which Strandline has no plug-in of its own, and in which names may repeat."""
 TOOLS = "strandline.tools"
 
 
@@ -61,7 +63,7 @@ class Plugin:
         try:
             return entry.load()
         except (Exception, SystemExit) as exc:  # code of strangers: whatever it raises, it stops nothing else
-            raise self.fault(f"{type(exc).__name__}: {exc}") from exc
+            raise self.failure(exc) from exc
 
     def load_class(self, base: type[T]) -> type[T]:
         """Return the class that the plug-in is. Raises PluginError as `load` does, and for anything else."""
@@ -80,17 +82,21 @@ class Plugin:
         except Exception as exc:
             if self.is_built_in:
                 raise
-            raise self.fault(f"{type(exc).__name__}: {exc}") from exc
+            raise self.failure(exc) from exc
         if not all(isinstance(each, kind) for each in made):
             raise self.fault(f"it returns something else than {kind.__name__}")
         return made
 
-    def fault(self, reason: str) -> PluginError:
+    def failure(self, exc: BaseException, outcome: str = "cannot be loaded") -> PluginError:
+        """Return the error that says what the plug-in raised; *outcome* follows its name in the sentence."""
+        return self.fault(f"{type(exc).__name__}: {exc}", outcome)
+
+    def fault(self, reason: str, outcome: str = "cannot be loaded") -> PluginError:
         """Return the error that says why the plug-in cannot be used."""
         entry, package = self.entries[0], _package(self.entries[0])
         where = f'{package}: the entry point "{self.name}" of {self.group} ({entry.value})'
         reason = " ".join(reason.split())
-        return PluginError(f"{where} cannot be loaded: {reason}; update the package, or: pip uninstall {package}")
+        return PluginError(f"{where} {outcome}: {reason}; update the package, or: pip uninstall {package}")
 
 
 def plugins(group: str) -> Mapping[str, Plugin]:
@@ -99,7 +105,7 @@ def plugins(group: str) -> Mapping[str, Plugin]:
     Raises ConfigError if Strandline's own are missing: it was updated without being installed anew.
     """
     found = {name: Plugin(group, name, entries) for name, entries in _registered().get(group, {}).items()}
-    if not any(plugin.is_built_in for plugin in found.values()):
+    if group != HOOKS and not any(plugin.is_built_in for plugin in found.values()):
         raise ConfigError(
             f"Strandline's own entry points of {group} are missing: the code is newer than its installation; "
             "install it again: make up, or pip install --no-deps -e . in its folder"

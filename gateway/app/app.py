@@ -65,7 +65,7 @@ from gateway.delivery.pairing_notices import PairingNotices
 from gateway.delivery.sender import Adapters, Delivery
 from gateway.errors import StoreError
 from gateway.home import Home
-from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState, Hooks
+from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState, Hooks, hook_faults
 from gateway.inbound.agent_crosstalk import Neighbours
 from gateway.inbound.backlog import Backlog
 from gateway.inbound.listener import BotAccount, listen
@@ -248,7 +248,7 @@ def _composed(resources: Resources, *, has_channels: bool) -> App:
             resources.bots,
             resources.share.is_standby,
             disabled=resources.home.disabled(),
-            plugin_faults=(*clashes(CHANNELS), *tool_faults()),
+            plugin_faults=(*clashes(CHANNELS), *tool_faults(), *hook_faults()),
         ),
     )
     notices = Notices(store, resources.owner, partial(owner_chats.of, AgentId(config.default_agent)))

@@ -16,12 +16,15 @@ from adapters.web import WebAdapter
 from gateway.admission.internal_channels import CHANNELS
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.routing import Binding, Routes, principal, route
+from gateway.channels.containment import contain
 from gateway.config import BindingSettings, BotSettings, ChannelResources, Config, WebSettings
 from gateway.config.channels import GroupSettings
 from gateway.config.web import ApiTokenSettings
 from gateway.delivery.owner_chat import OwnerChat, Reach
 from gateway.errors import ConfigError
 from gateway.inbound.listener import BotAccount
+from gateway.plugins import CHANNELS as CHANNEL_PLUGINS
+from gateway.plugins import plugins
 from workspaces.access import AgentId
 
 TERMINAL = "terminal"
@@ -183,10 +186,11 @@ def adapter_of(
     """
     if fault := bot.fault(account):
         raise ConfigError(fault)
+    plugin = plugins(CHANNEL_PLUGINS)[bot.channel]
     try:
-        return bot.open(account, ChannelResources(environ, count, keeps))
+        adapter = bot.open(account, ChannelResources(environ, count, keeps))
+        return adapter if plugin.is_built_in else contain(adapter, plugin)
     except (ConfigError, ChannelError):
         raise
     except Exception as exc:  # code of strangers: whatever it raises, the other accounts work
-        reason = " ".join(f"{type(exc).__name__}: {exc}".split())
-        raise ConfigError(f"channels.{bot.channel}.{account}: its channel cannot be opened: {reason}") from exc
+        raise plugin.failure(exc, f"cannot open channels.{bot.channel}.{account}") from exc

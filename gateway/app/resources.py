@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from adapters.channel import Address
+from adapters.channel import Address, ChannelError
 from adapters.terminal import CHAT, TerminalAdapter
 from gateway.admission.routing import Routes
 from gateway.agent.agent import Agent
@@ -187,4 +187,5 @@ def _lead_through(checkpoint: Checkpoint, agents: Iterable[Agent]) -> None:
 
 async def _close(adapters: Adapters) -> None:
     for adapter in adapters.loaded.values():
-        await adapter.close()
+        with suppress(ChannelError):  # of a package, and logged there
+            await adapter.close()

@@ -28,7 +28,7 @@ from gateway.hooks.events import (
     command,
     event_of,
 )
-from gateway.hooks.loading import hooks_of, load_hooks
+from gateway.hooks.loading import hook_faults, hooks_of, load_hooks
 from gateway.hooks.payloads import (
     AgentEnd,
     AgentStart,
@@ -93,6 +93,7 @@ __all__ = [
     "ToolResult",
     "command",
     "event_of",
+    "hook_faults",
     "hooks_of",
     "load_hooks",
     "on",

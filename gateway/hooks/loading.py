@@ -5,19 +5,19 @@ import re
 import stat
 import sys
 from collections.abc import Iterator
-from importlib.metadata import entry_points
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from gateway.errors import ConfigError
+from gateway.errors import ConfigError, PluginError
 from gateway.home import Home
 from gateway.hooks.event import MARK, PRIORITY
 from gateway.hooks.events import EVENTS, event_of
 from gateway.hooks.programs import HookProgram
 from gateway.hooks.running import Hook
+from gateway.plugins import HOOKS, Plugin, plugins
 
-GROUP = "strandline.hooks"
 _PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -32,19 +32,54 @@ def hooks_of(home: Home) -> list[Hook]:
 def load_hooks(folder: Path) -> list[Hook]:
     """Return the handlers of installed packages, then those of the files in *folder*, then its programs.
 
-    Each group is sorted by name. Raises ConfigError for one that cannot be loaded, and for a folder or file that
-    somebody else can write.
+    Each group is sorted by name. A package's hook that cannot be loaded counts as one that fails whenever an event
+    decides: it may have been a guard. Raises ConfigError for a file that cannot be loaded, and for a folder or file
+    that somebody else can write.
     """
     return [*_packaged(), *_in_files(folder), *_programs(folder)]
 
 
 def _packaged() -> Iterator[Hook]:
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+    for plugin in packaged_hooks():
         try:
-            found = entry.load()
-        except Exception as exc:
-            raise ConfigError(f"the hook {entry.name} ({entry.value}) cannot be loaded: {exc}") from exc
-        yield from _handlers(found, entry.name)
+            yield from hooks_of_package(plugin)
+        except PluginError as exc:
+            yield from _failing(plugin.name, exc)
+
+
+def packaged_hooks() -> list[Plugin]:
+    """Return the hooks of installed packages; two may have one name."""
+    named = sorted(plugins(HOOKS).items())
+    return [replace(plugin, entries=(entry,)) for _, plugin in named for entry in plugin.entries]
+
+
+def hook_faults() -> list[str]:
+    """Return a sentence for each hook of a package that cannot be loaded."""
+    faults = []
+    for plugin in packaged_hooks():
+        try:
+            hooks_of_package(plugin)
+        except PluginError as exc:
+            faults.append(str(exc))
+    return faults
+
+
+def hooks_of_package(plugin: Plugin) -> list[Hook]:
+    """Return the handlers of one entry point. Raises PluginError."""
+    found = plugin.load()
+    try:
+        return _handlers(found, plugin.name)
+    except ConfigError as exc:
+        raise plugin.fault(str(exc)) from exc
+
+
+def _failing(source: str, fault: PluginError) -> Iterator[Hook]:
+    def handler(_: object) -> None:
+        raise fault
+
+    for event in EVENTS:
+        if event.decides:
+            yield Hook(event.name, source, handler)
 
 
 def _in_files(folder: Path) -> Iterator[Hook]:

@@ -30,8 +30,62 @@ async def test_a_package_that_cannot_be_loaded_stops_nothing_else(install: Insta
     assert channels["fog"].state == "refused"
     assert 'broken: the entry point "fog" of strandline.channels' in channels["fog"].reason
     assert "No module named 'not_there'" in channels["fog"].reason
-    assert channels["smoke"].reason == "channels.smoke.home: its channel cannot be opened: OSError: no hill in sight"
+    assert channels["smoke"].reason == (
+        'smoke-signals: the entry point "smoke" of strandline.channels (smoke_signals:Settings) cannot open '
+        "channels.smoke.home: OSError: no hill in sight; update the package, or: pip uninstall smoke-signals"
+    )
     assert [each for each in state.troubles if each.startswith('broken: the entry point "telegram"')]
+
+
+HAZARD = """
+from gateway.config import BotSettings
+from strandline.channels import Body
+
+class Settings(BotSettings):
+    channel = "smoke"
+    needs_token = False
+
+    def open(self, account, resources):
+        return Hazard(account)
+
+class Hazard:
+    channel = "smoke"
+
+    def __init__(self, account):
+        self.account = account
+
+    def render(self, markdown):
+        return [Body(markdown)]
+
+    async def listen(self, receive):
+        raise KeyError("smoke")
+
+    async def show_menu(self, entries, owners):
+        raise KeyError("menu")
+
+    async def close(self):
+        raise KeyError("close")
+"""
+
+
+async def test_a_package_that_fails_while_it_runs_stops_nothing_else(install: Install, tmp_path: Path) -> None:
+    """Its channel raises in listen(), in its menu and at the end, its hook cannot be loaded: Telegram still answers."""
+    install("smoke-signals", SMOKE, HAZARD)
+    install("house-rules", "[strandline.hooks]\nguard = house_rules\n", "import not_there")
+    async with BotApi() as bot:
+        home = make_home(tmp_path / "home", bot.url)
+        home.write(home.config_file, f'{home.config_file.read_text()}\n[channels.smoke.home]\ndirect = "pairing"\n')
+        async with running(home) as app:
+            bot.says(OWNER, "/whoami")
+            await bot.wait_for_sent(1)
+            state = await app.operator.status()
+    (smoke,) = [each for each in state.channels if each.channel == "smoke"]
+    assert smoke.state == "waiting"
+    assert smoke.reason == (
+        'smoke-signals: the entry point "smoke" of strandline.channels (smoke_signals:Settings) failed in listen(): '
+        "KeyError: 'smoke'; update the package, or: pip uninstall smoke-signals"
+    )
+    assert [each for each in state.troubles if each.startswith('house-rules: the entry point "guard"')] != []
 
 
 async def test_a_command_of_a_package_is_the_owners_in_their_own_chat(install: Install, tmp_path: Path) -> None:

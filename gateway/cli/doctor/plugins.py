@@ -10,6 +10,7 @@ from gateway.plugins import CHANNELS, COMMANDS, TOOLS, Plugin, plugins
 def check_plugins() -> Iterator[Finding]:
     """Yield the faults of plug-ins, and the names of those of other packages that work. Raises ConfigError."""
     from gateway.config.channels import channel_settings
+    from gateway.hooks.loading import hooks_of_package, packaged_hooks
 
     checks: dict[str, Callable[[Plugin], object]] = {
         CHANNELS: channel_settings,
@@ -19,6 +20,8 @@ def check_plugins() -> Iterator[Finding]:
     for group, load in checks.items():
         for plugin in plugins(group).values():
             yield from _check(plugin, load)
+    for plugin in packaged_hooks():
+        yield from _check(plugin, hooks_of_package)
 
 
 def _check(plugin: Plugin, load: Callable[[Plugin], object]) -> Iterator[Finding]:

@@ -11,10 +11,25 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import ConfigError, HookError
-from gateway.hooks import AGENT_BOOTSTRAP, FAILED, Bootstrap, Handler, Hook, HookEvent, Hooks, load_hooks, on
+from gateway.hooks import (
+    AGENT_BOOTSTRAP,
+    FAILED,
+    MESSAGE_SENDING,
+    Bootstrap,
+    Handler,
+    Hook,
+    HookEvent,
+    Hooks,
+    hook_faults,
+    load_hooks,
+    on,
+)
+from tests.fakes.packages import Install, install
 from tests.fakes.patience import PATIENCE_S
 from workspaces.access import SessionType
 from workspaces.bootstrap import BootstrapFile
+
+__all__ = ["install"]
 
 RULES = BootstrapFile("AGENTS.md", "the rules")
 EXTRA = BootstrapFile("TEAM.md", "the team")
@@ -178,19 +193,37 @@ def from_a_package(_: Bootstrap) -> None:
     return None
 
 
-def test_a_package_brings_hooks_by_its_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a real distribution's metadata says; they come before the files."""
+def test_a_package_brings_hooks_by_its_entry_points(folder: Path, install: Install) -> None:
+    """They come before the files; two packages may use one name."""
     put(folder, "a.py")
-    metadata = folder.parent / "site" / "extra-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: extra\nVersion: 1.0\n", "utf-8")
-    entries = f"[strandline.hooks]\nextra = {__name__}:from_a_package\n"
-    (metadata / "entry_points.txt").write_text(entries, "utf-8")
-    monkeypatch.syspath_prepend(str(metadata.parent))
-    assert [hook.source for hook in load_hooks(folder)] == ["extra:from_a_package", "a.py:team"]
-    (metadata / "entry_points.txt").write_text("[strandline.hooks]\nextra = not_there:x\n", "utf-8")
-    with pytest.raises(ConfigError, match="the hook extra"):
-        load_hooks(folder)
+    for package in ("one", "two"):
+        install(package, f"[strandline.hooks]\nextra = {__name__}:from_a_package\n", "")
+    assert [hook.source for hook in load_hooks(folder)] == ["extra:from_a_package"] * 2 + ["a.py:team"]
+    assert hook_faults() == []
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
+        ("def guard(event): ...", "the hook guard marks no function with @on"),
+    ],
+)
+async def test_a_packages_hook_that_cannot_be_loaded_fails_where_it_may_have_decided(
+    folder: Path, install: Install, code: str, said: str
+) -> None:
+    """It stops no start; its sentence names the package; what it may have guarded does not happen."""
+    put(folder, "a.py")
+    install("house-rules", "[strandline.hooks]\nguard = house_rules\n", code)
+    hooks = Hooks(load_hooks(folder), count)
+    (fault,) = hook_faults()
+    assert fault.startswith('house-rules: the entry point "guard" of strandline.hooks (house_rules) cannot be loaded: ')
+    assert said in fault
+    assert fault.endswith("pip uninstall house-rules")
+    assert MESSAGE_SENDING.sample is not None
+    with pytest.raises(HookError, match="the hook guard failed"):
+        await hooks.tell(MESSAGE_SENDING, MESSAGE_SENDING.sample)
+    assert (await hooks.tell(AGENT_BOOTSTRAP, PAYLOAD)).files[-1].name == "TEAM.md"
 
 
 def others_write(folder: Path) -> None:
