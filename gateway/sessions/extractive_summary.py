@@ -7,10 +7,9 @@ from datetime import datetime, tzinfo
 from itertools import groupby
 from typing import Protocol
 
-from gateway.agent.entries import COMMAND, NO_REPLY, ForgottenEntry, ReplyEntry, ResultEntry, UserEntry, own_words
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, UserEntry, own_words
 from gateway.transcripts.writer import Record
-from workspaces.memory.text.dialogue import is_empty_answer, is_question, is_small_talk, left_out_line, log_line
+from workspaces.memory.text.dialogue import EVIDENCE, LineKind, is_question, is_small_talk, left_out_line, log_line
 from workspaces.memory.text.tokens import identifiers
 
 OWNER = "Owner"
@@ -49,6 +48,7 @@ class SpokenLine:
     who: str
     text: str
     is_answer: bool
+    kind: LineKind
 
 
 class SummaryWriter(Protocol):
@@ -86,24 +86,21 @@ def _folded(text: str) -> str:
 def _said(turn: Sequence[Record], agent: str, zone: tzinfo) -> Iterator[SpokenLine]:
     reads_others = any(isinstance(r.entry, UserEntry | ResultEntry) and r.entry.from_outside for r in turn)
     for record in turn:
+        kind = record.speech or LineKind.SMALL_TALK
         match record.entry:
             case UserEntry() as entry if text := own_words(entry) or OTHERS_WORDS * entry.from_outside:
                 name = " ".join(entry.sender.split())[:_NAME_CHARS] or OWNER
-                yield SpokenLine(record.at.astimezone(zone), name, text, is_answer=False)
-            case ReplyEntry(text=text, calls=(), model=model) if _is_answer(text, model) and not reads_others:
-                yield SpokenLine(record.at.astimezone(zone), agent, text.strip(), is_answer=True)
+                yield SpokenLine(record.at.astimezone(zone), name, text, is_answer=False, kind=kind)
+            case ReplyEntry(text=text, calls=()) if (
+                record.speech not in {None, LineKind.NO_ANSWER} and not reads_others
+            ):
+                yield SpokenLine(record.at.astimezone(zone), agent, text.strip(), is_answer=True, kind=kind)
             case _:
                 pass
 
 
 def _is_command(turn: Sequence[Record]) -> bool:
     return any(isinstance(record.entry, ReplyEntry) and record.entry.model == COMMAND for record in turn)
-
-
-def _is_answer(text: str, model: str) -> bool:
-    """Return whether an agent wrote it: the offline responder quotes notes, which exist already."""
-    is_said = bool(text.strip()) and text.strip().upper() != NO_REPLY
-    return is_said and model != OFFLINE and not model.startswith("strandline")
 
 
 class Extract:
@@ -132,9 +129,11 @@ def _lines(said: Sequence[SpokenLine]) -> Iterator[str]:
 
 def _telling(said: SpokenLine) -> str:
     """Return the statements of *said*; of an answer only those with names, counts, dates or decisions."""
+    if said.kind not in EVIDENCE:
+        return ""
     stating = [each for each in _sentences(said.text) if not is_question(each) and not is_small_talk(each)]
     if said.is_answer:
-        stating = [] if is_empty_answer(said.text) else [each for each in stating if _weight(each)][:_ANSWER_SENTENCES]
+        stating = [each for each in stating if _weight(each)][:_ANSWER_SENTENCES]
     return " ".join(stating)
 
 

@@ -18,7 +18,8 @@ from gateway.sessions.extractive_summary import SpokenLine, conversation, shorte
 from gateway.sessions.session import Session, noting
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
-from workspaces.notes import day_path, format_note
+from workspaces.memory.text.dialogue import LineKind, transcript_line
+from workspaces.notes import day_path, list_item
 from workspaces.workspace import Workspace
 
 MESSAGES = 15
@@ -44,7 +45,8 @@ class SessionNote:
 
         Raises StoreError and WorkspaceError.
         """
-        said = conversation(session.transcript.records, session.agent.id, self._zone)[-MESSAGES:]
+        every = conversation(session.transcript.records, session.agent.id, self._zone)
+        said = [each for each in every if each.kind is not LineKind.SMALL_TALK][-MESSAGES:]
         if isinstance(why, Pause) or not said or not rights(session.access).flush:
             return []
         text, folder = _text(said), day_path(session.access, said[-1].at.date()).parent
@@ -85,7 +87,7 @@ async def _no_draft(_: str) -> None:
 
 def _text(said: Sequence[SpokenLine]) -> str:
     begin, end = said[0].at, said[-1].at
-    notes = (format_note(f"{each.who}: {_cut(each.text)}", each.at) for each in said)
+    notes = (list_item(transcript_line(each.who, each.at, _cut(each.text), each.kind)) for each in said)
     return f"# Conversation, {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}\n\n{''.join(notes)}"
 
 

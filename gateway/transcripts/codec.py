@@ -1,8 +1,9 @@
 """Codec of transcripts: each event of a session is a record, one line of JSON.
 
-A line is `{"v":1,"type":"user"|"reply"|"start"|"result","turn":…,"at":…,"entry":{…}}`, or one of the marks `"used"`,
-`"log"`, `"logged"`, `"flush"`, `"summary"`, `"forgotten"`, `"enclosed"` and `"end"`, which are not part of the
-conversation; the first line has the type `"session"`.
+A line is `{"v":1,"type":"user"|"reply"|"start"|"result","turn":…,"at":…,"entry":{…}}`, a message's and an answer's with
+`"kind"`, the number of its `LineKind`; or one of the marks `"used"`, `"log"`, `"logged"`, `"flush"`, `"summary"`,
+`"forgotten"`, `"enclosed"` and `"end"`, which are not part of the conversation. The
+first line has the type `"session"`.
 
 A new type of record is a dataclass in `gateway/agent/entries.py`, one of `Mark` there unless a model is to see it, and
 a row of `_EntryLine` here. A new field of an entry has a default, so that older lines can be read. A change in the
@@ -22,6 +23,8 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from gateway.agent.entries import (
     COMMAND,
+    NO_REPLY,
+    UNFINISHED,
     CallStartEntry,
     EnclosedEntry,
     EndEntry,
@@ -36,9 +39,12 @@ from gateway.agent.entries import (
     SummaryEntry,
     UsedEntry,
     UserEntry,
+    own_words,
 )
+from gateway.agent.models.offline import OFFLINE
 from gateway.stores.codec import KEYS_ALONE, to_json
 from gateway.stores.rows import TurnId
+from workspaces.memory.text.dialogue import LineKind, is_empty_answer, kind_of_speech
 
 K = TypeVar("K", bound=str)
 E = TypeVar("E", bound=Entry | Mark)
@@ -55,6 +61,25 @@ class Record:
     at: datetime
     """Time of recording, in UTC."""
     entry: Entry | Mark
+    kind: LineKind | None = None
+    """As it was written; `None` in older lines and for entries without speech. `speech` tells both."""
+
+    @property
+    def speech(self) -> LineKind | None:
+        """Kind of what was said; `None` if nothing was."""
+        return kind_of_entry(self.entry) if self.kind is None else self.kind
+
+
+def kind_of_entry(entry: Entry | Mark) -> LineKind | None:
+    """Return the kind of what *entry* says by its words and its author; `None` if it says nothing of its own."""
+    match entry:
+        case UserEntry() if text := own_words(entry):
+            return kind_of_speech(text)
+        case ReplyEntry(text=text, model=model) if text.strip():
+            is_agents = model != OFFLINE and not model.startswith(UNFINISHED) and text.strip().upper() != NO_REPLY
+            return kind_of_speech(text) if is_agents and not is_empty_answer(text) else LineKind.NO_ANSWER
+        case _:
+            return None
 
 
 class Fault(Enum):
@@ -80,7 +105,8 @@ def header(session: str, at: datetime) -> bytes:
 
 def to_line(record: Record) -> bytes:
     """Return *record* as a line."""
-    line = _LINE_OF[type(record.entry)](turn=record.turn_id, at=record.at, entry=record.entry)
+    kind = {} if record.kind is None else {"kind": record.kind}
+    line = _LINE_OF[type(record.entry)](turn=record.turn_id, at=record.at, entry=record.entry, **kind)
     return f"{to_json(_lines(), line)}\n".encode()
 
 
@@ -95,7 +121,7 @@ def in_line(line: bytes) -> Iterator[Record | Fault]:
             case _SessionLine():
                 pass
             case found:
-                yield Record(found.turn, found.at, found.entry)
+                yield Record(found.turn, found.at, found.entry, getattr(found, "kind", None))
 
 
 def is_whole(line: bytes) -> bool:
@@ -126,9 +152,13 @@ class _Line(BaseModel, Generic[K, E]):
     entry: E
 
 
+class _SaidLine(_Line[K, E], Generic[K, E]):
+    kind: LineKind | None = None
+
+
 _EntryLine = (
-    _Line[Literal["user"], UserEntry]
-    | _Line[Literal["reply"], ReplyEntry]
+    _SaidLine[Literal["user"], UserEntry]
+    | _SaidLine[Literal["reply"], ReplyEntry]
     | _Line[Literal["start"], CallStartEntry]
     | _Line[Literal["result"], ResultEntry]
     | _Line[Literal["used"], UsedEntry]

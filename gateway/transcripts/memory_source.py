@@ -13,13 +13,12 @@ from datetime import date, tzinfo
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from gateway.agent.entries import UNFINISHED, ReplyEntry, UserEntry, own_words
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import ReplyEntry, UserEntry, own_words
 from gateway.transcripts.codec import Record, command_turns, numbered_records
 from gateway.transcripts.store import ARCHIVE
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
 from workspaces.memory.entry import Document, UnreadableDocumentError
-from workspaces.memory.text.dialogue import is_empty_answer, is_small_talk, transcript_line
+from workspaces.memory.text.dialogue import LineKind, transcript_line
 
 FOLDER = "sessions"
 SUFFIX = ".jsonl"
@@ -37,6 +36,7 @@ _MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
 """Cannot occur inside a text, where quotation marks are escaped."""
 _NUMBERED = re.compile(rb'"(?:turn|message_id)":"[^"]*"')
 """Numbers that count the messages of all chats: their length must not affect when one chat's transcript is found."""
+_HOLLOW = frozenset({LineKind.SMALL_TALK, LineKind.NO_ANSWER})
 _NOT_IN_A_NAME = re.compile(r"[^\w .'’-]")
 _LONGEST_NAME = 30
 
@@ -130,26 +130,24 @@ class TranscriptNotes:
                 day = at.date()
                 yield number, f"## {day}"
                 yield number, ""
-            speaker, text = said
-            yield number, transcript_line(speaker, at, text)
+            speaker, text, kind = said
+            yield number, transcript_line(speaker, at, text, kind)
 
-    def _said(self, record: Record) -> tuple[str, str] | None:
-        """Return the speaker and the text of *record*; `None` for a record without evidence, and for others' words.
+    def _said(self, record: Record) -> tuple[str, str, LineKind] | None:
+        """Return speaker, text and kind of *record*; `None` if it leads to no answer, and for others' words.
 
         A forwarded text is left out, since an entry does not carry that it came from outside.
         """
+        kind = record.speech
+        if kind is None or kind in _HOLLOW:
+            return None
         match record.entry:
-            case UserEntry(is_ours=False) as entry if (text := own_words(entry)) and not is_small_talk(text):
-                return _name(entry.sender) or "Owner", _one_line(text)
-            case ReplyEntry(text=text, model=model) if text.strip() and not _is_hollow(text, model):
-                return self._agent, _one_line(text)
+            case UserEntry(is_ours=False) as entry:
+                return _name(entry.sender) or "Owner", _one_line(own_words(entry)), kind
+            case ReplyEntry(text=text):
+                return self._agent, _one_line(text), kind
             case _:
                 return None
-
-
-def _is_hollow(text: str, model: str) -> bool:
-    """Return whether a reply is not evidence: the gateway's own sentence, a quotation of notes, "I do not know"."""
-    return model.startswith(UNFINISHED) or model == OFFLINE or is_small_talk(text) or is_empty_answer(text)
 
 
 def _spoken(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from gateway.agent.entries import Entry, Mark, SummaryEntry, UsedEntry, UsedMemo
 from gateway.runtime.clock import utc_now
 from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.stores.rows import TurnId
-from gateway.transcripts.codec import Fault, Record, command_turns, header, in_line, is_whole, to_line
+from gateway.transcripts.codec import Fault, Record, command_turns, header, in_line, is_whole, kind_of_entry, to_line
 from gateway.transcripts.purge import redact_file
 from gateway.transcripts.read_tail import NewestFirst, lines_backwards, needed
 from gateway.transcripts.records import Records
@@ -127,7 +127,7 @@ class Transcript:
     async def append(self, turn_id: TurnId, *entries: Entry | Mark) -> None:
         """Write *entries*, durably, all or none. Raises StoreError; the file is then unchanged."""
         now = self._now()
-        records = [Record(turn_id, now, entry) for entry in entries]
+        records = [Record(turn_id, now, entry, kind_of_entry(entry)) for entry in entries]
         await self._run(self._write, records)
         for follower in self.followers:
             follower(records)

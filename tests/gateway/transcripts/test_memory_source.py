@@ -1,6 +1,7 @@
 """Conversations as a source of memory: what is found in them, for whom, and when they are looked at again."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -100,6 +101,27 @@ async def test_a_message_is_found_by_its_line_in_the_transcript(house: House) ->
     assert (hat.start_line, hat.snippet[5:]) == (2, " Owner: the hat is blue")
     found = (await house.index.search(Query("wombats"), MAIN)).hits
     assert [each for each in found if "wombats" in each.snippet] == []
+
+
+async def test_what_is_a_question_is_known_by_its_record(house: House) -> None:
+    """The kind is written with the message, so that a reader need not guess; records of before have none, and are."""
+    await house.says("main", said("Which port?"), answered("It is 5433."), said("ok thanks"), answered("I don't know."))
+    file = house.home / "sessions" / "main.jsonl"
+    text = file.read_text("utf-8")
+    assert [json.loads(line).get("kind") for line in text.splitlines()] == [None, 3, 1, 4, 6]
+
+    def shown() -> list[str]:
+        document = house.source.read("sessions/main.jsonl")
+        return [line[5:] for line in document.text.splitlines()[2:]] if document else []
+
+    expected = [" Owner asked: Which port?", " main: It is 5433."]
+    assert shown() == expected
+    file.write_text(re.sub(r',"kind":\d', "", text), "utf-8")
+    assert shown() == expected
+    file.write_text(text.replace("Which port?", "the port"), "utf-8")
+    assert shown()[0] == " Owner asked: the port"
+    house.index.touched()
+    assert [hit.snippet[6:] for hit in (await house.index.search(Query("port"), MAIN)).hits] == ["main: It is 5433."]
 
 
 async def test_each_conversation_is_found_by_its_own(house: House) -> None:

@@ -1,7 +1,8 @@
 """Lines of a conversation in notes and transcripts: one writer, one reader, and the kind of each line.
 
 A line names its speaker and mostly its time. Strandline writes `Owner (21:17): text` into daily notes and `21:17 Owner:
-text` into session notes and transcripts; hand-written and imported notes are read by the same function.
+text` into session notes and transcripts, and `Owner asked` for a question, so that its kind is known when it is read;
+the kind of hand-written, imported and older lines is told by their words.
 """
 
 import re
@@ -13,7 +14,8 @@ LONGEST_NAME = 30
 """Of a speaker, in characters; a longer text before a colon is a sentence."""
 
 _TIME = r"\[?(?P<time>\d{1,2}:\d{2}(?::\d{2})?)\]?"
-_NAME = rf"(?P<name>\w[\w .'’-]{{0,{LONGEST_NAME}}})"
+_ASKED = " asked"
+_NAME = rf"(?P<name>\w[\w .'’-]{{0,{LONGEST_NAME + len(_ASKED)}}})"
 _FORMS = (
     re.compile(rf"{_TIME}(?:\s+-)?\s+{_NAME}:\s+"),
     re.compile(rf"\*{{0,2}}{_NAME} \((?P<time>\d{{1,2}}:\d{{2}})\):\*{{0,2}}\s+"),
@@ -39,6 +41,8 @@ class LineKind(IntEnum):
     """A greeting, thanks, an agreement: never evidence."""
     HEADING = 5
     """Precedes dialogue, or counts omitted messages: never evidence."""
+    NO_ANSWER = 6
+    """An agent's "I do not know", a failure, or a quotation of notes: never evidence."""
 
 
 EVIDENCE = frozenset({LineKind.NOTE, LineKind.SAYS, LineKind.ASKS})
@@ -55,22 +59,26 @@ class ParsedLine:
     """Empty without a speaker."""
     time: str = ""
     """As written, such as `21:17`; empty without one."""
+    is_asked: bool = False
+    """It was written as a question."""
 
     @property
     def kind(self) -> LineKind:
-        """Kind of the line, from its words."""
+        """Kind of the line: as it was written, else from its words."""
+        if self.is_asked:
+            return LineKind.QUESTION
         if self.speaker:
             return kind_of_speech(self.text)
         return LineKind.HEADING if _HEADING.fullmatch(self.text) else LineKind.NOTE
 
 
-def transcript_line(speaker: str, at: datetime, text: str) -> str:
+def transcript_line(speaker: str, at: datetime, text: str, kind: LineKind) -> str:
     """Return a line of a transcript or a session note, without a list marker."""
-    return f"{at:%H:%M} {speaker}: {text}"
+    return f"{at:%H:%M} {speaker}{_ASKED * (kind is LineKind.QUESTION)}: {text}"
 
 
 def log_line(speaker: str, at: datetime, text: str) -> str:
-    """Return a line of the daily notes, below its conversation's heading, without a list marker."""
+    """Return a statement for the daily notes, below its conversation's heading, without a list marker."""
     return f"{speaker} ({at:%H:%M}): {text}"
 
 
@@ -91,8 +99,8 @@ def read_line(text: str) -> ParsedLine:
     """Parse *text*, an entry's first line with its continuation; never fails."""
     for form in _FORMS:
         if match := form.match(text):
-            time = match.groupdict().get("time") or ""
-            return ParsedLine(text[match.end() :], match["name"].strip("* "), time)
+            time, name = match.groupdict().get("time") or "", match["name"].strip("* ")
+            return ParsedLine(text[match.end() :], name.removesuffix(_ASKED), time, name.endswith(_ASKED))
     if match := _ONLY_TIME.match(text):
         return ParsedLine(text[match.end() :], "", match["time"])
     return ParsedLine(text)

@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workspaces.memory.text.dialogue import (
+    LONGEST_NAME,
     LineKind,
     ParsedLine,
     conversation_heading,
     is_empty_answer,
+    is_evidence,
     is_turn,
     kind_of_speech,
     left_out_line,
@@ -23,12 +25,22 @@ from workspaces.memory.text.dialogue import (
 AT = datetime(2026, 3, 1, 21, 17, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("write", [transcript_line, log_line])
+@pytest.mark.parametrize("kind", [None, LineKind.SAYS, LineKind.QUESTION])
 @given(st.from_regex(r"[A-Z][a-z]{0,9}( [A-Z][a-z]{0,8})?", fullmatch=True), st.text(min_size=1))
-def test_what_is_written_is_read(write: object, speaker: str, text: str) -> None:
-    """Speaker, time and text come back from both formats, whatever the text holds."""
-    line = (transcript_line if write is transcript_line else log_line)(speaker, AT, f"x{text}")
-    assert read_line(line) == ParsedLine(f"x{text}", speaker, "21:17")
+def test_what_is_written_is_read(kind: LineKind | None, speaker: str, text: str) -> None:
+    """Speaker, time, text and whether it was a question come back from both formats, whatever the text holds."""
+    said = f"x{text}"
+    line = log_line(speaker, AT, said) if kind is None else transcript_line(speaker, AT, said, kind)
+    assert read_line(line) == ParsedLine(said, speaker, "21:17", kind is LineKind.QUESTION)
+
+
+def test_a_question_is_known_by_its_line_and_not_by_its_words() -> None:
+    """It was written as one; the longest name leaves room for that."""
+    name = "N" * LONGEST_NAME
+    assert read_line(transcript_line(name, AT, "the code of the gate", LineKind.QUESTION)).kind is LineKind.QUESTION
+    assert read_line(transcript_line(name, AT, "the code of the gate", LineKind.SAYS)).kind is LineKind.SAYS
+    assert not is_evidence("21:17 Ann asked: the code of the gate", "gate code")
+    assert without_time("21:17 Ann asked: the code") == "Ann: the code"
 
 
 @pytest.mark.parametrize(
