@@ -21,7 +21,6 @@ from gateway.agent.cut_files import CutFiles
 from gateway.agent.file_trouble import Alarm
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.prompt_files import prompt_extents
-from gateway.agent.tools.loading import tool_faults
 from gateway.app.agents import (
     assumed_windows,
     lifecycle_settings,
@@ -49,6 +48,7 @@ from gateway.app.wiring import (
     job_runner_of,
     open_to_helpers,
     planner_of,
+    plugin_faults,
     turns_of,
 )
 from gateway.approvals.approvals import Approvals
@@ -65,7 +65,7 @@ from gateway.delivery.pairing_notices import PairingNotices
 from gateway.delivery.sender import Adapters, Delivery
 from gateway.errors import StoreError
 from gateway.home import Home
-from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState, Hooks, hook_faults
+from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState, Hooks
 from gateway.inbound.agent_crosstalk import Neighbours
 from gateway.inbound.backlog import Backlog
 from gateway.inbound.listener import BotAccount, listen
@@ -74,7 +74,6 @@ from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.receive import Reception, StoreTrouble
 from gateway.inbound.session_settings import Choices
 from gateway.observability.metrics import Meter
-from gateway.plugins import CHANNELS, clashes
 from gateway.runtime.clock import first_of, utc_now
 from gateway.runtime.lanes import Lanes
 from gateway.runtime.memory_trim import keep_small
@@ -248,7 +247,7 @@ def _composed(resources: Resources, *, has_channels: bool) -> App:
             resources.bots,
             resources.share.is_standby,
             disabled=resources.home.disabled(),
-            plugin_faults=(*clashes(CHANNELS), *tool_faults(), *hook_faults()),
+            plugin_faults=plugin_faults(config),
         ),
     )
     notices = Notices(store, resources.owner, partial(owner_chats.of, AgentId(config.default_agent)))

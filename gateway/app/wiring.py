@@ -8,6 +8,8 @@ from gateway.admission.internal_channels import HELPER
 from gateway.admission.policy import Policy
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import SessionKey, route, session_access
+from gateway.agent.models.choose import provider_faults
+from gateway.agent.tools.loading import tool_faults
 from gateway.app.agents import (
     bounds_of,
     punctuality_of,
@@ -35,12 +37,13 @@ from gateway.delivery.owner_notices import Notices
 from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import Pacing
 from gateway.delivery.sender import Delivery
-from gateway.hooks import Hooks, hooks_of
+from gateway.hooks import Hooks, hook_faults, hooks_of
 from gateway.inbound.backlog import Backlog
 from gateway.inbound.outcomes import Outcomes
 from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.receive import Reception
 from gateway.inbound.session_settings import Choices
+from gateway.plugins import CHANNELS, clashes
 from gateway.runtime.lanes import Lanes
 from gateway.schedule.jobs import JobSchedule
 from gateway.sessions.compaction import Compaction
@@ -55,6 +58,12 @@ from gateway.web.page_mirror import PageMirror
 from workspaces.access import AgentId
 
 log = structlog.get_logger()
+
+
+def plugin_faults(config: Config) -> tuple[str, ...]:
+    """Return a sentence for each plug-in that cannot be used; commands and configured accounts tell of their own."""
+    providers = {model.provider for model in config.models.values()}
+    return (*clashes(CHANNELS), *provider_faults(providers), *tool_faults(), *hook_faults())
 
 
 def job_runner_of(resources: Resources, owner_chats: OwnerChats, notices: Notices) -> JobRunner:

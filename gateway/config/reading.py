@@ -16,7 +16,7 @@ from typing_extensions import TypeIs
 from gateway.config.channels import UnavailableBot, channel_settings
 from gateway.config.schema import OFFLINE, Config
 from gateway.errors import ConfigError, PluginError
-from gateway.plugins import CHANNELS, plugins
+from gateway.plugins import CHANNELS, MODELS, plugins
 
 _PATTERNS = {
     "people": 'must be "<channel>:<numeric id>", such as "telegram:12345"',
@@ -78,6 +78,7 @@ def _contradictions(config: Config) -> Iterator[str]:
     yield from _unknown_models(config)
     yield from _unknown_agents(config)
     yield from _unknown_people(config)
+    yield from _unknown_providers(config)
     yield from _unknown_accounts(config)
     yield from _unknown_delivery(config)
     yield from _unreachable_bots(config)
@@ -105,6 +106,12 @@ def _unknown_agents(config: Config) -> Iterator[str]:
         for position, agent in enumerate(held.agents):
             if agent not in config.agents:
                 yield f"web.tokens.{name}.agents[{position}]: no such agent; {nearest(agent, config.agents)}"
+
+
+def _unknown_providers(config: Config) -> Iterator[str]:
+    for name, model in config.models.items():
+        if model.provider not in plugins(MODELS):
+            yield f"models.{name}.provider: no such provider; {nearest(model.provider, plugins(MODELS))}"
 
 
 def _unknown_accounts(config: Config) -> Iterator[str]:

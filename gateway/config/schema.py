@@ -31,6 +31,7 @@ from gateway.config.section import (
 from gateway.config.stores import QdrantSettings, RedisSettings
 from gateway.config.subagents import SubagentSettings
 from gateway.config.web import WebSettings
+from gateway.plugins import MODELS, plugins
 
 OFFLINE = "offline"
 """The built-in responder, which needs no account; it is not a language model."""
@@ -123,8 +124,8 @@ class AgentSettings(Section):
 PROVIDER_WINDOW = 128_000
 """Assumed for a model at its provider's own address: Command A, GPT-4o, Claude and Gemini accept as many or more."""
 OWN_SERVER_WINDOW = 32_000
-"""Assumed of a model at another address: self-hosted servers often run with a small window, and some truncate longer
-input without notice."""
+"""Assumed of a package's model, or one at another address: self-hosted servers often run with a small window, and some
+truncate longer input without notice."""
 
 
 Price = Annotated[float, Field(ge=0, le=100_000)]
@@ -134,7 +135,8 @@ Price = Annotated[float, Field(ge=0, le=100_000)]
 class ModelSettings(Section):
     """A language model; agents refer to it by name."""
 
-    provider: Literal["cohere", "openai", "anthropic", "google"]
+    provider: str
+    """Name of an entry point of `strandline.models`."""
     model: str = Field(min_length=1)
     base_url: Url | None = None
     api_key_env: EnvName | None = None
@@ -161,8 +163,8 @@ class ModelSettings(Section):
 
     @model_validator(mode="after")
     def _can_be_bounded(self) -> Self:
-        if self.output_tokens is not None and self.provider not in {"anthropic", "google"}:
-            raise ValueError('has output_tokens, which is for provider = "anthropic" or "google"')
+        if self.output_tokens is not None and self.provider in {"cohere", "openai"}:
+            raise ValueError(f'has output_tokens, which a model of provider = "{self.provider}" does not take')
         return self
 
     @model_validator(mode="after")
@@ -176,12 +178,18 @@ class ModelSettings(Section):
     @property
     def window(self) -> int:
         """The most tokens that the model accepts, its answer included: as set, or a safe assumption."""
-        return self.window_tokens or (OWN_SERVER_WINDOW if self.base_url else PROVIDER_WINDOW)
+        return self.window_tokens or (PROVIDER_WINDOW if self._is_known and not self.base_url else OWN_SERVER_WINDOW)
 
     @property
     def works_without_key(self) -> bool:
-        """Self-hosted servers (Ollama, vLLM, llama.cpp) often need no key."""
-        return self.provider == "openai" and self.base_url is not None
+        """Self-hosted servers (Ollama, vLLM, llama.cpp) and models of packages often need no key."""
+        return not self._is_known or (self.provider == "openai" and self.base_url is not None)
+
+    @property
+    def _is_known(self) -> bool:
+        """Whether its provider is one of Strandline's own."""
+        plugin = plugins(MODELS).get(self.provider)
+        return plugin is not None and plugin.is_built_in
 
     @property
     def _has_no_key(self) -> bool:

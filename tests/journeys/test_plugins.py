@@ -179,3 +179,28 @@ async def test_a_tool_of_a_package_is_offered_to_the_owner_in_their_own_chat(ins
     (result,) = [each for each in provider.bodies[1]["messages"] if each["role"] == "tool"]
     assert "Husum, " in result["content"]
     assert [each for each in troubles if "No module named 'not_there'" in each] != []
+
+
+async def test_a_model_of_a_package_answers_and_gives_way(install: Install, tmp_path: Path) -> None:
+    """The page's provider answers by its program; once the program fails, the fallback model answers."""
+    shown = blocks("A model provider")
+    entries = shown["pyproject.toml"].replace('[project.entry-points."strandline.models"]', "[strandline.models]")
+    install("program-model", entries.replace('"', ""), shown["program_model.py"])
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\ngrep -o 'please.*' || exit 3\n", "utf-8")
+    program.chmod(0o700)
+    text = shown["config.toml"].replace("llm --model llama3", f"{program} -")
+    async with BotApi() as bot:
+        home = make_home(tmp_path / "home", bot.url)
+        text = home.config_file.read_text("utf-8").replace("[agents.main]", f'{text}fallbacks = ["offline"]')
+        home.write(home.config_file, text)
+        async with running(home) as app:
+            bot.says(OWNER, "please echo")
+            await bot.wait_for_sent(1)
+            program.write_text("#!/bin/sh\nexit 3\n", "utf-8")
+            bot.says(OWNER, "what do you know of Husum?")
+            await bot.wait_for_sent(2)
+            state = await app.operator.status()
+    assert bot.sent[0].text == "please echo"
+    assert "The language model cannot be reached now" in bot.sent[1].text
+    assert [each for each in state.troubles if "program" in each] == []

@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from gateway.agent.entries import ReplyEntry
 from gateway.agent.models.fallback import FallbackModel
@@ -10,8 +10,10 @@ from gateway.agent.models.image_budget import ImageBudget
 from gateway.agent.models.offline import OFFLINE, OfflineModel
 from gateway.agent.models.optional_packages import missing_extra
 from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
-from gateway.errors import ConfigError
+from gateway.errors import ConfigError, ModelRefusedError, PluginError
+from gateway.plugins import MODELS, plugins
 
 
 def choose(names: Sequence[str], hosted: Mapping[str, HostedSettings], room: ImageBudget | None = None) -> Model:
@@ -36,12 +38,27 @@ def _model(name: str, hosted: Mapping[str, HostedSettings], room: ImageBudget, *
     return LazyModel(hosted[name], room)
 
 
+def provider_faults(used: Collection[str]) -> list[str]:
+    """Return a sentence for each claimed name, and for each package's provider among *used* that cannot be loaded."""
+    faults = []
+    for name, plugin in plugins(MODELS).items():
+        try:
+            if name in used and not plugin.is_built_in:  # our own would load its SDK
+                plugin.load()
+        except PluginError as exc:
+            faults.append(str(exc))
+        else:
+            faults += [plugin.clash] if plugin.clash else []
+    return faults
+
+
 class LazyModel:
     """A hosted model whose SDK is loaded at its first request."""
 
-    def __init__(self, settings: HostedSettings, room: ImageBudget) -> None:
+    def __init__(self, settings: HostedSettings, room: ImageBudget, retry: Retry | None = None) -> None:
         self.name = settings.name
         self._room = room
+        self._retry = retry or Retry()
         self.window_tokens = settings.window_tokens
         self._settings = settings
         self._loading = asyncio.Lock()
@@ -52,10 +69,16 @@ class LazyModel:
         return await (await self.load()).reply(request, on_text)
 
     async def load(self) -> Model:
-        """Load the SDK on a thread, so that other conversations continue; later calls return the same model."""
+        """Load the SDK on a thread, so that other conversations continue; later calls return the same model.
+
+        Raises ModelRefusedError for a package's provider that cannot be loaded.
+        """
         async with self._loading:
             if self._model is None:
-                self._model = await asyncio.to_thread(_build, self._settings, self._room)
+                try:
+                    self._model = await asyncio.to_thread(_build, self._settings, self._retry, self._room)
+                except PluginError as exc:
+                    raise ModelRefusedError(str(exc)) from exc
                 gc.freeze()  # loaded libraries stay: scanning them took 0.2 s at every full collection
             return self._model
 
@@ -64,7 +87,7 @@ class LazyModel:
             await self._model.close()
 
 
-def _build(settings: HostedSettings, room: ImageBudget) -> Model:
+def _build(settings: HostedSettings, retry: Retry, room: ImageBudget) -> Model:
     from gateway.agent.models.hosted import HostedModel
 
-    return HostedModel(settings, room=room)
+    return HostedModel(settings, retry, room)

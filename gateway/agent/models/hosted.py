@@ -12,9 +12,9 @@ from gateway.agent.entries import Picture, ReplyEntry, UserEntry
 from gateway.agent.models.draft import DraftRelay
 from gateway.agent.models.errors import broken
 from gateway.agent.models.image_budget import ImageBudget, shown_pictures
+from gateway.agent.models.loading import load_provider
 from gateway.agent.models.messages import NOTHING_SEEN, Seen
 from gateway.agent.models.port import ModelRequest, OnText
-from gateway.agent.models.provider import Provider
 from gateway.agent.models.reply_builder import Assembly
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
@@ -25,7 +25,7 @@ log = structlog.get_logger()
 
 
 class HostedModel:
-    """A model of Cohere, Anthropic or Google, or of any server that speaks OpenAI's protocol."""
+    """A model of one of the providers that are installed (entry points of `strandline.models`)."""
 
     def __init__(self, settings: HostedSettings, retry: Retry | None = None, room: ImageBudget | None = None) -> None:
         self.name = settings.name
@@ -33,7 +33,7 @@ class HostedModel:
         self._settings = settings
         self._retry = retry or Retry()
         self._room = room or ImageBudget()
-        self._provider = _provider(settings)
+        self._provider = load_provider(settings)
         self._refused: frozenset[str] = frozenset()
         """The pictures that the provider rejected last: the turn's next steps do not show them again."""
 
@@ -110,22 +110,3 @@ class HostedModel:
                 if text := assembly.add(piece):
                     await draft(text)
         return assembly
-
-
-def _provider(settings: HostedSettings) -> Provider:
-    """Return the client of *settings*; a provider's SDK is loaded only where it is used."""
-    if settings.provider == "cohere":
-        from gateway.agent.models.cohere import CohereProvider
-
-        return CohereProvider(settings)
-    if settings.provider == "anthropic":
-        from gateway.agent.models.anthropic import AnthropicProvider
-
-        return AnthropicProvider(settings)
-    if settings.provider == "google":
-        from gateway.agent.models.google import GoogleProvider
-
-        return GoogleProvider(settings)
-    from gateway.agent.models.openai import OpenAIProvider
-
-    return OpenAIProvider(settings)

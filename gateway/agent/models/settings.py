@@ -1,7 +1,6 @@
 """Settings of a hosted model."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from pydantic import SecretStr
 
@@ -12,7 +11,8 @@ class HostedSettings:
 
     name: str
     """Name in the configuration."""
-    provider: Literal["cohere", "openai", "anthropic", "google"]
+    provider: str
+    """Name of its entry point of `strandline.models`."""
     model: str
     """Name at the provider."""
     api_key: SecretStr | None = None
@@ -27,7 +27,7 @@ class HostedSettings:
     vision: bool = False
     """The model accepts images."""
     output_tokens: int | None = None
-    """Longest reply, its thoughts included; used by Anthropic and Google.
+    """Longest reply, its thoughts included; OpenAI's and Cohere's clients do not use it.
 
     With `None` the client's module decides.
     """

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from gateway.cli.doctor.finding import Finding, Level
 from gateway.errors import PluginError
-from gateway.plugins import CHANNELS, COMMANDS, TOOLS, Plugin, plugins
+from gateway.plugins import CHANNELS, COMMANDS, MODELS, TOOLS, Plugin, plugins
 
 
 def check_plugins() -> Iterator[Finding]:
@@ -15,6 +15,7 @@ def check_plugins() -> Iterator[Finding]:
     checks: dict[str, Callable[[Plugin], object]] = {
         CHANNELS: channel_settings,
         COMMANDS: Plugin.load,
+        MODELS: _unless_built_in,
         TOOLS: Plugin.load,
     }
     for group, load in checks.items():
@@ -22,6 +23,11 @@ def check_plugins() -> Iterator[Finding]:
             yield from _check(plugin, load)
     for plugin in packaged_hooks():
         yield from _check(plugin, hooks_of_package)
+
+
+def _unless_built_in(plugin: Plugin) -> object:
+    """Load a package's plug-in; our own loads an SDK, which may be left out until a model needs it."""
+    return None if plugin.is_built_in else plugin.load()
 
 
 def _check(plugin: Plugin, load: Callable[[Plugin], object]) -> Iterator[Finding]:

@@ -104,12 +104,12 @@ def test_groups_see_the_user_file_only_if_told_so(file: Path) -> None:
         ("[gateway]\nport = 70000", "gateway.port: must be less than or equal to 65535"),
         (
             "[models.c]\nprovider = 'cohre'\nmodel = 'm'",
-            "models.c.provider: must be 'cohere', 'openai', 'anthropic' or 'google'",
+            "models.c.provider: no such provider; did you mean cohere?",
         ),
         ("[models.c]\nprovider = 'cohere'", "models.c.model: is missing"),
         (
             "[models.c]\nprovider = 'cohere'\nmodel = 'm'\napi_key_env = 'K'\noutput_tokens = 300",
-            'models.c: has output_tokens, which is for provider = "anthropic" or "google"',
+            'models.c: has output_tokens, which a model of provider = "cohere" does not take',
         ),
         ("[agents.Main]", "agents.Main: names are small letters"),
         ("agents = {}", "agents: "),
