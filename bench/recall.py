@@ -41,7 +41,7 @@ class Brought:
 
 
 def run(file: Path) -> str:
-    """Return a Markdown table of modes and thresholds. Raises LocomoError."""
+    """Return a Markdown table of modes and thresholds. Raises ImportFormatError."""
     corpora = [corpus_of(conversation) for conversation in read_locomo(file)]
     brought: dict[float, list[Brought]] = {threshold: [] for threshold in THRESHOLDS}
     embedder = LocalEmbedder()

@@ -19,7 +19,8 @@ import numpy as np
 
 from bench.aids import NOBODY, Aids
 from gateway.errors import StrandlineError
-from gateway.importers.locomo import LocomoConversation, LocomoError, read_locomo
+from gateway.importers.imported import ImportFormatError
+from gateway.importers.locomo import LocomoConversation, read_locomo
 from gateway.importers.realtalk import read_realtalk
 from workspaces.access import scope_of
 from workspaces.memory.entry import Document, Entry
@@ -229,17 +230,17 @@ def run(file: Path, methods: Sequence[str], aids: Aids = NOBODY) -> "Report":
 
     *file* is in LoCoMo's format, or a folder of chats in REALTALK's.
 
-    Raises LocomoError, and StrandlineError when one of *aids* fails or no question can be measured.
+    Raises ImportFormatError, and StrandlineError when one of *aids* fails or no question can be measured.
     """
     corpora = [corpus_of(conversation) for conversation in _conversations(file)]
     if not any(corpus.questions for corpus in corpora):
-        raise LocomoError(f"{file.name} has no question whose evidence is among its turns")
+        raise ImportFormatError(f"{file.name} has no question whose evidence is among its turns")
     return measure(corpora, list(dict.fromkeys(["default", *methods])), aids=aids)
 
 
 def _conversations(file: Path) -> list[LocomoConversation]:
     if file.is_dir():
-        return [read_realtalk(each) for each in sorted(file.glob("*.json"))]
+        return [chat for each in sorted(file.glob("*.json")) for chat in read_realtalk(each)]
     return read_locomo(file)
 
 

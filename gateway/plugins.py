@@ -22,6 +22,7 @@ CHANNELS = "strandline.channels"
 COMMANDS = "strandline.commands"
 HOOKS = "strandline.hooks"
 """The one group in which Strandline has no plug-in of its own, and in which names may repeat."""
+IMPORTERS = "strandline.importers"
 MODELS = "strandline.models"
 TOOLS = "strandline.tools"
 

@@ -1,4 +1,4 @@
-"""`strandline import …`: turns other people's conversations into an agent's daily notes."""
+"""`strandline import`: turns conversations of other programs into agents' notes."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -14,20 +14,15 @@ from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 
 if TYPE_CHECKING:
-    from gateway.importers.locomo import LocomoConversation
-
-app = typer.Typer(help="Import other people's conversations as notes.", no_args_is_help=True, rich_markup_mode=None)
+    from gateway.importers.imported import ImportedConversation
 
 
-@app.callback()
-def imports() -> None:
-    """Import other people's conversations as notes."""
-
-
-@app.command()
-def locomo(
+def import_(  # noqa: PLR0913  # each option is a parameter to typer
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="JSON file in LoCoMo's format.", exists=True, dir_okay=False)],
+    source: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="locomo, realtalk, or the name of an installed package's importer.")
+    ],
+    file: Annotated[Path, typer.Argument(help="File to import.", exists=True, dir_okay=False)],
     conversation: Annotated[
         list[str] | None,
         typer.Option(
@@ -38,24 +33,21 @@ def locomo(
     agent_prefix: Annotated[str, typer.Option("--agent-prefix", help="Prefix for each agent's name.")] = "",
     home: HomeOption = None,
 ) -> None:
-    """Import LoCoMo: one agent per conversation, one daily note per session, one entry per turn."""
-    from gateway.importers.locomo import LocomoError, read_locomo
+    """Import conversations of another program as notes: one agent per conversation."""
+    from gateway.importers.loading import imported
 
     invocation: Invocation = context.obj
     place = invocation.home(home)
-    try:
-        chosen = _named(_chosen(read_locomo(file), conversation), agent, agent_prefix)
-    except LocomoError as exc:
-        raise StrandlineError(str(exc)) from exc
+    chosen = _named(_chosen(imported(source, file), conversation), agent, agent_prefix)
     with prepared(place, wishes_of(invocation.environ), "strandline import") as (config, _):
         locked = set(config.agents) if config.redis.url is None else set()
         written = {each.agent: _take_in(place, each, is_locked=each.agent in locked) for each in chosen}
     for name, notes in written.items():
-        print(f"Agent {name}: {notes} daily notes written")
+        print(f"Agent {name}: {notes} notes written")
     print(f"Next: {invocation.command(f'memory index --agent {chosen[0].agent}', place)}")
 
 
-def _chosen(all_of_them: "Sequence[LocomoConversation]", wanted: list[str] | None) -> "list[LocomoConversation]":
+def _chosen(all_of_them: "Sequence[ImportedConversation]", wanted: list[str] | None) -> "list[ImportedConversation]":
     if not wanted:
         return list(all_of_them)
     known = {str(number): each for number, each in enumerate(all_of_them, 1)} | {
@@ -68,7 +60,7 @@ def _chosen(all_of_them: "Sequence[LocomoConversation]", wanted: list[str] | Non
     return [known[name] for name in dict.fromkeys(wanted)]
 
 
-def _named(chosen: "list[LocomoConversation]", agent: str | None, prefix: str) -> "list[LocomoConversation]":
+def _named(chosen: "list[ImportedConversation]", agent: str | None, prefix: str) -> "list[ImportedConversation]":
     if agent is None:
         return [replace(each, agent=prefix + each.agent) for each in chosen]
     if len(chosen) != 1:
@@ -76,7 +68,7 @@ def _named(chosen: "list[LocomoConversation]", agent: str | None, prefix: str) -
     return [replace(chosen[0], agent=agent)]
 
 
-def _take_in(home: Home, conversation: "LocomoConversation", *, is_locked: bool) -> int:
+def _take_in(home: Home, conversation: "ImportedConversation", *, is_locked: bool) -> int:
     """Write the notes into the agent's workspace, creating the agent first; return the number of new notes."""
     from gateway.cluster.workspace_locks import workspace_locks
 
@@ -86,7 +78,7 @@ def _take_in(home: Home, conversation: "LocomoConversation", *, is_locked: bool)
         return _write_notes(folder, conversation)
 
 
-def _write_notes(folder: Path, conversation: "LocomoConversation") -> int:
+def _write_notes(folder: Path, conversation: "ImportedConversation") -> int:
     from workspaces.access import AgentId, owner_access
     from workspaces.errors import NoSuchFileError
     from workspaces.workspace import Workspace

@@ -83,7 +83,7 @@ def commands() -> typer.Typer:
     app.add_typer(hooks.app, name="hooks")
     app.add_typer(route.app, name="route")
     app.add_typer(web.app, name="web")
-    app.add_typer(imports.app, name="import")
+    app.command(name="import")(imports.import_)
     app.add_typer(bench.app, name="bench")
     return app
 

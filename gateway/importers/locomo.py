@@ -16,17 +16,13 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from gateway.errors import StrandlineError
+from gateway.importers.imported import ImportedConversation, ImportFormatError
 
 _TURN_ID = re.compile(r"D0{0,9}(\d{1,9}):0{0,9}(\d{1,9})")
 """Evidence is written by hand: `D30:05` means `D30:5`, and one string may hold several."""
 T = TypeVar("T")
 
 _SESSION = re.compile(r"session_(\d+)")
-
-
-class LocomoError(StrandlineError):
-    """The file is not in LoCoMo's format; the message names the place."""
 
 
 class QuestionKind(StrEnum):
@@ -69,12 +65,9 @@ class LocomoQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class LocomoConversation:
-    """One conversation as an agent's notes."""
+class LocomoConversation(ImportedConversation):
+    """One conversation of a benchmark as an agent's notes, with questions about them."""
 
-    agent: str
-    notes: Mapping[str, str]
-    """The text of each daily note by its path in the workspace, in order of days."""
     places: Mapping[str, TurnLocation]
     """Location of each turn, by its id in the benchmark."""
     questions: tuple[LocomoQuestion, ...]
@@ -110,23 +103,23 @@ class _SessionJson:
 
 
 def read_locomo(file: Path) -> list[LocomoConversation]:
-    """Read every conversation of *file*. Raises LocomoError, also if the file cannot be read."""
+    """Read every conversation of *file*. Raises ImportFormatError, also if the file cannot be read."""
     try:
         return conversations(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as exc:
-        raise LocomoError(f"{file.name} cannot be read as JSON: {exc}") from exc
+        raise ImportFormatError(f"{file.name} cannot be read as JSON: {exc}") from exc
 
 
 def conversations(data: object) -> list[LocomoConversation]:
     """Turn LoCoMo's parsed JSON, a list of conversations or a single one, into notes and questions.
 
-    Raises LocomoError, which names the faulty record.
+    Raises ImportFormatError, which names the faulty record.
     """
     samples = _checked(TypeAdapter(list[_Sample]), [data] if isinstance(data, dict) else data, "")
     talks = [_conversation(sample) for sample in samples]
     twice = [name for name, count in Counter(talk.agent for talk in talks).items() if count > 1]
     if twice:
-        raise LocomoError(f"not LoCoMo's format: two conversations are called {twice[0]} (sample_id)")
+        raise ImportFormatError(f"not LoCoMo's format: two conversations are called {twice[0]} (sample_id)")
     return talks
 
 
@@ -136,7 +129,7 @@ def _checked(kind: TypeAdapter[T], data: object, place: str) -> T:
     except ValidationError as exc:
         first = exc.errors(include_url=False, include_input=False)[0]
         where = ".".join(filter(None, (place, *map(str, first["loc"]))))
-        raise LocomoError(f"not LoCoMo's format at {where or 'the top'}: {first['msg']}") from exc
+        raise ImportFormatError(f"not LoCoMo's format at {where or 'the top'}: {first['msg']}") from exc
 
 
 def _conversation(sample: _Sample) -> LocomoConversation:
@@ -164,7 +157,7 @@ def _moment(text: object, place: str) -> datetime:
     try:
         return datetime.strptime(str(text), "%I:%M %p on %d %B, %Y")  # noqa: DTZ007 - the benchmark names no time zone
     except ValueError as exc:
-        raise LocomoError(f"{place}_date_time is not like '1:56 pm on 8 May, 2023': {str(text)[:80]!r}") from exc
+        raise ImportFormatError(f"{place}_date_time is not like '1:56 pm on 8 May, 2023': {str(text)[:80]!r}") from exc
 
 
 def _said(turn: _TurnJson) -> str:

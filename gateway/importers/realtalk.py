@@ -12,9 +12,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from gateway.importers.imported import ImportFormatError
 from gateway.importers.locomo import (
     LocomoConversation,
-    LocomoError,
     LocomoQuestion,
     QuestionKind,
     TurnLocation,
@@ -47,15 +47,15 @@ class _Chat(BaseModel):
     qa: list[_RealtalkQuestion]
 
 
-def read_realtalk(file: Path) -> LocomoConversation:
-    """Read one chat. Raises LocomoError, which names the fault."""
+def read_realtalk(file: Path) -> list[LocomoConversation]:
+    """Read the one chat of *file*. Raises ImportFormatError, which names the fault."""
     try:
         data = json.loads(file.read_text("utf-8"))
-        return conversation(file.stem, data)
+        return [conversation(file.stem, data)]
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as exc:
-        raise LocomoError(f"{file.name} cannot be read as JSON: {exc}") from exc
+        raise ImportFormatError(f"{file.name} cannot be read as JSON: {exc}") from exc
     except (ValidationError, ValueError) as exc:
-        raise LocomoError(f"{file.name} is not in REALTALK's format: {str(exc)[:200]}") from exc
+        raise ImportFormatError(f"{file.name} is not in REALTALK's format: {str(exc)[:200]}") from exc
 
 
 def conversation(name: str, data: Mapping[str, object]) -> LocomoConversation:

@@ -9,7 +9,7 @@ import pytest
 from bench.notes import ordinary_notes
 from bench.retrieval import ASSISTED, METHODS, Corpus, Outcome, Question, Report, interval, measure, outcome, run
 from gateway.errors import StrandlineError
-from gateway.importers.locomo import LocomoError
+from gateway.importers.imported import ImportFormatError
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Entry
 
@@ -133,7 +133,7 @@ def test_a_file_in_locomos_format_is_measured(tmp_path: Path) -> None:
     assert (judged.kind, judged.recall[5], judged.ndcg) == ("single-hop", 1.0, 1.0)
     asked["evidence"] = ["D7:7"]
     file.write_text(json.dumps([{"sample_id": "a", "conversation": talk, "qa": [asked]}]), encoding="utf-8")
-    with pytest.raises(LocomoError, match=r"talk\.json has no question whose evidence"):
+    with pytest.raises(ImportFormatError, match=r"talk\.json has no question whose evidence"):
         run(file, ["default"])
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from gateway.cli.doctor.finding import Finding, Level
 from gateway.errors import PluginError
-from gateway.plugins import CHANNELS, COMMANDS, MODELS, TOOLS, Plugin, plugins
+from gateway.plugins import CHANNELS, COMMANDS, IMPORTERS, MODELS, TOOLS, Plugin, plugins
 
 
 def check_plugins() -> Iterator[Finding]:
@@ -15,6 +15,7 @@ def check_plugins() -> Iterator[Finding]:
     checks: dict[str, Callable[[Plugin], object]] = {
         CHANNELS: channel_settings,
         COMMANDS: Plugin.load,
+        IMPORTERS: Plugin.load,
         MODELS: _unless_built_in,
         TOOLS: Plugin.load,
     }

@@ -8,6 +8,10 @@ from gateway.cli import main
 from gateway.config import read_config
 from gateway.home import Home
 from tests.fakes.operator import FakeGateway, FakeOperator
+from tests.fakes.packages import Install, install
+from tests.journeys.test_tutorial import blocks
+
+__all__ = ["install"]
 
 
 def sample(name: str, said: str) -> dict[str, object]:
@@ -59,7 +63,7 @@ def test_each_conversation_becomes_an_agent_with_a_note_a_day(importer: Importer
     assert importer.agents() == ["main", "conv-1", "conv-2"]
     assert importer.note("conv-1", "2023-05-08") == "- 13:56 Ada: The boat is red.\n"
     assert importer.note("conv-2", "2023-05-09") == "- 09:05 Bo: Good night.\n"
-    assert "Agent conv-1: 2 daily notes written" in out
+    assert "Agent conv-1: 2 notes written" in out
     assert "memory index --agent conv-1" in out
 
 
@@ -78,7 +82,7 @@ def test_a_second_import_changes_nothing(importer: Importer) -> None:
     config = importer.home.config_file.read_bytes()
     status, out, _ = importer()
     assert status == 0
-    assert "Agent conv-1: 0 daily notes written" in out
+    assert "Agent conv-1: 0 notes written" in out
     assert importer.home.config_file.read_bytes() == config
 
 
@@ -136,3 +140,59 @@ def test_a_file_of_another_format_is_refused(importer: Importer) -> None:
     status, _, err = importer()
     assert status == 1
     assert err.startswith("strandline: not LoCoMo's format at 0.")
+
+
+WHATSAPP = """31.12.25, 23:58 - Anna: Where is
+the key?
+31.12.25, 23:59 - Bo: Below the mat.
+01.01.26, 00:01 - Anna: Thanks!
+"""
+
+
+def imports_whatsapp(home: Home, file: Path) -> int:
+    argv = ["import", "whatsapp", str(file), "--agent", "main", "--home", str(home.path)]
+    return main.run(argv, {}, "strandline", FakeGateway(FakeOperator()))
+
+
+def test_a_packages_importer_is_used_by_its_name(
+    importer: Importer, install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page's importer makes notes of a chat, and refuses another file with its own sentence."""
+    shown = blocks("An importer")
+    entries = shown["pyproject.toml"].replace('[project.entry-points."strandline.importers"]', "[strandline.importers]")
+    install("whatsapp-importer", entries.replace('"', ""), shown["whatsapp_importer.py"])
+    assert imports_whatsapp(importer.home, importer.file) == 1
+    assert "locomo.json is no exported chat" in capsys.readouterr().err
+    importer.file.write_text(WHATSAPP, "utf-8")
+    assert imports_whatsapp(importer.home, importer.file) == 0
+    assert importer.note("main", "2025-12-31") == "- 23:58 Anna: Where is the key?\n- 23:59 Bo: Below the mat.\n"
+    assert importer.note("main", "2026-01-01") == "- 00:01 Anna: Thanks!\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        ("import not_there", 2, "cannot be loaded: ModuleNotFoundError: No module named 'not_there'; update"),
+        ("def read(file): return 1 / 0", 2, "cannot read locomo.json: ZeroDivisionError: division by zero; update"),
+        ("def read(file): return [3]", 2, "cannot read locomo.json: it returns something else than ImportedConv"),
+        ("read = 3", 2, "cannot be loaded: it is no function"),
+        ("def read(file): return []", 1, "locomo.json has no conversation that the importer whatsapp can read"),
+        ("", 2, "cannot be loaded: ModuleNotFoundError"),
+    ],
+)
+def test_a_packages_importer_that_fails_is_one_line(
+    importer: Importer, install: Install, capsys: pytest.CaptureFixture[str], code: str, status: int, said: str
+) -> None:
+    """It names the package and the remedy; nothing is written."""
+    install("whatsapp-importer", "[strandline.importers]\nwhatsapp = whatsapp_importer:read\n", code)
+    assert imports_whatsapp(importer.home, importer.file) == status
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+    assert importer.agents() == ["main"]
+
+
+def test_an_unknown_format_names_the_known_ones(importer: Importer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever lacks a package reads which formats there are."""
+    assert imports_whatsapp(importer.home, importer.file) == 2
+    assert "there is no importer whatsapp; there are: locomo, realtalk" in capsys.readouterr().err

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gateway.importers.locomo import LocomoError, QuestionKind, TurnLocation, conversations, read_locomo
+from gateway.importers.imported import ImportFormatError
+from gateway.importers.locomo import QuestionKind, TurnLocation, conversations, read_locomo
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Document
 from workspaces.memory.text.chunking import entries_of
@@ -77,27 +78,27 @@ def test_what_is_not_locomo_is_refused_with_the_place(tmp_path: Path) -> None:
     """No JSON, another shape, a date of another form: each is named."""
     file = tmp_path / "talk.json"
     file.write_text("{", encoding="utf-8")
-    with pytest.raises(LocomoError, match=r"talk\.json cannot be read as JSON"):
+    with pytest.raises(ImportFormatError, match=r"talk\.json cannot be read as JSON"):
         read_locomo(file)
-    with pytest.raises(LocomoError, match="cannot be read"):
+    with pytest.raises(ImportFormatError, match="cannot be read"):
         read_locomo(tmp_path / "absent.json")
-    with pytest.raises(LocomoError, match=r"at 0\.sample_id"):
+    with pytest.raises(ImportFormatError, match=r"at 0\.sample_id"):
         conversations([{"conversation": {}, "qa": []}])
     wrong = deepcopy(SAMPLE)
     wrong[0]["conversation"]["session_1_date_time"] = "yesterday"
-    with pytest.raises(LocomoError, match=r"Talk 7/b\.session_1_date_time is not like"):
+    with pytest.raises(ImportFormatError, match=r"Talk 7/b\.session_1_date_time is not like"):
         conversations(wrong)
     wrong = deepcopy(SAMPLE)
     del wrong[0]["conversation"]["session_1"][1]["dia_id"]
-    with pytest.raises(LocomoError, match=r"at Talk 7/b\.session_1\.1\.dia_id"):
+    with pytest.raises(ImportFormatError, match=r"at Talk 7/b\.session_1\.1\.dia_id"):
         conversations(wrong)
     wrong = deepcopy(SAMPLE)
     wrong[0]["qa"][1]["category"] = "hard"
-    with pytest.raises(LocomoError, match=r"at 0\.qa\.1\.category"):
+    with pytest.raises(ImportFormatError, match=r"at 0\.qa\.1\.category"):
         conversations(wrong)
-    with pytest.raises(LocomoError, match="at the top"):
+    with pytest.raises(ImportFormatError, match="at the top"):
         conversations("talk")
-    with pytest.raises(LocomoError, match="two conversations are called talk-7-b"):
+    with pytest.raises(ImportFormatError, match="two conversations are called talk-7-b"):
         conversations(SAMPLE * 2)
 
 

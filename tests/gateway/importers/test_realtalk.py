@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.importers.locomo import LocomoError, QuestionKind, TurnLocation
+from gateway.importers.imported import ImportFormatError
+from gateway.importers.locomo import QuestionKind, TurnLocation
 from gateway.importers.realtalk import read_realtalk
 
 CHAT: dict[str, Any] = {
@@ -28,7 +29,7 @@ def test_a_session_lies_in_the_note_of_the_day_it_began(tmp_path: Path) -> None:
     """Sessions come in order of time, and each message is one line with its speaker."""
     file = tmp_path / "Chat_1.json"
     file.write_text(json.dumps(CHAT))
-    chat = read_realtalk(file)
+    (chat,) = read_realtalk(file)
     assert chat.agent == "chat-1"
     assert dict(chat.notes) == {
         "memory/2024-01-01.md": "- 23:58 Ann: Hi you\n- 00:01 bo: [shares a photo: a kite]\n",
@@ -44,5 +45,5 @@ def test_another_format_is_refused_by_the_files_name(tmp_path: Path, text: str) 
     """The operator reads which file it was."""
     file = tmp_path / "other.json"
     file.write_text(text)
-    with pytest.raises(LocomoError, match=r"other\.json"):
+    with pytest.raises(ImportFormatError, match=r"other\.json"):
         read_realtalk(file)
