@@ -308,6 +308,7 @@ def lifecycle_settings(config: Config, zone: tzinfo) -> LifecycleSettings:
         daily_hour=sessions.daily_hour,
         zone=zone,
         helpers=timedelta(days=keep_days) if keep_days else None,
+        day_summaries=config.context.flush,
     )
 
 

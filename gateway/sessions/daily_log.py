@@ -10,8 +10,9 @@ from itertools import groupby
 from pathlib import PurePosixPath
 
 from gateway.agent.entries import LogEntry, LoggedEntry, LogSection
+from gateway.sessions.day_summary import day_summary
 from gateway.sessions.due import Ending, Pause
-from gateway.sessions.extractive_summary import SpokenLine, SummaryWriter, conversation
+from gateway.sessions.extractive_summary import SpokenLine, conversation
 from gateway.sessions.session import Session, noting
 from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Record
@@ -23,16 +24,19 @@ from workspaces.workspace import Workspace
 
 LOG = TurnId("log")
 """Takes the place of a turn's id outside of turns."""
+_UNHURRIED = frozenset({*Ending, Pause.REST})
+"""When nobody waits for an answer, and nothing stops."""
 
 
 class DailyLog:
     """Writes sections into daily notes: those of the owner's day and the conversation's own audience."""
 
-    def __init__(self, writer: SummaryWriter, zone: tzinfo) -> None:
-        self._writer = writer
+    def __init__(self, zone: tzinfo, *, asks_model: bool = True) -> None:
+        """*asks_model*: a long part is summarised by the session's model, at rest and at its end."""
         self._zone = zone
+        self._asks_model = asks_model
 
-    async def __call__(self, session: Session, _: Ending | Pause) -> list[PurePosixPath]:
+    async def __call__(self, session: Session, why: Ending | Pause) -> list[PurePosixPath]:
         """Write the part that is not yet in the notes; return the files that have it now.
 
         Nothing is written of a conversation that keeps no notes, nor of one with commands alone. Raises StoreError and
@@ -43,30 +47,29 @@ class DailyLog:
         written: list[PurePosixPath] = []
         if (begun := unfinished(session.transcript.records)) is not None:
             written += await self._finish(session, begun)
-        sections = await self._sections(session)
+        sections = await self._sections(session, why)
         if sections:
             entry = LogEntry(tuple(sections))
             await session.transcript.append(LOG, entry)
             written += await self._finish(session, entry)
         return written
 
-    async def _sections(self, session: Session) -> list[LogSection]:
+    async def _sections(self, session: Session, why: Ending | Pause) -> list[LogSection]:
         """Return a section for each of the owner's days with messages that are not logged."""
         said = conversation(unlogged(session.transcript.records), session.agent.id, self._zone)
         sections = []
         for day, part in groupby(said, key=lambda each: each.at.date()):
-            text = await self._text(list(part))
+            text = await self._text(session, list(part), why)
             if text:
                 path = day_path(session.access, day)
                 before = await session.agent.run(_count, session.agent.workspace, session.access, path, text)
                 sections.append(LogSection(str(path), text, before))
         return sections
 
-    async def _text(self, said: Sequence[SpokenLine]) -> str:
-        summary = await self._writer.summary(said)
-        if not summary.strip():
-            return ""
-        return format_note(f"{conversation_heading(said[-1].at)}\n{summary}", said[0].at)
+    async def _text(self, session: Session, said: Sequence[SpokenLine], why: Ending | Pause) -> str:
+        model = session.agent.model if self._asks_model and why in _UNHURRIED else None
+        lines = "".join(f"\n- {line}" for line in await day_summary(said, model))
+        return format_note(f"{conversation_heading(said[-1].at)}{lines}", said[0].at) if lines else ""
 
     async def _finish(self, session: Session, entry: LogEntry) -> list[PurePosixPath]:
         async with noting(session) as run:

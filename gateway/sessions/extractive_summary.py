@@ -1,16 +1,14 @@
 """Extractive summary of a part of a conversation, without a language model."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from itertools import groupby
-from typing import Protocol
 
 from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, UserEntry, own_words
 from gateway.transcripts.writer import Record
 from workspaces.memory.text.dialogue import EVIDENCE, LineKind, is_question, is_small_talk, left_out_line, log_line
-from workspaces.memory.text.tokens import identifiers
+from workspaces.memory.text.facts import FactKind, facts_in, sentences
 
 OWNER = "Owner"
 OTHERS_WORDS = "(passed on somebody else's words)"
@@ -24,19 +22,8 @@ _TELLING, _LITTLE_ELSE = 12, 4
 """A forgotten text of at least so many characters is recognised anywhere; a shorter one only in a message at most so
 many times as long. Our choice.
 """
-_MARKED = 5
-"""Most decisions, and most open questions, that are listed."""
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_NAME = re.compile(r"(?<![.!?…\s])\s+[A-ZÀ-ÖØ-ÞА-ЯЁ]\w+")
-"""A capitalised word inside a sentence."""
-_DECIDED = re.compile(
-    r"\b(we|i|let's|let us)\s+(have\s+)?(decided|agreed|chose|chosen|go with|will go with|settled on)\b"
-    r"|\b(decision|decided|agreed):|\bfrom now on\b",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(
-    r"\b(to-?do|open question|still open|not decided|undecided|to be decided|tbd|follow up|remains to)\b", re.IGNORECASE
-)
+_DECISION = 2
+"""Weight of a decision among the facts of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +36,6 @@ class SpokenLine:
     text: str
     is_answer: bool
     kind: LineKind
-
-
-class SummaryWriter(Protocol):
-    """Writes a day's notes on a part of a conversation; a language model may implement it."""
-
-    async def summary(self, said: Sequence[SpokenLine]) -> str:
-        """Return some lines, without a heading; empty if nothing is worth a note."""
 
 
 def conversation(records: Iterable[Record], agent: str, zone: tzinfo) -> list[SpokenLine]:
@@ -103,61 +83,31 @@ def _is_command(turn: Sequence[Record]) -> bool:
     return any(isinstance(record.entry, ReplyEntry) and record.entry.model == COMMAND for record in turn)
 
 
-class Extract:
-    """Writes without a language model: the sentences that carry information, in their original order."""
+def extract(said: Sequence[SpokenLine]) -> list[str]:
+    """Return a line for each message of *said* that states something, in their order, without a list marker.
 
-    async def summary(self, said: Sequence[SpokenLine]) -> str:
-        """Return a line for each message with content, then decisions and open questions in their own words.
-
-        Questions, greetings and empty answers are left out; the conversation keeps everything. At most `MOST_LINES`
-        lines, those with names, numbers, dates and decisions first.
-        """
-        return "\n".join(_lines(said))
-
-
-def _lines(said: Sequence[SpokenLine]) -> Iterator[str]:
-    telling = [(each, text) for each in said if (text := _telling(each))]
+    Questions, greetings and empty answers are left out; the conversation keeps everything. At most `MOST_LINES` lines,
+    those with names, numbers, dates and decisions first.
+    """
+    telling = [(each, text) for each in said if (text := stated(each))]
     kept = _weightiest([text for _, text in telling])
-    for place in kept:
-        yield f"- {log_line(telling[place][0].who, telling[place][0].at, shortened(telling[place][1]))}"
-    if len(kept) < len(telling):
-        yield f"- {left_out_line(len(telling) - len(kept))}"
-    sentences = [part for each in said if not each.is_answer for part in _sentences(each.text)]
-    yield from (f"- Decided: {shortened(each)}" for each in _marked(sentences, _DECIDED))
-    yield from (f"- Open: {shortened(each)}" for each in _marked(sentences, _OPEN))
+    lines = [log_line(telling[place][0].who, telling[place][0].at, shortened(telling[place][1])) for place in kept]
+    return [*lines, left_out_line(len(telling) - len(kept))] if len(kept) < len(telling) else lines
 
 
-def _telling(said: SpokenLine) -> str:
-    """Return the statements of *said*; of an answer only those with names, counts, dates or decisions."""
+def stated(said: SpokenLine) -> str:
+    """Return the statements of *said*; of an answer only those with facts."""
     if said.kind not in EVIDENCE:
         return ""
-    stating = [each for each in _sentences(said.text) if not is_question(each) and not is_small_talk(each)]
-    if said.is_answer:
-        stating = [each for each in stating if _weight(each)][:_ANSWER_SENTENCES]
-    return " ".join(stating)
-
-
-def _sentences(text: str) -> list[str]:
-    return [" ".join(part.split()) for part in _SENTENCE.split(text) if part.strip()]
-
-
-def _weight(text: str) -> int:
-    """Return how much of *text* a later question may ask for: identifiers, numbers, names, decisions."""
-    names = len(_NAME.findall(text)) + len(identifiers(text))
-    figures = sum(any(map(str.isdigit, word)) for word in text.split())
-    return names + figures + 2 * bool(_DECIDED.search(text))
+    stating = [each for each in sentences(said.text) if not is_question(each) and not is_small_talk(each)]
+    return " ".join([each for each in stating if facts_in(each)][:_ANSWER_SENTENCES] if said.is_answer else stating)
 
 
 def _weightiest(texts: Sequence[str]) -> list[int]:
-    """Return the indices of the `MOST_LINES` weightiest of *texts*, in their order; of equal ones the later."""
-    ranked = sorted(range(len(texts)), key=lambda place: (_weight(texts[place]), place), reverse=True)
+    """Return the indices of the `MOST_LINES` of *texts* with most facts, in their order; of equal ones the later."""
+    weights = [sum(_DECISION if each.kind is FactKind.DECISION else 1 for each in facts_in(text)) for text in texts]
+    ranked = sorted(range(len(texts)), key=lambda place: (weights[place], place), reverse=True)
     return sorted(ranked[:MOST_LINES])
-
-
-def _marked(sentences: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
-    """Return the latest sentences that match *pattern*, in order, each once."""
-    found = dict.fromkeys(sentence for sentence in sentences if pattern.search(sentence))
-    return list(found)[-_MARKED:]
 
 
 def shortened(text: str, chars: int = _SHOWN_CHARS) -> str:

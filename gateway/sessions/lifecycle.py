@@ -21,7 +21,6 @@ from gateway.hooks import SESSION_END, SESSION_PAUSE, Hooks
 from gateway.runtime.clock import Clock
 from gateway.sessions.daily_log import LOG, DailyLog
 from gateway.sessions.due import DueSession, Ending, Pause
-from gateway.sessions.extractive_summary import Extract
 from gateway.sessions.hook_events import note_rest, note_start
 from gateway.sessions.session import Session
 from gateway.sessions.session_note import SessionNote
@@ -62,6 +61,8 @@ class LifecycleSettings:
     """The owner's time zone."""
     helpers: timedelta | None = timedelta(days=90)
     """How long subagents' transcripts are kept."""
+    day_summaries: bool = True
+    """Whether a model summarises long conversations for the day's notes."""
 
     @property
     def has_ends(self) -> bool:
@@ -120,7 +121,10 @@ class Lifecycle:
         self._active: dict[SessionKey, _Activity] = {}
         self._latest_main: SessionKey | None = None
         self._submit: Callable[[SessionKey, DueSession], None] = _nobody
-        self.listeners: list[Listener] = [DailyLog(Extract(), settings.zone), SessionNote(settings.zone)]
+        self.listeners: list[Listener] = [
+            DailyLog(settings.zone, asks_model=settings.day_summaries),
+            SessionNote(settings.zone),
+        ]
         """Called in order; the code that composes the gateway may add others."""
         self.hooks = Hooks()
         self.busy: Callable[[], Collection[SessionKey]] = tuple

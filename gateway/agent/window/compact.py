@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gateway.agent.entries import COMMAND, Entry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry
 from gateway.agent.window.count import entry_tokens
+from workspaces.memory.text.facts import sentences
 from workspaces.memory.text.tokens import identifiers
 
 HEADINGS = ("Decisions", "Open tasks", "Identifiers", "Standing orders", "People")
@@ -21,7 +22,6 @@ ONECLAW_SHARE = 0.8
 _ORDERS_CHARS = 8_000
 _SHOWN_RESULT = 600
 _LISTED, _ITEM_CHARS = 15, 150
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _ORDER = re.compile(
     r"\b(?:don'?t|do not|never|always|from now on|until i|unless i|before you|wait for my|only (?:when|if|after)"
     r"|under no circumstances|make sure|ask me (?:first|before)|stop \w+ing"
@@ -77,17 +77,13 @@ def standing_orders(entries: Iterable[Entry], before: Sequence[str] = ()) -> tup
     found = dict.fromkeys(before)
     for entry in entries:
         if isinstance(entry, UserEntry) and not entry.from_outside:
-            for sentence in _sentences(entry.text):
+            for sentence in sentences(entry.text):
                 if _ORDER.search(sentence):
                     found[sentence] = None
     orders = list(found)
     while sum(map(len, orders)) > _ORDERS_CHARS:
         orders.pop(0)
     return tuple(orders)
-
-
-def _sentences(text: str) -> Iterator[str]:
-    yield from (part.strip() for part in _SENTENCE.split(text) if part.strip())
 
 
 def parts(entries: Iterable[Entry], longest: int) -> list[str]:
@@ -143,7 +139,7 @@ def extract(entries: Sequence[Entry], previous: str) -> str:
 
     As much of the end of a *previous* one as fits is repeated.
     """
-    said = [sentence for entry in entries if _is_said(entry) for sentence in _sentences(_text(entry))]
+    said = [sentence for entry in entries if _is_said(entry) for sentence in sentences(_text(entry))]
     found: dict[str, Sequence[str]] = {
         "Decisions": [each for each in said if _DECISION.search(each)],
         "Open tasks": [each for each in said if _TASK.search(each)],

@@ -82,8 +82,6 @@ async def test_what_was_said_is_noted_once(tmp_path: Path) -> None:
             "- 14:05 Conversation until 14:05\n"
             "  - Owner (14:05): The staging database moved to port 5433.\n"
             "  - Owner (14:05): From now on only port 5433. Still open: the backup.\n"
-            "  - Decided: From now on only port 5433.\n"
-            "  - Open: Still open: the backup.\n"
         )
         assert await house.lifecycle.pause_session(KEY, Pause.SHUTDOWN) == []
         house.clock.advance(600)

@@ -1,0 +1,73 @@
+"""A long conversation in the day's notes: a model's summary that invents nothing and leaves out no detail."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import ModelUnavailableError
+from gateway.sessions.day_summary import LEAST_LINES, PROMPT, day_summary
+from gateway.sessions.due import Ending, Pause
+from gateway.sessions.extractive_summary import SpokenLine, extract
+from gateway.sessions.lifecycle import LifecycleSettings
+from tests.fakes.model import ScriptedModel, Step
+from tests.gateway.sessions.resting import KEY, resting
+from workspaces.memory.text.dialogue import LineKind, kind_of_speech
+
+AT = datetime(2026, 3, 1, 14, 5, tzinfo=UTC)
+TEXTS = (
+    "The boiler was serviced, its number is BX-7741-Q.",
+    "The boat leaves at 19:30.",
+    "Mum's operation is on 9 December.",
+    *(f"We talked about the garden for the {word} time." for word in ("first", "second", "third", "next", "last")),
+)
+SAID = tuple(SpokenLine(AT, "Owner", text, is_answer=False, kind=kind_of_speech(text)) for text in TEXTS)
+
+
+async def test_a_summary_keeps_every_detail_and_invents_none() -> None:
+    """An invented number drops its line; statements with a detail that is left out are added word for word."""
+    model = ScriptedModel(
+        "Notes:\n- The boiler BX-7741-Q was serviced.\n- The boat leaves at 18:30.\n* They like the garden."
+    )
+    assert await day_summary(SAID, model) == [
+        "The boiler BX-7741-Q was serviced.",
+        "They like the garden.",
+        "Owner (14:05): The boat leaves at 19:30.",
+        "Owner (14:05): Mum's operation is on 9 December.",
+    ]
+    [request] = model.requests
+    assert request.stable == PROMPT
+    assert "Owner: The boat leaves at 19:30." in request.entries[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("step", ["I cannot do that.", "- It cost 99 euros.", ModelUnavailableError("down")])
+async def test_without_a_usable_summary_the_statements_are_noted(step: Step) -> None:
+    """A refusal, an invention, a failure: the notes are as without a model."""
+    assert await day_summary(SAID, ScriptedModel(step)) == extract(SAID)
+
+
+async def test_a_short_conversation_asks_no_model() -> None:
+    """It is its own summary; so is one of questions and small talk."""
+    asked = SpokenLine(AT, "Owner", "Where is the 1 boat?", is_answer=False, kind=LineKind.QUESTION)
+    for said in (SAID[: LEAST_LINES - 1], (asked,) * 20):
+        assert await day_summary(said, ScriptedModel()) == extract(said)
+
+
+async def test_nobody_waits_for_a_summary(tmp_path: Path) -> None:
+    """A model is asked at rest; a change of the day and a shutdown note the statements."""
+    for number, (why, steps) in enumerate({Pause.DAY: 0, Pause.SHUTDOWN: 0, Pause.REST: 1}.items()):
+        model = ScriptedModel("- They talked about the garden.")
+        async with resting(tmp_path / str(number), LifecycleSettings(), model=model) as house:
+            await house.talk(KEY, *((text, "I see.") for text in TEXTS))
+            [path] = await house.lifecycle.pause_session(KEY, why)
+            assert len(model.requests) == steps
+            assert ("They talked about the garden." in house.file(str(path))) is bool(steps)
+            assert "BX-7741-Q" in house.file(str(path))
+
+
+async def test_summaries_can_be_turned_off(tmp_path: Path) -> None:
+    """With `[context] flush = false` no model writes into the notes; it only names a file."""
+    async with resting(tmp_path, LifecycleSettings(day_summaries=False), model=ScriptedModel("garden")) as house:
+        await house.talk(KEY, *((text, "I see.") for text in TEXTS))
+        paths = await house.lifecycle.end_session(KEY, Ending.NEW)
+        assert "We talked about the garden for the first time." in house.file(str(paths[0]))

@@ -1,0 +1,133 @@
+"""Facts of a text by rule: identifiers, names, numbers, dates and decisions, each with a question for it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from workspaces.memory.text.tokens import identifiers, query_terms
+
+_ABBREVIATIONS = "no nr dr mr mrs ms st sr hr fr jr vs ca approx tel ext fig ed prof inc art bzw usw inkl vol".split()  # noqa: SIM905
+_NOT_AFTER = "".join(rf"(?<!\b{each}\.)" for each in _ABBREVIATIONS)
+_END = re.compile(rf"(?<=[.!?…])(?<!\b[^\W\d_]\.){_NOT_AFTER}\s+|(?<=[。！？])\s*|\n+", re.IGNORECASE)
+"""An end mark, unless an abbreviation such as "no." or "Dr.", or an initial, precedes it."""
+_DECIDED = re.compile(
+    r"\b(we|i|let's|let us)\s+(have\s+)?(decided|agreed|chose|chosen|go with|will go with|settled on)\b"
+    r"|\b(decision|decided|agreed):|\bfrom now on\b|\b(?:wir haben (?:uns )?(?:entschieden|beschlossen)|on a décidé"
+    r"|(?:hemos )?decidi(?:do|mos)|abbiamo deciso|мы решили)\b",
+    re.IGNORECASE,
+)
+_DAY_WORDS = (
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo"
+)
+_MONTHS = (
+    r"january|february|march|april|may|june|july|august|september|october|november|december|januar|februar|märz|mai"
+    r"|juni|juli|oktober|dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre"
+    r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
+    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
+)
+_DATE = re.compile(
+    rf"\b\d{{1,2}}(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(?:{_MONTHS})\b\.?(?:,?\s+\d{{4}}\b)?"
+    rf"|\b(?:{_MONTHS})\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?"
+    rf"|\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b(?:{_DAY_WORDS})\b"
+    rf"|\b(?!may\b|mar\b|march\b|mars\b|sept?\b|dec\b|jan\b)(?:{_MONTHS})\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\w.,:/-])\+?\d(?:[\d .,:/-]{0,30}\d)?(?![\w/-])")
+_NAME = re.compile(
+    r"(?:(?:Dr|Mr|Mrs|Ms|Hr|Fr|St|Prof)\.?\s+)?[A-ZÀ-ÖØ-ÞŁŚŻА-ЯЁЄІЇ][^\W\d_]+(?:['’-][A-ZÀ-Þ][^\W\d_]+)?"
+    r"(?:\s+(?:[A-ZÀ-ÖØ-ÞŁŚŻА-ЯЁЄІЇ][^\W\d_]+)){0,3}"
+)
+_KATAKANA = re.compile(r"[ァ-ヴー]{3,}")
+_WORDS = re.compile(r"[^\W\d_\u3040-\u9fff]{4,}|[\u3040-\u9fff]{2,}")
+_LEAST_ASKED = 2
+"""Longer words of a question; with fewer, the fact itself is asked for."""
+_LONGEST_SENTENCE = 2_000
+"""In characters; of a longer one, the beginning is read."""
+_MOST_FACTS = 12
+"""Facts of one sentence; a list has more than anybody asks for."""
+
+
+class FactKind(StrEnum):
+    """Kind of a fact."""
+
+    IDENTIFIER = "identifier"
+    DATE = "date"
+    NUMBER = "number"
+    NAME = "name"
+    DECISION = "decision"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A detail that a later question may ask for."""
+
+    kind: FactKind
+    value: str
+    """As it was written; of a decision the whole sentence."""
+    sentence: str
+    """The sentence that states it."""
+
+    @property
+    def question(self) -> str:
+        """The sentence without the value: the words of somebody who does not know it."""
+        if self.kind is FactKind.DECISION:
+            return self.sentence
+        rest = " ".join(self.sentence.replace(self.value, " ").split())
+        return rest if len(_WORDS.findall(rest)) >= _LEAST_ASKED else self.value
+
+    def is_in(self, text: str) -> bool:
+        """Tell whether *text* holds the value; letter case and white space do not count."""
+        return folded(self.value) in folded(text)
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences and lines of *text*, each on one line."""
+    return [" ".join(part.split()) for part in _END.split(text) if part and part.strip()]
+
+
+def is_decision(sentence: str) -> bool:
+    """Tell whether *sentence* states a decision."""
+    return _DECIDED.search(sentence) is not None
+
+
+def facts_in(sentence: str) -> list[Fact]:
+    """Return the facts of one *sentence*, at most 12, a decision and identifiers first; nothing counts twice."""
+    text = sentence[:_LONGEST_SENTENCE]
+    found, rest = [Fact(FactKind.DECISION, text, sentence)] if is_decision(text) else [], text
+    for kind, value in _values(text):
+        if value in rest:
+            found.append(Fact(kind, value, sentence))
+            rest = rest.replace(value, " ", 1)
+    return found[:_MOST_FACTS]
+
+
+def _values(text: str) -> Iterator[tuple[FactKind, str]]:
+    for name in sorted(identifiers(text), key=len, reverse=True):
+        at = text.casefold().find(name)
+        if at >= 0 and not _DATE.fullmatch(name):
+            yield FactKind.IDENTIFIER, text[at : at + len(name)]
+    yield from ((FactKind.DATE, match[0].rstrip(".")) for match in _DATE.finditer(text))
+    yield from ((FactKind.NUMBER, match[0].strip()) for match in _NUMBER.finditer(text))
+    yield from ((FactKind.NAME, name) for name in _names(text))
+
+
+def _names(text: str) -> Iterator[str]:
+    """Yield the names; the first word of a sentence counts only where something else marks it as one."""
+    for match in _NAME.finditer(text):
+        name = match[0]
+        is_first = not text[: match.start()].strip(" \"'“„«([-*")
+        if is_first and " " not in name and not re.match(r"['’]s\b", text[match.end() :]):
+            continue
+        if len(query_terms(name)) and name not in _NOT_NAMES:
+            yield name
+    yield from _KATAKANA.findall(text)
+
+
+_NOT_NAMES = frozenset({"I", "OK", "Ok", "TODO", "PS", "Sie", "Ihr", "Ihnen"})
+
+
+def folded(text: str) -> str:
+    """Return *text* with case folded and white space as single blanks."""
+    return " ".join(text.casefold().split())
