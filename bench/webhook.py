@@ -30,6 +30,7 @@ from gateway.runtime.clock import SystemClock
 from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.botapi import TOKEN, BotApi
+from tests.fakes.reception import reception_of
 from workspaces.access import AgentId
 
 OWNER = 42
@@ -129,7 +130,7 @@ def _reception(store: SqliteStore) -> Reception:
     routes = Routes([], AgentId("main"), Policy(frozenset({f"telegram:{OWNER}"}), accounts))
     clock = SystemClock()
     door = AdmissionGate(routes.policy, store, Rates(20, 10, clock.now), clock.now, lambda _: None)
-    return Reception(routes, store, lambda _key, _row: None, door)
+    return reception_of(routes, store, lambda _key, _row: None, door)
 
 
 async def run() -> list[Figure]:

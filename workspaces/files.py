@@ -69,6 +69,18 @@ class Written:
     after: bytes | None
 
 
+@dataclass(frozen=True, slots=True)
+class WriteAttempt:
+    """A change through a folder, or an attempt at one, that is over."""
+
+    path: PurePosixPath
+
+
+FolderEvent = Written | WriteAttempt | LeftOut | WorkspaceUnusableError
+"""An event of a folder, on the thread that works with it: a change, while its lock still excludes other writers; the
+end of each attempt; a name that would be read if it led to a plain file; a write that the system refused."""
+
+
 def no_such_file(path: PurePosixPath) -> NoSuchFileError:
     """Return the error shared by missing and withheld files."""
     return NoSuchFileError(f"{path}: there is no such file, or it is not for this conversation")
@@ -82,26 +94,27 @@ class Folder:
     WorkspaceUnusableError on an I/O error (disk full, read-only, no permission); the file is then unchanged.
     """
 
-    def __init__(self, root: Path, caps: FileCaps = DEFAULT_CAPS) -> None:
+    def __init__(self, root: Path, caps: FileCaps = DEFAULT_CAPS, checkpoint: Checkpoint = unchecked) -> None:
+        """*checkpoint* is called at every durable step of a write."""
         self.root = root.resolve()
         self.caps = caps
+        self.checkpoint = checkpoint
         try:
             self._handle = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as exc:
             raise WorkspaceUnusableError(f"the workspace {root} cannot be opened: {exc.strerror}") from exc
         self._release = weakref.finalize(self, os.close, self._handle)
-        self.on_change: Callable[[PurePosixPath], None] = _nothing
-        """Called with the path, on the writing thread, after every change or attempt through this object."""
-        self.on_written: Callable[[Written], None] = _nothing
-        """Called with every change made through this object, while its lock still excludes other writers."""
-        self.on_trouble: Callable[[WorkspaceUnusableError], None] = _nothing
-        """Called, on the calling thread, whenever the system refuses a write."""
-        self.on_left_out: Callable[[LeftOut], None] = _nothing
-        """Called, on the reading thread, with a name that would be read if it led to a plain file."""
-        self.checkpoint: Checkpoint = unchecked
-        """Called at every durable step of a write through this object."""
+        self._followers: list[Callable[[FolderEvent], None]] = []
         self._usage = StorageUsage(self.walk, caps.quotas)
         self._lock = FileLock(f"{self.root}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
+
+    def follow(self, follower: Callable[[FolderEvent], None]) -> None:
+        """Call *follower* with every event of work through this object from now on."""
+        self._followers.append(follower)
+
+    def _tell(self, event: FolderEvent) -> None:
+        for follower in self._followers:
+            follower(event)
 
     def close(self) -> None:
         """Release the handle; later accesses raise WorkspaceUnusableError."""
@@ -114,7 +127,7 @@ class Folder:
             content = place.read()
         if content is None:
             if (obstacle := self.obstacle(path)) is not None:
-                self.on_left_out(obstacle)
+                self._tell(obstacle)
             raise no_such_file(path)
         return content
 
@@ -336,15 +349,15 @@ class Folder:
             with self.resting():
                 yield
         except WorkspaceUnusableError as exc:
-            self.on_trouble(exc)
+            self._tell(exc)
             raise
         finally:
-            self.on_change(path)
+            self._tell(WriteAttempt(path))
 
     def _written(self, written: Written) -> None:
         sizes = (len(data) if data is not None else None for data in (written.before, written.after))
         self._usage.changed(written.path, *sizes)
-        self.on_written(written)
+        self._tell(written)
 
     def _refuse_full(self, folder: int, name: str, path: PurePosixPath) -> None:
         names = names_in(folder)
@@ -380,14 +393,12 @@ __all__ = [
     "FileContent",
     "Folder",
     "FolderEntry",
+    "FolderEvent",
     "FoundFile",
     "Identity",
+    "WriteAttempt",
     "Written",
     "clean_path",
     "digest_of",
     "no_such_file",
 ]
-
-
-def _nothing(_: object) -> None:
-    """No-op listener."""

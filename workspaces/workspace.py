@@ -19,6 +19,7 @@ from workspaces.errors import (
     TooLargeError,
     WorkspaceUnusableError,
 )
+from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.files import (
     DEFAULT_CAPS,
     FileCaps,
@@ -100,7 +101,9 @@ class Workspace:
         return workspace
 
     @classmethod
-    def open(cls, folder: Path, agent: AgentId, caps: FileCaps = DEFAULT_CAPS) -> "Workspace":
+    def open(
+        cls, folder: Path, agent: AgentId, caps: FileCaps = DEFAULT_CAPS, checkpoint: Checkpoint = unchecked
+    ) -> "Workspace":
         """Open a created workspace and remove files left half-written by a crash.
 
         Raises WorkspaceUnusableError, before any change, when the folder is missing, is not a folder, or cannot be read
@@ -110,7 +113,7 @@ class Workspace:
             raise WorkspaceUnusableError(f"the workspace {folder} is not a folder; `strandline init` makes one")
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
             raise WorkspaceUnusableError(f"the workspace {folder} cannot be read and written; mend its permissions")
-        workspace = cls(Folder(folder, caps), agent)
+        workspace = cls(Folder(folder, caps, checkpoint), agent)
         workspace.folder.sweep()
         return workspace
 

@@ -9,7 +9,7 @@ import structlog
 
 from adapters.channel import Attachment, ChatKind, InboundMessage, OverheardMessage, Via
 from gateway.admission.internal_channels import is_inner
-from gateway.admission.pairing import Pairing, examine
+from gateway.admission.pairing import OnAsked, Pairing, examine
 from gateway.admission.policy import Admitted, DirectPolicy, Policy, RefusalReason, Refused
 from gateway.admission.rate_limits import LoopGuard, Rates
 from gateway.admission.routing import principal
@@ -40,11 +40,12 @@ class AdmissionGate:
         rates: Rates,
         now: Callable[[], datetime],
         wake: Callable[[Sequence[OutboxRow]], None],
+        on_asked: OnAsked | None = None,
     ) -> None:
-        """*wake* is called with replies to deliver."""
+        """*wake* is called with replies to deliver; *on_asked* is given if there is an owner to tell of strangers."""
         self._policy, self._store, self._rates, self._now, self._wake = policy, store, rates, now, wake
         self._loops = LoopGuard()
-        self.pairing = Pairing(policy, store, now, wake)
+        self.pairing = Pairing(policy, store, now, wake, on_asked)
 
     async def decide(self, message: InboundMessage) -> Admitted | Refused:
         """Decide whether *message* is admitted; it counts against its sender's rate. Raises StoreError."""

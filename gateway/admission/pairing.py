@@ -75,24 +75,24 @@ class Pairing:
         store: Store,
         now: Callable[[], datetime],
         wake: Callable[[Sequence[OutboxRow]], None],
-        code: Callable[[], str] = new_code,
+        on_asked: OnAsked | None = None,
     ) -> None:
-        """*wake* is called with replies to deliver."""
-        self._policy, self._store, self._now, self._wake, self._code = policy, store, now, wake, code
-        self.on_asked: OnAsked = _nobody
-        """Set if there is an owner to notify."""
+        """*wake* is called with replies to deliver; *on_asked* is given if there is an owner to notify."""
+        self._policy, self._store, self._now, self._wake = policy, store, now, wake
+        self._on_asked = on_asked
         self._one_by_one = asyncio.Lock()
 
     async def greet(self, message: InboundMessage) -> None:
         """Send a code to the sender of a direct *message*, unless they have one. Raises StoreError."""
-        address, sender, now, code = message.address, message.sender, self._now(), self._code()
+        address, sender, now, code = message.address, message.sender, self._now(), new_code()
         visitor = Visitor(address.channel, address.account, sender.id, " ".join(sender.name.split()))
         request = PairingRequest(visitor, code, now, now + CODE_LIFE)
         reply = Outgoing(address, _GREETING.format(code=shown(code)))
         if row := await self._store.pairings.ask(request, MOST_WAITING, reply, now - HELD_FOR):
             await self._remember_chat(visitor, address)
             self._wake([row])
-            await self.on_asked(message, request)
+            if self._on_asked is not None:
+                await self._on_asked(message, request)
 
     async def waiting(self) -> Sequence[PairingRequest]:
         """Return the pairing requests, oldest first. Raises StoreError."""
@@ -191,10 +191,6 @@ class Pairing:
                 await self._store.inbox.drop(row.id, f"revoked.{refusal.reason}")
                 dropped += 1
         return dropped
-
-
-async def _nobody(_: InboundMessage, __: PairingRequest) -> None:
-    """No-op notice: the owner looks for themselves."""
 
 
 def named(visitor: Visitor) -> str:

@@ -62,6 +62,10 @@ class CutFiles:
         self.is_to_look = True
         """A file may have changed since the last look."""
 
+    def look_again(self) -> None:
+        """Note that a file may have changed."""
+        self.is_to_look = True
+
     async def ring(self) -> None:
         """Tell the owner what is cut that they do not know of; while the store cannot be written, later.
 

@@ -66,6 +66,10 @@ class Alarm:
         """Record that a file was left out that would have been read."""
         self.is_to_look = self.is_to_look or (left_out.path, left_out.identity) not in self._left_out
 
+    def look_again(self) -> None:
+        """Note that a file may be left out that the owner does not know of."""
+        self.is_to_look = True
+
     def look(self) -> int:
         """Check the workspace and return the number of files that are newly left out.
 

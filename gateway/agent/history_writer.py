@@ -18,7 +18,7 @@ from gateway.agent.cut_files import CutFiles
 from gateway.agent.file_trouble import Alarm, UnwritableFiles
 from gateway.errors import StoreError
 from workspaces.errors import WorkspaceError, WorkspaceUnusableError
-from workspaces.files import Folder, Written
+from workspaces.files import Folder, FolderEvent, Written
 from workspaces.folder_entries import LeftOut
 from workspaces.history import EDITOR, History, Origin, Pending, Repair, RepairReason
 from workspaces.run_blocking import RunBlocking
@@ -46,11 +46,16 @@ class HistoryWriter:
     """Commits the changes of turns. An unusable history is counted and reported; it stops no turn."""
 
     def __init__(
-        self, open_history: Callable[[], History], run: RunBlocking, count: Callable[[str], Awaitable[None]]
+        self,
+        open_history: Callable[[], History],
+        run: RunBlocking,
+        count: Callable[[str], Awaitable[None]],
+        alarm: Alarm | None = None,
+        cut_files: CutFiles | None = None,
     ) -> None:
         """*run* has a thread of the history's own: opening, scanning all files and packing take seconds.
 
-        *count* takes a reason code for the ledger.
+        *count* takes a reason code for the ledger; *alarm* and *cut_files* are given where there is an owner to notify.
         """
         self._open_history = open_history
         self._run = run
@@ -66,10 +71,8 @@ class HistoryWriter:
         self._repairs_counted = 0
         self._refused: SimpleQueue[None] = SimpleQueue()
         """One item for each write that the system refused and that is not counted yet."""
-        self.alarm: Alarm | None = None
-        """Set where there is an owner to notify."""
-        self.cut_files: CutFiles | None = None
-        """Set there too."""
+        self.alarm = alarm
+        self.cut_files = cut_files
         self.trouble = ""
         """Why nothing is recorded at the moment, as text."""
 
@@ -91,6 +94,16 @@ class HistoryWriter:
 
         return run_noting
 
+    def hear(self, event: FolderEvent) -> None:
+        """Record an event of the workspace's folder; called on the thread that works with it."""
+        match event:
+            case Written():
+                self.written(event)
+            case WorkspaceUnusableError():
+                self.failed(event)
+            case LeftOut():
+                self.met(event)
+
     def written(self, written: Written) -> None:
         """Record a change of a file; called on the writing thread.
 
@@ -98,7 +111,7 @@ class HistoryWriter:
         """
         self._pending.written(self._writing, written)
         if self.cut_files is not None:
-            self.cut_files.is_to_look = True
+            self.cut_files.look_again()
         if self.alarm is not None:
             self.alarm.worked(UnwritableFiles.FILES)
         if self._pending.first() is not None:
@@ -195,9 +208,9 @@ class HistoryWriter:
             self._record_closed(history)
 
         if self.alarm is not None:
-            self.alarm.is_to_look = True
+            self.alarm.look_again()
         if self.cut_files is not None:
-            self.cut_files.is_to_look = True
+            self.cut_files.look_again()
         await self._attempt(look)
 
     def _record_closed(self, history: History) -> None:

@@ -23,7 +23,9 @@ from workspaces.bootstrap import (
 )
 from workspaces.errors import WorkspaceError
 from workspaces.files import Identity
+from workspaces.run_blocking import RunBlocking
 from workspaces.skills import Skill, read_skills
+from workspaces.workspace import Workspace
 
 
 async def project_context(
@@ -66,10 +68,11 @@ async def final_prompt(agent: Agent, access: Access, prompt: Prompt, hooks: Hook
     return replace(prompt, stable=(await hooks.tell(BEFORE_AGENT_START, payload)).prompt)
 
 
-async def prompt_extents(agent: Agent, clock: Callable[[], datetime], limits: Limits) -> Sequence[ShownExtent]:
+async def prompt_extents(
+    workspace: Workspace, run: RunBlocking, clock: Callable[[], datetime], limits: Limits
+) -> Sequence[ShownExtent]:
     """Return how much of each lasting file the prompt shows in the owner's own chat. Raises WorkspaceError."""
-    access = owner_access(agent.id, "cut files")
-    return await agent.run(extents, agent.workspace, access, clock().date(), limits)
+    return await run(extents, workspace, owner_access(workspace.agent, "cut files"), clock().date(), limits)
 
 
 def _before(

@@ -1,9 +1,10 @@
 """Opens the configured agents, and closes their resources."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
 from functools import partial
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -11,6 +12,8 @@ from pathlib import Path, PurePosixPath
 from pydantic import SecretStr
 
 from gateway.agent.agent import Agent
+from gateway.agent.cut_files import CutFiles
+from gateway.agent.file_trouble import Alarm
 from gateway.agent.history_writer import SETTLE_S as HISTORY_SETTLE_S
 from gateway.agent.history_writer import HistoryWriter, kept_folders
 from gateway.agent.loop import TurnLimits
@@ -18,16 +21,19 @@ from gateway.agent.models.choose import choose
 from gateway.agent.models.image_budget import MEGABYTE, ImageBudget
 from gateway.agent.models.port import Model
 from gateway.agent.models.settings import HostedSettings
+from gateway.agent.prompt_files import prompt_extents
 from gateway.agent.recall import RecallSettings
 from gateway.agent.window.compact import ONECLAW_SHARE, CompactSettings
 from gateway.agent.window.prune import PruneSettings
-from gateway.app.memory_worker import SERVER_PATIENCE_S, memory_worker
+from gateway.app.crash_recovery import tell_of_file
+from gateway.app.memory_worker import SERVER_PATIENCE_S
+from gateway.app.open_home import OpenHome
 from gateway.automation.subagents import SubagentRules
-from gateway.config import AgentSettings, Config, ContextSettings, LimitSettings, MemorySettings
+from gateway.config import Config, ContextSettings, LimitSettings, MemorySettings
 from gateway.config.heartbeat import hours_of, span_of
 from gateway.errors import ConfigError
 from gateway.home import Home
-from gateway.inbound.backlog import Bounds
+from gateway.inbound.overflow import Bounds
 from gateway.inbound.queue_modes import QueueMode, QueueRules
 from gateway.runtime.threads import Threads
 from gateway.schedule.checklist import Rhythm
@@ -39,84 +45,119 @@ from gateway.turns.planning import TurnSettings
 from workspaces.access import Access, AgentId
 from workspaces.bootstrap import Limits
 from workspaces.errors import HistoryUnusableError
-from workspaces.files import FileCaps
+from workspaces.fault_points import Checkpoint
+from workspaces.files import FileCaps, FolderEvent, WriteAttempt
 from workspaces.history import History
 from workspaces.memory.as_of import Lookback
-from workspaces.memory.client import WorkerClient
+from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryClock, MemoryFaults, MemoryIndex
 from workspaces.memory.watch import Watched, WatchSettings
 from workspaces.memory.workspace_source import WorkspaceNotes, note_folders
+from workspaces.run_blocking import RunBlocking
 from workspaces.usage import Quota, Quotas
 from workspaces.workspace import Workspace
 
 
-@asynccontextmanager
-async def open_agents(
-    home: Home,
-    config: Config,
-    environ: Mapping[str, str],
-    clock: Callable[[], datetime],
-    count: Callable[[str], Awaitable[None]],
-) -> AsyncIterator[dict[AgentId, Agent]]:
-    """Yield every configured agent, opened; *clock* returns the owner's time, *count* receives reason codes.
+@dataclass(frozen=True, slots=True)
+class AgentModels:
+    """The models of one agent."""
 
-    Raises WorkspaceUnusableError before any change, and ConfigError for a missing secret, or for a workspace that
-    belongs to several agents.
+    own: Model
+    others: Mapping[str, Model]
+    """Those that a session may choose, by name: a library loads on its model's first request, so none costs anything
+    yet."""
+
+
+@asynccontextmanager
+async def open_models(config: Config, environ: Mapping[str, str]) -> AsyncIterator[dict[AgentId, AgentModels]]:
+    """Yield the models of every agent. Raises ConfigError for a missing secret or client."""
+    hosted, room = {name: hosted_settings(name, config, environ) for name in config.models}, ImageBudget()
+    models: dict[AgentId, AgentModels] = {}
+    async with AsyncExitStack() as stack:
+        for name, settings in config.agents.items():
+            own = choose([settings.model, *settings.fallbacks], hosted, room)
+            others = {
+                other: choose([other, *(each for each in settings.fallbacks if each != other)], hosted, room)
+                for other in dict.fromkeys([settings.model, *settings.fallbacks, *hosted])
+            }
+            for each in (own, *others.values()):
+                stack.push_async_callback(each.close)
+            models[AgentId(name)] = AgentModels(own, others)
+        yield models
+
+
+@contextmanager
+def open_workspaces(home: Home, config: Config, checkpoint: Checkpoint) -> Iterator[dict[AgentId, Workspace]]:
+    """Yield the workspace of every agent.
+
+    Raises WorkspaceUnusableError before any change, and ConfigError for a workspace that belongs to several agents.
     """
     refuse_overlaps(home, config)
-    hosted, room = {name: hosted_settings(name, config, environ) for name in config.models}, ImageBudget()
-    agents: dict[AgentId, Agent] = {}
-    started_with = memory_worker(config, environ)
-    caps = file_caps(config.limits)
-    async with AsyncExitStack() as stack:
-        worker = await stack.enter_async_context(WorkerClient(started_with))
+    caps, workspaces = file_caps(config.limits), dict[AgentId, Workspace]()
+    with ExitStack() as stack:
         for name, settings in config.agents.items():
-            agent = AgentId(name)
-            workspace = Workspace.open(settings.workspace or home.agent(name).workspace, agent, caps)
-            stack.callback(workspace.folder.close)
-            run = Threads(f"workspace-{name}")
-            stack.callback(run.close)
-            sources: list[Source] = [WorkspaceNotes(workspace.folder)]
-            if config.memory.transcripts:
-                sources.append(TranscriptNotes(agent, home.agent(name).sessions, clock().tzinfo or UTC))
-            model = choose([settings.model, *settings.fallbacks], hosted, room)
-            stack.push_async_callback(model.close)
-            others = _others(settings, hosted, room)
-            for other in others.values():
-                stack.push_async_callback(other.close)
-            memory = MemoryIndex(
-                agent,
-                home.agent(name).index,
-                sources,
-                worker,
-                run,
-                MemoryClock(time.monotonic, lambda: clock().date()),
-            )
-            memory.answers_within_s = SERVER_PATIENCE_S if started_with.qdrant else None
-            memory.count = count
-            beside = Threads(f"history-{name}")
-            stack.callback(beside.close)
-            history_writer = HistoryWriter(partial(_history, home.agent(name).history, workspace, clock), beside, count)
-            texts_on = partial(_texts_on, history_writer)
-            memory.past = Lookback(agent, home.agent(name).index, texts_on, worker, beside, time.monotonic)
-            workspace.folder.on_change = partial(_changed, memory)
-            workspace.folder.on_written = history_writer.written
-            workspace.folder.on_trouble = history_writer.failed
-            workspace.folder.on_left_out = history_writer.met
-            agents[agent] = Agent(
-                agent, workspace, memory, model, run, history_writer, others, tuple(settings.fallbacks)
-            )
-        yield agents
+            place, agent = settings.workspace or home.agent(name).workspace, AgentId(name)
+            workspaces[agent] = Workspace.open(place, agent, caps, checkpoint)
+            stack.callback(workspaces[agent].folder.close)
+        yield workspaces
 
 
-def _others(settings: AgentSettings, hosted: Mapping[str, HostedSettings], room: ImageBudget) -> dict[str, Model]:
-    """Return the models that a session may choose: a model's library loads on its first request, so none costs anything
-    yet."""
-    return {
-        name: choose([name, *(each for each in settings.fallbacks if each != name)], hosted, room)
-        for name in dict.fromkeys([settings.model, *settings.fallbacks, *hosted])
-    }
+@asynccontextmanager
+async def open_agents(
+    home: OpenHome,
+    workspaces: Mapping[AgentId, Workspace],
+    models: Mapping[AgentId, AgentModels],
+    worker_settings: WorkerSettings,
+) -> AsyncIterator[dict[AgentId, Agent]]:
+    """Yield every configured agent, opened."""
+    patience_s, agents = SERVER_PATIENCE_S if worker_settings.qdrant else None, dict[AgentId, Agent]()
+    async with WorkerClient(worker_settings) as worker:
+        with ExitStack() as stack:
+            for name, workspace in workspaces.items():
+                run, beside = (
+                    stack.enter_context(closing(Threads(f"{work}-{name}"))) for work in ("workspace", "history")
+                )
+                history_writer = _history_writer(home, workspace, run, beside)
+                texts_on, folder = partial(_texts_on, history_writer), home.files.agent(name).index
+                memory = MemoryIndex(
+                    name,
+                    folder,
+                    memory_sources(home.files, home.config, workspace, home.zone.zone),
+                    worker,
+                    run,
+                    MemoryClock(time.monotonic, lambda: home.now().date()),
+                    past=Lookback(name, folder, texts_on, worker, beside, time.monotonic),
+                    faults=MemoryFaults(home.store.count, partial(tell_of_file, home.notices, name)),
+                    answers_within_s=patience_s,
+                )
+                workspace.folder.follow(history_writer.hear)
+                workspace.folder.follow(partial(_changed, memory))
+                own, others = models[name].own, models[name].others
+                fallbacks = tuple(home.config.agents[name].fallbacks)
+                agents[name] = Agent(name, workspace, memory, own, run, history_writer, others, fallbacks)
+            yield agents
+
+
+def memory_sources(home: Home, config: Config, workspace: Workspace, zone: tzinfo) -> list[Source]:
+    """Return the sources of the memory of the agent of *workspace*; *zone* is the owner's."""
+    sources: list[Source] = [WorkspaceNotes(workspace.folder)]
+    if config.memory.transcripts:
+        sources.append(TranscriptNotes(workspace.agent, home.agent(workspace.agent).sessions, zone))
+    return sources
+
+
+def _history_writer(home: OpenHome, workspace: Workspace, run: RunBlocking, beside: RunBlocking) -> HistoryWriter:
+    """Return the history writer of an agent; *run* and *beside* run work on the threads of its files and history."""
+    agent, tell = workspace.agent, home.notices.tell
+    look = partial(prompt_extents, workspace, run, home.now, turn_settings(home.config).bootstrap)
+    return HistoryWriter(
+        partial(_history, home.files.agent(agent).history, workspace, home.now),
+        beside,
+        home.store.count,
+        Alarm(agent, workspace.folder, tell, home.now),
+        CutFiles(agent, look, home.store, tell, home.now),
+    )
 
 
 def queue_rules(config: Config) -> QueueRules:
@@ -196,8 +237,9 @@ async def _texts_on(history_writer: HistoryWriter, day: date, access: Access) ->
     return await history_writer.ask((await history_writer.history()).as_of, day, access)
 
 
-def _changed(memory: MemoryIndex, _: PurePosixPath) -> None:
-    memory.touched()
+def _changed(memory: MemoryIndex, event: FolderEvent) -> None:
+    if isinstance(event, WriteAttempt):
+        memory.touched()
 
 
 def watched_folders(home: Home, config: Config, agents: Iterable[Agent]) -> list[Watched]:

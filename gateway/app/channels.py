@@ -22,7 +22,7 @@ from gateway.config.channels import GroupSettings
 from gateway.config.web import ApiTokenSettings
 from gateway.delivery.owner_chat import OwnerChat, Reach
 from gateway.errors import ConfigError
-from gateway.inbound.listener import BotAccount
+from gateway.inbound.listener import BotAccount, MayListen
 from gateway.plugins import CHANNELS as CHANNEL_PLUGINS
 from gateway.plugins import plugins
 from workspaces.access import AgentId
@@ -169,10 +169,17 @@ def _always(adapter: Adapter) -> BotAccount:
     return BotAccount(adapter.channel, adapter.account, build)
 
 
-def bot_accounts(config: Config, environ: Mapping[str, str], count: Count, keeps: Keeps) -> list[BotAccount]:
+def bot_accounts(
+    config: Config, environ: Mapping[str, str], count: Count, keeps: Keeps, may_listen: MayListen | None = None
+) -> list[BotAccount]:
     """Return the bot accounts; each platform's library loads when its account is built."""
     return [
-        BotAccount(bot.channel, name, partial(asyncio.to_thread, adapter_of, name, bot, environ, count, keeps))
+        BotAccount(
+            bot.channel,
+            name,
+            partial(asyncio.to_thread, adapter_of, name, bot, environ, count, keeps),
+            may_listen=may_listen,
+        )
         for name, bot in config.channels.bots()
     ]
 

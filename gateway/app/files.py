@@ -2,26 +2,23 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
 
 from gateway.app.resources import Resources
 from gateway.config import AttachmentSettings
 from gateway.delivery.outgoing_files import Enclosures
 from gateway.stores.disk import remove_older
-from gateway.stores.rows import OutboxRow
 from gateway.turns.attachments import Intake, IntakeSettings
 from gateway.turns.downloads import Fetcher
 
 
-def intake_of(resources: Resources, wake: Callable[[Sequence[OutboxRow]], None]) -> Intake:
-    """Return the intake of messages' files; *wake* is called with notices about them."""
-    folders = {agent: resources.home.agent(agent).incoming for agent in resources.agents}
+def intake_of(resources: Resources) -> Intake:
+    """Return the intake of messages' files."""
+    home = resources.home
+    folders = {agent: home.files.agent(agent).incoming for agent in resources.agents}
     for folder in folders.values():
         remove_older(folder, time.time())  # downloads begun by an earlier run start again
-    intake = Intake(resources.store, Fetcher(resources.adapters, asyncio.to_thread, resources.clock), folders)
-    intake.settings = intake_settings(resources.config.attachments)
-    intake.wake = wake
-    return intake
+    fetcher = Fetcher(resources.channels.adapters, asyncio.to_thread, home.clock)
+    return Intake(home.store, fetcher, folders, home.waker.wake, intake_settings(home.config.attachments))
 
 
 def intake_settings(caps: AttachmentSettings) -> IntakeSettings:
@@ -33,5 +30,6 @@ def intake_settings(caps: AttachmentSettings) -> IntakeSettings:
 
 def enclosures_of(resources: Resources) -> Enclosures:
     """Return the storage of files sent with answers."""
-    folders = {agent: resources.home.agent(agent).outgoing for agent in resources.agents}
-    return Enclosures(folders, resources.adapters.loaded, asyncio.to_thread, resources.count)
+    home = resources.home
+    folders = {agent: home.files.agent(agent).outgoing for agent in resources.agents}
+    return Enclosures(folders, resources.channels.adapters.loaded, asyncio.to_thread, home.store.count)

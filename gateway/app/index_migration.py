@@ -6,22 +6,22 @@ Nothing is changed here: the index is a function of the files, so that the setti
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from gateway.agent.agent import Agent
-from gateway.app.agents import open_agents
-from gateway.app.memory_worker import memory_worker
+from gateway.app.agents import memory_sources, open_workspaces
+from gateway.app.memory_worker import SERVER_PATIENCE_S, memory_worker
 from gateway.config import Config, QdrantSettings, owner_zone
 from gateway.home import FOLDER_MODE, Home
-from gateway.transcripts.memory_source import TranscriptNotes
-from workspaces.access import Access, owner_access
+from gateway.runtime.threads import Threads
+from workspaces.access import Access, AgentId, owner_access
+from workspaces.fault_points import unchecked
 from workspaces.memory.client import WorkerClient
-from workspaces.memory.entry import Source, UnreadableDocumentError
+from workspaces.memory.entry import UnreadableDocumentError
 from workspaces.memory.search import MemoryClock, MemoryIndex, Query
 from workspaces.memory.workspace_source import WorkspaceNotes
 
@@ -61,35 +61,31 @@ async def build_on_server(
     The new index stays there, and is used once the settings name the server. Raises ConfigError for a missing secret,
     MemoryUnavailableError if one of the indexes is unavailable.
     """
-
     zone = owner_zone(config.owner.time_zone, environ).zone
-
-    def now() -> datetime:
-        return datetime.now(zone)
-
-    async def uncounted(_: str) -> None:
-        """No-op counter: a degraded search shows in its result."""
-
-    there = config.model_copy(update={"qdrant": server})
+    clock = MemoryClock(time.monotonic, lambda: datetime.now(zone).date())
+    settings = memory_worker(config, environ)
+    there = memory_worker(config.model_copy(update={"qdrant": server}), environ)
+    patience_s = SERVER_PATIENCE_S if settings.qdrant else None
     place = home.control_file.parent / "moving"
     shutil.rmtree(place, ignore_errors=True)
     async with AsyncExitStack() as stack:
-        agents = await stack.enter_async_context(open_agents(home, config, environ, now, uncounted))
+        workspaces = stack.enter_context(open_workspaces(home, config, unchecked))
+        here = await stack.enter_async_context(WorkerClient(settings))
         stack.callback(shutil.rmtree, place, ignore_errors=True)
-        worker = await stack.enter_async_context(WorkerClient(memory_worker(there, environ)))
+        worker = await stack.enter_async_context(WorkerClient(there))
         compared = []
-        for agent in agents.values():
-            await agent.memory.sync()
+        for name, workspace in workspaces.items():
+            run = stack.enter_context(closing(Threads(f"workspace-{name}")))
+            sources, index = memory_sources(home, config, workspace, zone), home.agent(name).index
+            memory = MemoryIndex(name, index, sources, here, run, clock, answers_within_s=patience_s)
+            await memory.sync()
             # The server's collection is named after the folder's own name and the one two above it.
-            folder = place / agent.id / "index"
-            _take_embeddings(home.agent(agent.id).index, folder)
-            sources: list[Source] = [WorkspaceNotes(agent.workspace.folder)]
-            if config.memory.transcripts:
-                sources.append(TranscriptNotes(agent.id, home.agent(agent.id).sessions, zone))
-            clock = MemoryClock(time.monotonic, lambda: now().date())
-            other = MemoryIndex(agent.id, folder, sources, worker, agent.run, clock)
-            await other.sync(partial(progress, agent.id))
-            compared.append(await _compare(agent, other))
+            folder = place / name / "index"
+            _take_embeddings(index, folder)
+            other = MemoryIndex(name, folder, sources, worker, run, clock)
+            await other.sync(partial(progress, name))
+            questions = await run(_samples, WorkspaceNotes(workspace.folder))
+            compared.append(await _compare(name, memory, other, questions))
         return compared
 
 
@@ -101,16 +97,15 @@ def _take_embeddings(index: Path, folder: Path) -> None:
             known.backup(copy)
 
 
-async def _compare(agent: Agent, other: MemoryIndex) -> Compared:
-    here, there = await agent.memory.status(), await other.status()
-    questions = await agent.run(_samples, WorkspaceNotes(agent.workspace.folder))
-    access = owner_access(agent.id, "terminal:owner")
+async def _compare(agent: AgentId, memory: MemoryIndex, other: MemoryIndex, questions: Sequence[str]) -> Compared:
+    here, there = await memory.status(), await other.status()
+    access = owner_access(agent, "terminal:owner")
     different = [
         question
         for question in questions
-        if not is_same(await _scores(agent.memory, question, access), await _scores(other, question, access))
+        if not is_same(await _scores(memory, question, access), await _scores(other, question, access))
     ]
-    return Compared(agent.id, here.entries, there.entries, len(questions), tuple(different))
+    return Compared(agent, here.entries, there.entries, len(questions), tuple(different))
 
 
 def _samples(source: WorkspaceNotes) -> list[str]:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from adapters.channel import Address
 from gateway.admission.routing import Envelope
 from gateway.agent.agent import Agent
 from gateway.agent.models.metered import MeteredModel
-from gateway.delivery.sender import Delivery
 from gateway.observability.metrics import Meter
 from gateway.runtime.clock import Clock
 from gateway.stores.ports import Store
@@ -55,9 +55,12 @@ def timed(outcome: Outcome, meter: Meter | None, clock: Clock) -> Outcome:
     return outcome_timed
 
 
-def measure(store: Store, delivery: Delivery, meter: Meter | None) -> None:
-    """Count commits of the state, and sends."""
-    if meter is not None:
-        delivery.on_sent = lambda address: meter.sent(address.channel)
-        if isinstance(store, SqliteStore):
-            store.measure(meter.committed)
+def measure(store: Store, meter: Meter | None) -> None:
+    """Time the commits of the state from now on."""
+    if meter is not None and isinstance(store, SqliteStore):
+        store.measure(meter.committed)
+
+
+def sent_counter(meter: Meter | None) -> Callable[[Address], None] | None:
+    """Return a function that counts a part sent to an address."""
+    return None if meter is None else lambda address: meter.sent(address.channel)

@@ -1,28 +1,35 @@
-"""Composes the parts of a gateway that depend on several others, one per function."""
+"""Composes the parts of a gateway: each is built when it is first asked for, from those that it needs."""
 
-from functools import partial
+from datetime import timedelta
+from functools import cached_property, partial
 
 import structlog
 
-from gateway.admission.internal_channels import HELPER
-from gateway.admission.policy import Policy
+from gateway.admission.gate import AdmissionGate
 from gateway.admission.rate_limits import Rates
-from gateway.admission.routing import SessionKey, route, session_access
+from gateway.admission.routing import SessionKey, route
+from gateway.admission.sign_in import SignIns
 from gateway.agent.models.choose import provider_faults
 from gateway.agent.tools.loading import tool_faults
 from gateway.app.agents import (
+    assumed_windows,
     bounds_of,
+    lifecycle_settings,
     punctuality_of,
+    queue_rules,
     rhythms,
+    subagent_rules,
     turn_settings,
 )
+from gateway.app.budgets import unpriced_models
 from gateway.app.channels import TERMINAL
 from gateway.app.files import enclosures_of, intake_of
-from gateway.app.metering import timed
+from gateway.app.metering import counted, sent_counter, timed
 from gateway.app.resources import Resources
+from gateway.app.tracing import traced
+from gateway.approvals.approvals import Approvals
 from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
 from gateway.automation.job_runner import JobRunner, OwnerContact
-from gateway.automation.subagent_results import ResultChannel
 from gateway.automation.subagents import Subagents
 from gateway.commands.families import CommandResources
 from gateway.commands.loading import load_commands
@@ -30,30 +37,34 @@ from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
 from gateway.commands.session import ENDS, STOP
 from gateway.config import Config
-from gateway.control.operator import LocalOperator
+from gateway.control.admission import AdmissionOperator
+from gateway.control.operator import Health, LocalOperator
 from gateway.delivery.direct_notices import DirectNotices
-from gateway.delivery.owner_chat import OwnerChats
-from gateway.delivery.owner_notices import Notices
+from gateway.delivery.outgoing_files import Enclosures
+from gateway.delivery.pairing_notices import PairingNotices
 from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import Pacing
-from gateway.delivery.sender import Delivery
-from gateway.hooks import Hooks, hook_faults, hooks_of
+from gateway.delivery.sender import Delivery, DeliveryObservers
+from gateway.hooks import hook_faults
+from gateway.inbound.agent_crosstalk import Neighbours
 from gateway.inbound.backlog import Backlog
 from gateway.inbound.outcomes import Outcomes
+from gateway.inbound.overflow import Overflow
 from gateway.inbound.queue_modes import Queueing
-from gateway.inbound.receive import Reception
+from gateway.inbound.receive import Reception, StoreTrouble
 from gateway.inbound.session_settings import Choices
 from gateway.plugins import CHANNELS, clashes
 from gateway.runtime.lanes import Lanes
 from gateway.schedule.jobs import JobSchedule
 from gateway.sessions.compaction import Compaction
 from gateway.sessions.flush import Flush
-from gateway.sessions.lifecycle import Lifecycle
+from gateway.sessions.lifecycle import Lifecycle, Listener, SessionObservers
+from gateway.sessions.onboarding import end_first_run
 from gateway.sessions.rest_flush import RestFlush
 from gateway.stores.rows import InboxRow, OutboxRow
-from gateway.turns.planning import Planner
-from gateway.turns.turn import Offer, Turns, no_offer, untold
-from gateway.turns.worker import Item
+from gateway.turns.planning import Planner, between_turns
+from gateway.turns.turn import Turns, no_offer
+from gateway.turns.worker import Item, LaneWork
 from gateway.web.page_mirror import PageMirror
 from workspaces.access import AgentId
 
@@ -66,163 +77,289 @@ def plugin_faults(config: Config) -> tuple[str, ...]:
     return (*clashes(CHANNELS), *provider_faults(providers), *tool_faults(), *hook_faults())
 
 
-def job_runner_of(resources: Resources, owner_chats: OwnerChats, notices: Notices) -> JobRunner:
-    """Compose the job runner."""
-    job_schedule = JobSchedule(resources.store.jobs, punctuality_of(resources.config), resources.now)
-    return JobRunner(
-        job_schedule, resources.store, resources.agents, OwnerContact(owner_chats.of, notices.tell), resources.clock
-    )
+class Parts:
+    """The parts of one gateway; two of its resources lead to them: the waker of the outbox, and the entrance."""
 
+    def __init__(self, resources: Resources, *, has_channels: bool) -> None:
+        """Without channels only terminals are served."""
+        self.resources = resources
+        self.has_channels = has_channels
+        self._home = resources.home
+        self._config = resources.home.config
+        self._settings = turn_settings(self._config)
 
-def delivery_of(resources: Resources, notices: Notices) -> Delivery:
-    """Compose the sender of replies."""
-    rendering = Rendering(resources.config.limits.answer_chars, count=resources.count, journal=resources.journal)
-    pacing, outbox = Pacing(resources.clock), resources.store.outbox
-    delivery = Delivery(resources.tasks, outbox, resources.adapters, notices.dead_letter, pacing, rendering)
-    delivery.enclosures = enclosures_of(resources)
-    notices.wake = delivery.wake
-    return delivery
+    # --- queues
 
+    @cached_property
+    def choices(self) -> Choices:
+        return Choices(self._home.store)
 
-def direct_notices_of(resources: Resources, owner_chats: OwnerChats) -> DirectNotices:
-    """Put together what tells chats, by their bots, that the state cannot be written."""
-    bots = frozenset((bot.channel, name) for name, bot in resources.config.channels.bots())
-    owner = partial(owner_chats.known, AgentId(resources.config.default_agent))
-    return DirectNotices(resources.adapters.of, bots, owner, resources.clock)
+    @cached_property
+    def queueing(self) -> Queueing:
+        return Queueing(queue_rules(self._config), None, self.choices.mode, self._home.clock.now)
 
+    @cached_property
+    def overflow(self) -> Overflow:
+        return Overflow(self.queueing.queues, self._home.store.inbox.waiting, bounds_of(self._config))
 
-def heartbeats_of(resources: Resources, owner_chats: OwnerChats, queueing: Queueing, delivery: Delivery) -> Heartbeats:
-    """Compose the heartbeat runner."""
-    around = HeartbeatResources(
-        resources.agents,
-        rhythms(resources.config, resources.zone.zone),
-        resources.sessions,
-        resources.store,
-        resources.clock,
-        owner_chats.of,
-        queueing.is_running,
-    )
-    return Heartbeats(around, delivery.wake)
+    @cached_property
+    def subagents(self) -> Subagents:
+        home, rules = self._home, subagent_rules(self._config)
+        return Subagents(
+            rules, self._settings.limits, self.queueing, home.store.count, home.clock.now, home.entrance.enter
+        )
 
+    # --- delivery
 
-def open_to_helpers(
-    resources: Resources, subagents: Subagents, reception: Reception, lanes: Lanes[SessionKey, Item]
-) -> None:
-    """Connect subagents: tasks to their lanes, and results to the sessions that requested them."""
-    subagents.enter = reception.enter
-    subagents.wake = lambda key: lanes.wake(lambda other: other == key)
-    for agent in resources.agents:
-        resources.adapters.loaded[HELPER, agent] = ResultChannel(agent, reception.enter, resources.clock.now)
+    @cached_property
+    def enclosures(self) -> Enclosures:
+        return enclosures_of(self.resources)
 
+    @cached_property
+    def delivery(self) -> Delivery:
+        resources, home = self.resources, self._home
+        observers = DeliveryObservers(home.notices.dead_letter, sent_counter(resources.meter), resources.hooks)
+        rendering = Rendering(
+            self._config.limits.answer_chars,
+            count=home.store.count,
+            journal=resources.journal,
+            enclosures=self.enclosures,
+        )
+        adapters = resources.channels.adapters
+        return Delivery(resources.tasks, home.store.outbox, adapters, observers, Pacing(home.clock), rendering)
 
-def follow_on_pages(resources: Resources, outcomes: Outcomes) -> None:
-    """Make each agent's page show the owner's conversation on other channels."""
-    for agent in resources.agents if resources.config.web.enabled else ():
-        elsewhere = PageMirror(agent, resources.routes, resources.adapters.loaded, resources.clock.now)
-        elsewhere.begin(resources.sessions)
-        outcomes.listeners.append(elsewhere.committed)
+    @cached_property
+    def direct_notices(self) -> DirectNotices:
+        """Tells chats, by their bots, that the state cannot be written."""
+        bots = frozenset((bot.channel, name) for name, bot in self._config.channels.bots())
+        owner = partial(self._home.owner_chats.known, AgentId(self._config.default_agent))
+        return DirectNotices(self.resources.channels.adapters.of, bots, owner, self._home.clock)
 
+    # --- unprompted work and approvals
 
-def planner_of(resources: Resources, operator: LocalOperator, lifecycle: Lifecycle, subagents: Subagents) -> Planner:
-    """Compose the planner of the agents' turns."""
-    settings = turn_settings(resources.config)
-    compaction = Compaction(
-        settings.compact, Flush(settings.flush, resources.now), lifecycle, resources.count, resources.now
-    )
-    hooks = Hooks(hooks_of(resources.home), resources.count, resources.tasks)
-    lifecycle.hooks = operator.delivery.hooks = compaction.hooks = compaction.flush.hooks = hooks
-    enclosures, servers = operator.delivery.enclosures, resources.tool_servers
-    resources.sessions.is_alone = lambda key: settings.is_alone(session_access(key).session_type)
-    planner = Planner(settings, hooks, operator.changes, compaction, resources.now, enclosures, subagents, servers)
-    lifecycle.listeners.append(RestFlush(compaction.flush, planner.between_turns, resources.zone.zone))
-    return planner
+    @cached_property
+    def heartbeats(self) -> Heartbeats:
+        home = self._home
+        around = HeartbeatResources(
+            self.resources.agents,
+            rhythms(self._config, home.zone.zone),
+            self.resources.sessions,
+            home.store,
+            home.clock,
+            home.owner_chats.of,
+            self.queueing.is_running,
+            home.entrance.enter,
+        )
+        return Heartbeats(around, home.waker.wake)
 
+    @cached_property
+    def job_runner(self) -> JobRunner:
+        home = self._home
+        job_schedule = JobSchedule(home.store.jobs, punctuality_of(self._config), home.now, home.store.count)
+        contact = OwnerContact(home.owner_chats.of, home.notices.tell)
+        took_in = home.entrance.took_in if self.has_channels else None
+        return JobRunner(job_schedule, home.store, self.resources.agents, contact, home.clock, took_in)
 
-def commands_of(
-    resources: Resources,
-    operator: LocalOperator,
-    planner: Planner,
-    lifecycle: Lifecycle,
-    queueing: Queueing,
-    choices: Choices,
-) -> Commands:
-    """Compose the chat commands."""
-    pairing, silences = operator.admission.pairing, resources.store.silences
-    parts = CommandResources(
-        resources.agents,
-        resources.sessions,
-        operator.brief,
-        planner,
-        lifecycle,
-        pairing,
-        silences,
-        queueing,
-        choices,
-        operator.health.helpers,
-        operator.heartbeats,
-        operator.job_runner,
-        Rates(ENDS / 60, ENDS, resources.now),
-        resources.store.purge,
-    )
-    loaded = load_commands(parts)
-    operator.health.plugin_faults += tuple(loaded.faults)
-    for fault in loaded.faults:
-        log.error("a plug-in cannot be used", detail=fault)
-    return Commands(loaded.commands, resources.routes.policy, planner.hooks)
+    @cached_property
+    def approvals(self) -> Approvals:
+        home, patience = self._home, timedelta(days=self._config.limits.approval_days)
+        return Approvals(
+            self.resources.agents, home.store, patience, home.now, home.waker.wake, self.job_runner.job_schedule
+        )
 
+    # --- admission
 
-def backlog_of(
-    resources: Resources,
-    commands: Commands,
-    queueing: Queueing,
-    subagents: Subagents,
-    lanes: Lanes[SessionKey, Item],
-    *,
-    has_channels: bool,
-) -> Backlog:
-    """Compose the limit of messages in memory; `/stop` cancels the turn that runs before it, and its subagents."""
+    @cached_property
+    def admission(self) -> AdmissionGate:
+        home, limits = self._home, self._config.limits
+        rates = Rates(limits.person_a_minute, limits.person_burst, home.clock.now)
+        on_asked = PairingNotices(home.store, home.notices, home.routes, home.owner_chats.of)
+        return AdmissionGate(home.routes.policy, home.store, rates, home.clock.now, home.waker.wake, on_asked)
 
-    def key_of(row: InboxRow) -> SessionKey | None:
-        is_ours = has_channels or row.message.address.channel == TERMINAL
-        return route(row.message, resources.routes).key if is_ours else None
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        return Neighbours(self._home.routes, self._home.store, self._home.clock.now)
 
-    waiting = resources.store.inbox.waiting
-    is_stop, bounds = partial(commands.gives, STOP), bounds_of(resources.config)
-    return Backlog(queueing, lanes, waiting, key_of, is_stop, bounds, subagents.cancel_all)
+    # --- sessions
 
+    @cached_property
+    def flush(self) -> Flush:
+        return Flush(self._settings.flush, self._home.now, self.resources.hooks)
 
-def offer_of(config: Config, policy: Policy) -> Offer:
-    """Return the source of answers' buttons, if configured."""
-    return Offers(policy) if config.memory.undo_buttons else no_offer
+    @cached_property
+    def lifecycle(self) -> Lifecycle:
+        home, hooks = self._home, self.resources.hooks
+        draft, zone = partial(between_turns, self._settings, hooks, home.now), home.zone.zone
+        listeners: list[Listener] = [
+            RestFlush(self.flush, draft, zone),
+            self.choices.ended,
+            self.subagents.session_over,
+            end_first_run,
+        ]
+        return Lifecycle(
+            self.resources.agents,
+            self.resources.sessions,
+            lifecycle_settings(self._config, zone),
+            home.clock,
+            home.store.count,
+            SessionObservers(listeners, hooks),
+        )
 
+    # --- the operator
 
-def turns_of(
-    resources: Resources,
-    operator: LocalOperator,
-    planner: Planner,
-    commands: Commands,
-    queueing: Queueing,
-    choices: Choices,
-) -> Turns:
-    """Compose the answering of messages: by commands first, then by the agents' models."""
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        """The outcomes of turns; each agent's page shows the owner's conversation on other channels."""
+        mirrors = [self._mirror(agent) for agent in self.resources.agents] if self._config.web.enabled else []
+        pages = [mirror.committed for mirror in mirrors]
+        return Outcomes([self.heartbeats.committed, self.job_runner.settled, *pages])
 
-    def committed(row: InboxRow, replies: list[OutboxRow]) -> None:
-        operator.outcomes.tell(row, replies)
-        operator.delivery.wake(replies)
-        operator.admission.neighbours.committed(row, replies)
+    def _mirror(self, agent: AgentId) -> PageMirror:
+        adapters, home = self.resources.channels.adapters.loaded, self._home
+        mirror = PageMirror(agent, home.routes, adapters, home.clock.now)
+        mirror.begin(self.resources.sessions)
+        return mirror
 
-    return Turns(
-        resources.agents,
-        resources.sessions,
-        resources.store,
-        resources.routes,
-        resources.presence,
-        planner,
-        outcome=timed(committed, resources.meter, resources.clock),
-        shortcut=commands,
-        take_in=intake_of(resources, operator.delivery.wake),
-        queueing=queueing,
-        voice=choices.voice,
-        offer=offer_of(resources.config, resources.routes.policy),
-        unstored=operator.delivery.direct.kept if operator.delivery.direct else untold,
-    )
+    @cached_property
+    def health(self) -> Health:
+        share = self._home.share
+        return Health(
+            self.resources.channels.bots,
+            share.is_standby,
+            depths=self.overflow.depths,
+            helpers=self.subagents.running,
+            disabled=self._home.files.disabled(),
+            plugin_faults=plugin_faults(self._config),
+            waits_for=share.told,
+        )
+
+    @cached_property
+    def operator(self) -> LocalOperator:
+        resources, home = self.resources, self._home
+        return LocalOperator(
+            str(home.files.path),
+            home.zone,
+            resources.agents,
+            AgentId(self._config.default_agent),
+            resources.channels.terminals,
+            home.store,
+            resources.sessions,
+            self.outcomes,
+            self.delivery,
+            self.health,
+            self.approvals,
+            AdmissionOperator(home.routes, home.store, self.admission.pairing),
+            SignIns(home.store, home.clock.now),
+            self.heartbeats,
+            self.job_runner,
+            (*assumed_windows(self._config), *unpriced_models(self._config)),
+            resources.agent_budgets,
+            home.owner_chats.of,
+            resources.tool_servers,
+        )
+
+    # --- turns
+
+    @cached_property
+    def planner(self) -> Planner:
+        home, hooks = self._home, self.resources.hooks
+        compaction = Compaction(self._settings.compact, self.flush, self.lifecycle, home.store.count, home.now, hooks)
+        return Planner(
+            self._settings,
+            hooks,
+            self.approvals,
+            compaction,
+            home.now,
+            self.enclosures,
+            self.subagents,
+            self.resources.tool_servers,
+        )
+
+    @cached_property
+    def commands(self) -> Commands:
+        store = self._home.store
+        loaded = load_commands(
+            CommandResources(
+                self.resources.agents,
+                self.resources.sessions,
+                self.operator.brief,
+                self.planner,
+                self.lifecycle,
+                self.admission.pairing,
+                store.silences,
+                self.queueing,
+                self.choices,
+                self.subagents.running,
+                self.heartbeats,
+                self.job_runner,
+                Rates(ENDS / 60, ENDS, self._home.now),
+                store.purge,
+            )
+        )
+        self.health.report(loaded.faults)
+        for fault in loaded.faults:
+            log.error("a plug-in cannot be used", detail=fault)
+        return Commands(loaded.commands, self._home.routes.policy, self.resources.hooks)
+
+    @cached_property
+    def turns(self) -> Turns:
+        """The answering of messages: by commands first, then by the agents' models."""
+        resources, home = self.resources, self._home
+        policy = home.routes.policy
+        return Turns(
+            resources.agents,
+            resources.sessions,
+            home.store,
+            home.routes,
+            self.planner,
+            presence=resources.presence,
+            outcome=timed(self._committed, resources.meter, home.clock),
+            shortcut=self.commands,
+            take_in=intake_of(resources),
+            queueing=self.queueing,
+            voice=self.choices.voice,
+            offer=Offers(policy) if self._config.memory.undo_buttons else no_offer,
+            unstored=self.direct_notices.kept,
+        )
+
+    def _committed(self, row: InboxRow, replies: list[OutboxRow]) -> None:
+        self.outcomes.tell(row, replies)
+        self.delivery.wake(replies)
+        self.neighbours.committed(row, replies)
+
+    # --- lanes
+
+    @cached_property
+    def lanes(self) -> Lanes[SessionKey, Item]:
+        work = traced(LaneWork(self.turns, self.lifecycle, self.resources.journal))
+        queues, on_done = self.queueing.queues, self.overflow.heed
+        return Lanes(self.resources.tasks, work, self._home.clock, queues=queues, on_done=on_done)
+
+    @cached_property
+    def backlog(self) -> Backlog:
+        """The limit of messages in memory; `/stop` cancels the turn that runs before it, and its subagents."""
+
+        def key_of(row: InboxRow) -> SessionKey | None:
+            is_ours = self.has_channels or row.message.address.channel == TERMINAL
+            return route(row.message, self._home.routes).key if is_ours else None
+
+        is_stop = partial(self.commands.gives, STOP)
+        return Backlog(self.queueing, self.overflow, self.lanes, key_of, is_stop, self.subagents.cancel_all)
+
+    @cached_property
+    def reception(self) -> Reception:
+        home, direct = self._home, self.direct_notices
+        return Reception(
+            home.entrance,
+            home.store,
+            self.admission,
+            home.owner_chats.learn,
+            home.notices.exposed,
+            StoreTrouble(direct.not_taken, direct.worked),
+            self.resources.hooks,
+        )
+
+    def connect(self) -> None:
+        """Build every part, and lead the waker and the entrance to theirs."""
+        self._home.waker.lead_to(self.delivery.wake)
+        self._home.entrance.lead_to(counted(self.backlog.take, self.resources.meter))

@@ -45,16 +45,19 @@ class Approvals:
         patience: timedelta,
         clock: Callable[[], datetime],
         wake: Callable[[Sequence[OutboxRow]], None],
+        job_schedule: JobSchedule | None = None,
     ) -> None:
-        """*patience*: how long a change waits; *wake* is called with queued notices; *clock* gives the owner's time."""
+        """*patience*: how long a change waits; *wake* is called with queued notices; *clock* gives the owner's time.
+
+        *job_schedule* holds the agents' jobs, if there are any; changes of these may need approval too.
+        """
         self._agents = agents
         self._store = store
         self._patience = patience
         self._clock = clock
         self._wake = wake
         self._one_at_a_time = asyncio.Lock()
-        self.job_schedule: JobSchedule | None = None
-        """The agents' jobs, if there are any; changes of these may need approval too."""
+        self.job_schedule = job_schedule
 
     async def waiting(self, agent: AgentId | None = None) -> Sequence[PendingChange]:
         """Return the changes that wait for a decision, oldest first; of one agent if it is given."""

@@ -68,6 +68,8 @@ class HeartbeatResources:
     """Returns the chat in which an agent reaches its owner; never a group."""
     is_busy: Callable[[SessionKey], bool]
     """Returns whether a message is being answered in a session."""
+    enter: Callable[[InboundMessage], Awaitable[bool]]
+    """Accepts one of our messages, once."""
 
 
 class Heartbeats:
@@ -80,8 +82,6 @@ class Heartbeats:
     ) -> None:
         """*wake* is called with notices that wait to be sent."""
         self._around = around
-        self.enter: Callable[[InboundMessage], Awaitable[bool]] = _nowhere
-        """Accepts one of our messages, once; set by the code that composes the gateway."""
         self._wake = wake
         self._stored_states: dict[AgentId, HeartbeatState] = {}
         self._next: dict[AgentId, datetime] = {}
@@ -140,7 +140,7 @@ class Heartbeats:
     async def _is_under_way(self, agent: AgentId, stored: HeartbeatState) -> bool:
         """Return whether the latest heartbeat still waits for its turn; it is enqueued if it never was."""
         route = await self._around.owner_chat(agent)
-        if route is not None and await self.enter(self._message(agent, stored.slot, stored.prompt, route)):
+        if route is not None and await self._around.enter(self._message(agent, stored.slot, stored.prompt, route)):
             return True
         waiting = await self._around.store.inbox.waiting()
         return any(is_heartbeat(row.message) and row.message.id == stored.slot for row in waiting)
@@ -154,7 +154,7 @@ class Heartbeats:
         if is_blank(text) or route is None or self._around.agents[agent].model.name == OFFLINE:
             return
         await self._keep(agent, stored.model_copy(update={"booted": now}))
-        await self.enter(self._message(agent, f"boot:{now:%Y-%m-%dT%H:%M:%SZ}", boot_prompt(text), route))
+        await self._around.enter(self._message(agent, f"boot:{now:%Y-%m-%dT%H:%M:%SZ}", boot_prompt(text), route))
 
     async def _look(self, agent: AgentId) -> None:
         now, rhythm = self._around.clock.now(), self._around.rhythms[agent]
@@ -208,7 +208,7 @@ class Heartbeats:
         before = before.model_copy(update={"looked": before.looked or now, "before": None})
         await self._keep(agent, looked.model_copy(update=asked | {"before": before}))
         self._unsent.add(agent)
-        await self.enter(self._message(agent, slot, prompt, route))
+        await self._around.enter(self._message(agent, slot, prompt, route))
         self._unsent.remove(agent)
         return True
 
@@ -342,11 +342,6 @@ class Heartbeats:
         now = self._around.clock.now()
         address = heartbeat_address(agent)
         return InboundMessage(address, slot, NOBODY, ChatKind.DIRECT, prompt, True, now, answers_to=route)
-
-
-async def _nowhere(_: InboundMessage) -> bool:
-    """Reject the message: there is no inbox yet."""
-    return False
 
 
 def _digest(text: str) -> str:

@@ -1,6 +1,5 @@
 """Runs jobs at their times: starts each slot once, and notifies the owner of jobs that cannot run."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -48,17 +47,27 @@ class JobRunner:
     """Starts due slots; despite restarts, each is run once, or skipped and counted."""
 
     def __init__(
-        self, job_schedule: JobSchedule, store: Store, agents: Collection[AgentId], ways: OwnerContact, clock: Clock
+        self,
+        job_schedule: JobSchedule,
+        store: Store,
+        agents: Collection[AgentId],
+        ways: OwnerContact,
+        clock: Clock,
+        took_in: Callable[[InboxRow], None] | None = None,
     ) -> None:
+        """*took_in* passes a stored message to its lane; without it the message is left for a running gateway."""
         self.job_schedule = job_schedule
-        self.hand_on: Callable[[InboxRow], None] = _leave
-        """Passes a stored message to its lane; set once there are lanes."""
+        self._took_in = took_in
         self._store = store
         self._agents = agents
         self._ways = ways
         self._clock = clock
-        self._woken = asyncio.Event()
-        job_schedule.changed, job_schedule.count = self._woken.set, store.count
+        self._woken = job_schedule.changed
+
+    def hand_on(self, row: InboxRow) -> None:
+        """Pass a stored message to its lane, if there are lanes."""
+        if self._took_in is not None:
+            self._took_in(row)
 
     async def work(self) -> Never:
         """Run due jobs until cancelled."""
@@ -93,7 +102,7 @@ class JobRunner:
         if row is None:
             raise ScheduleError(f"job {number} was just run")
         self.hand_on(row)
-        when = "once the gateway runs" if self.hand_on is _leave else "now"
+        when = "once the gateway runs" if self._took_in is None else "now"
         return f"job {number} runs {when}; what it has to say comes by {owner.channel}"
 
     async def history(self, number: int, agent: AgentId | None = None) -> Sequence[JobRun]:
@@ -177,10 +186,6 @@ class JobRunner:
 
     def _shown(self, moment: datetime) -> str:
         return f"{moment.astimezone(self.job_schedule.zone):%Y-%m-%d %H:%M}"
-
-
-def _leave(_: InboxRow) -> None:
-    """Leave the message in the inbox for a running gateway."""
 
 
 def _prompt(job: Job, before: str = "") -> str:

@@ -7,7 +7,7 @@ waiting messages.
 
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import PurePosixPath
@@ -81,12 +81,7 @@ class Helper:
         return f"{self.id} of {self.parent}, since {self.row.received_at:%Y-%m-%d %H:%M:%SZ}"
 
 
-async def _nowhere(_: InboundMessage) -> bool:
-    """Reject the task: nothing accepts tasks yet."""
-    return False
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Subagents:
     """Starts, lists and cancels subagents."""
 
@@ -95,10 +90,8 @@ class Subagents:
     queueing: Queueing
     count: Callable[[str], Awaitable[None]]
     now: Callable[[], datetime]
-    enter: Callable[[InboundMessage], Awaitable[bool]] = _nowhere
-    """Accepts a task durably; set once there is an inbox listener."""
-    wake: Callable[[SessionKey], None] = field(default=lambda _: None)
-    """Ends the wait of a lane before its next retry; set once there are lanes."""
+    enter: Callable[[InboundMessage], Awaitable[bool]]
+    """Accepts a task durably."""
 
     def running(self) -> list[Helper]:
         """Return the subagents that wait or run."""
@@ -168,7 +161,6 @@ class Subagents:
 
     def _end(self, helper: Helper) -> None:
         self.queueing.stop(helper.key, InboxId(helper.row.id + 1))
-        self.wake(helper.key)
 
 
 def told_of(message: InboundMessage, entries: Sequence[Entry], text: str) -> str:

@@ -19,4 +19,4 @@ async def compose_app(
     from gateway.app.app import App
 
     async with App.open(home, config, environ, channels=channels) as app:
-        yield Composed(app.operator, app.readiness, app.run, app.meter, app.web(environ))
+        yield Composed(app.operator, app.parts.health, app.run, app.parts.resources.meter, app.web(environ))

@@ -114,6 +114,10 @@ class Share:
             raise
         return store
 
+    def end(self, *, for_good: bool) -> None:
+        """Note that this run ends: *for_good* if the gateway stops altogether."""
+        self.is_leaving = for_good
+
     async def may_listen(self, channel: str, account: str) -> None:
         """Return once no other gateway listens on this account."""
         name, said = f"bot:{channel}.{account}", False

@@ -18,7 +18,6 @@ from gateway.control.admission_wire import (
     SilencesOrder,
 )
 from gateway.errors import StrandlineError
-from gateway.inbound.agent_crosstalk import Neighbours
 from gateway.stores.admission import Guest, PairingRequest, Silence
 from gateway.stores.ports import Store
 
@@ -30,7 +29,6 @@ class AdmissionOperator:
     routes: Routes
     store: Store
     pairing: Pairing
-    neighbours: Neighbours
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         """Execute *order*. Raises PairingError, and StrandlineError for an unknown code or person."""

@@ -1,7 +1,7 @@
 """The operator of the gateway in this process."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -67,9 +67,9 @@ from gateway.control.wire import (
 )
 from gateway.delivery.sender import Delivery, is_part_of
 from gateway.errors import StoreError, StrandlineError
-from gateway.inbound.backlog import Depth
 from gateway.inbound.listener import BotAccount, ListeningState
 from gateway.inbound.outcomes import Outcomes
+from gateway.inbound.overflow import Depth
 from gateway.runtime.clock import utc_now
 from gateway.stores.losses import latest_loss
 from gateway.stores.ports import Distant, Store
@@ -103,6 +103,18 @@ class Health:
     """Plug-ins that cannot be used, each in one sentence; this gateway started without them."""
     waits_for: Callable[[], tuple[str, ...]] = tuple
     """Returns the agents that cannot run for lack of their files, with the remedy."""
+
+    def begin(self) -> None:
+        """Note that messages are accepted, unless every agent has another gateway."""
+        self.ready = not self.standby
+
+    def end(self) -> None:
+        """Note that messages are accepted no more."""
+        self.ready = False
+
+    def report(self, faults: Iterable[str]) -> None:
+        """Note plug-ins that cannot be used."""
+        self.plugin_faults += tuple(faults)
 
     @property
     def loading(self) -> list[str]:

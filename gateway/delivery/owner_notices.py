@@ -1,11 +1,12 @@
 """Notices to the owner about events outside of their conversations: a full disk, an undeliverable reply."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 import structlog
 
 from adapters.channel import Address, Button, InboundMessage
+from gateway.delivery.waker import Wake
 from gateway.errors import StoreError
 from gateway.stores.codec import message_key
 from gateway.stores.ports import Store
@@ -23,13 +24,15 @@ Find = Callable[[], Awaitable[Address | None]]
 class Notices:
     """Puts notices to the owner into the outbox, once for each key."""
 
-    def __init__(self, store: Store, owner: Address, find: Find | None = None) -> None:
-        """*owner* is the address used while *find* knows no chat of theirs: the terminal."""
+    def __init__(self, store: Store, owner: Address, wake: Wake, find: Find | None = None) -> None:
+        """*owner* is the address used while *find* knows no chat of theirs: the terminal.
+
+        *wake* is called with each notice that waits to be sent.
+        """
         self._store = store
         self._owner = owner
+        self.wake = wake
         self._find = find
-        self.wake: Callable[[Sequence[OutboxRow]], None] = _leave
-        """Called with each notice that waits to be sent."""
 
     async def tell(self, key: str, said: str, where: Address | None = None, buttons: tuple[Button, ...] = ()) -> None:
         """Send the owner *said*, unless the same *key* was used before; in their chat unless *where* is given.
@@ -97,7 +100,3 @@ class Notices:
     async def _owners_chat(self) -> Address:
         found = None if self._find is None else await self._find()
         return found or self._owner
-
-
-def _leave(_: Sequence[OutboxRow]) -> None:
-    """Leave a notice in the outbox: the next start sends it."""

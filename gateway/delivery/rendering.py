@@ -11,7 +11,7 @@ from adapters.abilities import SendsFiles
 from adapters.channel import Adapter, Body, Upload
 from adapters.formatting.split import cut_at, plain_parts
 from gateway.admission.internal_channels import CHANNELS
-from gateway.delivery.outgoing_files import MessagePart, file_parts
+from gateway.delivery.outgoing_files import Enclosures, MessagePart, file_parts
 from gateway.runtime.threads import Threads
 from gateway.runtime.work_journal import WorkJournal
 from gateway.stores.rows import Enclosure, OutboxRow
@@ -37,7 +37,7 @@ async def _uncounted(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """Limits for the formatting of replies."""
+    """Makes messages of replies, within limits."""
 
     answer_chars: int = 40_000
     """Longest text of one reply, in characters: about ten messages of Telegram. Our choice."""
@@ -45,6 +45,8 @@ class Rendering:
     """Seconds for the formatting of one reply; the slowest input known takes 1 s for 40,000 characters. Our choice."""
     count: Count = _uncounted
     journal: WorkJournal | None = None
+    enclosures: Enclosures | None = None
+    """Storage of the replies' files; given if there may be any."""
     threads: Threads = field(default_factory=lambda: Threads("rendering", 2))
 
     async def parts(self, adapter: Adapter, row: OutboxRow, text: str) -> list[MessagePart]:
@@ -56,6 +58,15 @@ class Rendering:
         """
         with self.journal.finishing(f"reply {row.id}") if self.journal else nullcontext():
             return await self._parts(adapter, text, row.outgoing.files, row.parts_sent)
+
+    async def loaded(self, part: MessagePart) -> Body:
+        """Return the body of *part*, with the content of its file."""
+        return part.body if self.enclosures is None else await self.enclosures.loaded(part)
+
+    async def release(self, files: Iterable[Enclosure]) -> None:
+        """Remove the contents of *files*: their reply was delivered, or given up."""
+        if self.enclosures is not None:
+            await self.enclosures.release(files)
 
     async def _parts(
         self, adapter: Adapter, text: str, files: Sequence[Enclosure], parts_sent: int

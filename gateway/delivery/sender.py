@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -24,8 +24,6 @@ from adapters.channel import (
     UnsureSendError,
 )
 from gateway.admission.internal_channels import CHANNELS
-from gateway.delivery.direct_notices import DirectNotices
-from gateway.delivery.outgoing_files import Enclosures, MessagePart
 from gateway.delivery.refused_messages import RESENT_PLAIN, instead, plainly
 from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import Pacing, late_note
@@ -46,12 +44,22 @@ OnDead = Callable[[OutboxRow, str], Awaitable[None]]
 """Called with an abandoned reply and the reason; after a crash perhaps again, so it needs a key."""
 
 
+@dataclass(frozen=True, slots=True)
+class DeliveryObservers:
+    """Who learns of the outcome of sends."""
+
+    on_dead: OnDead
+    on_sent: Callable[[Address], None] | None = None
+    """Called with the address of each part that the platform confirmed."""
+    hooks: Hooks = field(default_factory=Hooks)
+
+
 class Adapters:
     """The accounts that send replies: configured from the start, usable once loaded."""
 
-    def __init__(self, configured: Iterable[AccountKey]) -> None:
+    def __init__(self, configured: Iterable[AccountKey], loaded: Mapping[AccountKey, Adapter] | None = None) -> None:
         self._configured = frozenset(configured)
-        self.loaded: dict[AccountKey, Adapter] = {}
+        self.loaded = dict(loaded or {})
 
     def of(self, address: Address) -> Adapter:
         """Return the adapter that sends to *address*.
@@ -88,13 +96,13 @@ class Delivery:
         tasks: asyncio.TaskGroup,
         outbox: Outbox,
         adapters: Adapters,
-        on_dead: OnDead,
+        observers: DeliveryObservers,
         pacing: Pacing,
         rendering: Rendering | None = None,
     ) -> None:
         self._outbox = outbox
         self._adapters = adapters
-        self._on_dead = on_dead
+        self._observers = observers
         self._pacing = pacing
         self._rendering = rendering or Rendering()
         self._lanes: Lanes[Address, _QueuedReply] = Lanes(tasks, self._deliver, pacing.clock, pacing.at_once)
@@ -102,13 +110,6 @@ class Delivery:
         self._turns: defaultdict[AccountKey, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._has_recovered = False
         self._is_open = True
-        self.on_sent: Callable[[Address], None] | None = None
-        """Called with the address of each part that the platform confirmed."""
-        self.hooks = Hooks()
-        self.enclosures: Enclosures | None = None
-        """Storage of the replies' files; set if there may be any."""
-        self.direct: DirectNotices | None = None
-        """Tells chats what cannot be put into the outbox; set where there is one to tell."""
 
     @property
     def waiting(self) -> int:
@@ -183,8 +184,7 @@ class Delivery:
             await self._bury(job, f"{self._pacing.unsure_tries} sends in a row ended unsure; the last: {exc}")
         except SendRefusedError as exc:
             await self._bury(job, redact(str(exc)))
-        if self.enclosures is not None:
-            await self.enclosures.release(job.row.outgoing.files)
+        await self._rendering.release(job.row.outgoing.files)
         self._close(job)
         return None
 
@@ -200,12 +200,9 @@ class Delivery:
         note = self._is_late(row, now) and not self._is_late(row, begun_at)
         before = adapter.render(late_note(row.created_at, now)) if note else []
         for number in range(row.parts_sent, len(parts)):
-            bodies = [*before, await self._loaded(parts[number])]
+            bodies = [*before, await self._rendering.loaded(parts[number])]
             await self._send_part(job, adapter, bodies, begun_at, is_last=number == len(parts) - 1)
             before = []
-
-    async def _loaded(self, part: MessagePart) -> Body:
-        return part.body if self.enclosures is None else await self.enclosures.loaded(part)
 
     def _text(self, row: OutboxRow, begun_at: datetime) -> str:
         """Return the whole reply; its stated age depends on its stored times only, so parts keep their cut."""
@@ -228,11 +225,11 @@ class Delivery:
             with span("send", apart=True, turn=row.turn_id, channel=adapter.channel, part=part):
                 messages = _messages(row, bodies, is_last=is_last)
                 sent = await self._in_some_form(adapter, messages)
-        if self.on_sent is not None:
-            self.on_sent(row.outgoing.address)
+        if self._observers.on_sent is not None:
+            self._observers.on_sent(row.outgoing.address)
         # The store takes this before the next send's `begin_part`, which waits behind it: no await lies between.
         await self._kept(partial(self._outbox.part_sent, row.id, part, sent.message_id, is_last=is_last))
-        note_sent(self.hooks, row, messages[-1], sent, is_last=is_last)
+        note_sent(self._observers.hooks, row, messages[-1], sent, is_last=is_last)
         job.row = replace(row, parts_sent=part + 1, begun_at=begun_at)
         job.unsure = 0
 
@@ -303,7 +300,7 @@ class Delivery:
     async def _bury(self, job: _QueuedReply, why: str) -> None:
         """Give the reply up; notify its observers first, so that a crash between the two hides nothing."""
         log.error("reply given up", outbox=job.row.id, channel=job.row.outgoing.address.channel, why=why)
-        await self._kept(partial(self._on_dead, job.row, why))
+        await self._kept(partial(self._observers.on_dead, job.row, why))
         await self._kept(partial(self._outbox.bury, job.row.id, why))
 
     def _close(self, job: _QueuedReply) -> None:

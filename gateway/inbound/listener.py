@@ -27,6 +27,10 @@ class ListeningState(StrEnum):
     """It cannot work as configured; the other accounts continue."""
 
 
+MayListen = Callable[[str, str], Awaitable[None]]
+"""Called with channel and account before each attempt to listen; returns once no other gateway does."""
+
+
 @dataclass(slots=True)
 class BotAccount:
     """One bot account: its adapter's constructor, and its state."""
@@ -37,8 +41,7 @@ class BotAccount:
     """Loads and creates the adapter. Raises ConfigError."""
     state: ListeningState = ListeningState.LOADING
     detail: str = ""
-    may_listen: Callable[[str, str], Awaitable[None]] | None = None
-    """Called with channel and account before each attempt to listen; returns once no other gateway does."""
+    may_listen: MayListen | None = None
 
     @property
     def key(self) -> tuple[str, str]:

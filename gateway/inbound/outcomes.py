@@ -21,15 +21,15 @@ Outcome = Sequence[OutboxRow]
 class Outcomes:
     """The outcomes of the latest turns, by the message answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, listeners: Sequence[Callable[[InboxRow, Outcome], None]] = ()) -> None:
+        """*listeners* are called at once, in the event loop, with every turn's result."""
         self._told: BoundedDict[str, Outcome] = BoundedDict(KEPT)
-        self.listeners: list[Callable[[InboxRow, Outcome], None]] = []
-        """Called at once, in the event loop, with every turn's result; the composer of the gateway adds them."""
+        self._listeners = list(listeners)
         self._waiting: defaultdict[str, list[Callable[[Outcome], None]]] = defaultdict(list)
 
     def tell(self, row: InboxRow, replies: Outcome) -> None:
         """Set the outcome of the turn of *row*; the first outcome of a message stands."""
-        for listener in self.listeners:
+        for listener in self._listeners:
             listener(row, replies)
         message_id = row.message.id
         if message_id in self._told:

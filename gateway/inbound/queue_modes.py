@@ -129,7 +129,7 @@ class Queueing:
             current.halt.after_tool()
 
     def stop(self, key: SessionKey, by: InboxId, helpers: int = 0) -> None:
-        """Cancel the running turn, and all messages before the message *by*; a repetition has no effect.
+        """Cancel the running turn, and all messages before the message *by*, at once; a repetition has no effect.
 
         *helpers* is the number of the session's subagents cancelled with it.
         """
@@ -140,6 +140,7 @@ class Queueing:
         current = self._running.get(key)
         if current is not None and current.row.id < by:
             current.halt.at_once()
+        self.queues.wake(key)
 
     def stopped(self, key: SessionKey, by: InboxId) -> Stopped:
         """Return the effects of the `/stop` in the message *by*."""

@@ -2,18 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from functools import cache
 
 from adapters.channel import Address, InboundMessage
 from gateway.admission.gate import AdmissionGate, with_context
-from gateway.admission.internal_channels import is_inner
 from gateway.admission.policy import Refused
-from gateway.admission.routing import Envelope, Routes, route
+from gateway.admission.routing import route
 from gateway.errors import StoreError
 from gateway.hooks import Hooks
+from gateway.inbound.entrance import Entrance
 from gateway.sessions.hook_events import note_received
-from gateway.stores.ports import Arrivals, Inbox, Store
-from gateway.stores.rows import FIRST, InboxRow
+from gateway.stores.ports import Arrivals, Store
+from gateway.stores.rows import FIRST
 from workspaces.access import AgentId
 from workspaces.secrets import redact_all
 
@@ -21,47 +20,29 @@ PAGE = 500
 """Messages of an earlier run read at a time."""
 
 
-async def _unheeded(_: InboundMessage) -> None:
-    """No-op listener."""
-
-
-async def _unlearned(_: InboundMessage, __: AgentId) -> None:
-    """Learn nothing."""
-
-
-async def _untold(_: InboundMessage, __: StoreError | None) -> None:
-    """Tell nobody."""
-
-
-def _unnoted() -> None:
-    """Note nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class StoreTrouble:
     """Who is told while messages cannot be stored."""
 
-    not_taken: Callable[[InboundMessage, StoreError | None], Awaitable[None]] = _untold
+    not_taken: Callable[[InboundMessage, StoreError | None], Awaitable[None]]
     """Told of a message of somebody who may talk to us, and why it was not stored; `None`: it came behind one."""
-    worked: Callable[[], None] = _unnoted
+    worked: Callable[[], None]
     """Told of each message that was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reception:
-    """The only entry for messages."""
+    """The only entry for messages from platforms."""
 
-    routes: Routes
+    entrance: Entrance
     store: Store
-    submit: Callable[[Envelope, InboxRow], None]
-    """Passes a stored message on to the lane of its session."""
     admission: AdmissionGate
-    learn: Callable[[InboundMessage, AgentId], Awaitable[None]] = _unlearned
+    learn: Callable[[InboundMessage, AgentId], Awaitable[None]]
     """Called with each admitted message and its agent, before it is stored."""
-    hooks: Hooks = field(default_factory=Hooks)
-    exposed: Callable[[InboundMessage], Awaitable[None]] = _unheeded
+    exposed: Callable[[InboundMessage], Awaitable[None]]
     """Called with each message that contained a known secret, redacted; admitted or not."""
-    trouble: StoreTrouble = StoreTrouble()
+    trouble: StoreTrouble
+    hooks: Hooks = field(default_factory=Hooks)
 
     async def receive(self, message: InboundMessage) -> str | None:
         """Store *message* without known secrets, or refuse it and return the reason; on return it is durable.
@@ -88,7 +69,7 @@ class Reception:
         if isinstance(decision, Refused):
             await self.admission.turn_away(message, decision)
             return decision.reason
-        envelope = route(message, self.routes)
+        envelope = route(message, self.entrance.routes)
         await self.learn(message, envelope.key.agent)
         context = await self.admission.context(message)
         row = await self.store.inbox.append(with_context(message, context))
@@ -98,21 +79,8 @@ class Reception:
         if context.heard:  # only now that the message includes it: a crash before shows it twice, and loses nothing
             await self.store.overheard.forget(message.address, context.last)
         note_received(self.hooks, message, envelope)
-        self._pass_on(row, envelope)
+        self.entrance.took_in(row, envelope)
         return None
-
-    async def enter(self, message: InboundMessage) -> bool:
-        """Store the gateway's own request to an agent; return whether it was new. Raises StoreError."""
-        if not is_inner(message):
-            raise ValueError(f"{message.address} is somebody's chat, not the gateway's own")
-        row = await self.store.inbox.append(message)
-        if row is not None:
-            self.took_in(row)
-        return row is not None
-
-    def took_in(self, row: InboxRow) -> None:
-        """Pass on *row*, which was just stored, or put back into the inbox."""
-        self._pass_on(row, route(row.message, self.routes))
 
     async def recover(self, is_ours: Callable[[Address], bool]) -> int:
         """Pass on the stored, unanswered messages from addresses that are ours; return their number."""
@@ -122,7 +90,7 @@ class Reception:
         while rows := await self.store.inbox.waiting(last, PAGE):
             ours = [row for row in rows if is_ours(row.message.address)]
             for row in ours:
-                self.submit(route(row.message, self.routes), row)
+                self.entrance.submit(row)
             count, last = count + len(ours), rows[-1].id
         return count
 
@@ -131,15 +99,4 @@ class Reception:
         if isinstance(self.store.inbox, Arrivals):
             async for row in self.store.inbox.arrivals():
                 if is_ours(row.message.address):
-                    self.submit(route(row.message, self.routes), row)
-
-    def _pass_on(self, row: InboxRow, envelope: Envelope) -> None:
-        """Pass on a stored message, unless a shared inbox returns it in order with other gateways' messages."""
-        if not _gives_back(type(self.store.inbox)):
-            self.submit(envelope, row)
-
-
-@cache
-def _gives_back(inbox: type[Inbox]) -> bool:
-    """Return whether *inbox* returns all its messages in order; Python takes long to check a protocol."""
-    return issubclass(inbox, Arrivals)
+                    self.entrance.submit(row)

@@ -27,7 +27,6 @@ class _Lane:
     is_working: bool = False
     """The head is being processed, not waiting for capacity or its next attempt."""
     wakes_for_next: bool = False
-    woken: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Lanes(Generic[K, T]):
@@ -45,11 +44,16 @@ class Lanes(Generic[K, T]):
         clock: Clock,
         at_once: int = 64,
         queues: Queues[K, T] | None = None,
+        on_done: Callable[[K], None] | None = None,
     ) -> None:
-        """Waiting items are in *queues*, which *answer* may inspect; the default is a new object."""
+        """Waiting items are in *queues*, which *answer* may inspect; the default is a new object.
+
+        *on_done* is called when items of a key are done.
+        """
         self._queues = queues or Queues()
         self._tasks = tasks
         self._answer = answer
+        self._on_done = on_done
         self.clock = clock
         self._places = asyncio.Semaphore(at_once)
         self._lanes: dict[K, _Lane] = {}
@@ -67,13 +71,12 @@ class Lanes(Generic[K, T]):
         if lane is None:
             self._begin(key)
         elif lane.wakes_for_next:
-            lane.woken.set()
+            self._queues.wake(key)
 
     def wake(self, is_meant: Callable[[K], bool]) -> None:
         """End the wait for the next attempt in every lane whose key matches *is_meant*."""
-        for key, lane in self._lanes.items():
-            if is_meant(key):
-                lane.woken.set()
+        for key in filter(is_meant, self._lanes):
+            self._queues.wake(key)
 
     async def idle(self) -> None:
         """Return once no lane has anything to do, now or later."""
@@ -86,8 +89,8 @@ class Lanes(Generic[K, T]):
         """
         self._is_open = False
         self._starts_queued = finish_queued
-        for lane in self._lanes.values():
-            lane.woken.set()
+        for key in self._lanes:
+            self._queues.wake(key)
         tasks = [lane.task for lane in self._lanes.values()]
         if not tasks:
             return []
@@ -110,9 +113,11 @@ class Lanes(Generic[K, T]):
                 retry = await self._try(key, lane)
                 if retry is None:
                     self._queues.done(key)
+                    if self._on_done is not None:
+                        self._on_done(key)
                     continue
                 self._queues.put_back(key)
-                await self._pause(lane, retry)
+                await self._pause(key, lane, retry)
                 if not self._is_open:
                     return
         finally:
@@ -124,16 +129,16 @@ class Lanes(Generic[K, T]):
         async with self._places:
             if not self._starts_queued:  # closed while it waited for capacity
                 return RetryLater(0)
-            lane.woken.clear()
+            self._queues.woken(key).clear()
             lane.is_working = True
             try:
                 return await self._answer(self._queues.begin(key))
             finally:
                 lane.is_working = False
 
-    async def _pause(self, lane: _Lane, retry: RetryLater) -> None:
+    async def _pause(self, key: K, lane: _Lane, retry: RetryLater) -> None:
         if not self._is_open:
             return
         lane.wakes_for_next = retry.next_wakes
-        await self.clock.wait(lane.woken, retry.delay_s)
+        await self.clock.wait(self._queues.woken(key), retry.delay_s)
         lane.wakes_for_next = False

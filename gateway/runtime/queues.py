@@ -1,8 +1,9 @@
 """Queues in memory: one per key, in order, with its front items in progress."""
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Generic, TypeVar
 
@@ -15,6 +16,7 @@ class _Queue(Generic[T]):
     items: deque[T]
     in_hand: int = 0
     """Items at the front that are in progress: the head, and those that joined it."""
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Queues(Generic[K, T]):
@@ -24,8 +26,6 @@ class Queues(Generic[K, T]):
         self._queues: dict[K, _Queue[T]] = {}
         self.total = 0
         """Number of items in all queues."""
-        self.on_done: Callable[[K], None] = _nobody
-        """Called when items of a key are done."""
 
     def append(self, key: K, item: T) -> None:
         """Add *item* to the end of the queue of *key*."""
@@ -74,13 +74,17 @@ class Queues(Generic[K, T]):
         queue.in_hand = 0
         if not queue.items:
             del self._queues[key]
-        self.on_done(key)
+
+    def woken(self, key: K) -> asyncio.Event:
+        """Return the event that ends the wait of a queue that is not empty before the next attempt at its head."""
+        return self._queues[key].woken
+
+    def wake(self, key: K) -> None:
+        """End that wait, if there is one."""
+        if queue := self._queues.get(key):
+            queue.woken.set()
 
     def __iter__(self) -> Iterator[tuple[K, int, T]]:
         """Yield each key with the number of items in its queue, and the oldest one."""
         for key, queue in self._queues.items():
             yield key, len(queue.items), queue.items[0]
-
-
-def _nobody(_: object) -> None:
-    """No-op listener."""

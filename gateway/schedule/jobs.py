@@ -1,5 +1,6 @@
 """The agents' jobs: limits on their number, and the slots that are due."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -56,15 +57,20 @@ class DueJob:
 class JobSchedule:
     """The jobs of all agents. Changes raise ScheduleError for an invalid request, and StoreError."""
 
-    def __init__(self, jobs: Jobs, punctuality: Punctuality, now: Callable[[], datetime]) -> None:
-        """*now* returns the time in the owner's zone."""
+    def __init__(
+        self,
+        jobs: Jobs,
+        punctuality: Punctuality,
+        now: Callable[[], datetime],
+        count: Callable[[str], Awaitable[None]],
+    ) -> None:
+        """*now* returns the time in the owner's zone; *count* takes a reason code for the ledger."""
         self._jobs = jobs
         self.punctuality = punctuality
         self._now = now
-        self.changed: Callable[[], None] = _nobody
-        """Called whenever the next slot may have changed."""
-        self.count: Callable[[str], Awaitable[None]] = _uncounted
-        """Takes a reason code for the ledger."""
+        self._count = count
+        self.changed = asyncio.Event()
+        """Set whenever the next slot may have changed."""
 
     def check(self, wish: Wish) -> tuple[JobSpec, datetime]:
         """Return the job to be stored for *wish*, and its first slot."""
@@ -94,9 +100,9 @@ class JobSchedule:
         job = await self._jobs.add(spec, first, self.punctuality.most, key)
         if job is None:
             most = self.punctuality.most
-            await self.count(TOO_MANY)
+            await self._count(TOO_MANY)
             raise ScheduleError(f"an agent may have {most} jobs (schedule.jobs), and {wish.agent} has them; remove one")
-        self.changed()
+        self.changed.set()
         return job
 
     async def all(self, agent: str | None = None) -> Sequence[Job]:
@@ -114,7 +120,7 @@ class JobSchedule:
         """Remove the job, and return it."""
         job = await self.get(number, agent)
         await self._jobs.remove(job.id)
-        self.changed()
+        self.changed.set()
         return job
 
     async def enable(self, number: int, agent: str | None = None) -> Job:
@@ -124,7 +130,7 @@ class JobSchedule:
         if first is None:
             raise ScheduleError(f"job {number} has no time to come: {job.spec.schedule} is over")
         await self._jobs.set_next(job.id, first)
-        self.changed()
+        self.changed.set()
         return await self.get(number, agent)
 
     async def disable(self, job: JobId) -> None:
@@ -200,11 +206,3 @@ def _zone(name: str) -> ZoneInfo:
     if zone is None:
         raise ScheduleError(f'{name!r} is no time zone: write one such as "Europe/Berlin"')
     return zone
-
-
-def _nobody() -> None:
-    """Do nothing when a job changes."""
-
-
-async def _uncounted(_: str) -> None:
-    """Ignore the count."""

@@ -95,14 +95,15 @@ class Compaction:
         lifecycle: Lifecycle,
         count: Callable[[str], Awaitable[None]],
         clock: Callable[[], datetime],
+        hooks: Hooks | None = None,
     ) -> None:
         """*count* takes a reason code for the ledger; *clock* gives the time in the owner's time zone."""
         self.settings = settings
         self._clock = clock
-        self.flush = flush
+        self._flush = flush
         self._lifecycle = lifecycle
         self._count = count
-        self.hooks = Hooks()
+        self._hooks = hooks or Hooks()
 
     async def make_room(self, crowded: Crowded) -> CompactionResult | None:
         """Summarise all but the latest turns; `None` if there is nothing before them.
@@ -116,7 +117,7 @@ class Compaction:
         kept = first_kept([each.entries for each in rounds], self._room(crowded, rounds))
         if kept == 0:
             return None
-        await allow_summary(self.hooks, session, kept)
+        await allow_summary(self._hooks, session, kept)
         try:
             flushed = await self._save(crowded)
         except (StoreError, WorkspaceError) as exc:
@@ -127,7 +128,7 @@ class Compaction:
         older = [entry for each in rounds[:kept] for entry in each.entries]
         entry = await self._summary(crowded, summary, older)
         await session.transcript.append(crowded.turn, replace(entry, kept_from=rounds[kept].turn_id))
-        note_summary(self.hooks, session, kept, entry)
+        note_summary(self._hooks, session, kept, entry)
         log.info("summarised", session=str(session.key), turns=kept, by=entry.model)
         return CompactionResult(kept, flushed, entry)
 
@@ -141,7 +142,7 @@ class Compaction:
     async def _save(self, crowded: Crowded) -> FlushEntry | None:
         """Have notes saved, unless that was done just before; the conversation goes into the daily notes anyway."""
         session, request = crowded.session, crowded.request
-        flushed = await self.flush(session, replace(request, entries=before_turn(request.entries)))
+        flushed = await self._flush(session, replace(request, entries=before_turn(request.entries)))
         if flushed is not None:
             await session.transcript.append(crowded.turn, flushed)
         await self._lifecycle.pause_session(session.key, Pause.COMPACTION)

@@ -53,11 +53,11 @@ class FlushSettings:
 class Flush:
     """Runs the silent turn that saves notes."""
 
-    def __init__(self, settings: FlushSettings, clock: Callable[[], datetime]) -> None:
+    def __init__(self, settings: FlushSettings, clock: Callable[[], datetime], hooks: Hooks | None = None) -> None:
         """*clock* gives the time in the owner's zone, whose day a note belongs to."""
         self._settings = settings
         self._clock = clock
-        self.hooks = Hooks()
+        self._hooks = hooks or Hooks()
 
     async def __call__(
         self, session: Session, request: ModelRequest, said_at: datetime | None = None
@@ -72,7 +72,7 @@ class Flush:
         citations: list[str] = []
         clock = self._clock if said_at is None else lambda: said_at
         toolbox = _notebook(session, request.tools, clock, citations)
-        lead_past(toolbox, self.hooks, conversation_of(session.access, session.key))
+        lead_past(toolbox, self._hooks, conversation_of(session.access, session.key))
         requests = 0
         try:
             async with asyncio.timeout(self._settings.deadline_s):

@@ -6,7 +6,7 @@ Everything here happens in the session's own lane: before a message is answered,
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import PurePosixPath
 from typing import Never
@@ -47,6 +47,15 @@ Listener = Callable[[Session, Ending | Pause], Awaitable[Sequence[PurePosixPath]
 It may be called again for the same one. StoreError and WorkspaceError keep the session from ending, so that nothing is
 lost silently.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class SessionObservers:
+    """Who learns of pauses and ends, after the daily notes."""
+
+    listeners: Sequence[Listener] = ()
+    """Called in order."""
+    hooks: Hooks = field(default_factory=Hooks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +120,10 @@ class Lifecycle:
         settings: LifecycleSettings,
         clock: Clock,
         count: Callable[[str], Awaitable[None]],
+        observers: SessionObservers | None = None,
     ) -> None:
         """*count* takes a reason code for the ledger."""
+        observers = observers or SessionObservers()
         self._agents = agents
         self._sessions = sessions
         self._settings = settings
@@ -120,15 +131,14 @@ class Lifecycle:
         self._count = count
         self._active: dict[SessionKey, _Activity] = {}
         self._latest_main: SessionKey | None = None
-        self._submit: Callable[[SessionKey, DueSession], None] = _nobody
-        self.listeners: list[Listener] = [
+        self._submit: Callable[[SessionKey, DueSession], None] | None = None
+        """Passes due items to the lanes, once `watch` runs; without it a later look finds them."""
+        notes: list[Listener] = [
             DailyLog(settings.zone, asks_model=settings.day_summaries),
             SessionNote(settings.zone),
         ]
-        """Called in order; the code that composes the gateway may add others."""
-        self.hooks = Hooks()
-        self.busy: Callable[[], Collection[SessionKey]] = tuple
-        """Returns the running subagents."""
+        self._listeners = [*notes, *observers.listeners]
+        self._hooks = observers.hooks
 
     # --- in the lane of the session
 
@@ -144,7 +154,7 @@ class Lifecycle:
         written = await self._told(session, why)
         await session.transcript.append(turn, EndEntry(why))
         self._active.pop(key, None)
-        note_rest(self.hooks, SESSION_END, session, why, written)
+        note_rest(self._hooks, SESSION_END, session, why, written)
         log.info("session ended", session=str(key), reason=why)
         return written
 
@@ -152,7 +162,7 @@ class Lifecycle:
         """Write the conversation so far to the notes, and return the files. Raises StoreError and WorkspaceError."""
         session = await self._session(key)
         written = await self._told(session, why)
-        note_rest(self.hooks, SESSION_PAUSE, session, why, written)
+        note_rest(self._hooks, SESSION_PAUSE, session, why, written)
         return written
 
     async def enter(self, key: SessionKey, turn: TurnId) -> None:
@@ -167,7 +177,7 @@ class Lifecycle:
         try:
             session = await self._session(key)
             if not session.transcript.records.knows(turn):
-                note_start(self.hooks, await self._make_current(session))
+                note_start(self._hooks, await self._make_current(session))
         except (StoreError, WorkspaceError) as exc:
             await self._tell_trouble(key, exc)
         self._active[key] = _Activity(self._now())
@@ -201,7 +211,7 @@ class Lifecycle:
         return session
 
     async def _told(self, session: Session, why: Ending | Pause) -> list[PurePosixPath]:
-        return [path for listener in self.listeners for path in await listener(session, why)]
+        return [path for listener in self._listeners for path in await listener(session, why)]
 
     async def _session(self, key: SessionKey) -> Session:
         return Session(key, self._agents[key.agent], await self._sessions.open(key))
@@ -235,12 +245,15 @@ class Lifecycle:
         if left:
             log.warning("not written down yet; the next start does it", sessions=len(left))
 
-    async def forget_helpers(self) -> None:
-        """Remove old subagents' transcripts, unless a note cites them. Raises StoreError and WorkspaceError."""
+    async def forget_helpers(self, busy: Collection[SessionKey]) -> None:
+        """Remove old subagents' transcripts, unless a note cites them or they are *busy*.
+
+        Raises StoreError and WorkspaceError.
+        """
         if (kept := self._settings.helpers) is None:
             return
         before = self._clock.now() - kept
-        for _ in range(await forget_helpers(self._agents, self._sessions, before, self.busy())):
+        for _ in range(await forget_helpers(self._agents, self._sessions, before, busy)):
             await self._count(FORGOTTEN)
 
     def _due(self) -> list[DueSession]:
@@ -265,7 +278,8 @@ class Lifecycle:
         if left is None or left == key or left not in self._active or self._active[left].due is not None:
             return
         self._active[left] = replace(self._active[left], due=Pause.SWITCH)
-        self._submit(left, DueSession(left, Pause.SWITCH))
+        if self._submit is not None:
+            self._submit(left, DueSession(left, Pause.SWITCH))
 
     async def _tell_trouble(self, key: SessionKey, exc: Exception) -> None:
         log.warning("what was said is not written down yet", session=str(key), detail=str(exc))
@@ -276,10 +290,6 @@ class Lifecycle:
 
     def _now(self) -> datetime:
         return self._clock.now().astimezone(self._settings.zone)
-
-
-def _nobody(_key: SessionKey, _due: DueSession) -> None:
-    """Do nothing while there are no lanes; a later look finds the due items."""
 
 
 def _ended_at(records: Records) -> datetime | None:

@@ -1,5 +1,6 @@
 """Marks in the store of the conversations that have records: what tells a lost transcript from a new one."""
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,13 +34,18 @@ class LostTranscript:
         return f"{self.path} {what}, though there were records since {self.day}{kept}"
 
 
+OnLost = Callable[[LostTranscript], Awaitable[None]]
+"""Told of a transcript that is lost, before the conversation goes on. Raises StoreError."""
+
+
 class SessionMarks:
     """Which conversations have records, by the store's word."""
 
-    def __init__(self, store: Store, removed: Path) -> None:
+    def __init__(self, store: Store, removed: Path, on_lost: OnLost) -> None:
         """*removed* is where the folders of removed agents go: what lies there is not lost."""
         self._store = store
         self._removed = removed
+        self.on_lost = on_lost
 
     async def since(self, key: SessionKey) -> str:
         """Return since when the conversation of *key* has records; empty if none are known. Raises StoreError."""

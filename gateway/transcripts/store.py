@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict, defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -44,9 +44,19 @@ class Sessions:
     """The conversations of all agents; each session is used by its own lane only."""
 
     def __init__(
-        self, folders: Mapping[AgentId, Path], run: RunBlocking, checkpoint: Checkpoint = unchecked, now: Now = utc_now
+        self,
+        folders: Mapping[AgentId, Path],
+        run: RunBlocking,
+        checkpoint: Checkpoint = unchecked,
+        now: Now = utc_now,
+        marks: SessionMarks | None = None,
+        is_alone: Callable[[SessionKey], bool] | None = None,
     ) -> None:
-        """*folders* holds each agent's transcripts; *run* executes reads and writes."""
+        """*folders* holds each agent's transcripts; *run* executes reads and writes.
+
+        *marks* tell a lost transcript from a new one; without them nobody can. *is_alone* returns whether each turn of
+        a session is independent of earlier ones; without it none is.
+        """
         self._folders = folders
         self.run = run
         """For other readers of transcripts."""
@@ -62,12 +72,8 @@ class Sessions:
         self._opening: WeakValueDictionary[SessionKey, asyncio.Lock] = WeakValueDictionary()
         self._repairs: BoundedDict[SessionKey, Repairs] = BoundedDict(REPAIRS_TOLD)
         self._followers: defaultdict[SessionKey, list[Follower]] = defaultdict(list)
-        self.is_alone: Callable[[SessionKey], bool] = _never
-        """Returns whether each turn of a session is independent of earlier ones; set before one is opened."""
-        self.marks: SessionMarks | None = None
-        """Tell a lost transcript from a new one; without them nobody can."""
-        self.on_lost: Callable[[LostTranscript], Awaitable[None]] = _untold
-        """Told of a transcript that is lost, before the conversation goes on. Raises StoreError."""
+        self._marks = marks
+        self._is_alone = is_alone
         self._lost: dict[SessionKey, LostTranscript] = {}
 
     async def open(self, key: SessionKey) -> Transcript:
@@ -101,14 +107,16 @@ class Sessions:
         self._held -= self._sizes.pop(key, 0)
 
     async def _read(self, key: SessionKey) -> Transcript:
-        is_alone = self.is_alone(key)
-        transcript = await Transcript.open(self.path(key), self.run, self._checkpoint, self._now, is_alone=is_alone)
-        transcript.followers = (*self._followers.get(key, ()), partial(self._grew, key))
+        is_alone = self._is_alone is not None and self._is_alone(key)
+        followers = (*self._followers.get(key, ()), partial(self._grew, key))
+        transcript = await Transcript.open(
+            self.path(key), self.run, self._checkpoint, self._now, is_alone=is_alone, followers=followers
+        )
         if transcript.repairs != Repairs():
             self._repairs[key] = transcript.repairs
             log.warning("transcript repaired", session=str(key), repairs=_in_words(transcript.repairs))
-        if self.marks is not None and not is_unasked(key):
-            await self._compare(key, transcript, self.marks)
+        if self._marks is not None and not is_unasked(key):
+            await self._compare(key, transcript, self._marks)
         return transcript
 
     async def _compare(self, key: SessionKey, transcript: Transcript, marks: SessionMarks) -> None:
@@ -122,15 +130,15 @@ class Sessions:
             torn = path.with_name(f"{path.name}.torn") if transcript.repairs.torn else None
             lost = LostTranscript(key, path, since, await self.run(set_aside, path, self._now()) or torn)
             log.error("transcript lost", session=str(key), detail=str(lost))
-            await self.on_lost(lost)
+            await marks.on_lost(lost)
             self._lost[key] = lost
         await marks.over(key)
-        transcript.on_begun = partial(marks.begun, key)
+        transcript.tell_begin(partial(marks.begun, key))
 
     async def archive(self, key: SessionKey, ended: datetime) -> None:
         """Archive the transcript of *key*, whole, under the time when it *ended*. Raises StoreError."""
-        if self.marks is not None:
-            await self.marks.over(key)
+        if self._marks is not None:
+            await self._marks.over(key)
         await self.run(_put_away, self.path(key), f"{ended.astimezone(UTC):%Y%m%dT%H%M%S%fZ}")
         self._let_go(key)
         self._in_use.pop(key, None)
@@ -185,15 +193,6 @@ class Sessions:
             yield f"session {key}: {_in_words(repairs)}"
         for key, lost in self._lost.items():
             yield f"session {key}: {lost}"
-
-
-async def _untold(_: LostTranscript) -> None:
-    """Tell nobody."""
-
-
-def _never(_: SessionKey) -> bool:
-    """Return false: every turn depends on earlier ones."""
-    return False
 
 
 def _files_below(folder: Path) -> list[Path]:

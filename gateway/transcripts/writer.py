@@ -48,7 +48,16 @@ class Repairs:
 class Transcript:
     """The records of one session, in memory and on disk; made by `open`, used by one lane."""
 
-    def __init__(self, path: Path, run: RunBlocking, checkpoint: Checkpoint, now: Now) -> None:
+    def __init__(
+        self,
+        path: Path,
+        run: RunBlocking,
+        checkpoint: Checkpoint,
+        now: Now,
+        *,
+        is_alone: bool,
+        followers: Sequence[Follower],
+    ) -> None:
         self._path = path
         self._run = run
         self._checkpoint = checkpoint
@@ -63,12 +72,9 @@ class Transcript:
         self.size = 0
         """Size of the lines of `records`, in bytes."""
         self.repairs = Repairs()
-        self.followers: Sequence[Follower] = ()
-        """Called with records once they are written."""
-        self.on_begun: Callable[[datetime], Awaitable[None]] | None = None
-        """Told once, when the first records are durable."""
-        self.is_alone = False
-        """Each turn is independent of earlier ones, and nothing is ever summarised."""
+        self._followers = followers
+        self._on_begun: Callable[[datetime], Awaitable[None]] | None = None
+        self._is_alone = is_alone
         self._most = MOST_ALONE
         """Records of such turns that are kept before the next cleanup."""
 
@@ -81,14 +87,15 @@ class Transcript:
         now: Now = utc_now,
         *,
         is_alone: bool = False,
+        followers: Sequence[Follower] = (),
     ) -> "Transcript":
         """Read the end of the transcript at *path* and repair it; an absent one is empty until the first write.
 
-        Where each turn *is_alone*, only the latest ones are kept in memory. Raises StoreError if the file cannot be
-        read or repaired; damage inside it is skipped and counted in `repairs`.
+        Where each turn *is_alone*, independent of earlier ones, nothing is ever summarised and only the latest are
+        kept in memory. *followers* are called with records once they are written. Raises StoreError if the file cannot
+        be read or repaired; damage inside it is skipped and counted in `repairs`.
         """
-        transcript = cls(path, run, checkpoint, now)
-        transcript.is_alone = is_alone
+        transcript = cls(path, run, checkpoint, now, is_alone=is_alone, followers=followers)
         await run(transcript._read)
         return transcript
 
@@ -129,11 +136,15 @@ class Transcript:
         now = self._now()
         records = [Record(turn_id, now, entry, kind_of_entry(entry)) for entry in entries]
         await self._run(self._write, records)
-        for follower in self.followers:
+        for follower in self._followers:
             follower(records)
-        if (begun := self.on_begun) is not None:
-            self.on_begun = None
+        if (begun := self._on_begun) is not None:
+            self._on_begun = None
             await begun(now)
+
+    def tell_begin(self, on_begun: Callable[[datetime], Awaitable[None]]) -> None:
+        """Have *on_begun* told once, when the next records are durable: they are the first."""
+        self._on_begun = on_begun
 
     async def purge(self, redaction: Redaction) -> int:
         """Remove a passage from all lines, for good; return how many held it. Raises StoreError."""
@@ -150,7 +161,7 @@ class Transcript:
     def _load(self, torn: int) -> None:
         with self._path.open("rb") as file:
             records = NewestFirst(file)
-            found, self.is_whole = needed(records, is_alone=self.is_alone)
+            found, self.is_whole = needed(records, is_alone=self._is_alone)
         self.records = Records(found)
         self.size = records.size
         self.repairs = Repairs(torn, records.faults[Fault.DAMAGED], records.faults[Fault.UNKNOWN])
@@ -168,11 +179,11 @@ class Transcript:
         """Keep the stored lines, as a restart would read them; of those replaced by a summary, only needed ones."""
         stored = [found for line in lines for found in in_line(line) if isinstance(found, Record)]
         self.size += sum(map(len, lines))
-        is_long = self.is_alone and len(self.records) + len(stored) > self._most
+        is_long = self._is_alone and len(self.records) + len(stored) > self._most
         if not (is_long or any(isinstance(record.entry, SummaryEntry) for record in stored)):
             self.records.extend(stored)
             return
-        found, reaches_back = needed(reversed([*self.records, *stored]), is_alone=self.is_alone)
+        found, reaches_back = needed(reversed([*self.records, *stored]), is_alone=self._is_alone)
         self.records = Records(found)
         self.is_whole = self.is_whole and reaches_back
         self.size = sum(len(to_line(record)) for record in self.records)

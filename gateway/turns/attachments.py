@@ -1,7 +1,7 @@
 """Intake of a message's attachments: files are fetched once, stored beside the notes, and described."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,8 +10,9 @@ import structlog
 from adapters.channel import Attachment, AttachmentKind, ChannelError, ChatKind, InboundMessage
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Picture
+from gateway.delivery.waker import Wake
 from gateway.stores.ports import Store
-from gateway.stores.rows import InboxRow, OutboxRow, Outgoing
+from gateway.stores.rows import InboxRow, Outgoing
 from gateway.turns.downloads import Fetcher, TooLargeToTakeError, once
 from workspaces.access import Access, AgentId
 from workspaces.attachments import DownloadedFile, cleaned_name, store
@@ -109,14 +110,20 @@ class Intake:
     finds the files that exist already.
     """
 
-    def __init__(self, store: Store, fetcher: Fetcher, folders: Mapping[AgentId, Path]) -> None:
-        """*folders*, by agent, hold files while they are fetched."""
+    def __init__(
+        self,
+        store: Store,
+        fetcher: Fetcher,
+        folders: Mapping[AgentId, Path],
+        wake: Wake,
+        settings: IntakeSettings = IntakeSettings(),  # frozen
+    ) -> None:
+        """*folders*, by agent, hold files while they are fetched; *wake* is called with notices queued for sending."""
         self._store = store
         self._fetcher = fetcher
         self._folders = folders
-        self.settings = IntakeSettings()
-        self.wake: Callable[[Sequence[OutboxRow]], None] = _leave
-        """Called with each notice that is queued for sending."""
+        self._wake = wake
+        self._settings = settings
 
     async def __call__(self, row: InboxRow, access: Access, agent: Agent) -> TakenIn:
         """Return the message in the form that the conversation stores, with its files described.
@@ -125,7 +132,7 @@ class Intake:
         """
         taken = _MessageAttachments(row, access, agent)
         text = await self._text(taken)
-        most = self.settings.per_message
+        most = self._settings.per_message
         for number, attachment in enumerate(row.message.attachments[:most]):
             await self._take(taken, attachment, self._folders[agent.id] / f"{row.turn_id}.{number}")
         if (count := len(row.message.attachments)) > most:
@@ -142,10 +149,10 @@ class Intake:
             return
         name, kind = cleaned_name(attachment.name, attachment.mime), _WORDS[attachment.kind]
         try:
-            incoming = await self._fetcher.fetch(taken.message, attachment, spool, name, self.settings.file_bytes)
+            incoming = await self._fetcher.fetch(taken.message, attachment, spool, name, self._settings.file_bytes)
             path = await taken.agent.run(store, taken.agent.workspace, taken.access, incoming)
         except TooLargeToTakeError:
-            most = f"{self.settings.file_bytes // 1024 // 1024} MB"
+            most = f"{self._settings.file_bytes // 1024 // 1024} MB"
             taken.tells(f"{kind}: {name}; not taken: larger than {most}", f"{name} is larger than {most}: not taken.")
             await self._store.count(TOO_LARGE)
         except TooLargeError:
@@ -165,7 +172,7 @@ class Intake:
 
     async def _note_picture(self, taken: _MessageAttachments, incoming: DownloadedFile, path: str) -> None:
         """Record *incoming*, still in the spool, as a picture if it is of a kind that models accept."""
-        if len(taken.pictures) == self.settings.pictures or incoming.size > self.settings.picture_bytes:
+        if len(taken.pictures) == self._settings.pictures or incoming.size > self._settings.picture_bytes:
             return
         facts = await self._fetcher.picture(incoming)
         if facts is not None and max(facts.width, facts.height) <= LONGEST_SIDE:
@@ -174,7 +181,7 @@ class Intake:
     async def _text(self, taken: _MessageAttachments) -> str:
         """Return the message's text; a very long one is stored as files, and cut to its ends."""
         text = taken.message.text
-        if len(text) <= self.settings.paste_chars:
+        if len(text) <= self._settings.paste_chars:
             return text
         await self._store.count(LONG_PASTE)
         spool = self._folders[taken.agent.id] / f"{taken.row.turn_id}.text"
@@ -205,7 +212,7 @@ class Intake:
         reply_to = message.reply_target if message.kind is ChatKind.GROUP else None
         said = Outgoing(message.address, "\n".join(taken.notices), reply_to)
         if notice := await self._store.notify(f"files:{taken.row.turn_id}", said):
-            self.wake([notice])
+            self._wake([notice])
 
 
 def pasted_parts(text: str) -> Iterator[bytes]:
@@ -235,7 +242,3 @@ def _hint(attachment: Attachment, path: str) -> str:
         return "; not transcribed"
     is_text = attachment.mime.startswith("text/") or Path(path).suffix.lower() in _TEXTS
     return "; read_file shows it" if is_text else ""
-
-
-def _leave(_: Sequence[OutboxRow]) -> None:
-    """Leave a notice in the outbox; it is sent at the next start."""

@@ -165,16 +165,6 @@ class Planner:
         draft = await self._draft(asked, await self._unused_toolbox(asked))
         return window_use(draft.request, draft.files, draft.shown, draft.window_tokens, draft.scale)
 
-    async def between_turns(self, session: Session, records: Sequence[Record]) -> ModelRequest:
-        """Return a request that shows *records* of a session in which no message waits for an answer, without tools."""
-        agent, access, now = session.agent, session.access, self.clock()
-        files = await project_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
-        prompt = build_prompt(files, access.session_type, recall=False, now=now)
-        prompt = await final_prompt(agent, access, prompt, self.hooks)
-        window = ContextWindow(agent.model.window_tokens, self.settings.prune, self.compaction.settings)
-        shown = show(Rounds(records), window, CAUTIOUS.tokens(len(prompt.stable)))
-        return ModelRequest(prompt.stable, prompt.volatile, shown.entries, ())
-
     def _is_full(self, draft: _PlannedRequest) -> bool:
         """Return whether a summary is due; turns that were dropped without one count too."""
         compact = self.compaction.settings
@@ -260,6 +250,19 @@ class Planner:
         texts = chain((file.text for file in draft.files), _texts(draft.shown.entries))
         message, today = asked.row.message.text, asked.now.date()
         return await recall(message, agent.memory, asked.access, self.settings.recall, texts, today)
+
+
+async def between_turns(
+    settings: TurnSettings, hooks: Hooks, clock: Callable[[], datetime], session: Session, records: Sequence[Record]
+) -> ModelRequest:
+    """Return a request that shows *records* of a session in which no message waits for an answer, without tools."""
+    agent, access, now = session.agent, session.access, clock()
+    files = await project_context(agent, access, now.date(), settings.bootstrap, hooks)
+    prompt = build_prompt(files, access.session_type, recall=False, now=now)
+    prompt = await final_prompt(agent, access, prompt, hooks)
+    window = ContextWindow(agent.model.window_tokens, settings.prune, settings.compact)
+    shown = show(Rounds(records), window, CAUTIOUS.tokens(len(prompt.stable)))
+    return ModelRequest(prompt.stable, prompt.volatile, shown.entries, ())
 
 
 def _ordered(asked: TurnRequest) -> SummaryOrder | None:

@@ -79,10 +79,6 @@ Offer = Callable[[InboundMessage, Access, Sequence[Entry]], tuple[Button, ...]]
 """Returns the buttons below the answer to a message, based on its turn."""
 
 
-async def untold(_: InboundMessage, __: StoreError) -> None:
-    """Tell nobody."""
-
-
 def no_offer(_: InboundMessage, __: Access, ___: Sequence[Entry]) -> tuple[Button, ...]:
     """Offer nothing."""
     return ()
@@ -101,10 +97,11 @@ class Turns:
     sessions: Sessions
     store: Store
     routes: Routes
-    presence: Presence
     planner: Planner
     outcome: Callable[[InboxRow, list[OutboxRow]], None]
     """Called with the rows committed for a message: an answer, silence, or the notice that it must wait."""
+    presence: Presence = field(default_factory=lambda: Presence({}))
+    """Shows that an answer is being written; no channel has signs by default."""
     shortcut: Shortcut = no_shortcut
     """Asked first: its answers need no language model, no prompt and no memories."""
     take_in: TakeIn = text_alone
@@ -114,7 +111,7 @@ class Turns:
     voice: Callable[[SessionKey, Agent], Agent] = as_configured
     """Returns the agent with the model chosen for a session."""
     offer: Offer = no_offer
-    unstored: Callable[[InboundMessage, StoreError], Awaitable[None]] = untold
+    unstored: Callable[[InboundMessage, StoreError], Awaitable[None]] | None = None
     """Told of a message whose answer, and even the notice that it must wait, cannot be stored."""
 
     async def answer(self, row: InboxRow, envelope: Envelope) -> RetryLater | None:
@@ -156,7 +153,7 @@ class Turns:
             notice = await self.store.notify(f"postponed:{row.turn_id}", _outgoing(row.message, _apology(exc)))
         except StoreError as trouble:
             log.error("the store cannot be written", detail=str(trouble))
-            if not is_inner(row.message):
+            if self.unstored is not None and not is_inner(row.message):
                 await self.unstored(row.message, trouble)
             return later
         self.outcome(row, [notice] if notice else [])

@@ -231,7 +231,7 @@ async def test_a_button_says_its_command_once(gateway: App, page: Page) -> None:
     """As if it were typed; then it can be pressed no more."""
     await say(page, "hello")
     await expect(answers(page)).to_have_count(1)
-    adapter = gateway.adapters.loaded["web", "main"]
+    adapter = gateway.parts.resources.channels.adapters.loaded["web", "main"]
     buttons = (Button("Who <b>am</b> I?", "/whoami"), Button("Refuse", "/refuse"))
     await adapter.send(OutboundMessage(Address("web", "main", "owner"), Body("Shall I?"), "k.0", buttons=buttons))
     button = answers(page).get_by_role("button", name="Who <b>am</b> I?")

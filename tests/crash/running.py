@@ -187,13 +187,13 @@ async def settled(app: App, home: Home, platform: Platform, timeout_s: float = P
     async with asyncio.timeout(timeout_s):
         await platform.is_rid_of_all(timeout_s)
         while (report := await app.operator.store.report()).inbox_waiting or report.outbox_queued:
-            await app.lanes.idle()
+            await app.parts.lanes.idle()
             await asyncio.gather(
-                *(app.delivery.finished(row.id) for row in await app.operator.store.outbox.unfinished())
+                *(app.parts.delivery.finished(row.id) for row in await app.operator.store.outbox.unfinished())
             )
         # A gateway that lives longer than this test looks by itself for what an earlier one left unwritten.
         for file in home.agent("main").sessions.glob("*.jsonl"):
-            await app.lifecycle.pause_session(SessionKey(AgentId("main"), unquote(file.stem)), Pause.SHUTDOWN)
+            await app.parts.lifecycle.pause_session(SessionKey(AgentId("main"), unquote(file.stem)), Pause.SHUTDOWN)
 
 
 async def survive(home: Home, platform: Platform) -> StoreReport:

@@ -19,7 +19,7 @@ from tests.fakes.redis_server import KINDS, RedisServer, free_port, program
 from tests.workspaces.memory.index.test_server import Home, StoreWorker
 from workspaces.memory.index.server import connect
 from workspaces.memory.index.settings import QdrantServer
-from workspaces.memory.search import DEGRADED
+from workspaces.memory.search import DEGRADED, MemoryFaults
 
 TIMES = 3
 BREAKING = [fault for fault in NetFault if fault is not NetFault.DELAY]
@@ -91,7 +91,7 @@ async def test_a_search_is_answered_whatever_happens_on_the_way_to_qdrant(tmp_pa
         async def count(reason: str) -> None:
             counted.append(reason)
 
-        home.index.count = count
+        home.index.faults = MemoryFaults(count, count)
         home.write("MEMORY.md", "- likes tea\n- hates rain\n")
         assert (await home.search("tea")).mode == "hybrid"
         if fault in ASKED_AGAIN:

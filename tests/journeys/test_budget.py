@@ -103,10 +103,10 @@ async def test_a_job_has_a_budget_of_its_own(tmp_path: Path) -> None:
                 for address in (job_address(MAIN, "tea"), job_address(MAIN, "coffee", in_main=True)):
                     at = datetime.now(UTC)
                     job = InboundMessage(address, "slot", NOBODY, ChatKind.DIRECT, "go", True, at, answers_to=OWNER)
-                    await app.reception.enter(job)
-                await app.lanes.idle()
+                    await app.parts.resources.home.entrance.enter(job)
+                await app.parts.lanes.idle()
                 rows = await app.operator.store.outbox.unfinished()
-                await asyncio.gather(*(app.delivery.finished(row.id) for row in rows))
+                await asyncio.gather(*(app.parts.delivery.finished(row.id) for row in rows))
             assert len(heard) == 2
             assert all("budget.causes.cron] tokens_a_day is 0" in each for each in heard)
             assert model.bodies == []

@@ -45,11 +45,11 @@ def lists(home: Home, *lines: str) -> None:
 async def beats(app: App) -> list[str]:
     """Have a heartbeat asked for; return which channels it is told in, once it is told there."""
     assert await app.operator.heartbeats.now(MAIN) == 1
-    await app.lanes.idle()
+    await app.parts.lanes.idle()
     told = [row for row in await app.operator.store.outbox.unfinished() if row.outgoing.text == NEWS]
     for row in told:
         if row.outgoing.address.channel != "terminal":
-            await app.delivery.finished(row.id)
+            await app.parts.delivery.finished(row.id)
     return [row.outgoing.address.channel for row in told]
 
 
@@ -196,7 +196,7 @@ async def test_boot_is_run_when_the_gateway_starts(tmp_path: Path) -> None:
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         (home.agent("main").workspace / "BOOT.md").write_text("Say that you are up.\n", "utf-8")
         async with running(home) as app, asyncio.timeout(PATIENCE_S):
-            app.operator.outcomes.listeners.append(
+            app.operator.outcomes._listeners.append(
                 lambda row, _: is_told.set() if row.message.id[:5] == "boot:" else None
             )
             await is_told.wait()

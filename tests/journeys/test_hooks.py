@@ -51,9 +51,9 @@ async def said(app: App, *texts: str) -> list[str]:
     with terminal.attach(listens):
         for text in texts:
             await terminal.say(text)
-            await app.lanes.idle()
+            await app.parts.lanes.idle()
             rows = await app.operator.store.outbox.unfinished()
-            await asyncio.gather(*(app.delivery.finished(row.id) for row in rows))
+            await asyncio.gather(*(app.parts.delivery.finished(row.id) for row in rows))
     return heard
 
 
@@ -124,7 +124,9 @@ async def test_no_draft_is_shown_of_an_answer_that_a_hook_looks_at(home: Home, i
     async with running(home) as app:
         agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
         agents[MAIN] = replace(agents[MAIN], model=ScriptedModel("The tea is green."))
-        with app.presence.follow(Address("terminal", MAIN, "owner"), lambda _, text: drafts.append(text)):
+        with app.parts.resources.presence.follow(
+            Address("terminal", MAIN, "owner"), lambda _, text: drafts.append(text)
+        ):
             assert await said(app, "what is the tea?") == ["The tea is green."]
     assert bool(drafts) is not is_looked_at
 
@@ -145,7 +147,7 @@ async def test_hooks_that_look_on_and_fail_cost_a_chat_nothing(home: Home) -> No
         program(home.hooks, f"{event.name.replace(':*', '')}.d/bad", "exit 1")
     async with running(home) as app:
         assert len(await said(app, "remember that the tea is green", "/new")) == 2
-        await app.hooks.finish(20)
+        await app.parts.resources.hooks.finish(20)
         counted = await reasons(app)
     assert counted["hook_failed.message_received.d/bad"] == 2
     assert counted["hook_failed.command.d/bad"] == 1

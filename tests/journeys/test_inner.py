@@ -29,10 +29,10 @@ async def answers(app: App, *messages: InboundMessage) -> list[str]:
 
     with app.operator.terminals[MAIN].attach(listens):
         for message in messages:
-            await app.reception.enter(message)
-        await app.lanes.idle()
+            await app.parts.resources.home.entrance.enter(message)
+        await app.parts.lanes.idle()
         rows = await app.operator.store.outbox.unfinished()
-        await asyncio.gather(*(app.delivery.finished(row.id) for row in rows))
+        await asyncio.gather(*(app.parts.delivery.finished(row.id) for row in rows))
     return heard
 
 
@@ -42,7 +42,7 @@ async def test_a_slot_is_answered_once_where_the_owner_is(tmp_path: Path) -> Non
     async with running(home) as app:
         slot = asked(job_address(MAIN, "tea"), "remember that the tea is ready")
         assert len(await answers(app, slot, slot)) == 1
-        assert not await app.reception.enter(slot)
+        assert not await app.parts.resources.home.entrance.enter(slot)
     names = {path.name for path in home.agent("main").sessions.glob("*.jsonl")}
     assert names == {"cron:tea.jsonl"}
     assert not list((home.agent("main").workspace / "memory").glob("20*.md"))
@@ -59,6 +59,6 @@ async def test_a_text_of_ours_is_no_command(tmp_path: Path) -> None:
 async def test_the_door_refuses_what_says_it_is_the_clock(tmp_path: Path) -> None:
     """Only the gateway's own entrance takes such a message, and no other."""
     async with running(make_home(tmp_path / "home")) as app:
-        assert await app.reception.receive(asked(heartbeat_address(MAIN), "hello")) == "no_policy"
+        assert await app.parts.reception.receive(asked(heartbeat_address(MAIN), "hello")) == "no_policy"
         with pytest.raises(ValueError, match="not the gateway's own"):
-            await app.reception.enter(asked(OWNER, "hello"))
+            await app.parts.resources.home.entrance.enter(asked(OWNER, "hello"))

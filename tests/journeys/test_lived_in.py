@@ -20,6 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.workspaces.history.home import Clock, Home
 from tests.workspaces.turns import AGENT, MAIN
 from workspaces.errors import EditError, FileChangedError, NoSuchFileError
+from workspaces.files import FolderEvent, Written
 from workspaces.history import EDITOR, History, LogQuery, Origin, Pending
 from workspaces.history.messages import Act
 from workspaces.workspace import TextFile, Workspace
@@ -82,12 +83,19 @@ class LivedIn(RuleBasedStateMachine):
         """Begin as a gateway does: sweep, open the history, look for what nobody recorded."""
         self.known: dict[tuple[str, str], TextFile] = {}
         self.workspace = Workspace.open(self.root / "workspace", AGENT)
+        self.workspace.folder.follow(self.hear)
+        self.writing: str | None = None
+        """The turn that changes files; `None`: they are put back."""
         self.pending = Pending()
         self.history = History.open(self.root / "history.git", self.workspace, self.clock)
         self.history.spare(self.pending)
         for path, data in self.files.items():
             self.authors[path, data].add(None)
         self.look(None)
+
+    def hear(self, event: FolderEvent) -> None:
+        if isinstance(event, Written):
+            self.pending.written(self.writing, event)
 
     def look(self, origin: Origin | None) -> None:
         self.record()
@@ -102,7 +110,7 @@ class LivedIn(RuleBasedStateMachine):
     def as_turn(self, turn: str) -> Iterator[None]:
         """Let what is written come from *turn*; what is closed by it is recorded at once, as the keeper does."""
         self.pending.begin(turn, Origin("main", None, turn))
-        self.workspace.folder.on_written = lambda written: self.pending.written(turn, written)
+        self.writing = turn
         yield
         self.record()
 
@@ -239,7 +247,7 @@ class LivedIn(RuleBasedStateMachine):
         view = self.history.view(MAIN)
         log = view.log(ALL)
         revision = log[back % len(log)].id
-        self.workspace.folder.on_written = lambda written: self.pending.written(None, written)
+        self.writing = None
         try:
             then = view.text_at(revision, PurePosixPath(path))
         except NoSuchFileError:

@@ -29,7 +29,7 @@ async def served(home: Home, *more: str) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def at_the_door(app: App, home: Home) -> AsyncIterator[None]:
     """Open the control door, as `strandline up` does."""
-    async with serving(control_app(app.operator, app.readiness, "token"), "127.0.0.1", 0, grace_s=0) as address:
+    async with serving(control_app(app.operator, app.parts.health, "token"), "127.0.0.1", 0, grace_s=0) as address:
         with home.announced(ControlFile(address, "token", os.getpid())):
             yield
 

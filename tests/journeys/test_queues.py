@@ -45,7 +45,7 @@ async def test_stop_overtakes_and_what_waits_is_collected(home: Home) -> None:
             assert (await app.operator.store.report()).reasons["stopped"] == 2
             await terminal.say("/queue collect")
             assert "until this conversation ends" in await shown.get()
-            assert app.choices.mode(SessionKey(MAIN, "main")) is QueueMode.COLLECT
+            assert app.parts.choices.mode(SessionKey(MAIN, "main")) is QueueMode.COLLECT
             agents[MAIN] = replace(agents[MAIN], model=model)
             door = model.hold(1)
             await terminal.say("three")

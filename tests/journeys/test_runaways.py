@@ -179,7 +179,7 @@ async def test_a_job_that_plans_jobs_makes_none(tmp_path: Path) -> None:
         await app.operator.cron(CronOrder("add", when="every 1h", what="run schedule", private=True))
         for _ in range(4):
             await app.operator.job_runner.run_now(1)
-            await app.lanes.idle()
+            await app.parts.lanes.idle()
         status = await app.operator.status()
         assert len(await app.operator.job_runner.job_schedule.all()) == 1
     assert (status.approvals_waiting, status.reasons["approval_asked.unasked"]) == (MOST_WAITING, MOST_WAITING)

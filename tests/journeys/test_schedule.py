@@ -47,7 +47,7 @@ async def running(home: Home, clock: ManualClock) -> AsyncIterator[App]:
     async with opened(home, clock, channels=True) as app, asyncio.TaskGroup() as tasks:
         tasks.create_task(app.run(stop))
         async with asyncio.timeout(PATIENCE_S):
-            while not app.readiness.ready:  # noqa: ASYNC110  # there is no event for it
+            while not app.parts.health.ready:  # noqa: ASYNC110  # there is no event for it
                 await asyncio.sleep(0)
         try:
             yield app
@@ -65,9 +65,9 @@ async def after(app: App, clock: ManualClock, seconds: float) -> list[str]:
     with app.operator.terminals[MAIN].attach(listens):
         clock.advance(seconds)
         await app.operator.job_runner.look()
-        await app.lanes.idle()
+        await app.parts.lanes.idle()
         rows = await app.operator.store.outbox.unfinished()
-        await asyncio.gather(*(app.delivery.finished(row.id) for row in rows))
+        await asyncio.gather(*(app.parts.delivery.finished(row.id) for row in rows))
     return heard
 
 
@@ -132,7 +132,7 @@ async def test_a_job_knows_of_its_earlier_times_only_if_it_is_to(tmp_path: Path,
                 assert await after(app, clock, 7200) == ["Look number 1."]
                 assert await after(app, clock, 7200) == ["Look number 2."]
                 job = await app.operator.transcripts.open(SessionKey(MAIN, "cron:1"))
-    assert job.is_alone is not remembers
+    assert job._is_alone is not remembers
     assert ("Look number 1." in asked[1]) is remembers
     assert "look after the oven" in asked[1]
 

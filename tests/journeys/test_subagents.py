@@ -130,14 +130,14 @@ class House:
         """Say *text* as the owner, and wait for its answer."""
         said = await self.app.operator.terminals[MAIN].say(text)
         for row in await self.app.operator.outcomes.of(said):
-            await self.app.delivery.finished(row.id)
+            await self.app.parts.delivery.finished(row.id)
 
     async def quiet(self) -> None:
         """Wait until nothing is under way any more, results and what is said of them included."""
         while (report := await self.app.operator.store.report()).inbox_waiting or report.outbox_queued:
-            await self.app.lanes.idle()
+            await self.app.parts.lanes.idle()
             await asyncio.gather(
-                *(self.app.delivery.finished(row.id) for row in await self.app.operator.store.outbox.unfinished())
+                *(self.app.parts.delivery.finished(row.id) for row in await self.app.operator.store.outbox.unfinished())
             )
 
     async def counted(self, reason: str) -> int:
@@ -217,7 +217,7 @@ async def test_more_helpers_than_allowed_are_refused(tmp_path: Path) -> None:
     """By turn and by gateway: the model is told, the ledger counts, and those that run go on."""
     async with house(tmp_path / "home", "wait", "[subagents]\nchildren = 2\n") as here:
         await here.say("spawn 4")
-        assert len(here.app.readiness.helpers()) == 2
+        assert len(here.app.parts.health.helpers()) == 2
         assert await here.counted("limit.subagent_children") == 2
         await here.say("spawn 1")
         assert await here.counted("limit.subagent_children") == 3
@@ -235,7 +235,7 @@ async def test_a_turn_that_spawns_without_end_is_refused_though_its_helpers_are_
     async with house(tmp_path / "home", "count the boats", "[subagents]\nchildren = 2\n") as here:
 
         async def all_done() -> None:
-            await asyncio.gather(*(here.app.operator.outcomes.of(each.id) for each in here.app.readiness.helpers()))
+            await asyncio.gather(*(here.app.operator.outcomes.of(each.id) for each in here.app.parts.health.helpers()))
 
         here.team.before = all_done
         await here.say("spawn 4")
@@ -258,6 +258,10 @@ async def test_a_result_that_cannot_be_kept_is_tried_again() -> None:
 
 def test_each_conversation_has_its_own_helpers() -> None:
     """One cannot list, cancel or be kept waiting by another's; the gateway counts them together."""
+
+    async def enter(_: InboundMessage) -> bool:
+        raise AssertionError("nobody asks for a helper here")
+
     queueing = Queueing()
     for number, parent in enumerate(("main", "guest:telegram.home.9"), 1):
         task = InboundMessage(
@@ -276,7 +280,7 @@ def test_each_conversation_has_its_own_helpers() -> None:
     async def count(_: str) -> None:
         """Count nothing."""
 
-    subagents = Subagents(SubagentRules(), TurnLimits(), queueing, count, partial(datetime.now, UTC))
+    subagents = Subagents(SubagentRules(), TurnLimits(), queueing, count, partial(datetime.now, UTC), enter)
     assert [each.id for each in subagents.running()] == ["h1", "h2"]
     assert [each.id for each in subagents.of(SessionKey(MAIN, "guest:telegram.home.9"))] == ["h2"]
     assert subagents.cancel_all(SessionKey(MAIN, "main")) == 1
@@ -302,7 +306,7 @@ async def test_helpers_end_with_their_conversation(tmp_path: Path, order: str, s
         await here.team.works.wait()
         await here.say(order)
         await here.quiet()
-        assert not here.app.readiness.helpers()
+        assert not here.app.parts.health.helpers()
         assert said in here.heard[-1]
         assert not [text for text in here.heard if text.startswith("Told")]
 
@@ -345,7 +349,7 @@ async def test_helpers_at_work_are_shown(tmp_path: Path) -> None:
         assert f"no helper 'nobody' is at work here; at work: {helper.split()[0]}" in here.heard[-1]
         await here.say(f"cancel {helper.split()[0]}")
         await here.quiet()
-        assert not here.app.readiness.helpers()
+        assert not here.app.parts.health.helpers()
 
 
 async def test_a_helper_goes_on_after_a_restart_and_its_result_comes_once(tmp_path: Path) -> None:

@@ -1041,7 +1041,7 @@ GUARDS = (
     Guard(
         "gateway/app/app.py",
         "a message that crashes the gateway twice is not taken up again",
-        "        await quarantine_suspects(self.journal, self.operator.store, self.notices)\n",
+        "        await quarantine_suspects(parts.resources.journal, home.store, home.notices)\n",
         "",
         "tests/journeys/test_quarantine.py::test_a_message_that_kills_the_gateway_twice_is_quarantined",
     ),

@@ -18,10 +18,10 @@ from gateway.admission.routing import Routes
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.families import CommandResources
 from gateway.commands.loading import LoadedCommands, load_commands
-from gateway.inbound.receive import Reception
 from gateway.stores.admission import PairingRequest, Visitor
 from gateway.stores.rows import InboxRow, Outgoing
 from tests.fakes.model import ScriptedModel
+from tests.fakes.reception import reception_of
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, House, open_house
 
 IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -69,7 +69,7 @@ class Gate:
         door = AdmissionGate(POLICY, self.house.store, rates, self.house.clock.now, lambda _: None)
         self.pairing = door.pairing
         routes = Routes([], MAIN, POLICY)
-        self.reception = Reception(routes, self.house.store, lambda _, row: self.taken.append(row), door)
+        self.reception = reception_of(routes, self.house.store, lambda _, row: self.taken.append(row), door)
 
     def spied(self, parts: CommandResources) -> LoadedCommands:
         """Return every command of the registry, each with nothing to do but to be counted."""

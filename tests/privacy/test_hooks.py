@@ -69,7 +69,7 @@ async def heard(folder: Path, secret: Secret, clock: ManualClock) -> dict[str, l
         (folder / "heard").unlink(missing_ok=True)
         for number, (chat, sender) in enumerate(CHATS):
             await each.hear(message(number, chat, sender, "what do you know of the boat?", clock), curious())
-        await each.app.hooks.finish(20)
+        await each.app.parts.resources.hooks.finish(20)
     found: dict[str, list[str]] = {}
     for line in (folder / "heard").read_text("utf-8").splitlines():
         name, payload = json.loads(line)

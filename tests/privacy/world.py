@@ -128,7 +128,7 @@ class World:
     async def let_in(self) -> None:
         """Let the guest ask, and the owner approve the code."""
         asked = InboundMessage(GUEST_CHAT, "let me in", GUEST, ChatKind.DIRECT, "hello?", True, self.clock.now())
-        assert await self.app.reception.receive(asked) == "unpaired"
+        assert await self.app.parts.reception.receive(asked) == "unpaired"
         (applicant,) = (await self.app.operator.pair(PairOrder("list"))).waiting
         await self.app.operator.pair(PairOrder("approve", applicant.code))
         await self.adapter.took(1)
@@ -137,14 +137,14 @@ class World:
         """Let *message* be answered; return what a parent is told, and how many requests there had been before that."""
         self.model.script = script
         if is_inner(message):
-            assert await self.app.reception.enter(message)
-        elif await self.app.reception.receive(message) is not None:
+            assert await self.app.parts.resources.home.entrance.enter(message)
+        elif await self.app.parts.reception.receive(message) is not None:
             return (), len(self.model.requests)  # refused at the door: a stranger, or words that were not for us
         rows = await self.app.operator.outcomes.of(message.id)
         asked = len(self.model.requests)
         self.model.script = lambda _: says("NO_REPLY")
         for row in rows:
-            await self.app.delivery.finished(row.id)
+            await self.app.parts.delivery.finished(row.id)
         results = [row for row in rows if row.outgoing.address.channel == HELPER]
         for row in results:  # the owner's own turn, which sees all that is private, begins with it
             await self.app.operator.outcomes.of(row.turn_id)
@@ -230,13 +230,13 @@ async def world(folder: Path, secret: Secret, clock: ManualClock) -> AsyncIterat
             for name, agent in list(agents.items()):
                 agents[name] = replace(agent, model=model)
                 await agent.history_writer.begin()
-            app.adapters.loaded["telegram", "home"] = adapter
-            await app.delivery.recover(lambda _: True)
+            app.parts.resources.channels.adapters.loaded["telegram", "home"] = adapter
+            await app.parts.delivery.recover(lambda _: True)
             opened = World(app, model, adapter, clock, secret)
             await opened.let_in()
             yield opened
-            await app.lanes.drain(10)
-            await app.delivery.drain(10)
+            await app.parts.lanes.drain(10)
+            await app.parts.delivery.drain(10)
 
 
 def message(number: int, chat: str, sender: Sender, text: str, at: ManualClock) -> InboundMessage:

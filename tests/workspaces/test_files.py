@@ -25,7 +25,7 @@ from workspaces.errors import (
     WorkspaceUnusableError,
 )
 from workspaces.file_slot import digest_of
-from workspaces.files import FileCaps, Folder, Written
+from workspaces.files import FileCaps, Folder, FolderEvent, WriteAttempt, Written
 from workspaces.secrets import REMOVED, guarding
 
 HERE = PurePosixPath()
@@ -465,7 +465,7 @@ def test_every_refusal_is_one_of_the_wing(folder: Folder) -> None:
 def test_whoever_keeps_an_index_hears_of_every_change(folder: Folder) -> None:
     """A write, an append and a removal through this object are told, with the path; a read is not."""
     heard: list[PurePosixPath] = []
-    folder.on_change = heard.append
+    folder.follow(lambda event: heard.append(event.path) if isinstance(event, WriteAttempt) else None)
     digest = folder.write(NOTE, b"text\n", expected=None)
     folder.append(NOTE, "more\n", "")
     folder.read(NOTE)
@@ -480,12 +480,14 @@ def test_whoever_keeps_the_history_is_told_what_was_and_what_is(folder: Folder, 
     other = Folder(root)
     other._lock.timeout = 0.01
 
-    def hear(written: Written) -> None:
+    def hear(event: FolderEvent) -> None:
+        if not isinstance(event, Written):
+            return
         with pytest.raises(WorkspaceUnusableError, match="another process has held"):
             other.append(NOTE, "x\n", "")
-        heard.append(written)
+        heard.append(event)
 
-    folder.on_written = hear
+    folder.follow(hear)
     folder.append(NOTE, "- one\n", "# day\n")
     (root / NOTE).write_bytes(b"theirs\n")
     with pytest.raises(FileChangedError):

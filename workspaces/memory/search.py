@@ -9,7 +9,7 @@ is returned.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Protocol
@@ -94,43 +94,46 @@ class Past(Protocol):
         """Return the lines of *day* that contain a text. Raises WorkspaceError."""
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryFaults:
+    """Who learns of faults of a memory."""
+
+    count: Callable[[str], Awaitable[None]]
+    """Called with a reason code."""
+    crashed_on: Callable[[str], Awaitable[None]]
+    """Called with the path of a file excluded because the worker crashed on it."""
+
+
+@dataclass(eq=False)
 class MemoryIndex:
     """One agent's memory."""
 
-    def __init__(
-        self,
-        agent: AgentId,
-        folder: Path,
-        sources: Sequence[Source],
-        worker: WorkerCalls,
-        run: RunBlocking,
-        clock: MemoryClock,
-    ) -> None:
-        """*folder* is the agent's index folder; *run* runs blocking reads of *sources* on the files' own thread."""
-        self._agent = agent
-        self._folder = folder
-        self._sources = sources
-        self._worker = worker
-        self._run = run
-        self._clock = clock
-        self._sync = Sync(folder, sources, worker, run)
+    _agent: AgentId
+    _folder: Path
+    """Folder of the index."""
+    _sources: Sequence[Source]
+    _worker: WorkerCalls
+    _run: RunBlocking
+    """Runs blocking reads of the sources on the files' own thread."""
+    _clock: MemoryClock
+    _: KW_ONLY
+    past: Past | None = None
+    """Given if a history is kept; without it earlier days are unknown."""
+    faults: MemoryFaults | None = None
+    answers_within_s: float | None = None
+    """Time after which a search falls back to the files; given for an index on a server."""
+
+    def __post_init__(self) -> None:
+        self._sync = Sync(self._folder, self._sources, self._worker, self._run)
         self._syncing = asyncio.Lock()
         self._is_dirty = True
         self._was_fresh = False
         self._synced_at: float | None = None
-        self._checked_at = self._began_at = clock.monotonic()
+        self._checked_at = self._began_at = self._clock.monotonic()
         self._mode: Mode = "hybrid"
         self.is_open = False
         """Whether the worker has it open; asking for its status would open it."""
-        self.answers_within_s: float | None = None
-        """Time after which a search falls back to the files; set for an index on a server."""
-        self.count: Callable[[str], Awaitable[None]] = _uncounted
-        """Called with the reason code of a fault."""
-        self.crashed_on: Callable[[str], Awaitable[None]] = _uncounted
-        """Called with the path of a file excluded because the worker crashed on it."""
-        self._outage = CircuitBreaker(clock.monotonic)
-        self.past: Past | None = None
-        """Set if a history is kept; without it earlier days are unknown."""
+        self._outage = CircuitBreaker(self._clock.monotonic)
 
     def touched(self) -> None:
         """Note that a source changed: the next search checks immediately."""
@@ -151,9 +154,10 @@ class MemoryIndex:
                 raise
             self._was_fresh, self._synced_at = True, self._began_at
             self._outage.end()
-            for path in sorted(self._sync.deadly - deadly):
-                await self.count(CRASHED)
-                await self.crashed_on(path)
+            if self.faults is not None:
+                for path in sorted(self._sync.deadly - deadly):
+                    await self.faults.count(CRASHED)
+                    await self.faults.crashed_on(path)
             return report
 
     async def rebuild(self) -> SyncReport:
@@ -281,7 +285,8 @@ class MemoryIndex:
 
     async def _plainly(self, query: Query, text: str, scopes: frozenset[Scope] | None, reason: str) -> SearchResult:
         """Answer from the files while the index is unavailable; a later search tries it again."""
-        await self.count(DEGRADED)
+        if self.faults is not None:
+            await self.faults.count(DEGRADED)
         documents: list[Document] = []
         for source in self._sources:
             paths = [path for path in await self._run(source.stamps) if self._is_for(source.audience(path), scopes)]
@@ -349,10 +354,6 @@ class MemoryIndex:
         }
         self.is_open = True
         return await self._worker.call("search", self._folder, arguments)
-
-
-async def _uncounted(reason: str) -> None:
-    """No-op counter."""
 
 
 def _is_within(day: date | None, query: Query) -> bool:

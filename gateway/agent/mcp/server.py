@@ -45,6 +45,9 @@ class Standing(StrEnum):
 
 OpenLink = Callable[[ServerSettings], AbstractAsyncContextManager["ToolServerLink"]]
 
+OnStanding = Callable[["ToolServer", Standing], Awaitable[None]]
+"""Told each time that a server comes up, fails, or keeps a turn waiting in vain."""
+
 
 class _AnyArguments(RootModel[dict[str, JsonValue]]):
     """Any arguments that a model gives; the server validates them by its own schema."""
@@ -59,17 +62,17 @@ class ToolServer:
         clock: Callable[[], datetime],
         count: Callable[[str], Awaitable[None]],
         start: Callable[["ToolServer"], None],
+        on_standing: OnStanding | None = None,
     ) -> None:
         """*start* runs `run` in the background until the gateway stops."""
         self.settings = settings
         self.trouble = ""
         """Why its tools are unavailable, as text; empty while they are available, or before the first use."""
         self.offered = Offer({})
-        self.on_standing: Callable[[ToolServer, Standing], Awaitable[None]] | None = None
-        """Told each time that it comes up, fails, or keeps a turn waiting in vain."""
         self._clock = clock
         self._count = count
         self._start = start
+        self._on_standing = on_standing
         self._link: ToolServerLink | None = None
         self._settled = asyncio.Event()
         """Set once the availability of its tools is known."""
@@ -146,10 +149,10 @@ class ToolServer:
         await self._stands(Standing.DOWN)
 
     async def _stands(self, standing: Standing) -> None:
-        if self.on_standing is None:
+        if self._on_standing is None:
             return
         try:
-            await self.on_standing(self, standing)
+            await self._on_standing(self, standing)
         except StoreError as exc:
             log.error("the store cannot be written", detail=str(exc))
 

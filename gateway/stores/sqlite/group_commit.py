@@ -45,10 +45,13 @@ class GroupCommit:
         self._waiting: list[_PendingCommit[object]] = []
         self._batch: asyncio.Future[list[object]] | None = None
         self._closed = False
-        self.on_commit: Callable[[float], None] | None = None
-        """Called with the seconds that each batch took on the thread, whatever its outcome."""
+        self._on_commit: Callable[[float], None] | None = None
         self._failures = 0
         """Failures of the disk, not yet counted in the ledger."""
+
+    def measure(self, on_commit: Callable[[float], None]) -> None:
+        """Call *on_commit* with the seconds that each batch takes on the thread from now on, whatever its outcome."""
+        self._on_commit = on_commit
 
     async def run(self, operation: Operation[T]) -> T:
         """Run *operation* in its turn; return its result once that is durable.
@@ -105,8 +108,8 @@ class GroupCommit:
             self._batch.add_done_callback(partial(self._done, time.perf_counter(), batch))
 
     def _done(self, began: float, batch: Sequence[_PendingCommit[object]], done: asyncio.Future[list[object]]) -> None:
-        if self.on_commit is not None:
-            self.on_commit(time.perf_counter() - began)
+        if self._on_commit is not None:
+            self._on_commit(time.perf_counter() - began)
         self._hand_out(batch, done)
 
     def _hand_out(self, batch: Sequence[_PendingCommit[object]], done: asyncio.Future[list[object]]) -> None:

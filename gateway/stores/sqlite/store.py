@@ -73,7 +73,7 @@ class SqliteStore:
 
     def measure(self, on_commit: Callable[[float], None]) -> None:
         """Call *on_commit* with the seconds that each commit takes from now on."""
-        self._commits.on_commit = on_commit
+        self._commits.measure(on_commit)
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
         return await self._commits.run(partial(_commit_turn, commit, self._clock.now()))

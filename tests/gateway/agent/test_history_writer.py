@@ -35,11 +35,11 @@ class House:
         self.beside = Threads("history")
         self.counts: Counter[str] = Counter()
         self.counted = asyncio.Event()
-        self.history_writer = HistoryWriter(open_history or self.home.open, self.beside, self.count)
-        self.home.workspace.folder.on_written = self.history_writer.written
-        self.home.workspace.folder.on_trouble = self.history_writer.failed
+        folder = self.home.workspace.folder
+        alarm = Alarm(AGENT, folder, self.tell, self.home.clock)
+        self.history_writer = HistoryWriter(open_history or self.home.open, self.beside, self.count, alarm)
+        folder.follow(self.history_writer.hear)
         self.told: asyncio.Queue[str] = asyncio.Queue()
-        self.history_writer.alarm = Alarm(AGENT, self.home.workspace.folder, self.tell, self.home.clock)
 
     async def count(self, reason: str) -> None:
         self.counts[reason] += 1

@@ -10,6 +10,7 @@ from gateway.agent.mcp.settings import ProgramServer, ServerSettings, Site
 from gateway.app.tool_servers import server_settings, tell_of_tool_server
 from gateway.config import read_config
 from gateway.delivery.owner_notices import Notices
+from gateway.delivery.waker import OutboxWaker
 from gateway.errors import ConfigError
 from gateway.home import Home
 from gateway.stores.sqlite.store import SqliteStore
@@ -70,7 +71,7 @@ def test_a_setting_that_cannot_be_meant_is_refused(tmp_path: Path, section: str,
 async def test_the_owner_is_told_once_until_a_server_has_come_up(tmp_path: Path) -> None:
     """However often it fails meanwhile; again after it was up, and once a day at most; of a slow start once for all."""
     store = await SqliteStore.open(tmp_path / "state.db")
-    notices, clock = Notices(store, Address("terminal", "main", "owner")), ManualClock()
+    notices, clock = Notices(store, Address("terminal", "main", "owner"), OutboxWaker().wake), ManualClock()
     server = ToolServer(
         ServerSettings("fake", Site("http://127.0.0.1:1", None)), clock.now, store.count, lambda _: None
     )

@@ -103,7 +103,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     history_writer = HistoryWriter(
         lambda: History.open(tmp_path / "history.git", workspace, clock.now), threads, store.count
     )
-    workspace.folder.on_written = history_writer.written
+    workspace.folder.follow(history_writer.hear)
     await history_writer.begin()
     times = MemoryClock(lambda: 0.0, lambda: clock.now().date())
     memory = MemoryIndex(AGENT, tmp_path / "index", [], HandlerWorker(WordsEmbedder()), threads, times)

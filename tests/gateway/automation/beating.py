@@ -13,9 +13,9 @@ from gateway.admission.routing import SessionKey, route
 from gateway.agent.models.port import Model
 from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
 from gateway.automation.heartbeat_state import HeartbeatReport
+from gateway.errors import StoreError
 from gateway.schedule.checklist import Rhythm
 from gateway.stores.ports import Store
-from gateway.turns.presence import Presence
 from gateway.turns.turn import Turns
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel
@@ -39,6 +39,8 @@ class Beating:
     entered: list[InboundMessage] = field(default_factory=list)
     """Every message that was new, in order."""
     heartbeats: Heartbeats = field(init=False)
+    refuses: bool = False
+    """The store takes nothing now."""
 
     def __post_init__(self) -> None:
         self.store = self.house.store
@@ -57,14 +59,16 @@ class Beating:
             self.clock,
             self.owner_chat,
             self.busy.__contains__,
+            self.enter,
         )
         self.heartbeats = Heartbeats(around, lambda _: None)
-        self.heartbeats.enter = self.enter
 
     async def owner_chat(self, _: str) -> Address | None:
         return self.chat
 
     async def enter(self, message: InboundMessage) -> bool:
+        if self.refuses:
+            raise StoreError("the disk is full")
         row = await self.store.inbox.append(message)
         if row is not None:
             self.entered.append(message)
@@ -83,10 +87,9 @@ class Beating:
             house.sessions,
             house.store,
             replace(ROUTES, policy=INNER),
-            Presence({}),
             house.planner,
             self.heartbeats.committed,
-            house.commands,
+            shortcut=house.commands,
             queueing=house.queueing,
         )
 

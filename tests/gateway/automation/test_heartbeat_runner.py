@@ -13,7 +13,7 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.entries import ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.models.port import ModelRequest
 from gateway.automation.heartbeat_state import Outcome
-from gateway.errors import ModelUnavailableError, StoreError
+from gateway.errors import ModelUnavailableError
 from gateway.stores.rows import InboxRow
 from tests.fakes.model import ScriptedModel, Step, call, says
 from tests.gateway.automation.beating import BERLIN, CHAT, Beating, open_beating
@@ -346,15 +346,10 @@ async def test_what_the_store_refuses_now_a_later_look_does(tmp_path: Path) -> N
     async with open_beating(tmp_path, always(OK), berlin("2026-03-10 12:00")) as beating:
         beating.lists("- [ ] daily 12:30 tea")
         await beating.pass_time(20 * MINUTE)
-        enters = beating.heartbeats.enter
-
-        async def refuses(_: InboundMessage) -> bool:
-            raise StoreError("the disk is full")
-
-        beating.heartbeats.enter = refuses
+        beating.refuses = True
         await beating.pass_time(20 * MINUTE)
         assert beating.entered == []
-        beating.heartbeats.enter = enters
+        beating.refuses = False
         await beating.pass_time(20 * MINUTE)
         assert len(beating.entered) == 1
 

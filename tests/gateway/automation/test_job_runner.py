@@ -35,15 +35,14 @@ class Tower:
         self.handed_on: list[InboxRow] = []
         self.told: dict[str, tuple[str, Address | None]] = {}
         self.job_schedule = JobSchedule(
-            store.jobs, punctuality or Punctuality(), lambda: clock.now().astimezone(BERLIN)
+            store.jobs, punctuality or Punctuality(), lambda: clock.now().astimezone(BERLIN), store.count
         )
         self.job_runner = self.restarted()
 
     def restarted(self) -> JobRunner:
         """Return the ticker of another start."""
-        job_runner = JobRunner(self.job_schedule, self.store, {MAIN}, OwnerContact(self._owner, self._tell), self.clock)
-        job_runner.hand_on = self.handed_on.append
-        return job_runner
+        contact = OwnerContact(self._owner, self._tell)
+        return JobRunner(self.job_schedule, self.store, {MAIN}, contact, self.clock, self.handed_on.append)
 
     async def add(self, when: str, what: str = "tea", *, in_main: bool = False, private: bool = False) -> Job:
         return await self.job_schedule.add(Wish("main", when, what, "you", None, in_main, private))

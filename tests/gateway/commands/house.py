@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from gateway.commands.registry import Commands
 from gateway.commands.session import ENDS
 from gateway.config import LimitSettings
 from gateway.hooks import Hooks
+from gateway.inbound.entrance import Entrance
 from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.session_settings import Choices
 from gateway.runtime.threads import Threads
@@ -34,18 +36,18 @@ from gateway.schedule.checklist import Rhythm
 from gateway.schedule.jobs import JobSchedule, Punctuality
 from gateway.sessions.compaction import Compaction
 from gateway.sessions.flush import Flush
-from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
+from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings, SessionObservers
 from gateway.sessions.rest_flush import RestFlush
 from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.store import Sessions
-from gateway.turns.planning import Planner, TurnSettings
-from gateway.turns.presence import Presence
+from gateway.turns.planning import Planner, TurnSettings, between_turns
 from gateway.turns.turn import Turns
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory import HandlerWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel
 from workspaces.access import Access, AgentId
+from workspaces.files import WriteAttempt
 from workspaces.history import History
 from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
@@ -109,27 +111,26 @@ class House:
 
     @property
     def approvals(self) -> Approvals:
-        approvals = Approvals({MAIN: self.agent}, self.store, timedelta(days=7), self.clock.now, lambda _: None)
-        approvals.job_schedule = self.job_runner.job_schedule
-        return approvals
+        days, jobs = timedelta(days=7), self.job_runner.job_schedule
+        return Approvals({MAIN: self.agent}, self.store, days, self.clock.now, lambda _: None, jobs)
 
     @property
     def lifecycle(self) -> Lifecycle:
         """What looks after the sessions; it knows them by their transcripts."""
-        lifecycle = Lifecycle({MAIN: self.agent}, self.sessions, LifecycleSettings(), self.clock, self.store.count)
-        planner = self._planner(lifecycle)
-        lifecycle.listeners.append(RestFlush(planner.compaction.flush, planner.between_turns, UTC))
-        lifecycle.listeners.append(self.choices.ended)
-        return lifecycle
+        draft = partial(between_turns, self.settings, Hooks(), self.clock.now)
+        observers = SessionObservers([RestFlush(self.flush, draft, UTC), self.choices.ended])
+        settings, count = LifecycleSettings(), self.store.count
+        return Lifecycle({MAIN: self.agent}, self.sessions, settings, self.clock, count, observers)
+
+    @property
+    def flush(self) -> Flush:
+        return Flush(self.settings.flush, self.clock.now)
 
     @property
     def planner(self) -> Planner:
         """What plans turns for the model."""
-        return self._planner(self.lifecycle)
-
-    def _planner(self, lifecycle: Lifecycle) -> Planner:
-        flush = Flush(self.settings.flush, self.clock.now)
-        compaction = Compaction(self.settings.compact, flush, lifecycle, self.store.count, self.clock.now)
+        count, now = self.store.count, self.clock.now
+        compaction = Compaction(self.settings.compact, self.flush, self.lifecycle, count, now)
         return Planner(self.settings, Hooks(), self.approvals, compaction, self.clock.now)
 
     @property
@@ -171,7 +172,7 @@ class House:
         async def tell(*_: object) -> None:
             """Tell nobody."""
 
-        job_schedule = JobSchedule(self.store.jobs, Punctuality(most=3), self.clock.now)
+        job_schedule = JobSchedule(self.store.jobs, Punctuality(most=3), self.clock.now, self.store.count)
         return JobRunner(job_schedule, self.store, {MAIN}, OwnerContact(here, tell), self.clock)
 
     @property
@@ -186,6 +187,7 @@ class House:
             self.clock,
             nowhere,
             self.queueing.is_running,
+            Entrance(self.store.inbox, ROUTES).enter,
         )
         return Heartbeats(around, lambda _: None)
 
@@ -206,10 +208,9 @@ class House:
             self.sessions,
             self.store,
             replace(ROUTES, policy=self.policy),
-            Presence({}),
             self.planner,
             lambda _row, _replies: None,
-            self.commands,
+            shortcut=self.commands,
             queueing=self.queueing,
             voice=self.choices.voice,
             offer=Offers(self.policy),
@@ -269,8 +270,8 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
         MemoryClock(lambda: 0.0, lambda: clock.now().date()),
     )
 
-    workspace.folder.on_change = lambda _: memory.touched()
-    workspace.folder.on_written = history_writer.written
+    workspace.folder.follow(lambda event: memory.touched() if isinstance(event, WriteAttempt) else None)
+    workspace.folder.follow(history_writer.hear)
     sessions = Sessions({MAIN: folder / "sessions"}, threads, now=clock.now)
     yield House(folder, store, clock, threads, workspace, history_writer, memory, sessions)
     await history_writer.finish()

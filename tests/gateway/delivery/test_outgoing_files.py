@@ -9,8 +9,9 @@ import pytest
 
 from adapters.channel import Address, Button, ChannelUnavailableError, SendRefusedError, UnsureSendError
 from gateway.delivery.outgoing_files import LOST, Enclosures, write_durably
+from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import Pacing
-from gateway.delivery.sender import Adapters, Delivery
+from gateway.delivery.sender import Adapters, Delivery, DeliveryObservers
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import Enclosure, OutboxRow, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
@@ -43,9 +44,9 @@ class Post:
         self.store = await SqliteStore.open(self.folder / "state.db", clock=self.clock)
         adapters = Adapters([])
         adapters.loaded["fake", "home"] = self.adapter
-        self.delivery = Delivery(self._tasks, self.store.outbox, adapters, _nobody, Pacing(self.clock))
         self.enclosures = Enclosures({MAIN: self.folder / "outgoing"}, {}, self._threads, self.store.count)
-        self.delivery.enclosures = self.enclosures
+        rendering, observers = Rendering(enclosures=self.enclosures), DeliveryObservers(_nobody)
+        self.delivery = Delivery(self._tasks, self.store.outbox, adapters, observers, Pacing(self.clock), rendering)
         await self.delivery.recover(lambda _: True)
 
     async def stop(self) -> None:

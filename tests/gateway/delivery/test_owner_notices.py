@@ -11,6 +11,7 @@ import structlog
 from adapters.channel import Address, Button
 from adapters.terminal import CHAT
 from gateway.delivery.owner_notices import Notices
+from gateway.delivery.waker import OutboxWaker
 from gateway.stores.rows import OutboxRow, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
 from strandline.testing.adapter import message
@@ -30,8 +31,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 async def test_the_owner_is_told_once_what_to_write_when_a_group_moved(store: SqliteStore) -> None:
     """The line that keeps the group's conversation together after a restart, ready to be copied."""
     woken: list[OutboxRow] = []
-    notices = Notices(store, OWNER)
-    notices.wake = woken.extend
+    notices = Notices(store, OWNER, woken.extend)
     for _ in range(2):
         await notices.moved(GROUP, "-1007")
     (row,) = woken
@@ -43,7 +43,7 @@ async def test_the_owner_is_told_once_what_to_write_when_a_group_moved(store: Sq
 
 async def test_the_owner_alone_is_told_of_a_secret_in_a_message(store: SqliteStore) -> None:
     """Once, in their own chat: whoever wrote it is not told that it was one."""
-    notices = Notices(store, OWNER, phone)
+    notices = Notices(store, OWNER, OutboxWaker().wake, phone)
     said = replace(message("[secret removed]", id="5"), address=GROUP)
     for _ in range(2):
         await notices.exposed(said)
@@ -57,7 +57,7 @@ async def test_a_store_that_fails_does_not_hold_up_the_answer(tmp_path: Path) ->
     """The log says what the owner would have been told; the group's messages go on."""
     store = await SqliteStore.open(tmp_path / "closed.db")
     await store.close()
-    notices = Notices(store, OWNER)
+    notices = Notices(store, OWNER, OutboxWaker().wake)
     with structlog.testing.capture_logs() as logs:
         await notices.moved(GROUP, "-1007")
     assert [(line["event"], line["log_level"]) for line in logs] == [
@@ -82,8 +82,7 @@ async def test_a_reply_that_was_given_up_is_told_in_the_owners_chat(store: Sqlit
     for number, (find, gone, there) in enumerate(
         [(phone, GROUP, PHONE), (nowhere, GROUP, OWNER), (None, GROUP, OWNER), (phone, PHONE, OWNER)]
     ):
-        notices = Notices(store, OWNER, find)
-        notices.wake = woken.extend
+        notices = Notices(store, OWNER, woken.extend, find)
         (row,) = await store.commit_turn(TurnCommit(TurnId(f"t{number}"), [], [Outgoing(gone, "an answer")]))
         for _ in range(2):
             await notices.dead_letter(row, "the chat is gone")
@@ -99,8 +98,7 @@ async def test_a_notice_that_nobody_took_is_told_again_at_most_once(
 ) -> None:
     """At the terminal, if the owner's chat did not take it; a notice about a notice would never end."""
     woken: list[OutboxRow] = []
-    notices = Notices(store, OWNER, phone)
-    notices.wake = woken.extend
+    notices = Notices(store, OWNER, woken.extend, phone)
     await notices.tell("key", "somebody asks to be let in", gone)
     (row,) = woken
     for _ in range(2):
@@ -115,15 +113,14 @@ async def test_a_notice_that_nobody_took_is_told_again_at_most_once(
 async def test_what_may_be_decided_there_comes_with_its_buttons(store: SqliteStore) -> None:
     """A notice may ask."""
     woken: list[OutboxRow] = []
-    notices = Notices(store, OWNER, phone)
-    notices.wake = woken.extend
+    notices = Notices(store, OWNER, woken.extend, phone)
     await notices.tell("key", "yes?", None, (yes := Button("Yes", "/yes"),))
     assert [(row.outgoing.address, row.outgoing.buttons) for row in woken] == [(PHONE, (yes,))]
 
 
 async def test_the_owner_is_told_once_for_each_absence_that_more_was_missed(store: SqliteStore) -> None:
     """However many chats and servers there are; with the settings that say how much is read."""
-    notices, monday = Notices(store, OWNER), datetime(2026, 3, 2, 8, 30, tzinfo=UTC)
+    notices, monday = Notices(store, OWNER, OutboxWaker().wake), datetime(2026, 3, 2, 8, 30, tzinfo=UTC)
     for since in (monday, monday, monday + timedelta(days=2)):
         await notices.missed(Address("discord", "home", "300"), since)
     first, second = [each.outgoing.text for each in await store.outbox.unfinished()]

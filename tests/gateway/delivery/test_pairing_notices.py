@@ -41,14 +41,13 @@ class House:
     rung: list[OutboxRow] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        notices = Notices(self.store, TERMINAL)
-        notices.wake = self.rung.extend
+        notices = Notices(self.store, TERMINAL, self.rung.extend)
 
         async def owner(agent: AgentId) -> Address | None:
             return self.chats.get(agent)
 
-        self.pairing = Pairing(POLICY, self.store, self.clock.now, lambda _: None)
-        self.pairing.on_asked = PairingNotices(self.store, notices, ROUTES, owner)
+        on_asked = PairingNotices(self.store, notices, ROUTES, owner)
+        self.pairing = Pairing(POLICY, self.store, self.clock.now, lambda _: None, on_asked)
 
     async def asks(self, person: str, account: str = "home") -> list[OutboxRow]:
         """Let *person* write twice; return what the owner is told of that."""

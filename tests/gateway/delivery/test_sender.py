@@ -21,7 +21,7 @@ from adapters.channel import (
 from gateway.admission.internal_channels import result_address
 from gateway.delivery.refused_messages import NOT_SHOWN
 from gateway.delivery.retry_policy import Pacing
-from gateway.delivery.sender import Adapters, Delivery, is_part_of
+from gateway.delivery.sender import Adapters, Delivery, DeliveryObservers, is_part_of
 from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
 from strandline.testing.adapter import FakeAdapter, LostReceipt
@@ -53,7 +53,8 @@ class Gateway:
 
     async def start(self) -> int:
         self.store = await SqliteStore.open(self._path, clock=self.clock, checkpoint=self._check)
-        self.delivery = Delivery(self._tasks, self.store.outbox, self.adapters, self._on_dead, self.pacing)
+        observers = DeliveryObservers(self._on_dead)
+        self.delivery = Delivery(self._tasks, self.store.outbox, self.adapters, observers, self.pacing)
         return await self.delivery.recover(lambda _: True)
 
     async def stop(self, grace_s: float = 0) -> None:
@@ -430,7 +431,7 @@ async def test_what_an_earlier_run_left_goes_first(gateway: Gateway) -> None:
     await gateway.delivery.drain(0)
     old = await gateway.commit("old 1", "old 2")
     delivery = Delivery(
-        gateway._tasks, gateway.store.outbox, gateway.adapters, gateway._on_dead, gateway.pacing
+        gateway._tasks, gateway.store.outbox, gateway.adapters, DeliveryObservers(gateway._on_dead), gateway.pacing
     )  # fmt: skip
     new = await gateway.commit("new")
     delivery.wake(new)

@@ -13,10 +13,10 @@ from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, P
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Binding, Routes
 from gateway.inbound.agent_crosstalk import Neighbours
-from gateway.inbound.receive import Reception
 from gateway.stores.rows import InboxRow, OutboxRow, Outgoing, TurnCommit
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import START, ManualClock
+from tests.fakes.reception import reception_of
 from workspaces.access import AgentId
 
 RED, BLUE = Address("telegram", "red", "-1", "4"), Address("telegram", "blue", "-1", "4")
@@ -47,7 +47,7 @@ class Group:
         now = ManualClock().now
         door = AdmissionGate(policy, self.store, Rates(100, 100, now), now, lambda _: None)
         self.neighbours = Neighbours(routes, self.store, now)
-        self.reception = Reception(routes, self.store, lambda _, row: self.submitted.append(row), door)
+        self.reception = reception_of(routes, self.store, lambda _, row: self.submitted.append(row), door)
 
     async def says(self, text: str, asked: InboundMessage = ASKED) -> None:
         """Let the agent whom *asked* was for answer it, and all be told."""

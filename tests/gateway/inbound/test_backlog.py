@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.routing import Envelope, SessionKey, session_access
 from gateway.errors import StoreError
-from gateway.inbound.backlog import Backlog, Bounds, Depth
+from gateway.inbound.backlog import Backlog
+from gateway.inbound.overflow import Bounds, Depth, Overflow
 from gateway.inbound.queue_modes import Item, Queueing
 from gateway.runtime.lanes import Lanes, RetryLater
 from gateway.stores.rows import InboxId, InboxRow
@@ -91,8 +92,12 @@ async def chats(bounds: Bounds) -> AsyncIterator[Chats]:
     """Give chats with so much room."""
     found = Chats(Queueing(), ManualClock())
     async with asyncio.TaskGroup() as tasks:
-        lanes: Lanes[SessionKey, Item] = Lanes(tasks, found.work, found.clock, queues=found.queueing.queues)
-        found.backlog = Backlog(found.queueing, lanes, found.read, key_of, lambda said, _: said.text == "/stop", bounds)
+        queues = found.queueing.queues
+        overflow = Overflow(queues, found.read, bounds)
+        lanes = Lanes(tasks, found.work, found.clock, queues=queues, on_done=overflow.heed)
+        found.backlog = Backlog(
+            found.queueing, overflow, lanes, key_of, lambda said, _: said.text == "/stop", lambda _: 0
+        )
         refilling = tasks.create_task(found.backlog.refill(found.clock))
         yield found
         refilling.cancel()
@@ -106,7 +111,7 @@ async def test_a_flood_stays_in_the_inbox(monkeypatch: pytest.MonkeyPatch) -> No
         for _ in range(1_000):
             found.says("a")
         found.says("b")
-        assert found.backlog.depths()[MAIN].messages == 1_001
+        assert found.backlog.overflow.depths()[MAIN].messages == 1_001
         await found.all_done()
         assert found.done["a"] == list(range(1, 1_001))
         assert found.done["b"] == [1_001]
@@ -134,10 +139,10 @@ async def test_what_waits_is_told_for_each_agent() -> None:
         first = found.says("a")
         for chat in "aaab":
             found.says(chat)
-        assert found.backlog.depths() == {MAIN: Depth(5, first.received_at)}
+        assert found.backlog.overflow.depths() == {MAIN: Depth(5, first.received_at)}
         await found.all_done()
         await asyncio.sleep(0)
-        assert found.backlog.depths() == {}
+        assert found.backlog.overflow.depths() == {}
 
 
 async def test_a_store_that_cannot_be_read_is_asked_again() -> None:

@@ -23,13 +23,14 @@ from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, P
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Envelope, Routes
 from gateway.errors import StoreError
-from gateway.inbound.receive import Reception, StoreTrouble
+from gateway.inbound.receive import StoreTrouble
 from gateway.stores.admission import Visitor
 from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.turns.group_context import context_lines
 from strandline.testing.adapter import message
 from tests.fakes.clock import START, ManualClock
+from tests.fakes.reception import reception_of
 from workspaces.access import AgentId
 from workspaces.secrets import REMOVED, guarding
 
@@ -51,7 +52,7 @@ class Rig:
         self.told: list[OutboxRow] = []
         door = AdmissionGate(ROUTES.policy, store, Rates(20, 3, self.clock.now), self.clock.now, self.told.extend)
         self.exposed: list[InboundMessage] = []
-        self.reception = Reception(ROUTES, store, self._submit, door, exposed=self._note)
+        self.reception = replace(reception_of(ROUTES, store, self._submit, door), exposed=self._note)
 
     def _submit(self, envelope: Envelope, row: InboxRow) -> None:
         self.submitted.append((str(envelope.key), row.message.text))
@@ -273,7 +274,7 @@ async def test_who_may_talk_hears_that_nothing_can_be_stored_and_a_stranger_does
     async def not_taken(said: InboundMessage, _: StoreError | None) -> None:
         heard.append(said.address.chat)
 
-    reception = replace(rig.reception, trouble=StoreTrouble(not_taken))
+    reception = replace(rig.reception, trouble=StoreTrouble(not_taken, lambda: None))
     await store.pairings.let_in(Visitor("fake", "open", "gina", "Gina"))
     group = replace(message("hello", id="1", chat="-1"), kind=ChatKind.GROUP)
     named = [message("hello", id="1"), message("hello", id="1", chat="greta"), group]

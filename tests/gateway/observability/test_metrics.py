@@ -31,8 +31,10 @@ Samples = dict[tuple[str, str], float]
 
 async def told(app: App) -> Samples:
     """Return each sample by its name and its labels' values."""
-    assert app.meter is not None
-    return await asked(Exposition(control_app(app.operator, app.readiness, "t"), app.operator, app.meter))
+    assert app.parts.resources.meter is not None
+    return await asked(
+        Exposition(control_app(app.operator, app.parts.health, "t"), app.operator, app.parts.resources.meter)
+    )
 
 
 async def asked(app: Exposition, status: int = 200, **headers: str) -> Samples:
@@ -79,8 +81,8 @@ async def test_no_label_names_a_session_a_chat_or_a_text(home: Home) -> None:
     """Each label's values come from the configuration or from the program."""
     async with running(home) as app:
         await app.operator.chat(ChatOrder("The secret word is swordfish."), hear)
-        assert app.meter is not None
-        families = list(app.meter.registry.collect())
+        assert app.parts.resources.meter is not None
+        families = list(app.parts.resources.meter.registry.collect())
     labels = {label for family in families for sample in family.samples for label in sample.labels}
     assert labels == {"channel", "agent", "model", "outcome", "kind", "le"}
 
@@ -142,7 +144,7 @@ async def test_a_channel_that_does_not_listen_is_seen() -> None:
 async def test_nothing_is_counted_unless_it_is_wanted(tmp_path: Path) -> None:
     """No meter, no wrapped model, no page."""
     async with running(make_home(tmp_path / "home")) as app:
-        composed = Composed(app.operator, app.readiness, app.run, app.meter)
+        composed = Composed(app.operator, app.parts.health, app.run, app.parts.resources.meter)
         assert not isinstance(exposed("t", composed, Config(), {}), Exposition)
         assert type(app.operator.agents[app.operator.default_agent].model).__name__ != "MeteredModel"
 

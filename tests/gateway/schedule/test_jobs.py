@@ -23,7 +23,7 @@ def job(spec: JobSpec, next_slot: datetime, number: int = 1) -> Job:
 @pytest.fixture
 def job_schedule() -> JobSchedule:
     unused: SqliteStore | None = None
-    return JobSchedule(unused, Punctuality(), lambda: NOON.astimezone(BERLIN))  # type: ignore[arg-type]
+    return JobSchedule(unused, Punctuality(), lambda: NOON.astimezone(BERLIN), unused)  # type: ignore[arg-type]
 
 
 def test_a_wish_is_read_in_the_owners_zone_or_its_own(job_schedule: JobSchedule) -> None:

@@ -16,7 +16,7 @@ from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
 from gateway.runtime.threads import Threads
 from gateway.sessions.due import DueSession
-from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
+from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings, Listener, SessionObservers
 from gateway.stores.rows import TurnId
 from gateway.transcripts.store import Sessions
 from tests.fakes.clock import ManualClock
@@ -83,6 +83,7 @@ async def resting(
     names: Sequence[str] = ("main",),
     checkpoint: Checkpoint = unchecked,
     clock: ManualClock | None = None,
+    listeners: Sequence[Listener] = (),
 ) -> AsyncIterator[Resting]:
     """Open what lies below *root*."""
     clock, threads, counts = clock or ManualClock(START), Threads("test"), Counter[str]()
@@ -105,10 +106,10 @@ async def resting(
         history_writer = HistoryWriter(
             partial(History.open, home / "history.git", workspace, clock.now), threads, count
         )
-        workspace.folder.on_written = history_writer.written
+        workspace.folder.follow(history_writer.hear)
         agents[name] = Agent(name, workspace, index, model or ScriptedModel(name="offline"), threads, history_writer)
     sessions = Sessions({name: root / name / "sessions" for name in agents}, threads, checkpoint, clock.now)
-    lifecycle = Lifecycle(agents, sessions, settings, clock, count)
+    lifecycle = Lifecycle(agents, sessions, settings, clock, count, SessionObservers(listeners))
     yield Resting(root, clock, threads, agents, sessions, lifecycle, counts)
     threads.close()
     for agent in agents.values():

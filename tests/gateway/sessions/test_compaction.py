@@ -413,7 +413,7 @@ async def test_a_shutdown_does_not_wait_for_a_model_that_hangs(house: House) -> 
         await hangs.wait()
         raise AssertionError
 
-    lifecycle.listeners[-1] = RestFlush(house.planner.compaction.flush, hanging, house.clock.now().tzinfo)  # type: ignore[arg-type]
+    lifecycle._listeners[-1] = RestFlush(house.flush, hanging, house.clock.now().tzinfo)  # type: ignore[arg-type]
     for message in (OWNER, MEMBER):
         await lifecycle.enter(house.key(message), (await house.take_in("x", message)).turn_id)
     await lifecycle.finish(5)

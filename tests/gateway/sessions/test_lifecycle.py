@@ -347,14 +347,14 @@ async def test_who_cannot_write_it_down_keeps_the_session(tmp_path: Path) -> Non
 
     async with resting(tmp_path, replace(SETTINGS, idle=timedelta(hours=2))) as house:
         await house.talk(KEY, PORT)
-        house.lifecycle.listeners.insert(0, fails)
+        house.lifecycle._listeners.insert(0, fails)
         with pytest.raises(WorkspaceUnusableError):
             await house.lifecycle.end_session(KEY, Ending.NEW)
         house.clock.advance(7_200)
         await house.talk(KEY, ("hello", "Hello."), turn=2)
         assert house.counts == {UNLOGGED: 1}
         assert len((await house.sessions.open(KEY)).records) == 4
-        house.lifecycle.listeners.remove(fails)
+        house.lifecycle._listeners.remove(fails)
         house.clock.advance(7_200)
         await house.talk(KEY, ("and now?", "Now."), turn=3)
         assert (len(house.archived()), len((await house.sessions.open(KEY)).records)) == (1, 2)

@@ -45,9 +45,8 @@ async def over(house: Resting, why: Ending | Pause) -> bool:
 @pytest.mark.parametrize("why", [Pause.REST, Pause.DAY, Ending.NEW])
 async def test_it_is_gone_when_the_conversation_that_it_led_is_over(tmp_path: Path, why: Ending | Pause) -> None:
     """The history keeps it; put back, it leads the next conversation, and is gone after that one too."""
-    async with resting(tmp_path, SETTINGS) as house:
+    async with resting(tmp_path, SETTINGS, listeners=[end_first_run]) as house:
         agent = house.agents[MAIN]
-        house.lifecycle.listeners.append(end_first_run)
         put(house, before_s=60)
         introduce(house, *INTRODUCTION)
         await agent.history_writer.begin()
@@ -70,8 +69,7 @@ async def test_it_is_gone_when_the_conversation_that_it_led_is_over(tmp_path: Pa
 
 async def test_it_stays_until_the_agent_has_introduced_itself(tmp_path: Path) -> None:
     """A greeting alone, one file of two, a blank one or a template with other line ends is no introduction."""
-    async with resting(tmp_path, SETTINGS) as house:
-        house.lifecycle.listeners.append(end_first_run)
+    async with resting(tmp_path, SETTINGS, listeners=[end_first_run]) as house:
         put(house, before_s=60)
         root = house.agents[MAIN].workspace.folder.root
         await house.talk(KEY, ("hello", "Good day."))
@@ -90,8 +88,7 @@ async def test_it_stays_until_the_agent_has_introduced_itself(tmp_path: Path) ->
 
 async def test_it_stays_where_nothing_was_answered(tmp_path: Path) -> None:
     """An answer without a word introduces nobody, though the files are filled in."""
-    async with resting(tmp_path, SETTINGS) as house:
-        house.lifecycle.listeners.append(end_first_run)
+    async with resting(tmp_path, SETTINGS, listeners=[end_first_run]) as house:
         put(house, before_s=60)
         introduce(house, *INTRODUCTION)
         await house.talk(KEY, ("hello", " \n"))
@@ -102,8 +99,7 @@ async def test_it_stays_where_nothing_was_answered(tmp_path: Path) -> None:
 
 async def test_it_stays_where_no_language_model_was_led_by_it(tmp_path: Path) -> None:
     """A group's talk, a conversation that nobody began, and answers of commands take nothing away."""
-    async with resting(tmp_path, SETTINGS) as house:
-        house.lifecycle.listeners.append(end_first_run)
+    async with resting(tmp_path, SETTINGS, listeners=[end_first_run]) as house:
         put(house, before_s=60)
         introduce(house, *INTRODUCTION)
         await house.talk(GROUP, ("hello", "Good day."))
@@ -114,8 +110,7 @@ async def test_it_stays_where_no_language_model_was_led_by_it(tmp_path: Path) ->
 
 async def test_a_file_that_is_no_text_keeps_no_conversation_from_its_end(tmp_path: Path) -> None:
     """An agent cannot have been led by it, and it is the owner's to mend; what was said is over all the same."""
-    async with resting(tmp_path, SETTINGS) as house:
-        house.lifecycle.listeners.append(end_first_run)
+    async with resting(tmp_path, SETTINGS, listeners=[end_first_run]) as house:
         put(house, before_s=60)
         introduce(house, *INTRODUCTION)
         (house.agents[MAIN].workspace.folder.root / FILE).write_bytes(b"f\xfcr dich\n")

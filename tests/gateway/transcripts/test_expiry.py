@@ -40,13 +40,12 @@ async def test_what_is_old_and_cited_nowhere_is_removed(tmp_path: Path) -> None:
         torn = house.sessions.path(old[0]).with_name("subagent:old-0.jsonl.torn")
         torn.write_bytes(b"half a li")
         (house.agents[MAIN].workspace.folder.root / "projects.md").write_text(CITED, "utf-8")
-        house.lifecycle.busy = lambda: {kept[2]}
-        await house.lifecycle.forget_helpers()
+        await house.lifecycle.forget_helpers({kept[2]})
         assert not any(house.sessions.path(key).exists() for key in old)
         assert not torn.exists()
         assert all(house.sessions.path(key).exists() for key in kept)
         assert house.counts == {"helper_forgotten": 2}
-        await house.lifecycle.forget_helpers()
+        await house.lifecycle.forget_helpers({kept[2]})
         assert house.counts == {"helper_forgotten": 2}
 
 
@@ -54,7 +53,7 @@ async def test_without_a_limit_all_are_kept(tmp_path: Path) -> None:
     """As long as there is a disk for them."""
     async with resting(tmp_path, replace(SETTINGS, helpers=None)) as house:
         old = await spoke(house, "subagent:old-0", 10_000)
-        await house.lifecycle.forget_helpers()
+        await house.lifecycle.forget_helpers(())
         assert house.sessions.path(old).exists()
 
 
@@ -64,6 +63,6 @@ async def test_no_file_that_somebody_sent_holds_the_gateway_up(tmp_path: Path) -
         await spoke(house, "subagent:old-0", 31)
         (house.agents[MAIN].workspace.folder.root / "sent.md").write_text("sessions/" * 20_000, "utf-8")
         begun = time.process_time()
-        await house.lifecycle.forget_helpers()
+        await house.lifecycle.forget_helpers(())
         assert time.process_time() - begun < 2
         assert house.counts == {"helper_forgotten": 1}

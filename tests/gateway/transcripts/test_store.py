@@ -163,8 +163,11 @@ async def test_what_a_job_says_over_months_is_not_kept_in_memory(
 ) -> None:
     """None of its turns is shown another; on the disk all of them are."""
     monkeypatch.setattr("gateway.transcripts.writer.MOST_ALONE", 50)
-    sessions, key = Sessions({MAIN: tmp_path}, threads), SessionKey(MAIN, "cron:1")
-    sessions.is_alone = lambda key: key.name.startswith("cron:")
+
+    def is_alone(key: SessionKey) -> bool:
+        return key.name.startswith("cron:")
+
+    sessions, key = Sessions({MAIN: tmp_path}, threads, is_alone=is_alone), SessionKey(MAIN, "cron:1")
     transcript = await sessions.open(key)
     for number in range(120):
         asked = UserEntry("look", datetime(2026, 3, 4, tzinfo=UTC), "", str(number))
@@ -172,8 +175,7 @@ async def test_what_a_job_says_over_months_is_not_kept_in_memory(
         assert len(transcript.records) <= 2 * LEAST_MESSAGES
         assert transcript.entries_of(TurnId(f"t{number}")) == [asked]
     assert transcript.size < sessions.path(key).stat().st_size / 2
-    again = Sessions({MAIN: tmp_path}, threads)
-    again.is_alone = sessions.is_alone
+    again = Sessions({MAIN: tmp_path}, threads, is_alone=is_alone)
     assert len((await again.open(key)).records) == LEAST_MESSAGES
     again = Sessions({MAIN: tmp_path}, threads)
     assert len((await again.open(key)).records) == 120
@@ -222,9 +224,8 @@ async def test_a_lost_transcript_is_told_from_a_new_one(tmp_path: Path, threads:
         lost.append(each)
 
     def started() -> Sessions:
-        sessions = Sessions({MAIN: tmp_path / "sessions"}, threads)
-        sessions.marks, sessions.on_lost = SessionMarks(state, tmp_path / "removed"), on_lost
-        return sessions
+        marks = SessionMarks(state, tmp_path / "removed", on_lost)
+        return Sessions({MAIN: tmp_path / "sessions"}, threads, marks=marks)
 
     keys = [
         SessionKey(MAIN, name) for name in ("main", "group:1", "group:2", "group:3", "group:4", "group:new", "cron:1")
@@ -268,17 +269,19 @@ async def test_a_transcript_that_the_store_does_not_know_is_marked_when_it_is_op
     key = SessionKey(MAIN, "main")
     before = Sessions({MAIN: tmp_path / "sessions"}, threads)
     await (await before.open(key)).append(TurnId("t1"), ReplyEntry("kept", (), "m", Usage()))
-    marks = SessionMarks(state, tmp_path / "removed")
+
+    async def on_lost(lost: LostTranscript) -> None:
+        raise AssertionError(lost)
+
+    marks = SessionMarks(state, tmp_path / "removed", on_lost)
     for _ in range(2):
-        sessions = Sessions({MAIN: tmp_path / "sessions"}, threads)
-        sessions.marks = marks
+        sessions = Sessions({MAIN: tmp_path / "sessions"}, threads, marks=marks)
         await sessions.open(key)
     assert await marks.since(key)
     (tmp_path / "removed").mkdir()
     (tmp_path / "removed/main-2026-03-01").mkdir()
     (tmp_path / "sessions").rename(tmp_path / "removed/main-2026-03-01/sessions")
-    sessions = Sessions({MAIN: tmp_path / "sessions"}, threads)
-    sessions.marks = marks
+    sessions = Sessions({MAIN: tmp_path / "sessions"}, threads, marks=marks)
     await sessions.open(key)
     assert list(sessions.repairs()) == []
     await state.close()

@@ -19,6 +19,7 @@ from adapters.channel import (
 from gateway.agent.agent import Agent
 from gateway.agent.history_writer import HistoryWriter
 from gateway.delivery.sender import Adapters
+from gateway.delivery.waker import OutboxWaker
 from gateway.errors import StoreError
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import InboxRow
@@ -53,6 +54,7 @@ MAIN = AgentId("main")
 OWNER = Access(MAIN, SessionType.MAIN, PRIVATE, "fake:alice", 0, frozenset())
 GROUP = Access(MAIN, SessionType.GROUP, Scope("shared:fake.home.-100"), "fake:bob", 0, frozenset())
 MOST = 1_000_000
+SETTINGS = IntakeSettings(file_bytes=MOST, per_message=3, paste_chars=10_000)
 
 
 @dataclass
@@ -100,8 +102,8 @@ async def hall(tmp_path: Path) -> AsyncIterator[Hall]:
     nothing, nobody = cast("MemoryIndex", None), cast("HistoryWriter", None)  # neither search nor history is asked for
     adapters = Adapters([("fake", "home")])
     adapters.loaded["fake", "home"] = channel
-    intake = Intake(store, Fetcher(adapters, threads, clock), {MAIN: tmp_path / "incoming"})
-    intake.settings = IntakeSettings(file_bytes=MOST, per_message=3, paste_chars=10_000)
+    fetcher = Fetcher(adapters, threads, clock)
+    intake = Intake(store, fetcher, {MAIN: tmp_path / "incoming"}, OutboxWaker().wake, SETTINGS)
     agent = Agent(MAIN, workspace, nothing, ScriptedModel(), threads, nobody)
     yield Hall(tmp_path, store, agent, adapters, channel, clock, intake)
     workspace.folder.close()
@@ -147,7 +149,7 @@ async def test_each_kind_is_told_apart(hall: Hall, kind: AttachmentKind, name: s
 )
 async def test_a_picture_is_noted_by_what_it_is(hall: Hall, content: bytes, *, is_noted: bool) -> None:
     """Not by what its sender calls it; one that is too large is described alone."""
-    hall.intake.settings = replace(hall.intake.settings, picture_bytes=900)
+    hall.intake._settings = replace(SETTINGS, picture_bytes=900)
     row = await hall.row(hall.channel.has(content, "a.txt"), hall.channel.has(b"text", "b.png"))
     taken = await hall.intake(row, OWNER, hall.agent)
     (path, _) = [path for path in hall.kept() if path.endswith("-a.txt")] * 2
@@ -158,7 +160,7 @@ async def test_a_picture_is_noted_by_what_it_is(hall: Hall, content: bytes, *, i
 
 async def test_the_first_pictures_of_a_message_are_noted(hall: Hall) -> None:
     """As many as are set; the others are kept and described."""
-    hall.intake.settings = replace(hall.intake.settings, pictures=2)
+    hall.intake._settings = replace(SETTINGS, pictures=2)
     row = await hall.row(*(hall.channel.has(png(10, side), "a.png") for side in (1, 2, 3)))
     taken = await hall.intake(row, OWNER, hall.agent)
     assert [each.height for each in taken.pictures] == [1, 2]
@@ -210,7 +212,7 @@ async def test_what_a_crash_interrupted_is_found_or_fetched_again_and_kept_once(
 @pytest.mark.parametrize("says_size", [True, False])
 async def test_a_file_that_is_too_large_is_not_taken_and_said(hall: Hall, says_size: bool) -> None:
     """By the size that the platform says, before anything is fetched; else as soon as there is more."""
-    hall.intake.settings = replace(hall.intake.settings, file_bytes=2**20)
+    hall.intake._settings = replace(SETTINGS, file_bytes=2**20)
     text = await hall.takes(hall.channel.has(b"x" * (2**20 + 1), "big.bin", says_size=says_size))
     assert text == "Look.\n[file: big.bin; not taken: larger than 1 MB]"
     assert await hall.told() == ["big.bin is larger than 1 MB: not taken."]
@@ -309,7 +311,7 @@ async def test_a_disk_that_refuses_loses_nothing(hall: Hall) -> None:
 
 async def test_a_paste_of_a_hundred_thousand_lines_is_kept_as_files_and_shown_by_its_ends(hall: Hall) -> None:
     """The files together are the text, each small enough to be read; the sender is told once."""
-    hall.intake.settings = IntakeSettings()
+    hall.intake._settings = IntakeSettings()
     lines = [f"{n:06} wörter\n" for n in range(100_000)]
     row = await hall.row(text="".join(lines))
     text = (await hall.intake(row, OWNER, hall.agent)).text

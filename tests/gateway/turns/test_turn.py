@@ -30,7 +30,6 @@ from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.store import Sessions
 from gateway.turns.attachments import TakenIn
 from gateway.turns.planning import Planner, TurnSettings
-from gateway.turns.presence import Presence
 from gateway.turns.turn import GIVE_UP_AFTER, Turns
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel, call, says
@@ -92,7 +91,6 @@ class House:
             sessions=sessions,
             store=self.store,
             routes=routes or Routes([], MAIN, POLICY),
-            presence=Presence({}),
             planner=Planner(TurnSettings(), Hooks(), approvals, compaction, now),
             outcome=self.outcomes.tell,
         )
@@ -115,7 +113,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     history_writer = HistoryWriter(
         lambda: History.open(tmp_path / "history.git", workspace, clock.now), threads, store.count
     )
-    workspace.folder.on_written = history_writer.written
+    workspace.folder.follow(history_writer.hear)
     await history_writer.begin()
     async with WorkerClient(WorkerSettings()) as worker:
         yield House(tmp_path, store, clock, threads, workspace, worker, history_writer)

@@ -89,7 +89,7 @@ async def door(home: Home) -> AsyncIterator[tuple[App, str]]:
 async def _listening(app: App) -> None:
     """Return once the tokens' accounts take messages: the page's, which are last, begin to listen after them."""
     async with asyncio.timeout(PATIENCE_S):
-        while not all(bot.state == "listening" for bot in app.readiness.accounts):  # noqa: ASYNC110  # has no event
+        while not all(bot.state == "listening" for bot in app.parts.health.accounts):  # noqa: ASYNC110  # has no event
             await asyncio.sleep(0.01)
 
 

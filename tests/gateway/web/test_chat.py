@@ -80,7 +80,9 @@ async def test_a_notice_that_was_shown_is_there_at_the_next_opening(house: House
         await until(events, "history")
         await browser.say("hello")
         await until(events, "answer")
-        await house.app.notices.tell("full", "The disk is full.", page, (Button("Look", "/status"),))
+        await house.app.parts.resources.home.notices.tell(
+            "full", "The disk is full.", page, (Button("Look", "/status"),)
+        )
         told = await until(events, "answer")
     async with browser.events() as events:
         kept = (await until(events, "history"))["messages"]
@@ -180,7 +182,7 @@ def test_what_an_answer_holds_can_only_be_read() -> None:
 
 async def test_so_many_pages_and_no_more(house: House, browser: Browser) -> None:
     """What is open is bounded; one that is closed makes room."""
-    adapter = house.app.adapters.loaded["web", "main"]
+    adapter = house.app.parts.resources.channels.adapters.loaded["web", "main"]
     readers = [adapter.attach(lambda _: None) for _ in range(PAGES_AT_MOST)]  # type: ignore[attr-defined]
     for reader in readers:
         reader.__enter__()

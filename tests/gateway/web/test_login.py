@@ -51,7 +51,7 @@ async def test_a_code_counts_once_and_its_session_can_be_revoked(house: House, b
     async with browser.events() as events:
         await until(events, "history")
         await house.app.operator.browsers(BrowserOrder("revoke", sessions[0].session))
-        adapter = house.app.adapters.loaded["web", "main"]
+        adapter = house.app.parts.resources.channels.adapters.loaded["web", "main"]
         adapter.tell(PageMessage(PageEventKind.SAID, "said elsewhere", datetime.now(UTC), "t1"))  # type: ignore[attr-defined]
         assert [event async for event in events] == []
     assert (await browser.say("hello")).status_code == 401

@@ -81,9 +81,7 @@ class House:
 @asynccontextmanager
 async def house(settings: Sequence[ServerSettings]) -> AsyncIterator[House]:
     home = House()
-    async with open_servers(settings, home.clock.now, home.count) as home.servers:
-        for server in home.servers.servers:
-            server.on_standing = home.stands
+    async with open_servers(settings, home.clock.now, home.count, home.stands) as home.servers:
         yield home
 
 

@@ -22,7 +22,7 @@ from workspaces.files import Folder
 from workspaces.memory.circuit_breaker import PAUSE_S
 from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerDiedError, WorkerSettings
 from workspaces.memory.entry import Document
-from workspaces.memory.search import ALIVE_WITHIN_S, CRASHED, DEGRADED, MemoryIndex, Query
+from workspaces.memory.search import ALIVE_WITHIN_S, CRASHED, DEGRADED, MemoryFaults, MemoryIndex, Query
 from workspaces.memory.sync import DEADLY, Sync
 from workspaces.memory.wire import Frame, document_out
 from workspaces.memory.workspace_source import WorkspaceNotes
@@ -277,8 +277,8 @@ async def test_a_worker_that_hangs_costs_a_search_two_seconds_once(
 
     async with WorkerClient(KEYWORDS) as worker:
         source = WorkspaceNotes(Folder(tmp_path / "workspace"))
-        index = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, clock.clock())
-        index.count = count
+        faults = MemoryFaults(count, count)
+        index = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, clock.clock(), faults=faults)
         await index.sync()
         if has_changed:
             note.write_text("- likes green tea\n")
@@ -317,8 +317,8 @@ async def test_the_owner_is_told_of_a_file_that_kills_the_worker_once(tmp_path: 
 
     async with WorkerClient(Fragile(embedder="none")) as worker:
         source = WorkspaceNotes(Folder(tmp_path / "workspace"), lambda: 2**62)
-        memory = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, SetClock().clock())
-        memory.count = memory.crashed_on = hear
+        clock, faults = SetClock().clock(), MemoryFaults(hear, hear)
+        memory = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, clock, faults=faults)
         await memory.sync()
         await memory.sync()
         assert memory.deadly == {"MEMORY.md"}
