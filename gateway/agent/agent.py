@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
-from gateway.agent.tools.families import ToolResources
+from gateway.agent.tools.families import NO_ACTIONS, ToolResources, TurnActions
 from gateway.agent.tools.history import WritingTurn
 from gateway.agent.tools.loading import load_tools
 from gateway.agent.tools.memory import Used
@@ -37,7 +37,13 @@ class Agent:
     """Names of the models to ask when the chosen one cannot answer."""
 
     async def toolbox(
-        self, access: Access, clock: Callable[[], datetime], origin: Origin, used: Used, guard: WriteGuard
+        self,
+        access: Access,
+        clock: Callable[[], datetime],
+        origin: Origin,
+        used: Used,
+        guard: WriteGuard,
+        actions: TurnActions = NO_ACTIONS,
     ) -> Toolbox:
         """Return the tools of one turn, each bound to the turn's access; their changes are recorded as the turn's.
 
@@ -48,6 +54,6 @@ class Agent:
         history = await self.history_writer.ready()
         writer = WritingTurn(self.workspace, origin, guard)
         resources = ToolResources(
-            self.workspace, access, run, clock, self.memory, history, writer, used, guard, self.model
+            self.workspace, access, run, clock, self.memory, history, writer, used, guard, self.model, actions
         )
         return Toolbox(load_tools(resources), access, guard.hears)

@@ -6,8 +6,6 @@ from datetime import tzinfo
 
 from adapters.channel import Address
 from gateway.admission.internal_channels import is_inner
-from gateway.agent.tools.schedule import schedule_tools
-from gateway.agent.tools.tool import Tool
 from gateway.agent.write_guard import WriteGuard
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
@@ -19,11 +17,11 @@ from gateway.stores.jobs import Job, JobRun
 from gateway.stores.rows import Proposal
 
 
-def job_tools(approvals: Approvals, asked: TurnRequest, guard: WriteGuard) -> list[Tool]:
-    """Return the job tools of the turn's agent; none without a job store."""
+def job_requests(approvals: Approvals, asked: TurnRequest, guard: WriteGuard) -> "TurnJobRequests | None":
+    """Return the jobs of the turn's agent, as the turn may change them; `None` without a job store."""
     if approvals.job_schedule is None:
-        return []
-    return schedule_tools(asked.access, TurnJobRequests(approvals.job_schedule, approvals, asked, guard))
+        return None
+    return TurnJobRequests(approvals.job_schedule, approvals, asked, guard)
 
 
 @dataclass(frozen=True, slots=True)

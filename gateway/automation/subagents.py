@@ -18,8 +18,7 @@ from gateway.admission.routing import SessionKey, session_of
 from gateway.agent.entries import HALTED, UNFINISHED, CallStartEntry, Entry, ReplyEntry
 from gateway.agent.limits import TurnLimits, allowed_rest
 from gateway.agent.models.offline import OFFLINE
-from gateway.agent.tools.spawn import Helpers, spawn_tools
-from gateway.agent.tools.tool import Tool
+from gateway.agent.tools.spawn import Helpers
 from gateway.errors import ToolError
 from gateway.inbound.queue_modes import Queueing
 from gateway.sessions.due import Ending, Pause
@@ -105,12 +104,11 @@ class Subagents:
         """Return the subagents of one conversation."""
         return [each for each in self.running() if each.parent == parent]
 
-    def tools(self, asked: TurnRequest) -> list[Tool]:
-        """Return the subagent tools of the turn."""
+    def helpers(self, asked: TurnRequest) -> Helpers | None:
+        """Return what the turn does with subagents; `None` if it may have none."""
         if asked.agent.model.name == OFFLINE or not self.rules.may_spawn(asked.access, asked.row.message):
-            return []
-        parent = session_of(asked.access)
-        return spawn_tools(Helpers(partial(self._spawn, asked), partial(self._cancel, parent)))
+            return None
+        return Helpers(partial(self._spawn, asked), partial(self._cancel, session_of(asked.access)))
 
     def cancel_all(self, parent: SessionKey) -> int:
         """Cancel all subagents of a conversation that was stopped, or is over; return how many."""

@@ -20,9 +20,8 @@ from gateway.agent.prompt_files import final_prompt, project_context, turn_conte
 from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.tool_hooks import lead_past
 from gateway.agent.tools.conversation import asked_focus
+from gateway.agent.tools.families import TurnActions
 from gateway.agent.tools.memory import Used
-from gateway.agent.tools.notify import notify_tools
-from gateway.agent.tools.send import send_tools
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.compact import CompactSettings
 from gateway.agent.window.count import CAUTIOUS, Scale, measured_scale, request_characters
@@ -32,7 +31,7 @@ from gateway.agent.window.shown import ContextWindow, VisibleHistory, show
 from gateway.agent.window.use import WindowUse, window_use
 from gateway.agent.write_guard import WriteGuard
 from gateway.approvals.approvals import Approvals
-from gateway.automation.job_requests import job_tools
+from gateway.automation.job_requests import job_requests
 from gateway.automation.silence import is_unasked
 from gateway.automation.subagents import Subagents, is_task
 from gateway.delivery.outgoing_files import Enclosures
@@ -223,18 +222,22 @@ class Planner:
         return await self._toolbox(asked, self._guard(asked), _unused)
 
     async def _toolbox(self, asked: TurnRequest, guard: WriteGuard, used: Used) -> Toolbox:
-        toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard)
-        if self.enclosures is not None and not is_task(asked.row.message.address):  # a model reads a subagent's result
-            toolbox.add(send_tools(partial(self.enclosures.enclose, asked)))
+        actions = self._actions(asked, guard)
+        toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard, actions)
         if asked.agent.model.name != OFFLINE:
             toolbox.add(await self.tool_servers.tools(asked.access))
-        if is_unasked(asked.row.message, asked.access.session_type):
-            toolbox.add(notify_tools())
-        if self.subagents is not None:
-            toolbox.add(self.subagents.tools(asked))
-        toolbox.add(job_tools(self.approvals, asked, guard))
         lead_past(toolbox, self.hooks, conversation_of(asked.access, session_of(asked.access)))
         return toolbox
+
+    def _actions(self, asked: TurnRequest, guard: WriteGuard) -> TurnActions:
+        message = asked.row.message
+        sends_files = not is_task(message.address)  # a model reads a subagent's result
+        return TurnActions(
+            enclose=partial(self.enclosures.enclose, asked) if self.enclosures is not None and sends_files else None,
+            helpers=None if self.subagents is None else self.subagents.helpers(asked),
+            jobs=job_requests(self.approvals, asked, guard),
+            is_unasked=is_unasked(message, asked.access.session_type),
+        )
 
     def _away(self, asked: TurnRequest) -> str:
         """Return which tools the model would have if their servers were there."""

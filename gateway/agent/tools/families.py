@@ -10,6 +10,10 @@ from gateway.agent.tools.files import file_tools
 from gateway.agent.tools.history import WritingTurn, history_tools
 from gateway.agent.tools.memory import Used, memory_tools
 from gateway.agent.tools.notes import note_tools
+from gateway.agent.tools.notify import notify_tools
+from gateway.agent.tools.schedule import JobRequests, schedule_tools
+from gateway.agent.tools.send import Enclose, send_tools
+from gateway.agent.tools.spawn import Helpers, spawn_tools
 from gateway.agent.tools.tool import Tool
 from gateway.agent.write_guard import WriteGuard
 from workspaces.access import Access
@@ -17,6 +21,23 @@ from workspaces.history import History
 from workspaces.memory.search import MemoryIndex
 from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class TurnActions:
+    """What one turn may set going beyond its agent's files; `None` where it may not."""
+
+    enclose: Enclose | None = None
+    """Sends files with the answer."""
+    helpers: Helpers | None = None
+    """Runs subagents."""
+    jobs: JobRequests | None = None
+    """Plans jobs."""
+    is_unasked: bool = False
+    """Nobody waits for its answer, so it notifies its owner where that is due."""
+
+
+NO_ACTIONS = TurnActions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +60,7 @@ class ToolResources:
     guard: WriteGuard
     """Holds changes back that wait for the owner."""
     model: Model
+    actions: TurnActions = NO_ACTIONS
 
 
 def conversation(turn: ToolResources) -> list[Tool]:
@@ -64,3 +86,23 @@ def memory(turn: ToolResources) -> list[Tool]:
 def notes(turn: ToolResources) -> list[Tool]:
     """Return the tools that save notes."""
     return note_tools(turn.workspace, turn.access, turn.run, turn.clock, turn.guard)
+
+
+def notify(turn: ToolResources) -> list[Tool]:
+    """Return the tool that notifies the owner, for a turn that nobody asked for."""
+    return notify_tools() if turn.actions.is_unasked else []
+
+
+def schedule(turn: ToolResources) -> list[Tool]:
+    """Return the tools for jobs."""
+    return [] if turn.actions.jobs is None else schedule_tools(turn.access, turn.actions.jobs)
+
+
+def send(turn: ToolResources) -> list[Tool]:
+    """Return the tool that sends files."""
+    return [] if turn.actions.enclose is None else send_tools(turn.actions.enclose)
+
+
+def subagents(turn: ToolResources) -> list[Tool]:
+    """Return the tools for subagents."""
+    return [] if turn.actions.helpers is None else spawn_tools(turn.actions.helpers)
