@@ -33,35 +33,36 @@ class Plugin:
 
     group: str
     name: str
-    entries: tuple[EntryPoint, ...]
+    claims: tuple[tuple[str, EntryPoint], ...]
+    """Each entry point behind its package's name, which would be read from disk whenever it is asked for."""
 
     @property
     def is_built_in(self) -> bool:
         """Whether it is part of Strandline itself."""
-        return any(_package(entry) == OURS for entry in self.entries)
+        return any(package == OURS for package, _ in self.claims)
 
     @property
     def package(self) -> str:
         """The name of the package that it comes from."""
-        return OURS if self.is_built_in else _package(self.entries[0])
+        return OURS if self.is_built_in else self.claims[0][0]
 
     @property
     def clash(self) -> str:
         """The sentence about packages that claim the same name; empty if there is one claim."""
-        if len(self.entries) == 1:
+        if len(self.claims) == 1:
             return ""
-        strangers = [entry for entry in self.entries if _package(entry) != OURS]
-        packages = ", ".join(sorted({_package(entry) for entry in strangers}))
+        strangers = [package for package, _ in self.claims if package != OURS]
+        packages = ", ".join(sorted(set(strangers)))
         outcome = "Strandline's own is used" if self.is_built_in else "none of them is used"
-        remedy = f"pip uninstall {_package(strangers[0])}, or ask its authors for another name"
+        remedy = f"pip uninstall {strangers[0]}, or ask its authors for another name"
         return f'{packages}: the entry point "{self.name}" of {self.group} is taken; {outcome}: {remedy}'
 
     def load(self) -> object:
         """Import the plug-in and return it. Raises PluginError, one sentence with its remedy, if that fails."""
-        ours = [entry for entry in self.entries if _package(entry) == OURS]
-        if not ours and len(self.entries) > 1:
+        ours = [entry for package, entry in self.claims if package == OURS]
+        if not ours and len(self.claims) > 1:
             raise PluginError(self.clash)
-        entry = (ours or self.entries)[0]
+        entry = ours[0] if ours else self.claims[0][1]
         try:
             return entry.load()
         except (Exception, SystemExit) as exc:  # code of strangers: whatever it raises, it stops nothing else
@@ -95,7 +96,7 @@ class Plugin:
 
     def fault(self, reason: str, outcome: str = "cannot be loaded") -> PluginError:
         """Return the error that says why the plug-in cannot be used."""
-        entry, package = self.entries[0], _package(self.entries[0])
+        package, entry = self.claims[0]
         where = f'{package}: the entry point "{self.name}" of {self.group} ({entry.value})'
         reason = " ".join(reason.split())
         return PluginError(f"{where} {outcome}: {reason}; update the package, or: pip uninstall {package}")
@@ -106,7 +107,7 @@ def plugins(group: str) -> Mapping[str, Plugin]:
 
     Raises ConfigError if Strandline's own are missing: it was updated without being installed anew.
     """
-    found = {name: Plugin(group, name, entries) for name, entries in _registered().get(group, {}).items()}
+    found = {name: Plugin(group, name, claims) for name, claims in _registered().get(group, {}).items()}
     if group != HOOKS and not any(plugin.is_built_in for plugin in found.values()):
         raise ConfigError(
             f"Strandline's own entry points of {group} are missing: the code is newer than its installation; "
@@ -158,20 +159,16 @@ def forget() -> None:
 
 
 @cache
-def _registered() -> Mapping[str, Mapping[str, tuple[EntryPoint, ...]]]:
-    """Return every entry point by group and name; finding them reads all installed packages, some 20 ms."""
-    found: dict[str, dict[str, tuple[EntryPoint, ...]]] = {}
+def _registered() -> Mapping[str, Mapping[str, tuple[tuple[str, EntryPoint], ...]]]:
+    """Return the claims by group and name; finding them reads all installed packages, some 20 ms."""
+    found: dict[str, dict[str, tuple[tuple[str, EntryPoint], ...]]] = {}
     packages: set[str] = set()
     for package in distributions():
-        if _OUR_GROUPS not in (package.read_text("entry_points.txt") or "") or package.name in packages:
+        if _OUR_GROUPS not in (package.read_text("entry_points.txt") or "") or (owner := package.name) in packages:
             continue  # the second of one name is an older copy, later on the path; names are slow to read
-        packages.add(package.name)
+        packages.add(owner)
         for entry in package.entry_points:
             if entry.group.startswith(f"{OURS}."):
                 group = found.setdefault(entry.group, {})
-                group[entry.name] = (*group.get(entry.name, ()), entry)
+                group[entry.name] = (*group.get(entry.name, ()), (owner, entry))
     return found
-
-
-def _package(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist else "an unknown package"

@@ -50,7 +50,7 @@ def _packaged() -> Iterator[Hook]:
 def packaged_hooks() -> list[Plugin]:
     """Return the hooks of installed packages; two may have one name."""
     named = sorted(plugins(HOOKS).items())
-    return [replace(plugin, entries=(entry,)) for _, plugin in named for entry in plugin.entries]
+    return [replace(plugin, claims=(claim,)) for _, plugin in named for claim in plugin.claims]
 
 
 def hook_faults() -> list[str]:

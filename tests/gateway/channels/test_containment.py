@@ -29,7 +29,7 @@ from gateway.plugins import CHANNELS, Plugin
 
 CHAT = Address("smoke", "home", "anna")
 FILE = Attachment(AttachmentKind.PHOTO, "1")
-PLUGIN = Plugin(CHANNELS, "smoke", (EntryPoint("smoke", "smoke_signals:Settings", CHANNELS),))
+PLUGIN = Plugin(CHANNELS, "smoke", (("smoke-signals", EntryPoint("smoke", "smoke_signals:Settings", CHANNELS)),))
 
 
 class Smoke:
