@@ -19,6 +19,7 @@ import numpy as np
 
 from bench.aids import NOBODY, Aids
 from gateway.errors import StrandlineError
+from gateway.importers.beam import CHAT, read_beam
 from gateway.importers.imported import ImportFormatError
 from gateway.importers.locomo import LocomoConversation, read_locomo
 from gateway.importers.realtalk import read_realtalk
@@ -57,6 +58,8 @@ class Corpus:
     name: str
     notes: Mapping[str, str]
     questions: Sequence[Question]
+    unanswerable: Sequence[str] = ()
+    """Questions that the notes cannot answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,7 @@ _EVERY = {**METHODS, **ASSISTED}
 def run(file: Path, methods: Sequence[str], aids: Aids = NOBODY) -> "Report":
     """Measure *methods* on the conversations in *file*, the shipped defaults always and first.
 
-    *file* is in LoCoMo's format, or a folder of chats in REALTALK's.
+    *file* is in LoCoMo's format, or a folder of chats in REALTALK's or BEAM's.
 
     Raises ImportFormatError, and StrandlineError when one of *aids* fails or no question can be measured.
     """
@@ -239,9 +242,10 @@ def run(file: Path, methods: Sequence[str], aids: Aids = NOBODY) -> "Report":
 
 
 def _conversations(file: Path) -> list[LocomoConversation]:
-    if file.is_dir():
-        return [chat for each in sorted(file.glob("*.json")) for chat in read_realtalk(each)]
-    return read_locomo(file)
+    if not file.is_dir():
+        return read_locomo(file)
+    chats = [read_beam(each.parent) for each in sorted(file.glob(f"*/{CHAT}"))]
+    return [chat for each in chats or map(read_realtalk, sorted(file.glob("*.json"))) for chat in each]
 
 
 def corpus_of(conversation: LocomoConversation) -> Corpus:

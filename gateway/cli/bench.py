@@ -23,7 +23,10 @@ app = typer.Typer(
 @app.command()
 def retrieval(
     context: typer.Context,
-    data: Annotated[Path, typer.Option("--data", help="File of conversations with questions, in LoCoMo's format.")],
+    data: Annotated[
+        Path,
+        typer.Option("--data", help="Conversations with questions: a file of LoCoMo, a folder of REALTALK or BEAM."),
+    ],
     method: Annotated[
         list[str] | None, typer.Option("--method", help="Search method; may be repeated. `default` always runs first.")
     ] = None,

@@ -59,7 +59,8 @@ class LocomoQuestion:
     """A question with the turns that answer it."""
 
     text: str
-    kind: QuestionKind
+    kind: str
+    """A `QuestionKind` or, in other formats, their own word."""
     evidence: tuple[str, ...]
     """Turn ids, each one of `LocomoConversation.places`; never empty."""
 
@@ -72,6 +73,8 @@ class LocomoConversation(ImportedConversation):
     """Location of each turn, by its id in the benchmark."""
     questions: tuple[LocomoQuestion, ...]
     """Those with marked evidence that exists."""
+    unanswerable: tuple[str, ...] = ()
+    """Questions whose answer was never said; in LoCoMo's own files these are the adversarial ones."""
 
 
 class _TurnJson(BaseModel):

@@ -24,6 +24,7 @@ from workspaces.memory.index.hybrid import HybridEngine
 from workspaces.memory.index.manifest import Manifest, unpacked
 from workspaces.memory.index.ranking import (
     KEYWORDS_ALONE,
+    REACH,
     WITHOUT_DENSE,
     WITHOUT_LATE,
     ParsedQuery,
@@ -42,8 +43,6 @@ from workspaces.memory.text.sparse import SparseVector, query_vector
 
 POOL = 50
 """Candidates per search; more rarely find more (docs/measurements/search-speed.md)."""
-NEIGHBOURS = 2
-"""Distance of neighbouring entries that the ranking considers."""
 NEIGHBOURED = 25
 """Number of the best candidates whose neighbours are scored too; worse ones have little to lend."""
 READ = 8
@@ -126,7 +125,7 @@ class Finder:
         """
         ids = scores.ids[np.argsort(-_promise(scores), kind="stable")[:best]].tolist()
         turns = (id_ for id_ in ids if self._manifest.points[id_].kind is not LineKind.NOTE)
-        beside = [other for id_ in turns for other in self._manifest.beside(id_, NEIGHBOURS)]
+        beside = [other for id_ in turns for other in self._manifest.beside(id_, REACH)]
         return np.setdiff1d(np.array(beside, np.int64), scores.ids) if beside else scores.ids[:0]
 
     def _held(self, question: ParsedQuery, ids: Sequence[PointId]) -> list[frozenset[str]]:

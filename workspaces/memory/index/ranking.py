@@ -38,18 +38,14 @@ class Weights:
     """The same over its tokens and those of the previous entry."""
     dense: float = 0.2
     """Cosine, 0.7 counting as 1."""
-    neighbour: float = 0.15
-    """The better of the turns before and after, except questions; the neighbours of a note say little about it."""
-    second_neighbour: float = 0.15
-    """The better of the turns two before and two after."""
+    neighbour: float = 0.25
+    """The best of the two turns before and the two after, except questions; those of a note say little about it."""
     answer: float = 0.15
     """Additional weight for a turn after a question: it answers."""
     speaker: float = 0.05
     """The question names the speaker: enough to decide between near equals; more hurts."""
     date: float = 0.27
     """The question names the entry's day."""
-    question: float = 0.04
-    """Subtracted from an entry that ends with a question mark: another entry answers it."""
     conversation: float = 0.1
     """Subtracted from transcripts: a note of the same fact ranks first."""
     floor: float = GENTLE.floor
@@ -63,12 +59,10 @@ KEYWORDS_ALONE = Weights(
     late=0.0,
     late_context=0.0,
     dense=0.0,
-    neighbour=0.3,
-    second_neighbour=0.3,
+    neighbour=0.5,
     answer=0.1,
     speaker=0.03,
     date=0.5,
-    question=0.2,
 )
 """For an agent without an embedder. Neighbours matter more if little is known of the entry: with the weights above
 LoCoMo's R@10 by keywords is 2.1 points lower, and that without token vectors 0.9.
@@ -150,16 +144,14 @@ def rank(question: ParsedQuery, pool: Pool, weights: Weights, today: date) -> It
     days = np.array([_ordinal(entry.date) for entry in pool.entries], np.int64)
     places = _places(pool.entries)
     parts = _own_parts(pool.scores, weights)
-    speaks, ends_asking = (kinds != LineKind.NOTE).astype(np.float64), (kinds == LineKind.ASKS).astype(np.float64)
+    speaks = (kinds != LineKind.NOTE).astype(np.float64)
     asks = np.isin(kinds, _ASKING).astype(np.float64)
     own = _total(parts)
     telling = speaks * np.isin(kinds, list(EVIDENCE))
     lenders, asking = _Lenders(places, own * telling), _Lenders(places, own * asks)
     parts["date"] = weights.date * _named(question, days)
-    parts["question"] = -weights.question * ends_asking
     parts["conversation"] = -weights.conversation * _conversations(pool.entries)
-    parts["neighbour"] = weights.neighbour * speaks * lenders.better(1)
-    parts["second_neighbour"] = weights.second_neighbour * speaks * lenders.better(2)
+    parts["neighbour"] = weights.neighbour * speaks * lenders.best(REACH)
     parts["answer"] = weights.answer * speaks * asking.before()
     parts["speaker"] = weights.speaker * _spoken(question, [entry.speaker for entry in pool.entries])
     parts["age"] = -_faded(days, weights, today) * np.maximum(_total(parts), 0.0)
@@ -205,9 +197,10 @@ class _Lenders:
         self._rows = np.argsort(places)
         self._lent = lent
 
-    def better(self, distance: int) -> Column:
-        """Return the better loan from the entries *distance* before and after each candidate, at least 0."""
-        return np.maximum(np.maximum(self._at(-distance), self._at(distance)), 0.0)
+    def best(self, reach: int) -> Column:
+        """Return the best loan from the *reach* entries before and after each candidate, at least 0."""
+        steps = [step for step in range(-reach, reach + 1) if step]
+        return np.asarray(np.maximum(np.max([self._at(step) for step in steps], axis=0), 0.0))
 
     def before(self) -> Column:
         """Return the loan from the previous entry of each candidate, at least 0."""
@@ -220,6 +213,8 @@ class _Lenders:
         return np.where(self._places[rows] == wanted, self._lent[rows], 0.0)
 
 
+REACH = 2
+"""Distance of the entries that lend; third neighbours gain nothing."""
 UNDATED = 0
 """No day has this ordinal."""
 TRANSCRIPTS = "sessions/"
