@@ -1,8 +1,9 @@
 """Benchmark of automatic recall: how often the evidence is in the prompt unasked, and its cost.
 
-    python -m bench.recall FILE        # conversations in LoCoMo's format
+    python -m bench.recall DATA        # a file of LoCoMo, a folder of REALTALK or BEAM
 
-Questions are messages that should bring something up; turns of the other conversations are messages that should not.
+Questions are messages that should bring something up; turns of the other conversations are messages that mostly should
+not, although some name or ask something.
 """
 
 import argparse
@@ -13,16 +14,17 @@ from datetime import date
 from pathlib import Path
 from statistics import fmean
 
-from bench.retrieval import Bench, Corpus, corpus_of
+from bench.retrieval import Bench, Corpus, conversations_in, corpus_of, interval_of
 from gateway.agent.recall import CANDIDATES, RecallSettings, asks_about_the_past, fitting, line_of
+from gateway.agent.recall_gate import calls_for_memories
 from gateway.agent.window.count import estimate_tokens
-from gateway.importers.locomo import read_locomo
 from workspaces.access import PRIVATE
 from workspaces.memory.hits import LONGEST_SNIPPET, Hit
 from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.finder import MatchingEntry
 
-THRESHOLDS = (0.40, 0.45, 0.50, 0.55, 0.60)
+BUDGETS = (300, 500, 800)
+"""Tokens of a prompt for memories."""
 EVERY = 40
 """Interval of another conversation's turns used as messages."""
 
@@ -31,6 +33,7 @@ EVERY = 40
 class Brought:
     """Passages recalled for one message."""
 
+    corpus: str
     asks: bool
     """It is a question of this conversation."""
     is_past: bool
@@ -40,19 +43,19 @@ class Brought:
     """Share of the evidence in the prompt."""
 
 
-def run(file: Path) -> str:
-    """Return a Markdown table of modes and thresholds. Raises ImportFormatError."""
-    corpora = [corpus_of(conversation) for conversation in read_locomo(file)]
-    brought: dict[float, list[Brought]] = {threshold: [] for threshold in THRESHOLDS}
+def run(data: Path) -> str:
+    """Return a Markdown table of modes and budgets. Raises ImportFormatError."""
+    corpora = [corpus_of(conversation) for conversation in conversations_in(data)]
+    brought: dict[int, list[Brought]] = {budget: [] for budget in BUDGETS}
     embedder = LocalEmbedder()
     for place, corpus in enumerate(corpora):
         strangers = _turns(corpora[(place + 1) % len(corpora)])
         with tempfile.TemporaryDirectory(prefix="strandline-bench-") as folder:
             bench = Bench(corpus, embedder, Path(folder))
             for text, evidence in [*((q.text, q.evidence) for q in corpus.questions), *((t, None) for t in strangers)]:
-                found = bench.found(text, CANDIDATES)
-                for threshold, outcomes in brought.items():
-                    outcomes.append(_judge(text, evidence, found, RecallSettings(clear=threshold)))
+                found = bench.found(text, CANDIDATES) if calls_for_memories(text) else []
+                for budget, outcomes in brought.items():
+                    outcomes.append(_judge(corpus.name, text, evidence, found, budget))
             bench.close()
     return _table(brought)
 
@@ -64,11 +67,16 @@ def _turns(corpus: Corpus) -> list[str]:
 
 
 def _judge(
-    text: str, evidence: frozenset[tuple[str, int]] | None, found: Sequence[MatchingEntry], settings: RecallSettings
+    corpus: str,
+    text: str,
+    evidence: frozenset[tuple[str, int]] | None,
+    found: Sequence[MatchingEntry],
+    budget: int,
 ) -> Brought:
-    chosen = fitting([hit for hit in map(_hit, found) if hit.relevance >= settings.clear], settings)
+    chosen = fitting(map(_hit, found), RecallSettings(tokens=budget))
     held = {(hit.path, line) for hit in chosen for line in range(hit.start_line, hit.end_line + 1)}
     return Brought(
+        corpus=corpus,
         asks=evidence is not None,
         is_past=asks_about_the_past(text, date(2023, 12, 31)),
         hits=len(chosen),
@@ -96,27 +104,27 @@ def _hit(found: MatchingEntry) -> Hit:
     )
 
 
-def _table(brought: dict[float, list[Brought]]) -> str:
-    head = ["mode", "threshold", "evidence in the prompt", "some of it", "tokens a question", "others: brought up"]
-    lines = [head, ["---"] * 7, *(_row(mode, t, each) for mode in ("on", "past") for t, each in brought.items())]
-    lines[0] = [*head, "tokens a message"]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def _table(brought: dict[int, list[Brought]]) -> str:
+    head = ["mode", "tokens", "evidence in the prompt", "95 %", "tokens a question", "others: brought up", "tokens"]
+    rows = (_row(mode, budget, each) for mode in ("on", "past") for budget, each in brought.items())
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
 
 
-def _row(mode: str, threshold: float, outcomes: Sequence[Brought]) -> list[str]:
+def _row(mode: str, budget: int, outcomes: Sequence[Brought]) -> list[str]:
     seen = [each if mode == "on" or each.is_past else replace(each, hits=0, tokens=0, covered=0.0) for each in outcomes]
     asked, others = [each for each in seen if each.asks], [each for each in seen if not each.asks]
-    shares = [each.covered for each in asked], [each.covered > 0 for each in asked], [each.hits > 0 for each in others]
-    evidence, some, disturbed = (f"{100 * fmean(share):.1f}" for share in shares)
-    costs = (f"{fmean(each.tokens for each in group):.0f}" for group in (asked, others))
-    return [mode, f"{threshold:.2f}", evidence, some, next(costs), disturbed, next(costs)]
+    low, high = interval_of([(each.corpus, each.covered) for each in asked])
+    evidence, disturbed = fmean(each.covered for each in asked), fmean(each.hits > 0 for each in others)
+    costs = [f"{fmean(each.tokens for each in group):.0f}" for group in (asked, others)]
+    shares = [f"{100 * evidence:.1f}", f"{low:.1f} to {high:.1f}", costs[0], f"{100 * disturbed:.1f}", costs[1]]
+    return [mode, str(budget), *shares]
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="bench.recall")
-    parser.add_argument("file", type=Path)
-    print(run(parser.parse_args().file))
+    parser.add_argument("data", type=Path)
+    print(run(parser.parse_args().data))
 
 
 if __name__ == "__main__":

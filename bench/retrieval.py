@@ -235,13 +235,14 @@ def run(file: Path, methods: Sequence[str], aids: Aids = NOBODY) -> "Report":
 
     Raises ImportFormatError, and StrandlineError when one of *aids* fails or no question can be measured.
     """
-    corpora = [corpus_of(conversation) for conversation in _conversations(file)]
+    corpora = [corpus_of(conversation) for conversation in conversations_in(file)]
     if not any(corpus.questions for corpus in corpora):
         raise ImportFormatError(f"{file.name} has no question whose evidence is among its turns")
     return measure(corpora, list(dict.fromkeys(["default", *methods])), aids=aids)
 
 
-def _conversations(file: Path) -> list[LocomoConversation]:
+def conversations_in(file: Path) -> list[LocomoConversation]:
+    """Return the conversations of *file*, in any of the formats that `run` takes. Raises ImportFormatError."""
     if not file.is_dir():
         return read_locomo(file)
     chats = [read_beam(each.parent) for each in sorted(file.glob(f"*/{CHAT}"))]
@@ -309,13 +310,18 @@ def interval(outcomes: Sequence[Outcome], depth: int) -> tuple[float, float]:
     Whole corpora are resampled, since questions of one conversation do well or badly together; for a single corpus, its
     questions are resampled, which says nothing about other notes.
     """
+    return interval_of([(each.corpus, each.recall[depth]) for each in outcomes])
+
+
+def interval_of(values: Iterable[tuple[str, float]]) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval, as `interval`, of the mean of *values*, each with its corpus, in per cent."""
     by_corpus: dict[str, list[float]] = {}
-    for each in outcomes:
-        by_corpus.setdefault(each.corpus, []).append(each.recall[depth])
+    for corpus, value in values:
+        by_corpus.setdefault(corpus, []).append(value)
     draw = random.Random(0)
     groups = list(by_corpus.values())
     if len(groups) == 1:
-        groups = [[recall] for recall in groups[0]]
+        groups = [[value] for value in groups[0]]
     means = sorted(fmean(chain(*draw.choices(groups, k=len(groups)))) for _ in range(RESAMPLES))
     return 100 * means[RESAMPLES // 40], 100 * means[-RESAMPLES // 40 - 1]
 

@@ -10,7 +10,6 @@ from pathlib import PurePosixPath
 
 from gateway.agent.entries import ForgottenEntry
 from gateway.commands.command import Command, CommandCall, Who
-from gateway.commands.memory import CLEAR
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.errors import HistoryUnusableError
@@ -18,6 +17,7 @@ from workspaces.forget import NotePassage, author_of, forget, forgettable, holdi
 from workspaces.history import LogQuery, View
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.exact_search import LONGEST, ExactQuery, ExactRefusedError
+from workspaces.memory.hits import CLEAR
 from workspaces.memory.search import Query
 from workspaces.memory.text.dialogue import without_time
 

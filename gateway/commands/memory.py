@@ -3,18 +3,15 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from gateway.agent.recall import RecallSettings
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.hits import Hit
+from workspaces.memory.hits import CLEAR, Hit
 from workspaces.memory.search import MemoryIndex, Query, SearchResult
 from workspaces.memory.status import IndexStatus
 
 _RESULTS = 5
-CLEAR = RecallSettings().clear
-"""Least `Hit.relevance` of a passage that is a real match, not only the nearest."""
 
 
 def memory_commands() -> list[Command]:

@@ -10,6 +10,12 @@ from workspaces.memory.wire import Frame, day_in
 
 LONGEST_SNIPPET = 700
 """In characters (the reference systems' own limit)."""
+CLEAR = 0.45
+"""The best hit's relevance below which nothing clearly fits the question.
+
+Measured on LoCoMo (docs/measurements/retrieval.md): 9 % of the questions that memory can answer fall below it, and
+79 % of another conversation's questions, asked with this one's names.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,7 @@ class Hit:
     matched: float
     """Share of the query's words, weighted by rarity, in the passage; 0 to 1."""
     relevance: float
-    """Relevance to the query, 0 to 1, independent of other hits: for thresholds (`ranking.CLEAR`)."""
+    """Relevance to the query, 0 to 1, independent of other hits: for thresholds (`CLEAR`)."""
     as_of: Day | None = None
     """The day at whose end it was there; `None` is now."""
 

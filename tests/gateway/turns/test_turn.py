@@ -369,7 +369,7 @@ async def test_memories_are_brought_up_and_what_was_used_is_kept(house: House) -
     row = await house.take_in(replace(DIRECT, id="2", text="Who has the spare key of the cellar?"))
     await answer(turns, row)
     assert "spare key" not in model.requests[0].volatile
-    assert "\n> memory/2020-03-01.md#L1-L1 (2020-03-01): The spare key" in model.requests[1].volatile
+    assert "\n> memory/2020-03-01.md#L1-L1: The spare key" in model.requests[1].volatile
     assert model.requests[0].stable == model.requests[1].stable
     transcript = await turns.sessions.open(session_of(row))
     [used] = transcript.used_by(row.turn_id)

@@ -315,11 +315,3 @@ def relevance(cosine: float, late: float, matched: float) -> float:
     """
     known = [*(part for part in (cosine, late) if part), matched]
     return min(max(sum(known) / len(known), 0.0), 1.0)
-
-
-CLEAR = 0.45
-"""The best hit's relevance below which memory has nothing on the question.
-
-Measured on LoCoMo (docs/measurements/retrieval.md): 9 % of the questions that memory can answer fall below it, and
-79 % of another conversation's questions, asked with this one's names.
-"""

@@ -1,0 +1,182 @@
+"""Gate of automatic recall: reads the message, never the hits.
+
+The share of a hit's words says how near it is, not whether somebody wanted it: small talk is near to small talk.
+"""
+
+import re
+from collections.abc import Iterator
+
+from workspaces.memory.text.dialogue import is_question, is_small_talk
+from workspaces.memory.text.tokens import STOP_WORDS, identifiers
+
+FEWEST_WORDS = 2
+"""Informative words from which a message is about something; one is enough in a question about somebody."""
+LONGEST_READ = 2_000
+"""Characters of a message that are read, as many as a search takes."""
+
+# Function words and the vocabulary of small talk. Words that only sometimes belong to it (dinner, birthday, work) are
+# left out: a question about them is one about the past.
+_ENGLISH = """
+    i'm i've i'll i'd you're you've it's that's there's let's gonna wanna gotta u ur ya y'all kinda sorta lemme
+    dunno anything everything something nothing anyone everyone someone anybody everybody somebody thing things
+    stuff way lot bit kind sort much many really pretty totally absolutely literally actually honestly definitely
+    certainly maybe perhaps probably quite rather still yet even already always never sometimes often else instead
+    though although because since like just around away back up one ones two first next last please may might must
+    shall ought need want wants wanted wish hope hoping hoped think thinking thought guess suppose know knows knew
+    known mean means meant say says said saying tell tells told see seeing seen saw look looks looking sound sounds
+    seem seems feel feels feeling felt go goes gone going went come comes coming came get gets getting got give take
+    takes taking took make makes making made let lets try trying tried keep do does doing done did use talk talking
+    talked chat chatting speak speaking hear hearing heard ask asking asked help helping start started stop stopped
+    wait waiting happen happening happens happened cool nice good great fine okay awesome amazing wonderful lovely
+    perfect excellent fantastic brilliant terrific superb sweet neat wow whoa yay yikes oops ugh hmm huh meh omg
+    lmao rofl lol haha hehe xd jk btw tbh imo idk nvm brb ttyl bff sup wassup howdy heya hiya hey yo man dude bro
+    mate buddy pal guys folks friend dear honey darling babe sir madam boss funny hilarious joke jokes joking
+    kidding silly crazy weird odd strange bored boring tired sleepy exhausted hungry thirsty busy lazy sick happy
+    glad sad sorry mad angry upset excited thrilled proud lonely nervous stressed relaxed calm ok alright right
+    wrong true false sure exactly indeed agreed agree interesting beautiful cute bad awful terrible horrible worse
+    worst better best today tonight now later soon again moment minute second hour day days night nights week
+    weekend morning afternoon evening time times life world luck lucky fun enjoy enjoying enjoyed love loves loved
+    loving hate miss missed missing care welcome congrats congratulations cheers bless bye goodbye ciao cya weather
+    sunny rainy raining rain cold hot warm sleep sleeping slept asleep awake wake woke bed nap rest mood vibe vibes
+    person people human robot bot ai assistant machine alive real smart clever feelings favorite favourite long old
+    new big little own whole
+"""
+_OTHER_LANGUAGES = """
+    ich du er sie es wir ihr mich dich mir dir uns euch ihm ihn ihnen mein meine meinen dein deine sein seine der
+    die das den dem des ein eine einen einem einer kein keine und oder aber auch nicht nur noch schon mal so sehr zu
+    mit von bei für auf in im am an aus nach um über wie was wer wo wann warum denn doch ist sind bin bist war waren
+    habe hast hat haben hatte hatten wird werden kann kannst können muss will willst geht gehts heute morgen jetzt
+    hier da dann wieder immer viel mehr etwas nichts alles müde hunger durst lust spaß wetter schön toll prima
+    wochenende schlaf geschlafen je tu il elle on nous vous ils elles me te se moi toi le la les un une des du de et
+    ou mais pas ne plus que qui quoi est es sont suis ai as avons avez ont était dans sur avec pour par à au aux ce
+    cette ça va vas bien très trop tout rien aujourd hui maintenant fatigué faim temps beau belle fait dormi weekend
+    yo tú él ella nosotros vosotros ellos me te se nos os mi mis tus su sus el los las uno una unos unas y o pero no
+    sí que qué quién cómo estás está estoy están es son soy eres ha he has hay con por para en del al muy más hoy
+    ahora tal todo nada cansado cansada hambre tiempo dormido fin semana io lui lei noi voi loro mi ti ci vi gli lo
+    un uno e o ma non che chi come stai sta sto è sono sei ho hai abbiamo di da con su per tra fra molto più oggi
+    adesso tutto niente stanco stanca fame tempo dormito eu você ele ela nós eles meu minha teu tua seu sua os as um
+    uma e ou mas não que quem como está estou são sou tem tenho com por para em no na do da muito mais hoje agora
+    tudo nada cansado cansada fome tempo dormiu bem ik jij je hij zij wij jullie mij jou ons mijn jouw de het een en
+    of maar niet ook nog wel dat wat wie hoe gaat is ben bent zijn heb hebt heeft met van voor op in te aan bij
+    vandaag nu goed moe lekker weer я ты он она оно мы вы они меня тебя мне тебе мой моя твой твоя и или но не да же
+    что кто как где это то так есть был была были в на с у к о по за из очень сегодня сейчас дела всё ничего хорошо
+    устал устала погода спал спала ja ty on ona my wy oni mnie ciebie mój twój i lub ale nie tak co kto jak jest są
+    jestem masz mam z w na do od dla bardzo dziś teraz wszystko nic dobrze zmęczony zmęczona się
+"""
+_EMPTY = STOP_WORDS | frozenset(_ENGLISH.split()) | frozenset(_OTHER_LANGUAGES.split())
+
+_CALENDAR = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december christmas easter halloween thanksgiving montag dienstag mittwoch donnerstag
+    freitag samstag sonntag januar februar märz mai juni juli oktober dezember weihnachten ostern""".split()  # noqa: SIM905
+)
+"""Written like names, and as often in small talk as not."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’\-.][^\W_]+)*")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_TWO_CHARACTERS = 2
+"""Length of a usual word in scripts without spaces."""
+_UNSPACED_EMPTY = re.compile(
+    r"你好|您好|谢谢|今天|天气|怎么样|什么|怎么|吗|呢|吧|了|我|你|您|他|她|是|的|不|很|好|在|有|想|说|就|也|都|和|啊"
+    r"|こんにちは|おはよう|ありがとう|ございます|元気|今日|天気|です|ます|ですか|でした|ました|何|どう|は|が|を|に|の|で|と|も|ね|よ|か"
+)
+_SENTENCE = re.compile(r"[^.!?…。！？؟\n]*(?:[.!?…。！？؟]+(?=\S)[^.!?…。！？؟\s]*[^.!?…。！？؟\n]*)*[.!?…。！？؟]*")
+_WISH = re.compile(
+    r"(?:(?:and|so|well|ok|okay|oh|wow|haha+|aw+|hey|hi|hello)[\s,!]+){0,3}"
+    r"(?:happy|merry|good|great|nice|lovely|congrat\w*|enjoy|have (?:a|an|fun|the)|sleep|sweet dreams"
+    r"|take care|take it easy"
+    r"|get (?:well|some)|welcome|glad|thanks?|thx|much appreciated|see (?:you|ya)|talk (?:to|soon|later)"
+    r"|catch (?:you|ya)"
+    r"|i (?:love|hope|wish|miss|appreciate) (?:you|it|that|this)|love (?:you|it|that|this)|bless|cheers"
+    r"|frohe\w*|schöne\w*"
+    r"|viel (?:spaß|glück)|gute\w*|bonne|bon|joyeux|joyeuse|feliz|buen\w*|buon\w*|с днём|спокойной)\b",
+    re.IGNORECASE,
+)
+"""A sentence that wishes, thanks or praises; a question is none."""
+_ORDER = re.compile(
+    r"(?:(?:hey|hi|hello|ok|okay|so|and|also|please|can you|could you|would you|will you)[\s,]+){0,4}"
+    r"(?:(?:tell|remind|show|give|send) (?:me|us)\b|(?:do you |can you )?(?:remember|recall)\b|look up\b"
+    r"|find\b|search\b|list\b"
+    r"|summari[sz]e\b|what about\b|how about\b|any news\b|erinner\w*|erzähl\w*|sag mir|zeig mir|such\w*"
+    r"|rappelle|dis-moi"
+    r"|montre|cherche|recuérda\w*|dime|busca|ricorda\w*|dimmi|cerca|lembra\w*|напомни|расскажи|скажи|найди)",
+    re.IGNORECASE,
+)
+_YOU = re.compile(
+    r"\b(?:you|your|yours|yourself|u|ur|ya|du|dir|dich|dein\w*|tu|toi|ton|ta|vous|votre|tú|usted|ti|te"
+    r"|tuo|tua|você|ты|тебя|тебе|вы"
+    r"|jij|je|jou)\b",
+    re.IGNORECASE,
+)
+_OTHERS = re.compile(
+    r"\b(?:i|i'(?:ve|d|ll|m)|me|my|mine|we|us|our|ours|he|him|his|she|her|hers|they|them|their|ich|mich"
+    r"|mir|mein\w*|wir|uns\w*|mon|ma|mes"
+    r"|nous|notre|nos|mi|mis|nuestr\w+|mio|mia|noi|meu|minha|nosso|мой|моя|моё|мои|мне|меня|мы|нас|наш\w*)\b",
+    re.IGNORECASE,
+)
+_KNOWING = re.compile(
+    r"\b(?:remember|recall|know|tell|told|say|said|mention\w*|suggest\w*|recommend\w*|wr[io]t\w+"
+    r"|note[ds]?|find|found|save[ds]?"
+    r"|promise\w*|weißt|erinner\w*|gesagt|sais|rappel\w*|sabes|recuerd\w*|dijiste|sai|ricord\w*|sabe|lembra\w*|знаешь|помни\w*)\b",
+    re.IGNORECASE,
+)
+"""What an agent is asked to know: "do you know where the key is?" asks about the key."""
+
+
+def calls_for_memories(message: str) -> bool:
+    """Tell whether *message* has at least two informative words, and asks or names something; small talk does not."""
+    text = message[:LONGEST_READ]
+    if identifiers(text):
+        return True
+    sentences = [each for each in _sentences(text) if not _is_courtesy(each)]
+    if not any(_asks(each) or _named(each) for each in sentences):
+        return False
+    is_about_somebody = any(_asks(each) and _is_about_somebody(each) for each in sentences)
+    return sum(map(_informative, sentences)) >= (1 if is_about_somebody else FEWEST_WORDS)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (part for match in _SENTENCE.finditer(text) if (part := match[0].strip()))
+
+
+def _is_courtesy(sentence: str) -> bool:
+    if is_small_talk(sentence):
+        return True
+    if is_question(sentence) or _ORDER.match(sentence):
+        return _is_about_you(sentence)
+    return bool(_WISH.match(sentence))
+
+
+def _is_about_you(sentence: str) -> bool:
+    """Tell whether a question is about the agent alone: "how are you?", "do you like music?"."""
+    return bool(_YOU.search(sentence)) and not _is_about_somebody(sentence)
+
+
+def _is_about_somebody(sentence: str) -> bool:
+    """Tell whether it speaks of a person other than the agent, or of something that the agent is to know."""
+    return bool(_named(sentence) or _OTHERS.search(sentence) or _KNOWING.search(sentence))
+
+
+def _asks(sentence: str) -> bool:
+    return is_question(sentence) or sentence.endswith(("?", "？", "؟")) or bool(_ORDER.match(sentence))
+
+
+def _named(sentence: str) -> bool:
+    """Tell whether a word within *sentence* is written like a name: Ann, but not LOL."""
+    words = _WORD.findall(sentence)[1:]
+    return any(
+        word[:1].isupper() and not word.isupper() and word.casefold() not in _CALENDAR and not _is_empty(word)
+        for word in words
+    )
+
+
+def _informative(sentence: str) -> int:
+    """Return the number of informative words of *sentence*, each counted once."""
+    unspaced = len(_UNSPACED.findall(_UNSPACED_EMPTY.sub("", sentence))) // _TWO_CHARACTERS
+    words = {word.casefold() for word in _WORD.findall(sentence) if not _UNSPACED.search(word)}
+    return unspaced + sum(not _is_empty(word) for word in words)
+
+
+def _is_empty(word: str) -> bool:
+    plain = word.casefold().replace("’", "'")
+    return plain in _EMPTY or plain.partition("'")[0] in _EMPTY or (len(plain) == 1 and not plain.isdigit())

@@ -1,0 +1,162 @@
+"""The gate of automatic recall: which messages bring memories up, whatever the memory holds."""
+
+import pytest
+
+from gateway.agent.recall_gate import calls_for_memories
+
+SMALL_TALK = """
+hiya!
+Good evening :)
+morning ☀️
+yo yo
+hey, you around?
+What's new with you?
+how have you been lately?
+How's life treating you?
+you good?
+Did you have a nice weekend?
+are you busy right now?
+Any plans for tonight?
+what's on your mind?
+do you get bored sometimes?
+can you hear me?
+Are you happy?
+Do you dream?
+what's your name again?
+How old are you?
+Where are you from?
+do you have feelings?
+Are you smarter than a human?
+What makes you laugh?
+what kind of music are you into?
+you're funny
+ur hilarious 😂
+hahahaha
+lol that made my day
+omg yes!!
+no way, seriously?
+That's wild.
+wow, impressive!
+Good for you!
+sounds like a plan
+perfect, thx
+Thanks, I really appreciate it.
+cheers mate
+you're a lifesaver
+my pleasure
+never mind
+don't worry about it
+it's all good
+my bad, sorry!
+oops wrong chat
+ok cool
+yup, got it
+fair enough
+I agree
+hmm, let me think
+maybe later
+not now please
+I don't feel like it today
+I'm exhausted
+So sleepy...
+I'm starving
+need more coffee
+ugh, mondays
+it's been a long day
+can't sleep
+just chilling
+watching tv on the couch
+it's raining again
+What a beautiful morning!
+so hot today
+I'm feeling a bit down
+I had such a great time
+best day ever!
+I'm so proud of you
+Have a safe trip!
+Enjoy your meal
+happy new year!
+Happy Easter, everyone
+good luck tomorrow!
+Get well soon
+sweet dreams 😴
+nighty night
+see ya
+later!
+gotta go, bye
+brb
+afk for a while
+back again!
+Guess what?
+you there?
+test
+testing, testing
+hello? anyone?
+👍
+❤️❤️
+...
+????
+Guten Abend!
+Na, alles gut bei dir?
+Danke dir, schönen Tag noch!
+Mir ist langweilig
+Bonne journée !
+Merci beaucoup, à bientôt
+tu vas bien ?
+Buenas noches, que descanses
+¿Cómo va todo?
+Ciao, tutto bene?
+Tudo bem com você?
+Hoe gaat het?
+Доброй ночи
+Как настроение?
+晚安
+谢谢你
+おやすみなさい
+""".strip().splitlines()
+"""Written by hand, and not looked at when the gate was made."""
+
+ABOUT_SOMETHING = """
+where did I leave the passport?
+Which port does the staging database use?
+what's the code of the garage door
+Who is Anthony?
+When is my flight?
+What did Ann say about the boat?
+remind me of the wifi password
+tell me about the trip to Porto
+Do you know where the ladder is?
+what did you recommend for my knee
+Thanks! And when does the shop close on Sundays?
+I ran into Mirela at the harbour today
+ERR-4417
+BX-77120 came back again
+how much did the plumber charge us
+Which restaurant did we like in Lisbon?
+Wann ist der Zahnarzttermin?
+Wo liegt der Ersatzschlüssel?
+où est la clé de la cave ?
+¿Cuándo es la cita con el médico?
+dove ho messo le chiavi di casa?
+когда приём у врача?
+备用钥匙在哪里？
+スペアキーはどこにありますか
+""".strip().splitlines()
+
+
+def test_small_talk_brings_nothing_up() -> None:
+    """Greetings, thanks, wishes, moods and questions about the agent: at most 2 of 100 pass."""
+    passed = [message for message in SMALL_TALK if calls_for_memories(message)]
+    assert len(passed) <= 0.02 * len(SMALL_TALK), passed
+
+
+@pytest.mark.parametrize("message", ABOUT_SOMETHING)
+def test_a_message_about_something_passes(message: str) -> None:
+    """Questions, names and identifiers, in several languages, also after thanks."""
+    assert calls_for_memories(message)
+
+
+@pytest.mark.parametrize("message", ["", " \n", "?" * 10_000, "a" * 1_000_000, "\ud800", "\0", ". " * 50_000])
+def test_any_message_is_read(message: str) -> None:
+    """None is about something, and none takes long."""
+    assert not calls_for_memories(message)
