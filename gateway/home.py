@@ -132,6 +132,11 @@ class Home:
         return self.path / "run" / "work-journal"
 
     @property
+    def crash_report(self) -> Path:
+        """The stacks of a run that crashed or froze."""
+        return self.path / "run" / "crash-report"
+
+    @property
     def spool(self) -> Path:
         """Accepted messages that have no answer yet, where Redis keeps the state."""
         return self.path / "run" / "spool.jsonl"

@@ -1,4 +1,4 @@
-"""Recovery from crashes: items that the process crashed on twice are quarantined before anything else is processed."""
+"""Recovery from crashes: quarantines items that the process crashed on repeatedly, before anything else."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -10,7 +10,7 @@ from adapters.channel import Address
 from gateway.admission.internal_channels import CHANNELS
 from gateway.delivery.owner_notices import Notices
 from gateway.errors import StoreError
-from gateway.runtime.work_journal import DEATHS, WorkJournal
+from gateway.runtime.work_journal import WorkJournal
 from gateway.stores.codec import decode_message
 from gateway.stores.ports import Store
 from gateway.stores.quarantine import CRASHED_MESSAGE, CRASHED_REPLY, QuarantinedRow, QuarantineKind
@@ -22,7 +22,7 @@ log = structlog.get_logger()
 REASONS: Mapping[str, str] = MappingProxyType(
     {QuarantineKind.MESSAGE: CRASHED_MESSAGE, QuarantineKind.REPLY: CRASHED_REPLY}
 )
-WHY = f"the gateway crashed {DEATHS} times while it worked on this"
+WHY = "the gateway crashed repeatedly while it worked on this"
 
 
 async def quarantine_suspects(journal: WorkJournal, store: Store, notices: Notices) -> int:
@@ -47,7 +47,7 @@ async def _tell(row: QuarantinedRow, store: Store, notices: Notices) -> None:
     whose = f"a message from {writer}" if writer else f"a {row.kind}"
     await notices.tell(
         f"quarantine:{row.id}",
-        f"I crashed {DEATHS} times while I worked on {whose}, so I have put it aside; everything else goes on. "
+        f"I crashed repeatedly while I worked on {whose}, so I have put it aside; everything else goes on. "
         f"Look at it: strandline quarantine list. Try it again: strandline quarantine retry {row.id}. "
         f"Delete it: strandline quarantine drop {row.id}.",
     )

@@ -27,6 +27,7 @@ from gateway.home import Home
 from gateway.hooks import Hooks, hooks_of
 from gateway.observability.metrics import Meter
 from gateway.runtime.clock import Clock, SystemClock
+from gateway.runtime.crash_report import has_crashed
 from gateway.runtime.threads import Threads
 from gateway.runtime.work_journal import WorkJournal
 from gateway.stores.disk import disk_trouble
@@ -130,7 +131,9 @@ def _sessions(home: OpenHome, threads: Threads, checkpoint: Checkpoint) -> Sessi
 def _journal(home: Home) -> Iterator[WorkJournal]:
     with ExitStack() as stack:
         try:
-            journal = stack.enter_context(WorkJournal.open(home.work_journal))
+            journal = stack.enter_context(
+                WorkJournal.open(home.work_journal, has_crashed=has_crashed(home.crash_report))
+            )
         except OSError as exc:
             raise disk_trouble(home.work_journal, exc) from exc
         yield journal

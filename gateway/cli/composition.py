@@ -17,6 +17,7 @@ async def compose_app(
 ) -> AsyncIterator[Composed]:
     """Open the application of *home*, whose lock the caller holds."""
     from gateway.app.app import App
+    from gateway.runtime.crash_report import reporting
 
-    async with App.open(home, config, environ, channels=channels) as app:
+    async with App.open(home, config, environ, channels=channels) as app, reporting(home.crash_report):
         yield Composed(app.operator, app.parts.health, app.run, app.parts.resources.meter, app.web(environ))

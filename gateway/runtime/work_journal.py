@@ -2,7 +2,8 @@
 
 A mark is a few bytes in a memory-mapped file, so it costs no system call and outlives the process however that ends.
 After a power failure it may be missing, and then no item is blamed. An item is marked only while its own code runs, not
-while it waits for a model, a platform or the disk: a process that is killed meanwhile says nothing about the item.
+while it waits for a model, a platform or the disk: a process that is killed meanwhile says nothing about the item. One
+that is killed from outside while the code runs says little, so that it takes more of these deaths to blame the item.
 """
 
 import json
@@ -21,8 +22,12 @@ log = structlog.get_logger()
 
 T = TypeVar("T")
 
-DEATHS = 2
-"""Crashes after which an item is blamed; the first may be a coincidence."""
+CRASH = 2
+"""Weight of a death for which the process was to blame: it crashed, or was frozen when it was ended."""
+KILL = 1
+"""Weight of any other death: it was killed, by somebody or by the system for want of memory."""
+BLAMED = 4
+"""Weight from which an item is blamed, two crashes or four kills in a row: fewer may be a coincidence. Our choice."""
 HEADER_BYTES = 8_192
 SLOT_BYTES = 64
 SLOTS = 256
@@ -34,39 +39,34 @@ class WorkJournal:
     """Marks the items of this process, and knows those that earlier processes crashed on."""
 
     def __init__(self, file: mmap.mmap, deaths: Mapping[str, int]) -> None:
-        """Take over *file*, which is empty but for the *deaths* of items that no run has finished since."""
+        """Take over *file*, which is empty but for the weight of *deaths* of items that no run has finished since."""
         self._file = file
         self._deaths = dict(deaths)
         self._free = list(range(HEADER_BYTES, SIZE, SLOT_BYTES))
 
     @classmethod
     @contextmanager
-    def open(cls, path: Path) -> "Iterator[WorkJournal]":
-        """Open the journal at *path*, created if missing or damaged. Raises OSError.
+    def open(cls, path: Path, *, has_crashed: bool = False) -> "Iterator[WorkJournal]":
+        """Open the journal at *path*, created if missing or damaged; *has_crashed* says how the last run ended.
 
         Marks left at the end of the block belong to items cut off by an orderly stop and are removed, unless the block
-        raises: that is a crash too.
+        raises: that is a crash too. Raises OSError.
         """
         file = _mapped(path)
-        deaths = _deaths(file)
-        for item in _marked(file):
-            deaths[item] = deaths.get(item, 0) + 1
-        file[:] = bytes(SIZE)
-        journal = cls(file, deaths)
-        journal._keep_deaths()
+        journal = cls(file, _deaths(file))
+        journal._blame(CRASH if has_crashed else KILL)
         try:
             yield journal
         except Exception:
+            journal._blame(CRASH)
             raise
-        except BaseException:
+        finally:
             journal._close()
-            raise
-        journal._close()
 
     @property
     def suspects(self) -> tuple[str, ...]:
-        """The items that the process crashed on `DEATHS` times."""
-        return tuple(item for item, count in self._deaths.items() if count >= DEATHS)
+        """The items that the process died on too often."""
+        return tuple(item for item, weight in self._deaths.items() if weight >= BLAMED)
 
     def acquit(self, item: str) -> None:
         """Forget the crashes on *item*: it is finished or quarantined."""
@@ -130,6 +130,13 @@ class WorkJournal:
         if slot and not self._file.closed:
             self._file[slot] = 0
             self._free.append(slot)
+
+    def _blame(self, weight: int) -> None:
+        """Count a death of this *weight* against each marked item, and remove the marks."""
+        for item in _marked(self._file):
+            self._deaths[item] = self._deaths.get(item, 0) + weight
+        self._file[HEADER_BYTES:] = bytes(SIZE - HEADER_BYTES)
+        self._keep_deaths()
 
     def _close(self) -> None:
         self._file[HEADER_BYTES:] = bytes(SIZE - HEADER_BYTES)

@@ -16,22 +16,22 @@ from tests.journeys.house import ENVIRON, make_home
 from tests.journeys.processes import ROOT
 
 DEADLY_HOOK = """
-import os, signal
+import os
 from gateway.hooks import MESSAGE_SENDING, on
 
 @on(MESSAGE_SENDING)
 def dies(event):
     if "poison" in event.text and not os.path.exists(os.environ["MEDICINE"]):
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.abort()
 """
 DEADLY_FORMATTER = """
-import os, signal
+import os
 import adapters.terminal
 formatted = adapters.terminal.terminal_parts
 
 def dies(markdown):
     if "poison" in markdown and not os.path.exists(os.environ["MEDICINE"]):
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.abort()
     return formatted(markdown)
 
 adapters.terminal.terminal_parts = dies
@@ -67,7 +67,7 @@ class House:
         return done.stdout + done.stderr
 
     def dies(self, text: str) -> None:
-        assert self.strandline("chat", "--message", text).returncode == -9
+        assert self.strandline("chat", "--message", text).returncode == -6
 
     def quarantine(self) -> Any:
         return json.loads(self.strandline("quarantine", "list", "--json").stdout)["rows"]
@@ -89,7 +89,7 @@ def test_a_message_that_kills_the_gateway_twice_is_quarantined(house: House) -> 
     told = house.says("/whoami")
     (row,) = house.quarantine()
     assert (row["kind"], row["reason"], row["excerpt"]) == ("message", "crashed_message", POISON)
-    assert "I crashed 2 times while I worked on a message from terminal.main.owner" in told
+    assert "I crashed repeatedly while I worked on a message from terminal.main.owner" in told
     assert f"strandline quarantine retry {row['id']}" in told
     assert "could not process your last message" in told
     assert "my owner" in told
@@ -111,7 +111,7 @@ def test_a_reply_that_kills_the_gateway_twice_is_quarantined(house: House) -> No
     house.dies("hello?")
     told = house.says("/whoami")
     assert "my owner" in told
-    assert "I crashed 2 times while I worked on a reply" in told
+    assert "I crashed repeatedly while I worked on a reply" in told
     (row,) = house.quarantine()
     assert row["kind"] == "reply"
     assert "poison" in row["excerpt"]
