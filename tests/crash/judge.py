@@ -142,7 +142,8 @@ def transcript(home: Home, session: str) -> list[Line]:
 
 
 def everything(home: Home, platform: Platform, tolds: Iterable[Told], report: StoreReport) -> object:
-    """Return all that a second recovery must leave as it is."""
+    """Return all that a second recovery must leave as it is; Discord may replay messages, which are known then."""
+    report = replace(report, reasons={code: count for code, count in report.reasons.items() if code != "duplicate"})
     workspace, sessions = home.agent("main").workspace, home.agent("main").sessions
     head = Repository(home.agent("main").history, AgentId("main")).head()
     return report, head, _contents(workspace), _contents(sessions), [platform.shown(told.chat) for told in tolds]
