@@ -110,7 +110,7 @@ class Fleet:
             return {0}
 
     def _states(self) -> list[dict[str, Any]]:
-        return [gateway.get("/control/status") for gateway in self._gateways]
+        return [gateway.status() for gateway in self._gateways]
 
 
 @asynccontextmanager

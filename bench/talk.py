@@ -138,7 +138,7 @@ async def _unread(_text: str, _is_answer: bool) -> None:
 async def _search(app: App, facts: list[Fact], done: Replay) -> None:
     done.planted = len(facts)
     for fact in facts:
-        found = await app.operator.search(SearchOrder(fact.question, max_results=_SHOWN))
+        found = await app.operator.ask(SearchOrder(fact.question, max_results=_SHOWN))
         done.found += any(fact.answer in hit.snippet for hit in found.hits)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from adapters.channel import InboundMessage
+from gateway.admission.explanation import Explanation
 from gateway.admission.policy import RefusalReason, Refused, admit
 from gateway.admission.routing import Routes, route
 from gateway.stores.admission import UNASKED_PROSE, UNREADABLE_MESSAGE, Silence
@@ -18,23 +19,6 @@ class Meaning:
     """The end of a sentence that begins with "because"."""
     mend: str
     """The remedy, if it should be answered; empty if there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """The result of admission and routing for a message."""
-
-    agent: str
-    session: str
-    """Name of the session among the agent's."""
-    session_type: str
-    rule: str
-    """Description of the deciding binding."""
-    is_admitted: bool
-    reason: str = ""
-    """Code of the reason for a refusal."""
-    meaning: str = ""
-    mend: str = ""
 
 
 MEANINGS: Mapping[RefusalReason, Meaning] = MappingProxyType(

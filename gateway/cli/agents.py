@@ -17,8 +17,7 @@ from gateway.cli.adopt import adopt
 from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.status import memory_line
-from gateway.control.status_wire import MemoryStatus
-from gateway.control.wire import AgentOrder
+from gateway.control.status_wire import MemoryOrder, MemoryStatus, StatusOrder
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import FILE_MODE, FOLDER_MODE, Home
 from gateway.runtime.escape import visible
@@ -184,9 +183,9 @@ def _files(root: Path) -> Iterator[FileRow]:
 
 async def _memory(invocation: Invocation, home: Home, agent: str) -> MemoryStatus | None:
     async with reach(invocation, home, "strandline agents show") as reached:
-        if agent not in {each.agent for each in (await reached.operator.status()).agents}:
+        if agent not in {each.agent for each in (await reached.operator.ask(StatusOrder())).agents}:
             return None
-        return await reached.operator.memory_status(AgentOrder(agent))
+        return await reached.operator.ask(MemoryOrder(agent))
 
 
 def _lines(shown: AgentDetails) -> Iterator[str]:

@@ -48,7 +48,7 @@ _add_command("refuse", "Discard the change.")
 
 
 def _run(context: typer.Context, home: Path | None, order: ApprovalOrder, as_json: bool, none: str = "") -> None:
-    answer = ask(context, home, lambda operator: operator.approvals(order))
+    answer = ask(context, home, order)
     print_answer(answer, as_json, _lines(answer), none)
 
 

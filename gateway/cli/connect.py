@@ -1,20 +1,18 @@
 """Connects to the operator: the running gateway's, or that of a gateway composed for this one command."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import typer
 
 from gateway.cli.invocation import Composed, Invocation
 from gateway.control.operator_api import OperatorApi
+from gateway.control.order import Answer, Order
 from gateway.errors import StrandlineError
 from gateway.home import Home
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +24,16 @@ class Reached:
     """Address of the running gateway; `None` if this process composed one."""
 
 
-def ask(context: typer.Context, home: Path | None, operation: Callable[[OperatorApi], Awaitable[T]]) -> T:
-    """Return the result of *operation* for one command; other processes see the command's words as the purpose.
+def ask(context: typer.Context, home: Path | None, order: Order[Answer]) -> Answer:
+    """Return the answer to *order* for one command; other processes see the command's words as the purpose.
 
-    Raises what `reach` and *operation* raise.
+    Raises what `reach` and the operator raise.
     """
     invocation: Invocation = context.obj
 
-    async def asked() -> T:
+    async def asked() -> Answer:
         async with reach(invocation, invocation.home(home), context.command_path) as reached:
-            return await operation(reached.operator)
+            return await reached.operator.ask(order)
 
     return asyncio.run(asked())
 

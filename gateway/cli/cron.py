@@ -78,7 +78,7 @@ def history(context: typer.Context, number: Number, as_json: JsonOption = False,
 
 
 def _run(context: typer.Context, home: Path | None, order: CronOrder, as_json: bool, none: str = "") -> None:
-    answer = ask(context, home, lambda operator: operator.cron(order))
+    answer = ask(context, home, order)
     print_answer(answer, as_json, _lines(answer), none)
 
 

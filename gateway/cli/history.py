@@ -37,7 +37,7 @@ def log(
 ) -> None:
     """List changes, newest first."""
     order = HistoryOrder("log", agent, path, limit=limit)
-    answer = ask(context, home, lambda operator: operator.history(order))
+    answer = ask(context, home, order)
     if as_json:
         print_json({"commits": [asdict(commit) for commit in answer.commits]})
         return
@@ -98,7 +98,7 @@ def bundle(
 
 
 def _run(context: typer.Context, home: Path | None, order: HistoryOrder, as_json: bool) -> None:
-    answer = ask(context, home, lambda operator: operator.history(order))
+    answer = ask(context, home, order)
     print_answer(answer, as_json, _lines(answer))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from gateway.control.operator_api import OperatorApi, Readiness
+from gateway.control.operator_api import LocalApi, Readiness
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -29,7 +29,7 @@ HOME_VARIABLE = "STRANDLINE_HOME"
 class Composed:
     """A gateway in this process."""
 
-    operator: OperatorApi
+    operator: LocalApi
     readiness: Readiness
     run: Callable[[asyncio.Event], Coroutine[object, object, None]]
     """Runs until the event is set, then finishes the work begun."""

@@ -29,6 +29,6 @@ def mcp(
 
     async def ask(order: ToolOrder) -> ToolAnswer:
         async with reach(invocation, place, "strandline mcp") as reached:
-            return await reached.operator.tools(order)
+            return await reached.operator.ask(order)
 
     asyncio.run(MemoryServer(ask, agent, read_only).serve())

@@ -1,5 +1,6 @@
 """`strandline memory …`: the state of an agent's index, its update, and searches."""
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,14 +11,14 @@ from typing import Annotated
 import typer
 
 from gateway.agent.entries import HOW_USED
-from gateway.cli.connect import ask
+from gateway.cli.connect import ask, reach
 from gateway.cli.history import SHOWN_DIGITS
-from gateway.cli.invocation import AgentOption, HomeOption, JsonOption, print_answer, print_json
+from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer, print_json
 from gateway.cli.migrate import migrate
 from gateway.cli.status import memory_line
-from gateway.control.operator_api import OperatorApi, Progress
-from gateway.control.status_wire import MemoryStatus
-from gateway.control.wire import AgentOrder, MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why
+from gateway.control.operator_api import Progress
+from gateway.control.status_wire import MemoryOrder, MemoryStatus
+from gateway.control.wire import IndexOrder, MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why, WhyOrder
 from gateway.runtime.escape import visible
 
 app = typer.Typer(
@@ -32,7 +33,7 @@ def status(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
     """Show the number of indexed entries, the search method, and the files left out."""
-    state = ask(context, home, lambda operator: operator.memory_status(AgentOrder(agent)))
+    state = ask(context, home, MemoryOrder(agent))
     skipped = (f"not indexed: {path}: {reason}" for path, reason in state.skipped.items())
     print_answer(state, as_json, [memory_line(state), *skipped])
 
@@ -42,7 +43,15 @@ def index(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
     """Update the index from the files; only changed files are read again."""
-    outcome, state = ask(context, home, lambda operator: _index(operator, AgentOrder(agent)))
+    invocation: Invocation = context.obj
+
+    async def indexed() -> tuple[str, MemoryStatus]:
+        async with reach(invocation, invocation.home(home), context.command_path) as reached:
+            with _bar() as progress:
+                outcome = await reached.operator.index(IndexOrder(agent), progress)
+            return outcome, await reached.operator.ask(MemoryOrder(agent))
+
+    outcome, state = asyncio.run(indexed())
     if as_json:
         print_json({"outcome": outcome, **asdict(state)})
     else:
@@ -66,7 +75,7 @@ def search(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Search MEMORY.md and the daily notes as their owner."""
     order = SearchOrder(query, agent, max_results, as_of.date() if as_of else None)
-    found = ask(context, home, lambda operator: operator.search(order))
+    found = ask(context, home, order)
     if as_json:
         print_json({"hits": [asdict(hit) for hit in found.hits], "mode": found.mode, "reason": found.reason})
         return
@@ -79,7 +88,7 @@ def why(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
     """Show the memories that the latest answer in your own conversation used, with their scores."""
-    known = ask(context, home, lambda operator: operator.why(AgentOrder(agent)))
+    known = ask(context, home, WhyOrder(agent))
     print_answer(known, as_json, _reasons(known))
 
 
@@ -92,14 +101,8 @@ def origin(
     home: HomeOption = None,
 ) -> None:
     """Show the change that wrote a passage, and the message that led to it."""
-    known = ask(context, home, lambda operator: operator.origin(OriginOrder(citation, agent)))
+    known = ask(context, home, OriginOrder(citation, agent))
     print_answer(known, as_json, _steps(known))
-
-
-async def _index(operator: OperatorApi, order: AgentOrder) -> tuple[str, MemoryStatus]:
-    with _bar() as progress:
-        outcome = await operator.index(order, progress)
-    return outcome, await operator.memory_status(order)
 
 
 def _steps(known: MemorySource) -> Iterator[str]:

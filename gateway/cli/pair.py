@@ -51,7 +51,7 @@ def revoke(context: typer.Context, person: Person, as_json: JsonOption = False, 
 
 
 def _run(context: typer.Context, home: Path | None, order: PairOrder, as_json: bool, none: str = "") -> None:
-    answer = ask(context, home, lambda operator: operator.pair(order))
+    answer = ask(context, home, order)
     print_answer(answer, as_json, _lines(answer), none)
 
 

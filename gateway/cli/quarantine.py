@@ -38,7 +38,7 @@ def drop(context: typer.Context, row: Row, as_json: JsonOption = False, home: Ho
 
 
 def _run(context: typer.Context, home: Path | None, order: QuarantineOrder, as_json: bool, none: str = "") -> None:
-    answer = ask(context, home, lambda operator: operator.quarantine(order))
+    answer = ask(context, home, order)
     print_answer(answer, as_json, _lines(answer), none)
 
 

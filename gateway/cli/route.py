@@ -1,16 +1,14 @@
 """`strandline route …`: shows the route of a message, and the reasons for unanswered messages."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from gateway.admission.explanation import Explanation
 from gateway.cli.connect import ask
 from gateway.cli.invocation import HomeOption, JsonOption, print_answer
 from gateway.control.admission_wire import RouteOrder, SilencesAnswer, SilencesOrder
-
-if TYPE_CHECKING:
-    from gateway.admission.explain import Explanation
 
 app = typer.Typer(
     help="Explain routes and unanswered messages: explain, why.",
@@ -46,7 +44,7 @@ def explain(  # noqa: PLR0913  # each option is a parameter to typer
 ) -> None:
     """Show the agent, chat type and rule for a message, and whether it would be admitted."""
     order = RouteOrder(channel, account, chat, thread, person, guild, tuple(role or ()), mention)
-    answer = ask(context, home, lambda operator: operator.explain(order))
+    answer = ask(context, home, order)
     print_answer(answer, as_json, _explanation(answer))
 
 
@@ -59,11 +57,11 @@ def why(
     home: HomeOption = None,
 ) -> None:
     """List the latest unanswered messages, with the reason and the remedy."""
-    answer = ask(context, home, lambda operator: operator.silences(SilencesOrder(chat, limit)))
+    answer = ask(context, home, SilencesOrder(chat, limit))
     print_answer(answer, as_json, _ledger(answer), "Nobody is known who got no answer.")
 
 
-def _explanation(answer: "Explanation") -> Iterator[str]:
+def _explanation(answer: Explanation) -> Iterator[str]:
     yield f"agent    {answer.agent}"
     yield f"rule     {answer.rule}"
     yield f"session  {answer.session} ({answer.session_type})"

@@ -47,7 +47,7 @@ def list_(
     context: typer.Context, as_json: JsonOption = False, agent: WhoseOption = None, home: HomeOption = None
 ) -> None:
     """List conversations: current ones first, then ended ones, latest first."""
-    answer = _ask(context, home, SessionsOrder("list", agent))
+    answer = ask(context, home, SessionsOrder("list", agent))
     if as_json:
         print_json({"sessions": [asdict(row) for row in answer.sessions]})
         return
@@ -67,7 +67,7 @@ def show(
     home: HomeOption = None,
 ) -> None:
     """Show the end of a conversation, newest last."""
-    answer = _ask(context, home, SessionsOrder("show", agent, session, limit=limit))
+    answer = ask(context, home, SessionsOrder("show", agent, session, limit=limit))
     if as_json:
         records = [asdict(record) for record in answer.records]
         print_json({"records": records, "damaged": answer.damaged, "unknown": answer.unknown})
@@ -106,7 +106,7 @@ def search(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Search the conversations' text, newest first; the search includes both days."""
     days = since.date() if since else None, until.date() if until else None
-    answer = _ask(context, home, SessionsOrder("search", agent, None, text, *days, limit=limit))
+    answer = ask(context, home, SessionsOrder("search", agent, None, text, *days, limit=limit))
     if as_json:
         print_json({"matches": [asdict(match) for match in answer.matches], "notice": answer.notice})
         return
@@ -118,18 +118,14 @@ def search(  # noqa: PLR0913 - one for each option
         print(f"({answer.notice})")
 
 
-def _ask(context: typer.Context, home: Path | None, order: SessionsOrder) -> SessionsAnswer:
-    return ask(context, home, lambda operator: operator.sessions(order))
-
-
 async def _export(invocation: Invocation, home: Home, order: SessionsOrder, form: Form, output: Path | None) -> None:
     async with reach(invocation, home, "strandline sessions export") as reached:
-        part = await reached.operator.sessions(order)
+        part = await reached.operator.ask(order)
         damaged, unknown = part.damaged, part.unknown
         with _writing(output) as write:
             write(_text(part, form))
             while part.next_offset is not None:
-                part = await reached.operator.sessions(replace(order, offset=part.next_offset))
+                part = await reached.operator.ask(replace(order, offset=part.next_offset))
                 damaged, unknown = damaged + part.damaged, unknown + part.unknown
                 write(_text(part, form))
     _tell_faults(damaged, unknown)

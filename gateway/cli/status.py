@@ -11,7 +11,7 @@ from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.control.cron_wire import JobsStatus
 from gateway.control.spending_text import spending_lines
-from gateway.control.status_wire import AgentStatus, MemoryStatus, Status
+from gateway.control.status_wire import AgentStatus, MemoryStatus, Status, StatusOrder
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -30,7 +30,7 @@ def status(context: typer.Context, as_json: JsonOption = False, home: HomeOption
 
 async def _ask(invocation: Invocation, home: Home) -> tuple[Status, str | None]:
     async with reach(invocation, home, "strandline status") as reached:
-        return await reached.operator.status(), reached.address
+        return await reached.operator.ask(StatusOrder()), reached.address
 
 
 def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:

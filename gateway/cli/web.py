@@ -1,14 +1,13 @@
 """`strandline web …`: sign-in codes for browsers, and the list and sign-out of their sessions."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gateway.cli.connect import ask
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
-from gateway.control.browsers import BrowserAnswer, BrowserOrder
+from gateway.control.browsers import BrowserOrder
 from gateway.errors import StrandlineError
 from gateway.home import Home
 
@@ -24,7 +23,7 @@ def link(context: typer.Context, as_json: JsonOption = False, home: HomeOption =
     """Show the page's address and a code that signs in one browser; valid once, for ten minutes."""
     invocation: Invocation = context.obj
     address = _address(invocation.home(home))
-    answer = _ask(context, home, BrowserOrder("link"))
+    answer = ask(context, home, BrowserOrder("link"))
     if as_json:
         print_json({"address": address, "code": answer.code})
         return
@@ -34,7 +33,7 @@ def link(context: typer.Context, as_json: JsonOption = False, home: HomeOption =
 @app.command()
 def sessions(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List signed-in browsers."""
-    answer = _ask(context, home, BrowserOrder("sessions"))
+    answer = ask(context, home, BrowserOrder("sessions"))
     if as_json:
         print_json({"sessions": [asdict(each) for each in answer.sessions]})
         return
@@ -55,15 +54,11 @@ def revoke(
     """Sign out a browser at once."""
     if (session is None) != everybody:
         raise typer.BadParameter("name one session, or --all")
-    answer = _ask(context, home, BrowserOrder("revoke", session))
+    answer = ask(context, home, BrowserOrder("revoke", session))
     if as_json:
         print_json({"outcome": answer.outcome})
     else:
         print(answer.outcome)
-
-
-def _ask(context: typer.Context, home: Path | None, order: BrowserOrder) -> BrowserAnswer:
-    return ask(context, home, lambda operator: operator.browsers(order))
 
 
 def _address(home: Home) -> str:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
-from gateway.admission.explain import Explanation, explain, told
+from gateway.admission.explain import explain, told
+from gateway.admission.explanation import Explanation
 from gateway.admission.pairing import Pairing, shown
 from gateway.admission.routing import Routes
 from gateway.control.admission_wire import (

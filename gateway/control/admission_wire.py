@@ -4,14 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-
-@dataclass(frozen=True, slots=True)
-class PairOrder:
-    """A request to list pairing requests and guests, or a decision about one of them."""
-
-    act: Literal["list", "people", "approve", "refuse", "revoke"]
-    what: str | None = None
-    """The code to approve or refuse; to revoke, the person as `<channel>:<numeric id>`."""
+from gateway.admission.explanation import Explanation
+from gateway.control.order import Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +43,16 @@ class PairAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class RouteOrder:
+class PairOrder(Order[PairAnswer]):
+    """A request to list pairing requests and guests, or a decision about one of them."""
+
+    act: Literal["list", "people", "approve", "refuse", "revoke"]
+    what: str | None = None
+    """The code to approve or refuse; to revoke, the person as `<channel>:<numeric id>`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteOrder(Order[Explanation]):
     """A hypothetical message whose route is requested."""
 
     channel: str
@@ -63,15 +66,6 @@ class RouteOrder:
     roles: tuple[str, ...] = ()
     mention: bool = False
     """The message mentions the bot or replies to it."""
-
-
-@dataclass(frozen=True, slots=True)
-class SilencesOrder:
-    """A request for unanswered messages."""
-
-    chat: str | None = None
-    """Only in this chat."""
-    limit: int = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +90,12 @@ class SilencesAnswer:
     """The unanswered messages, latest first."""
 
     silences: tuple[SilenceRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SilencesOrder(Order[SilencesAnswer]):
+    """A request for unanswered messages."""
+
+    chat: str | None = None
+    """Only in this chat."""
+    limit: int = 20

@@ -4,19 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
+from gateway.control.order import Order
 from gateway.errors import StrandlineError
 
 if TYPE_CHECKING:  # the command line creates orders without loading their handlers
     from gateway.admission.sign_in import SignIns
-
-
-@dataclass(frozen=True, slots=True)
-class BrowserOrder:
-    """A request for a sign-in code, for the list of signed-in browsers, or to sign one out."""
-
-    act: Literal["link", "sessions", "revoke"]
-    session: str | None = None
-    """The session to sign out; `None` for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +28,15 @@ class BrowserAnswer:
     sessions: tuple[BrowserRow, ...] = ()
     outcome: str = ""
     """Description of the action taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserOrder(Order[BrowserAnswer]):
+    """A request for a sign-in code, for the list of signed-in browsers, or to sign one out."""
+
+    act: Literal["link", "sessions", "revoke"]
+    session: str | None = None
+    """The session to sign out; `None` for all."""
 
 
 async def answer_browsers(sign_ins: "SignIns", order: BrowserOrder) -> BrowserAnswer:

@@ -4,21 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-
-@dataclass(frozen=True, slots=True)
-class CronOrder:
-    """A request to list, run or change scheduled jobs."""
-
-    act: Literal["list", "add", "run", "remove", "history", "enable"]
-    agent: str | None = None
-    """Owner of the job; the default agent's for a new job."""
-    number: int | None = None
-    """Number of the job; unset for a list or a new job."""
-    when: str = ""
-    what: str = ""
-    zone: str | None = None
-    in_main: bool = False
-    private: bool = False
+from gateway.control.order import Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +65,19 @@ class CronAnswer:
     jobs: tuple[JobRow, ...] = ()
     runs: tuple[RunRow, ...] = ()
     outcome: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CronOrder(Order[CronAnswer]):
+    """A request to list, run or change scheduled jobs."""
+
+    act: Literal["list", "add", "run", "remove", "history", "enable"]
+    agent: str | None = None
+    """Owner of the job; the default agent's for a new job."""
+    number: int | None = None
+    """Number of the job; unset for a list or a new job."""
+    when: str = ""
+    what: str = ""
+    zone: str | None = None
+    in_main: bool = False
+    private: bool = False

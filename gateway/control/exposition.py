@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.operator_api import OperatorApi
-from gateway.control.status_wire import Status
+from gateway.control.status_wire import Status, StatusOrder
 from gateway.errors import StrandlineError
 from gateway.observability.metrics import Meter
 from gateway.runtime.http_server import is_numeric_or_local
@@ -52,7 +52,7 @@ class Exposition:
         from prometheus_client.registry import CollectorRegistry
 
         try:
-            state = await self._operator.status()
+            state = await self._operator.ask(StatusOrder())
         except StrandlineError as exc:  # the state is unreadable: Prometheus marks the gateway as down
             return PlainTextResponse(f"{exc}\n", 503)
         if state.store_trouble:

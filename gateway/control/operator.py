@@ -9,7 +9,6 @@ from importlib.metadata import version
 
 from adapters.channel import Address, OutboundMessage
 from adapters.terminal import CHAT, OWNER, TerminalAdapter
-from gateway.admission.explain import Explanation
 from gateway.admission.routing import SessionKey
 from gateway.admission.sign_in import SignIns
 from gateway.agent.agent import Agent
@@ -23,13 +22,14 @@ from gateway.automation.job_runner import JobRunner
 from gateway.automation.subagents import Helper
 from gateway.config import OwnerZone
 from gateway.control.admission import AdmissionOperator
-from gateway.control.admission_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
+from gateway.control.admission_wire import PairOrder, RouteOrder, SilencesOrder
 from gateway.control.approvals import answer_approvals
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, answer_browsers
 from gateway.control.cron import answer_cron, jobs_status
 from gateway.control.cron_wire import CronAnswer, CronOrder
 from gateway.control.history import answer_history
 from gateway.control.operator_api import OnReply, Progress
+from gateway.control.order import Answer, Answers, Order
 from gateway.control.origin import memory_source
 from gateway.control.quarantine import QuarantineOperator
 from gateway.control.sessions import ConversationList, answer_sessions
@@ -39,20 +39,22 @@ from gateway.control.status_wire import (
     AgentStatus,
     ChannelStatus,
     HeartbeatStatus,
+    MemoryOrder,
     MemoryStatus,
     Status,
+    StatusOrder,
     UnsureStatus,
     disabled_line,
 )
 from gateway.control.tools import MemoryTools
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
-    AgentOrder,
     ApprovalAnswer,
     ApprovalOrder,
     ChatOrder,
     HistoryAnswer,
     HistoryOrder,
+    IndexOrder,
     MemorySearchAnswer,
     MemorySource,
     OriginOrder,
@@ -64,6 +66,7 @@ from gateway.control.wire import (
     SessionsOrder,
     UsedHit,
     Why,
+    WhyOrder,
 )
 from gateway.delivery.sender import Delivery, is_part_of
 from gateway.errors import StoreError, StrandlineError
@@ -149,11 +152,36 @@ class LocalOperator:
     """Returns an agent's chat with its owner; if unset or unknown, the owner is at the terminal."""
     tool_servers: ToolServers = field(default_factory=ToolServers)
 
+    async def ask(self, order: Order[Answer]) -> Answer:
+        """Execute *order*."""
+        answer: Answer = await self.answers()[type(order)](order)
+        return answer
+
+    def answers(self) -> Answers:
+        """Return the function for each kind of order."""
+        return {
+            StatusOrder: self._status,
+            SearchOrder: self._search,
+            WhyOrder: self._why,
+            OriginOrder: self._origin,
+            MemoryOrder: self._memory,
+            HistoryOrder: self._history,
+            SessionsOrder: self._sessions,
+            ApprovalOrder: self._approvals,
+            QuarantineOrder: self._quarantine,
+            CronOrder: self._cron,
+            ToolOrder: self._tools,
+            BrowserOrder: self._browsers,
+            PairOrder: self.admission.pair,
+            RouteOrder: self.admission.explain,
+            SilencesOrder: self.admission.silences,
+        }
+
     async def brief(self) -> str:
         """Return the state of the gateway as a few lines of Markdown."""
-        return brief(await self.status())
+        return brief(await self.ask(StatusOrder()))
 
-    async def status(self) -> Status:
+    async def _status(self, _: StatusOrder) -> Status:
         """Return the state of the gateway; while the store cannot be read, only the part known without it."""
         known = await self._known()
         try:
@@ -231,28 +259,25 @@ class LocalOperator:
                 await self.delivery.finished(reply.id)
         return agent.id
 
-    async def search(self, order: SearchOrder) -> MemorySearchAnswer:
-        """Search an agent's notes as their owner."""
+    async def _search(self, order: SearchOrder) -> MemorySearchAnswer:
         agent = self._named(order.agent)
         asked = Query(order.query, as_of=order.as_of)
         query = asked if order.max_results is None else replace(asked, max_results=order.max_results)
         result = await agent.memory.search(query, _owner_access(agent.id))
         return MemorySearchAnswer(tuple(map(_found, result.hits)), result.mode, result.notice)
 
-    async def why(self, order: AgentOrder) -> Why:
-        """Return the memories that an agent's latest answer to its owner used. Raises StoreError."""
+    async def _why(self, order: WhyOrder) -> Why:
         transcript = await self.transcripts.open(SessionKey(self._named(order.agent).id, SessionType.MAIN))
         if question := transcript.question():
             turn_id, asked = question
             return Why(asked.text, tuple(UsedHit(**asdict(each)) for each in transcript.used_by(turn_id)))
         return Why("")
 
-    async def origin(self, order: OriginOrder) -> MemorySource:
-        """Return the changes that wrote some lines of an agent's memory, and the messages that led to them."""
+    async def _origin(self, order: OriginOrder) -> MemorySource:
         agent = self._named(order.agent)
         return memory_source(await origin_of(agent, self.transcripts, order.citation, _owner_access(agent.id)))
 
-    async def index(self, order: AgentOrder, progress: Progress) -> str:
+    async def index(self, order: IndexOrder, progress: Progress) -> str:
         """Bring an agent's index up to date."""
         report = await self._named(order.agent).memory.sync(progress, retry=True)
         return (
@@ -260,18 +285,15 @@ class LocalOperator:
             f"{report.embedded:,} texts embedded, {report.reused:,} known before"
         )
 
-    async def memory_status(self, order: AgentOrder) -> MemoryStatus:
-        """Return the state of an agent's index, which is opened for it."""
+    async def _memory(self, order: MemoryOrder) -> MemoryStatus:
         state = await self._named(order.agent).memory.status()
         return MemoryStatus(state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
 
-    async def history(self, order: HistoryOrder) -> HistoryAnswer:
-        """Read the history of an agent's files as their owner, export it, or restore a file."""
+    async def _history(self, order: HistoryOrder) -> HistoryAnswer:
         agent = self._named(order.agent)
         return await answer_history(agent, order, _owner_access(agent.id))
 
-    async def sessions(self, order: SessionsOrder) -> SessionsAnswer:
-        """Read agents' conversations as their owner; a list covers all agents unless it names one."""
+    async def _sessions(self, order: SessionsOrder) -> SessionsAnswer:
         is_of_all = order.act == "list" and order.agent is None
         asked = [*self.agents] if is_of_all else [self._named(order.agent).id]
         lists = [
@@ -279,26 +301,22 @@ class LocalOperator:
         ]
         return await answer_sessions(order, lists, self.transcripts.run)
 
-    async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
-        """List the changes that wait for the owner, or decide about one."""
+    async def _approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         if order.agent is not None:
             self._named(order.agent)
         return await answer_approvals(self.changes, order)
 
-    async def quarantine(self, order: QuarantineOrder) -> QuarantineAnswer:
-        """List quarantined rows, or retry or drop one."""
+    async def _quarantine(self, order: QuarantineOrder) -> QuarantineAnswer:
         return await QuarantineOperator(
             self.store.quarantine, self.agents, self.delivery.wake, self.job_runner.hand_on
         ).answer(order)
 
-    async def cron(self, order: CronOrder) -> CronAnswer:
-        """List an agent's scheduled jobs, or change them."""
+    async def _cron(self, order: CronOrder) -> CronAnswer:
         if order.agent is not None:
             self._named(order.agent)
         return await answer_cron(self.job_runner, order, self.default_agent)
 
-    async def tools(self, order: ToolOrder) -> ToolAnswer:
-        """List an agent's memory tools for other programs, or call one as the owner's."""
+    async def _tools(self, order: ToolOrder) -> ToolAnswer:
         agent = self._named(order.agent)
         known = await self.owner_chat(agent.id) if self.owner_chat else None
         terminal = self.terminals[agent.id]
@@ -306,20 +324,7 @@ class LocalOperator:
         clock = partial(datetime.now, self.zone.zone)
         return await MemoryTools(agent, _owner_access(agent.id), self.changes, owner, clock).answer(order)
 
-    async def pair(self, order: PairOrder) -> PairAnswer:
-        """List pairing requests and guests, or decide about one of them."""
-        return await self.admission.pair(order)
-
-    async def explain(self, order: RouteOrder) -> Explanation:
-        """Return the route of a message, and whether it would be admitted."""
-        return await self.admission.explain(order)
-
-    async def silences(self, order: SilencesOrder) -> SilencesAnswer:
-        """Return the unanswered messages, with reasons."""
-        return await self.admission.silences(order)
-
-    async def browsers(self, order: BrowserOrder) -> BrowserAnswer:
-        """Create a sign-in code for a browser, list signed-in browsers, or sign some out."""
+    async def _browsers(self, order: BrowserOrder) -> BrowserAnswer:
         return await answer_browsers(self.sign_ins, order)
 
     async def _agent_status(self, agent: Agent) -> AgentStatus:
@@ -336,7 +341,7 @@ class LocalOperator:
         if not agent.memory.is_open:
             return bare
         try:
-            memory = await self.memory_status(AgentOrder(agent.id))
+            memory = await self._memory(MemoryOrder(agent.id))
         except MemoryUnavailableError as exc:
             memory = MemoryStatus(0, "keyword", str(exc))
         return replace(bare, memory=memory)

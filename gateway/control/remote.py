@@ -9,31 +9,9 @@ from typing import TypeVar
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
-from gateway.admission.explain import Explanation
-from gateway.control.admission_wire import PairAnswer, PairOrder, RouteOrder, SilencesAnswer, SilencesOrder
-from gateway.control.browsers import BrowserAnswer, BrowserOrder
-from gateway.control.cron_wire import CronAnswer, CronOrder
 from gateway.control.operator_api import OnReply, Progress
-from gateway.control.status_wire import MemoryStatus, Status
-from gateway.control.tools_wire import ToolAnswer, ToolOrder
-from gateway.control.wire import (
-    AgentOrder,
-    ApprovalAnswer,
-    ApprovalOrder,
-    ChatOrder,
-    HistoryAnswer,
-    HistoryOrder,
-    MemorySearchAnswer,
-    MemorySource,
-    OriginOrder,
-    QuarantineAnswer,
-    QuarantineOrder,
-    SearchOrder,
-    SessionsAnswer,
-    SessionsOrder,
-    StreamEvent,
-    Why,
-)
+from gateway.control.order import Answer, Order, answer_of, path_of
+from gateway.control.wire import ChatOrder, IndexOrder, StreamEvent
 from gateway.errors import StrandlineError
 from gateway.home import ControlFile
 
@@ -41,7 +19,7 @@ PATIENT = httpx2.Timeout(None, connect=2)
 """A chat, a search over changed files or an indexing run takes its time; the gateway has limits of its own."""
 FIRST_ANSWER_S = 2.0
 
-Answer = TypeVar("Answer")
+Received = TypeVar("Received")
 
 
 class RemoteOperator:
@@ -50,50 +28,13 @@ class RemoteOperator:
     def __init__(self, client: httpx2.AsyncClient) -> None:
         self._client = client
 
-    async def status(self) -> Status:
-        return await self._ask("GET", "/control/status", None, Status)
-
-    async def search(self, order: SearchOrder) -> MemorySearchAnswer:
-        return await self._ask("POST", "/control/memory/search", order, MemorySearchAnswer)
-
-    async def why(self, order: AgentOrder) -> Why:
-        return await self._ask("POST", "/control/memory/why", order, Why)
-
-    async def origin(self, order: OriginOrder) -> MemorySource:
-        return await self._ask("POST", "/control/memory/origin", order, MemorySource)
-
-    async def memory_status(self, order: AgentOrder) -> MemoryStatus:
-        return await self._ask("POST", "/control/memory/status", order, MemoryStatus)
-
-    async def history(self, order: HistoryOrder) -> HistoryAnswer:
-        return await self._ask("POST", "/control/history", order, HistoryAnswer)
-
-    async def sessions(self, order: SessionsOrder) -> SessionsAnswer:
-        return await self._ask("POST", "/control/sessions", order, SessionsAnswer)
-
-    async def quarantine(self, order: QuarantineOrder) -> QuarantineAnswer:
-        return await self._ask("POST", "/control/quarantine", order, QuarantineAnswer)
-
-    async def approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
-        return await self._ask("POST", "/control/approvals", order, ApprovalAnswer)
-
-    async def browsers(self, order: BrowserOrder) -> BrowserAnswer:
-        return await self._ask("POST", "/control/browsers", order, BrowserAnswer)
-
-    async def cron(self, order: CronOrder) -> CronAnswer:
-        return await self._ask("POST", "/control/cron", order, CronAnswer)
-
-    async def tools(self, order: ToolOrder) -> ToolAnswer:
-        return await self._ask("POST", "/control/tools", order, ToolAnswer)
-
-    async def pair(self, order: PairOrder) -> PairAnswer:
-        return await self._ask("POST", "/control/pair", order, PairAnswer)
-
-    async def explain(self, order: RouteOrder) -> Explanation:
-        return await self._ask("POST", "/control/route", order, Explanation)
-
-    async def silences(self, order: SilencesOrder) -> SilencesAnswer:
-        return await self._ask("POST", "/control/silences", order, SilencesAnswer)
+    async def ask(self, order: Order[Answer]) -> Answer:
+        body = TypeAdapter(type(order)).dump_python(order, mode="json")
+        try:
+            response = await self._client.post(path_of(type(order)), json=body)
+        except httpx2.HTTPError as exc:
+            raise _gone() from exc
+        return _read(answer_of(type(order)), _checked(response).content)
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
         outcome = ""
@@ -103,24 +44,15 @@ class RemoteOperator:
             outcome = event.text
         return outcome
 
-    async def index(self, order: AgentOrder, progress: Progress) -> str:
+    async def index(self, order: IndexOrder, progress: Progress) -> str:
         outcome = ""
-        async for event in self._events("/control/memory/index", order):
+        async for event in self._events("/control/index", order):
             if event.event == "progress":
                 progress(event.done, event.total)
             outcome = event.text
         return outcome
 
-    async def _ask(self, method: str, path: str, order: object | None, kind: type[Answer]) -> Answer:
-        try:
-            response = await self._client.request(
-                method, path, json=None if order is None else TypeAdapter(type(order)).dump_python(order, mode="json")
-            )
-        except httpx2.HTTPError as exc:
-            raise _gone() from exc
-        return _read(kind, _checked(response).content)
-
-    async def _events(self, path: str, order: ChatOrder | AgentOrder) -> AsyncIterator[StreamEvent]:
+    async def _events(self, path: str, order: ChatOrder | IndexOrder) -> AsyncIterator[StreamEvent]:
         """Yield every event up to the last one; an `error` is raised."""
         try:
             async with self._client.stream("POST", path, json=asdict(order)) as response:
@@ -168,7 +100,7 @@ def _checked(response: httpx2.Response) -> httpx2.Response:
     raise StrandlineError(error)
 
 
-def _read(kind: type[Answer], text: str | bytes) -> Answer:
+def _read(kind: type[Received], text: str | bytes) -> Received:
     try:
         return TypeAdapter(kind).validate_json(text)
     except ValidationError as exc:

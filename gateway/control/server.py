@@ -15,36 +15,23 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.control.admission_wire import PairOrder, RouteOrder, SilencesOrder
-from gateway.control.browsers import BrowserOrder
-from gateway.control.cron_wire import CronOrder
-from gateway.control.operator_api import EXPECTED, OperatorApi, Readiness
-from gateway.control.tools_wire import ToolOrder
-from gateway.control.wire import (
-    AgentOrder,
-    ApprovalOrder,
-    ChatOrder,
-    HistoryOrder,
-    OriginOrder,
-    QuarantineOrder,
-    SearchOrder,
-    SessionsOrder,
-    StreamEvent,
-)
+from gateway.control.operator_api import EXPECTED, LocalApi, Readiness
+from gateway.control.order import answer_of, path_of
+from gateway.control.wire import ChatOrder, IndexOrder, StreamEvent
 from gateway.errors import StrandlineError
 from gateway.runtime.http_server import is_numeric_or_local
 
 BODY_CAP = 1_000_000
 """Largest request, in bytes."""
 
-Order = TypeVar("Order")
+Body = TypeVar("Body")
 Tell = Callable[[StreamEvent], None]
 
 
 class ControlPages:
     """The pages behind the token check; each answers one path."""
 
-    def __init__(self, operator: OperatorApi, readiness: Readiness) -> None:
+    def __init__(self, operator: LocalApi, readiness: Readiness) -> None:
         self._operator = operator
         self._readiness = readiness
 
@@ -54,23 +41,9 @@ class ControlPages:
             Route("/healthz", self.healthz),
             Route("/readyz", self.readyz),
             Route("/control/alive", self.healthz),
-            Route("/control/status", self.status),
             Route("/control/chat", self.chat, methods=["POST"]),
-            Route("/control/memory/search", self.search, methods=["POST"]),
-            Route("/control/memory/index", self.index, methods=["POST"]),
-            Route("/control/memory/why", self.why, methods=["POST"]),
-            Route("/control/memory/origin", self.origin, methods=["POST"]),
-            Route("/control/memory/status", self.memory_status, methods=["POST"]),
-            Route("/control/history", self.history, methods=["POST"]),
-            Route("/control/sessions", self.sessions, methods=["POST"]),
-            Route("/control/approvals", self.approvals, methods=["POST"]),
-            Route("/control/quarantine", self.quarantine, methods=["POST"]),
-            Route("/control/cron", self.cron, methods=["POST"]),
-            Route("/control/tools", self.tools, methods=["POST"]),
-            Route("/control/pair", self.pair, methods=["POST"]),
-            Route("/control/browsers", self.browsers, methods=["POST"]),
-            Route("/control/route", self.explain, methods=["POST"]),
-            Route("/control/silences", self.silences, methods=["POST"]),
+            Route("/control/index", self.index, methods=["POST"]),
+            Route("/control/{order}", self.answer, methods=["POST"]),
         ]
 
     async def greeting(self, _: Request) -> Response:
@@ -84,53 +57,15 @@ class ControlPages:
         told = {"ready": state.ready, "standby": state.standby, "loading": list(state.loading)}
         return JSONResponse(told, 200 if state.ready else 503)
 
-    async def status(self, _: Request) -> Response:
-        return _json(await self._operator.status())
-
-    async def search(self, request: Request) -> Response:
-        return _json(await self._operator.search(await _order(request, SearchOrder)))
-
-    async def why(self, request: Request) -> Response:
-        return _json(await self._operator.why(await _order(request, AgentOrder)))
-
-    async def origin(self, request: Request) -> Response:
-        return _json(await self._operator.origin(await _order(request, OriginOrder)))
-
-    async def memory_status(self, request: Request) -> Response:
-        return _json(await self._operator.memory_status(await _order(request, AgentOrder)))
-
-    async def history(self, request: Request) -> Response:
-        return _json(await self._operator.history(await _order(request, HistoryOrder)))
-
-    async def sessions(self, request: Request) -> Response:
-        return _json(await self._operator.sessions(await _order(request, SessionsOrder)))
-
-    async def approvals(self, request: Request) -> Response:
-        return _json(await self._operator.approvals(await _order(request, ApprovalOrder)))
-
-    async def quarantine(self, request: Request) -> Response:
-        return _json(await self._operator.quarantine(await _order(request, QuarantineOrder)))
-
-    async def browsers(self, request: Request) -> Response:
-        return _json(await self._operator.browsers(await _order(request, BrowserOrder)))
-
-    async def cron(self, request: Request) -> Response:
-        return _json(await self._operator.cron(await _order(request, CronOrder)))
-
-    async def tools(self, request: Request) -> Response:
-        return _json(await self._operator.tools(await _order(request, ToolOrder)))
-
-    async def pair(self, request: Request) -> Response:
-        return _json(await self._operator.pair(await _order(request, PairOrder)))
-
-    async def explain(self, request: Request) -> Response:
-        return _json(await self._operator.explain(await _order(request, RouteOrder)))
-
-    async def silences(self, request: Request) -> Response:
-        return _json(await self._operator.silences(await _order(request, SilencesOrder)))
+    async def answer(self, request: Request) -> Response:
+        kind = next((kind for kind in self._operator.answers() if path_of(kind) == request.url.path), None)
+        if kind is None:
+            return _problem(f"{request.url.path} is unknown here; is the command of another version?", 404)
+        answer = await self._operator.ask(await _body(request, kind))
+        return Response(TypeAdapter(answer_of(kind)).dump_json(answer), media_type="application/json")
 
     async def chat(self, request: Request) -> Response:
-        order = await _order(request, ChatOrder)
+        order = await _body(request, ChatOrder)
 
         async def work(tell: Tell) -> str:
             async def on_reply(text: str, is_answer: bool) -> None:
@@ -142,7 +77,7 @@ class ControlPages:
         return _LineStream(work)
 
     async def index(self, request: Request) -> Response:
-        order = await _order(request, AgentOrder)
+        order = await _body(request, IndexOrder)
 
         async def work(tell: Tell) -> str:
             return await self._operator.index(
@@ -212,23 +147,19 @@ class ControlGuard:
         return None
 
 
-def control_app(operator: OperatorApi, readiness: Readiness, token: str) -> ASGIApp:
+def control_app(operator: LocalApi, readiness: Readiness, token: str) -> ASGIApp:
     """Return the application: `/`, `/healthz`, `/readyz` for everyone, `/control/…` for holders of *token*."""
     refusals = dict.fromkeys(EXPECTED, _refused)
     pages = Starlette(routes=ControlPages(operator, readiness).routes(), exception_handlers=refusals)
     return ControlGuard(pages, token)
 
 
-async def _order(request: Request, kind: type[Order]) -> Order:
+async def _body(request: Request, kind: type[Body]) -> Body:
     try:
         return TypeAdapter(kind).validate_json(await request.body())
     except ValidationError as exc:
         fault = exc.errors(include_url=False, include_input=False)[0]
         raise StrandlineError(f"{'.'.join(map(str, fault['loc'])) or 'the request'}: {fault['msg']}") from exc
-
-
-def _json(answer: object) -> Response:
-    return Response(TypeAdapter(type(answer)).dump_json(answer), media_type="application/json")
 
 
 async def _refused(_: Request, exc: Exception) -> Response:

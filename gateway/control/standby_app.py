@@ -10,8 +10,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from gateway.control.order import path_of
 from gateway.control.server import ControlGuard
-from gateway.control.status_wire import Status
+from gateway.control.status_wire import Status, StatusOrder
 
 
 @dataclass(slots=True)
@@ -28,7 +29,7 @@ class StandbyApp:
             Route("/healthz", self._healthz),
             Route("/readyz", self._readyz),
             Route("/control/alive", self._healthz),
-            Route("/control/status", self._status),
+            Route(path_of(StatusOrder), self._status, methods=["POST"]),
             Route("/{path:path}", self._refusal, methods=["GET", "POST"]),
         ]
         return ControlGuard(Starlette(routes=routes), token)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from gateway.control.cron_wire import JobsStatus
+from gateway.control.order import Order
 
 SearchMode = Literal["hybrid", "keyword"]
 
@@ -24,6 +25,13 @@ class MemoryStatus:
     """Entries that wait for a provider's vector."""
     rebuilding: bool = False
     """Some notes are not in the index yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOrder(Order[MemoryStatus]):
+    """A request for the state of an agent's index, which is opened for it; `None` is the default agent."""
+
+    agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +166,11 @@ class Status:
     """The reason that the state cannot be read now; waiting messages are then those that this gateway knows of."""
     store_away_s: float = 0
     """Duration of that fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusOrder(Order[Status]):
+    """A request for the state of the gateway."""
 
 
 def disabled_line(disabled: Sequence[str]) -> Iterator[str]:

@@ -3,16 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-
-@dataclass(frozen=True, slots=True)
-class ToolOrder:
-    """A request to list the tools, or to call one."""
-
-    act: Literal["list", "call"]
-    agent: str | None = None
-    name: str = ""
-    arguments: str = "{}"
-    """JSON, an object."""
+from gateway.control.order import Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +24,14 @@ class ToolAnswer:
     tools: tuple[OfferedTool, ...] = ()
     text: str = ""
     is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOrder(Order[ToolAnswer]):
+    """A request to list the tools, or to call one."""
+
+    act: Literal["list", "call"]
+    agent: str | None = None
+    name: str = ""
+    arguments: str = "{}"
+    """JSON, an object."""

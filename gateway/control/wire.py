@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
 
+from gateway.control.order import Order
 from gateway.control.status_wire import SearchMode
 
 
@@ -54,11 +55,9 @@ class Why:
 
 
 @dataclass(frozen=True, slots=True)
-class OriginOrder:
-    """A request for the origin of some lines of memory, as far as their owner may know."""
+class WhyOrder(Order[Why]):
+    """A request for the memories behind an agent's latest answer to its owner; `None` is the default agent."""
 
-    citation: str
-    """Such as `MEMORY.md#L3-L5`."""
     agent: str | None = None
 
 
@@ -87,6 +86,15 @@ class MemorySource:
 
 
 @dataclass(frozen=True, slots=True)
+class OriginOrder(Order[MemorySource]):
+    """A request for the origin of some lines of memory, as far as their owner may know."""
+
+    citation: str
+    """Such as `MEMORY.md#L3-L5`."""
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StreamEvent:
     """One line of a streamed answer: some `earlier`, `reply` or `progress`, then `done` or `error`."""
 
@@ -107,7 +115,7 @@ class ChatOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOrder:
+class SearchOrder(Order[MemorySearchAnswer]):
     """A search of an agent's memory as its owner may see it."""
 
     query: str
@@ -119,25 +127,10 @@ class SearchOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentOrder:
-    """A request that concerns one agent; `None` is the default agent."""
+class IndexOrder:
+    """A request to bring an agent's index up to date; `None` is the default agent."""
 
     agent: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryOrder:
-    """A request for versions of an agent's files, or to restore a file."""
-
-    act: Literal["log", "show", "diff", "restore", "bundle"]
-    agent: str | None = None
-    path: str | None = None
-    """A file or folder, relative to the workspace; `None` is everything."""
-    revision: str | None = None
-    """The change to show, the older one to compare, or the one to restore from; a log lists the changes before it."""
-    newer: str | None = None
-    """The newer revision; `None` is the newest."""
-    limit: int = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +173,18 @@ class HistoryAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalOrder:
-    """A request about changes that wait for the owner, or a decision about one of them."""
+class HistoryOrder(Order[HistoryAnswer]):
+    """A request for versions of an agent's files, or to restore a file."""
 
-    act: Literal["list", "show", "approve", "refuse"]
-    number: int | None = None
-    """Number of the change; unset for `list`."""
+    act: Literal["log", "show", "diff", "restore", "bundle"]
     agent: str | None = None
-    """Only this agent's; `None` is every agent's."""
+    path: str | None = None
+    """A file or folder, relative to the workspace; `None` is everything."""
+    revision: str | None = None
+    """The change to show, the older one to compare, or the one to restore from; a log lists the changes before it."""
+    newer: str | None = None
+    """The newer revision; `None` is the newest."""
+    limit: int = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +216,14 @@ class ApprovalAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class QuarantineOrder:
-    """A request about quarantined rows, or a decision about one of them."""
+class ApprovalOrder(Order[ApprovalAnswer]):
+    """A request about changes that wait for the owner, or a decision about one of them."""
 
-    act: Literal["list", "retry", "drop"]
-    id: str | None = None
-    """Id of the row; unset for `list`."""
+    act: Literal["list", "show", "approve", "refuse"]
+    number: int | None = None
+    """Number of the change; unset for `list`."""
+    agent: str | None = None
+    """Only this agent's; `None` is every agent's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,22 +249,12 @@ class QuarantineAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionsOrder:
-    """A request about the conversations of agents, ended ones included."""
+class QuarantineOrder(Order[QuarantineAnswer]):
+    """A request about quarantined rows, or a decision about one of them."""
 
-    act: Literal["list", "show", "export", "search"]
-    agent: str | None = None
-    """`None` is the default agent; for a list, all agents."""
-    session: str | None = None
-    """Its name, as the list shows it; unset for `list` and `search`."""
-    query: str | None = None
-    """Text to find, literally."""
-    since: date | None = None
-    until: date | None = None
-    """Last day of the search; both days, in the owner's zone, are included."""
-    limit: int = 50
-    offset: int = 0
-    """Byte at which an export continues, as named by its last part."""
+    act: Literal["list", "retry", "drop"]
+    id: str | None = None
+    """Id of the row; unset for `list`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,3 +315,22 @@ class SessionsAnswer:
     """Byte at which an export continues; `None` at its end."""
     notice: str = ""
     """Set when the search was not complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsOrder(Order[SessionsAnswer]):
+    """A request about the conversations of agents, ended ones included."""
+
+    act: Literal["list", "show", "export", "search"]
+    agent: str | None = None
+    """`None` is the default agent; for a list, all agents."""
+    session: str | None = None
+    """Its name, as the list shows it; unset for `list` and `search`."""
+    query: str | None = None
+    """Text to find, literally."""
+    since: date | None = None
+    until: date | None = None
+    """Last day of the search; both days, in the owner's zone, are included."""
+    limit: int = 50
+    offset: int = 0
+    """Byte at which an export continues, as named by its last part."""

@@ -93,7 +93,7 @@ class House:
     async def code(self) -> str:
         """Return a code to sign in with."""
         assert self.app is not None
-        return (await self.app.operator.browsers(BrowserOrder("link"))).code
+        return (await self.app.operator.ask(BrowserOrder("link"))).code
 
     async def say_at_the_terminal(self, text: str) -> None:
         """Say *text* as the owner, and return once it was answered there."""

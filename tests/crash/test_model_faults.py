@@ -9,6 +9,7 @@ import pytest
 
 from gateway.agent.models import hosted, wire
 from gateway.agent.models.retry import Retry
+from gateway.control.status_wire import StatusOrder
 from gateway.runtime.backoff import Backoff
 from gateway.turns import turn
 from tests.fakes.botapi import BotApi
@@ -63,7 +64,7 @@ async def test_a_fault_of_the_model_costs_one_notice_and_no_message(
                 apology, *answers = [sent.text for sent in bot.sent[before:]]
                 assert answers == [f"You said: {name}", "You said: the next one"]
                 assert "Traceback" not in apology
-            reasons = (await app.operator.status()).reasons
+            reasons = (await app.operator.ask(StatusOrder())).reasons
     assert {name: moody.asked[name] for name in FAULTS} == dict.fromkeys(FAULTS, TRIES + 1)
     assert reasons["postponed.ModelUnavailableError"] == len(FAULTS)
     assert model.problems == []

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from gateway.admission.explain import Explanation
+from gateway.admission.explanation import Explanation
 from gateway.cli.invocation import Composed
 from gateway.config import Config
 from gateway.control.admission_wire import (
@@ -22,10 +22,10 @@ from gateway.control.admission_wire import (
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, BrowserRow
 from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
 from gateway.control.operator_api import OnReply, Progress
-from gateway.control.status_wire import AgentStatus, MemoryStatus, Status
+from gateway.control.order import Answer, Answers, Order
+from gateway.control.status_wire import AgentStatus, MemoryOrder, MemoryStatus, Status, StatusOrder
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
-    AgentOrder,
     ApprovalAnswer,
     ApprovalOrder,
     ChatOrder,
@@ -33,6 +33,7 @@ from gateway.control.wire import (
     HistoryCommit,
     HistoryFile,
     HistoryOrder,
+    IndexOrder,
     MemorySearchAnswer,
     MemorySource,
     OriginOrder,
@@ -50,6 +51,7 @@ from gateway.control.wire import (
     UsedHit,
     WaitingChange,
     Why,
+    WhyOrder,
 )
 from gateway.errors import ConfigError, PairingError, ScheduleError, StrandlineError
 from gateway.home import Home
@@ -76,7 +78,30 @@ class FakeOperator:
         self.asked = asyncio.Event()
         """Set when a message has arrived."""
 
-    async def status(self) -> Status:
+    async def ask(self, order: Order[Answer]) -> Answer:
+        answer: Answer = await self.answers()[type(order)](order)
+        return answer
+
+    def answers(self) -> Answers:
+        return {
+            StatusOrder: self.status,
+            SearchOrder: self.search,
+            WhyOrder: self.why,
+            OriginOrder: self.origin,
+            MemoryOrder: self.memory_status,
+            HistoryOrder: self.history,
+            SessionsOrder: self.sessions,
+            ApprovalOrder: self.approvals,
+            QuarantineOrder: self.quarantine,
+            CronOrder: self.cron,
+            ToolOrder: self.tools,
+            BrowserOrder: self.browsers,
+            PairOrder: self.pair,
+            RouteOrder: self.explain,
+            SilencesOrder: self.silences,
+        }
+
+    async def status(self, _: StatusOrder) -> Status:
         agents = tuple(AgentStatus(agent, "offline", self._memory(agent)) for agent in self.said)
         return Status(
             "0.0",
@@ -108,7 +133,7 @@ class FakeOperator:
         hits = [self._hit(number, text) for number, text in enumerate(said, 1) if order.query in text]
         return MemorySearchAnswer(tuple(hits[: order.max_results]), "keyword", "no embedder")
 
-    async def why(self, order: AgentOrder) -> Why:
+    async def why(self, order: WhyOrder) -> Why:
         said = self.said[self._agent(order.agent)]
         used = [UsedHit(f"{NOTE}#L{line}-L{line}", "search", 1.5, 0.6, 0.5, 2.0) for line in range(1, len(said))]
         return Why(said[-1] if said else "", tuple(used))
@@ -120,7 +145,7 @@ class FakeOperator:
         steps = [OriginStep(f"{number:010}", NOTED_AT, f"note {text}", "main", str(number), text) for text in said]
         return MemorySource(order.citation, f"- {said[number - 1]}", tuple(steps[number - 1 : number]))
 
-    async def index(self, order: AgentOrder, progress: Progress) -> str:
+    async def index(self, order: IndexOrder, progress: Progress) -> str:
         total = len(self.said[self._agent(order.agent)])
         for done in range(total + 1):
             progress(done, total)
@@ -128,7 +153,7 @@ class FakeOperator:
             raise StrandlineError("the workspace cannot be read")
         return f"{total} entries"
 
-    async def memory_status(self, order: AgentOrder) -> MemoryStatus:
+    async def memory_status(self, order: MemoryOrder) -> MemoryStatus:
         return self._memory(self._agent(order.agent))
 
     async def history(self, order: HistoryOrder) -> HistoryAnswer:

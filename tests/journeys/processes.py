@@ -86,11 +86,16 @@ class Gateway:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE_S)
 
-    def get(self, path: str) -> Any:
+    def status(self) -> Any:
+        """Return its state, as a command asks for it. Raises OSError while it has no control door."""
+        return self.get("/control/status", b"{}")
+
+    def get(self, path: str, body: bytes | None = None) -> Any:
         """Ask its control door. Raises OSError while there is none, as in a gateway that starts over."""
         if (control := self.home.control()) is None:
             raise ConnectionRefusedError("the gateway has no door now")
-        request = urllib.request.Request(control.address + path, headers={"Authorization": f"Bearer {control.token}"})
+        headers = {"Authorization": f"Bearer {control.token}"}
+        request = urllib.request.Request(control.address + path, data=body, headers=headers)
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             return json.load(answer)
 

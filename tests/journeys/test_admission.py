@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from gateway.control.admission_wire import RouteOrder, SilencesOrder
+from gateway.control.status_wire import StatusOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
 from tests.journeys.house import GROUP, OWNER, make_home, openai_section, running
@@ -89,8 +90,8 @@ async def test_what_a_group_said_before_comes_with_the_question(tmp_path: Path) 
             await bot.wait_for_sent(1)
             bot.says(GROUP, "@strand_bot and now?", user_id=9, chat_type="supergroup")
             await bot.wait_for_sent(2)
-            answer = await app.operator.silences(SilencesOrder(str(GROUP)))
-            explained = await app.operator.explain(RouteOrder("telegram", "home", str(GROUP), person="8"))
+            answer = await app.operator.ask(SilencesOrder(str(GROUP)))
+            explained = await app.operator.ask(RouteOrder("telegram", "home", str(GROUP), person="8"))
         first, second = (body["messages"][-1]["content"] for body in provider.bodies)
         lines = [line.strip() for line in first.splitlines() if line.strip().startswith("> 2")]
         assert [line.partition("Z ")[2] for line in lines] == [
@@ -112,7 +113,7 @@ async def test_a_misspelt_policy_stops_its_bot_alone(tmp_path: Path) -> None:
         async with running(home) as app:
             bot.says(OWNER, "/whoami")
             await bot.wait_for_sent(1)
-            channels = {each.account: each for each in (await app.operator.status()).channels}
+            channels = {each.account: each for each in (await app.operator.ask(StatusOrder())).channels}
     assert channels["home"].state == "listening"
     assert channels["wrong"].state == "refused"
     assert 'channels.telegram.wrong.direct: "open" is no policy' in channels["wrong"].reason

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from gateway.control.wire import AgentOrder, ChatOrder
+from gateway.control.wire import ChatOrder, IndexOrder
 from gateway.home import Home
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Call, Reply, Step
@@ -92,7 +92,7 @@ async def test_no_agent_sees_anything_of_another(tmp_path: Path) -> None:
         home = make_agents(tmp_path / "home", providers)
         async with running(home) as app:
             for each in app.operator.agents.values():
-                await app.operator.index(AgentOrder(each.id), lambda _done, _total: None)
+                await app.operator.index(IndexOrder(each.id), lambda _done, _total: None)
                 history = await each.history_writer.history()
                 known = await each.history_writer.ask(history.view(_owner(each.id)).log, LogQuery())
                 models[models[each.id].other].revisions = [commit.id for commit in known]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.main import run
+from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import ApprovalOrder, ChatOrder, HistoryOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
@@ -50,16 +51,16 @@ async def test_a_forwarded_text_gets_into_the_memory_only_with_the_owners_approv
             (answer,) = [text for text in sent if text.startswith("Told: ")]
             assert f"+- {LIE}" in notice
             assert "waits for your owner's approval as #1" in answer
-            assert (await app.operator.status()).approvals_waiting == 1
+            assert (await app.operator.ask(StatusOrder())).approvals_waiting == 1
             assert memory.read_bytes() == before
         async with running(home) as app:
             async with asyncio.timeout(PATIENCE_S):
                 await app.operator.chat(ChatOrder("/approve"), show)
             assert shown == ["MEMORY.md written, as #1 says."]
-            (newest, *_) = (await app.operator.history(HistoryOrder("log", path="MEMORY.md"))).commits
+            (newest, *_) = (await app.operator.ask(HistoryOrder("log", path="MEMORY.md"))).commits
             assert (newest.session, newest.approved_by) == ("main/main", "owner")
             assert str(newest.message).isdecimal()
-            assert (await app.operator.approvals(ApprovalOrder("list"))).changes == ()
+            assert (await app.operator.ask(ApprovalOrder("list"))).changes == ()
     assert LIE in memory.read_text()
     assert len(memory.read_bytes()) > len(before)
 

@@ -9,7 +9,8 @@ from gateway.app.app import App
 from gateway.backup.restoring import restore_backup
 from gateway.backup.taking import take_backup
 from gateway.config import read_config
-from gateway.control.wire import AgentOrder, ChatOrder, HistoryOrder, MemorySearchAnswer, SearchOrder
+from gateway.control.status_wire import StatusOrder
+from gateway.control.wire import ChatOrder, HistoryOrder, IndexOrder, MemorySearchAnswer, SearchOrder
 from gateway.home import Home
 from tests.journeys.house import make_home, running
 
@@ -45,7 +46,7 @@ async def test_a_restored_home_gives_the_same_answers_to_200_queries(tmp_path: P
     restore_backup(file, other, {}, lambda *_: None)
     async with running(other) as app:
         after = await answers(app)
-        log = await app.operator.history(HistoryOrder("log", limit=50))
+        log = await app.operator.ask(HistoryOrder("log", limit=50))
         answer = await said(app, "Where is the spare key?")
     assert len({found.hits[0].citation for found in before if found.hits}) > QUERIES / 10
     assert all(found.mode == "hybrid" for found in (*before, *after))
@@ -56,8 +57,8 @@ async def test_a_restored_home_gives_the_same_answers_to_200_queries(tmp_path: P
 
 async def answers(app: App) -> list[MemorySearchAnswer]:
     """Return what the agent's memory answers to each question once everything is indexed."""
-    await app.operator.index(AgentOrder(), lambda *_: None)
-    return [await app.operator.search(SearchOrder(question)) for question in questions(QUERIES)]
+    await app.operator.index(IndexOrder(), lambda *_: None)
+    return [await app.operator.ask(SearchOrder(question)) for question in questions(QUERIES)]
 
 
 async def said(app: App, text: str) -> str:
@@ -81,7 +82,7 @@ async def test_a_restored_home_says_what_it_does_not_run(tmp_path: Path) -> None
     other = Home(tmp_path / "other")
     restore_backup(file, other, {}, lambda *_: None)
     async with running(other) as app:
-        troubles = (await app.operator.status()).troubles
+        troubles = (await app.operator.ask(StatusOrder())).troubles
         await said(app, "Hello")
     assert troubles == (
         "hooks/mine.py: disabled since a backup was restored; read them, then: strandline hooks enable",
@@ -89,5 +90,5 @@ async def test_a_restored_home_says_what_it_does_not_run(tmp_path: Path) -> None
     assert not proof.exists()
     other.disabled_code.unlink()
     async with running(other) as app:
-        assert (await app.operator.status()).troubles == ()
+        assert (await app.operator.ask(StatusOrder())).troubles == ()
     assert proof.exists()

@@ -10,6 +10,7 @@ from adapters.channel import Address, ChatKind, InboundMessage, OutboundMessage
 from gateway.admission.internal_channels import NOBODY, job_address
 from gateway.app.app import App, Machine
 from gateway.config import read_config
+from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import ChatOrder
 from gateway.home import Home
 from tests.fakes.clock import ManualClock
@@ -68,7 +69,7 @@ async def test_the_owner_is_told_once_what_stops_it_and_the_next_day_goes_on(tmp
             assert "[agents.main.budget] tokens_a_day" in told[0][0]
             asked = len(model.bodies)
             assert 0 < asked < 6
-            reasons = (await app.operator.status()).reasons
+            reasons = (await app.operator.ask(StatusOrder())).reasons
             assert reasons["budget.chat"] == 6 - asked
         async with running(home, clock) as app:
             assert await says(app, "again") == []
@@ -121,7 +122,7 @@ async def test_what_was_spent_is_shown_wherever_the_owner_asks(tmp_path: Path) -
         )
         async with running(home, ManualClock()) as app:
             await says(app, "hello")
-            (agent,) = (await app.operator.status()).agents
+            (agent,) = (await app.operator.ask(StatusOrder())).agents
             rows = {row.cause: row for row in agent.spending}
             assert rows["all"].tokens == rows["chat"].tokens > 0
             assert rows["all"].money == rows["chat"].money > 0

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from gateway.control.wire import AgentOrder, ChatOrder, SearchOrder
+from gateway.control.wire import ChatOrder, SearchOrder, WhyOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Step
@@ -30,14 +30,14 @@ async def test_a_fact_is_remembered_found_forgotten_and_purged_at_the_terminal(t
         assert "Strandline" in await say("/status")
         await say("Which port has the staging database?")
         assert "MEMORY.md#L" in await say("/why")
-        assert (await app.operator.why(AgentOrder())).question == "Which port has the staging database?"
+        assert (await app.operator.ask(WhyOrder())).question == "Which port has the staging database?"
         assert "/forget" in await say("/help")
     async with running(home) as app:
         forgotten = await say("/forget staging database")
         if everything := re.search(r"All of them: `([^`]+)`", forgotten):  # the day's log may quote the conversation
             forgotten = await say(everything[1])
         assert forgotten.startswith("Forgotten:")
-        found = await app.operator.search(SearchOrder("staging database port"))
+        found = await app.operator.ask(SearchOrder("staging database port"))
         assert not [hit for hit in found.hits if "5433" in hit.snippet]
         offered = re.findall(r"`(/purge [^`]+)`", forgotten)
         assert offered

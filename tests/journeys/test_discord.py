@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.app.app import App
-from gateway.control.status_wire import ChannelStatus
+from gateway.control.status_wire import ChannelStatus, StatusOrder
 from gateway.control.wire import ChatOrder
 from gateway.home import Home
 from gateway.inbound.listener import ListeningState
@@ -81,7 +81,7 @@ async def test_only_who_may_is_answered(tmp_path: Path) -> None:
             server.says(f"<@{BOT_ID}> loop", CHANNEL, webhook_id="9", author={"id": "9", "username": "hook"})
             server.says("it is me", DIRECT)
             await server.until(lambda: any("it is me" in posted.text for posted in server.posted))
-            refused = (await app.operator.status()).reasons
+            refused = (await app.operator.ask(StatusOrder())).reasons
         assert len(provider.bodies) == 1
         reasons = ("unpaired", "group_not_allowed", "not_for_us", "bot")
         assert {code: times for code, times in refused.items() if code.startswith("refused.")} == {
@@ -218,5 +218,5 @@ async def test_a_bot_that_cannot_work_says_why_and_the_others_go_on(tmp_path: Pa
 
 async def discord_of(app: App) -> ChannelStatus:
     """How the bot stands."""
-    (found,) = [channel for channel in (await app.operator.status()).channels if channel.channel == "discord"]
+    (found,) = [channel for channel in (await app.operator.ask(StatusOrder())).channels if channel.channel == "discord"]
     return found

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.app.app import App
+from gateway.control.status_wire import StatusOrder
 from gateway.delivery.direct_notices import NOT_TAKEN
 from gateway.errors import StoreError
 from gateway.home import Home
@@ -123,7 +124,7 @@ async def test_who_writes_to_a_full_disk_is_told_and_answered_afterwards(disk: D
             await make_room()
             await bot.until(lambda: len([each for each in bot.sent[4:] if each.text == "Good day."]) == 4)
             await bot.until(lambda: STRANGER in {each.chat for each in bot.sent})
-            (account,) = (await app.operator.status()).channels
+            (account,) = (await app.operator.ask(StatusOrder())).channels
     (to_group,) = [each.text for each in told if each.chat == GROUP]
     (behind,) = [each.text for each in told if each.chat == OTHER_GROUP]
     (to_owner,) = [each.text for each in told if each.chat == OWNER]

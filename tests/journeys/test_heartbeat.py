@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gateway.app.app import App
+from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import ChatOrder
 from gateway.home import Home
 from gateway.stores.rows import OutboxRow
@@ -174,7 +175,7 @@ async def test_the_owner_asks_how_it_stands(tmp_path: Path) -> None:
         async with running(home) as app, asyncio.timeout(PATIENCE_S):
             for words in ("", " now", " off", " on", " perhaps"):
                 await app.operator.chat(ChatOrder(f"/heartbeat{words}"), hears)
-            status = (await app.operator.status()).agents[0].heartbeat
+            status = (await app.operator.ask(StatusOrder())).agents[0].heartbeat
     answers = [each for each in said if "cannot look after:" not in each]
     assert "is on. 1 item on my list" in answers[0]
     assert "daily 99:00" in answers[0]

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import ChatOrder, HistoryCommit, HistoryOrder, OriginOrder, SearchOrder
 from gateway.errors import StrandlineError
 from tests.fakes.patience import PATIENCE_S
@@ -33,24 +34,24 @@ async def test_a_note_is_a_version_that_can_be_undone(tmp_path: Path) -> None:
     (home.agent("main").workspace / "MEMORY.md").write_text("mine\n", "utf-8")
     async with running(home) as app:
         await app.operator.agents[app.operator.default_agent].history_writer.ready()
-        mine, talk, noted, first = (await app.operator.history(HistoryOrder("log"))).commits
+        mine, talk, noted, first = (await app.operator.ask(HistoryOrder("log"))).commits
         assert (mine.subject, mine.session) == ("memory: update MEMORY.md", None)
         assert (talk.session, talk.message, talk.paths) == ("main/main", None, noted.paths)
         assert noted.session == "main/main"
         assert str(noted.message).isdecimal()
         assert noted.paths == (f"memory/{noted.at:%Y-%m-%d}.md",)
-        shown = await app.operator.history(HistoryOrder("show", revision=noted.revision))
+        shown = await app.operator.ask(HistoryOrder("show", revision=noted.revision))
         assert "port 5433" in shown.files[0].text
         assert (shown.files[0].added, shown.commits) == (3, (noted,))
-        between = await app.operator.history(HistoryOrder("diff", revision=first.revision, path="MEMORY.md"))
+        between = await app.operator.ask(HistoryOrder("diff", revision=first.revision, path="MEMORY.md"))
         assert [file.path for file in between.files] == ["MEMORY.md"]
-        undone = await app.operator.history(HistoryOrder("restore", path="MEMORY.md", revision=first.revision))
+        undone = await app.operator.ask(HistoryOrder("restore", path="MEMORY.md", revision=first.revision))
         assert undone.outcome == f"MEMORY.md is again as it was at {first.revision}"
         assert (home.agent("main").workspace / "MEMORY.md").read_text("utf-8") != "mine\n"
-        assert (await app.operator.history(HistoryOrder("bundle"))).outcome.endswith(".bundle")
+        assert (await app.operator.ask(HistoryOrder("bundle"))).outcome.endswith(".bundle")
         with pytest.raises(NoSuchRevisionError):
-            await app.operator.history(HistoryOrder("show", revision="0123456789"))
-        assert (await app.operator.status()).repairs == ()
+            await app.operator.ask(HistoryOrder("show", revision="0123456789"))
+        assert (await app.operator.ask(StatusOrder())).repairs == ()
 
 
 async def test_a_memory_leads_back_to_the_message(tmp_path: Path) -> None:
@@ -59,23 +60,23 @@ async def test_a_memory_leads_back_to_the_message(tmp_path: Path) -> None:
     async with running(home) as app:
         await app.operator.chat(ChatOrder(FACT), ignore)
     async with running(home) as app:
-        found = await app.operator.search(SearchOrder("staging database port"))
+        found = await app.operator.ask(SearchOrder("staging database port"))
         citation = found.hits[0].citation
-        source = await app.operator.origin(OriginOrder(citation))
+        source = await app.operator.ask(OriginOrder(citation))
         (step,) = source.steps
         assert "5433" in source.text
         assert (step.session, step.said) == ("main/main", FACT)
         assert str(step.message).isdecimal()
-        shown = await app.operator.history(HistoryOrder("show", revision=step.revision))
+        shown = await app.operator.ask(HistoryOrder("show", revision=step.revision))
         assert shown.files[0].path == citation.partition("#")[0]
-        spoken = await app.operator.origin(OriginOrder("sessions/main.jsonl#L2"))
+        spoken = await app.operator.ask(OriginOrder("sessions/main.jsonl#L2"))
         assert [step.said for step in spoken.steps] == [FACT]
         for wrong in ("MEMORY.md", "MEMORY.md#L0-Lx", "MEMORY.md#L1@2026-13-01"):
             with pytest.raises(StrandlineError, match="no place in memory"):
-                await app.operator.origin(OriginOrder(wrong))
+                await app.operator.ask(OriginOrder(wrong))
         for absent in ("NOTHING.md#L1", "MEMORY.md#L99999", "sessions/../config.toml#L1", "sessions/none.jsonl#L1"):
             with pytest.raises(WorkspaceError):
-                await app.operator.origin(OriginOrder(absent))
+                await app.operator.ask(OriginOrder(absent))
 
 
 async def test_memory_is_searched_as_of_an_earlier_day(tmp_path: Path) -> None:
@@ -89,13 +90,13 @@ async def test_memory_is_searched_as_of_an_earlier_day(tmp_path: Path) -> None:
         history.record_all(None, None)
     memory.write_text("- the spare key is under the mat\n", "utf-8")
     async with running(home) as app:
-        known = await app.operator.search(SearchOrder("spare key", as_of=date(2026, 3, 3)))
+        known = await app.operator.ask(SearchOrder("spare key", as_of=date(2026, 3, 3)))
         (hit,) = [hit for hit in known.hits if hit.path == "MEMORY.md"]
         assert (hit.snippet, hit.citation) == ("the spare key is with the neighbour", "MEMORY.md#L1-L1@2026-03-03")
-        assert (await app.operator.search(SearchOrder("spare key", as_of=date(2026, 3, 2)))).hits == ()
-        now = await app.operator.search(SearchOrder("spare key"))
+        assert (await app.operator.ask(SearchOrder("spare key", as_of=date(2026, 3, 2)))).hits == ()
+        now = await app.operator.ask(SearchOrder("spare key"))
         assert now.hits[0].snippet == "the spare key is under the mat"
-        (step,) = (await app.operator.origin(OriginOrder(hit.citation))).steps
+        (step,) = (await app.operator.ask(OriginOrder(hit.citation))).steps
         assert (step.at, step.session) == (then, None)
     assert not list(home.agent("main").index.glob("as_of/*"))
 
@@ -112,5 +113,5 @@ async def test_what_an_editor_saves_is_soon_a_version_of_its_own(tmp_path: Path)
         commits: tuple[HistoryCommit, ...] = ()
         while len(commits) < 2:
             await asyncio.sleep(0.05)
-            commits = (await app.operator.history(HistoryOrder("log", path="notes"))).commits
+            commits = (await app.operator.ask(HistoryOrder("log", path="notes"))).commits
     assert (commits[0].session, commits[0].paths) == ("editor", ("notes/plan.md",))

@@ -13,6 +13,7 @@ import pytest
 from adapters.channel import Address, OutboundMessage
 from gateway.agent.agent import Agent
 from gateway.app.app import App
+from gateway.control.status_wire import StatusOrder
 from gateway.home import Home
 from gateway.hooks import EVENTS
 from gateway.sessions.hook_events import WITHHELD
@@ -71,7 +72,7 @@ def home(tmp_path: Path) -> Home:
 
 
 async def reasons(app: App) -> dict[str, int]:
-    return dict((await app.operator.status()).reasons)
+    return dict((await app.operator.ask(StatusOrder())).reasons)
 
 
 async def test_a_day_is_heard_from_start_to_stop(home: Home, tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def survive(folder: Path, plan: Plan, kills: int) -> str:
 def until_idle(gateway: Gateway) -> Any:
     """Return what its status says once nothing waits."""
     deadline = time.monotonic() + PATIENCE_S
-    while (status := gateway.get("/control/status"))["inbox_waiting"] or status["outbox_queued"]:
+    while (status := gateway.status())["inbox_waiting"] or status["outbox_queued"]:
         assert time.monotonic() < deadline, status
         time.sleep(0.1)
     return status

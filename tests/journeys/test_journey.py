@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.control.wire import AgentOrder, ChatOrder
+from gateway.control.status_wire import StatusOrder
+from gateway.control.wire import ChatOrder, WhyOrder
 from tests.fakes.anthropic_stub import AnthropicStub
 from tests.fakes.botapi import BotApi
 from tests.fakes.cohere_stub import CohereStub
@@ -78,7 +79,7 @@ async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
             await bot.wait_for_sent(1)
             bot.says(OWNER, "Where is the staging database?")
             await bot.wait_for_sent(2)
-            why = await app.operator.why(AgentOrder())
+            why = await app.operator.ask(WhyOrder())
             bot.says(OWNER, "thanks, what did I ask?")
             sent = await bot.wait_for_sent(3)
             await bot.until(lambda: len(bot.confirmed) == 3)
@@ -126,7 +127,7 @@ async def test_without_a_model_the_gateway_notes_and_quotes(tmp_path: Path) -> N
         async with running(home) as app:
             bot.says(OWNER, "which port has the staging database?")
             sent = await bot.wait_for_sent(2)
-            status = await app.operator.status()
+            status = await app.operator.ask(StatusOrder())
         assert FACT in sent[1].text
         assert "#L3" in sent[1].text
         assert (status.inbox_waiting, status.outbox_dead, status.unsure) == (0, 0, ())
@@ -141,7 +142,7 @@ async def test_strangers_cost_nothing(tmp_path: Path) -> None:
             for number in range(50):
                 bot.says(OWNER + 1, f"message {number}")
             await bot.until(lambda: len(bot.confirmed) == 50)
-            reasons = (await app.operator.status()).reasons
+            reasons = (await app.operator.ask(StatusOrder())).reasons
             told = await bot.wait_for_sent(2)
         assert provider.bodies == []
         assert sorted(each.chat for each in told) == sorted(each.chat for each in bot.sent) == [OWNER, OWNER + 1]

@@ -24,7 +24,7 @@ def test_a_burst_survives_kills(tmp_path: Path) -> None:
             gateway.kill()
             gateway.start()
         texts = _until_the_last(bot)
-        gateway_status = gateway.get("/control/status")
+        gateway_status = gateway.status()
         assert gateway.stop() == 0
     duplicates = len(texts) - len(set(texts))
     assert [text for text, _ in groupby(texts)] == [f"You said: message {number}" for number in range(BURST)]

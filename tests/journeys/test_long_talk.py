@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import ChatOrder
 from gateway.sessions.flush import AGAIN, PROMPT
 from tests.fakes.keeping import SUMMARY
@@ -44,7 +45,7 @@ async def test_a_provider_that_takes_less_than_assumed_is_talked_to_for_ever(tmp
         async with running(home) as app:
             for text in said:
                 await app.operator.chat(ChatOrder(text), hear)
-            status = await app.operator.status()
+            status = await app.operator.ask(StatusOrder())
         assert provider.problems == []
     assert answers == ["Understood."] * len(said)
     assert status.reasons["overflow"] >= 2

@@ -9,7 +9,7 @@ from blockbuster import BlockingError, blockbuster_ctx
 
 from bench.made_notes import daily_notes, questions
 from gateway.app.app import App
-from gateway.control.wire import AgentOrder
+from gateway.control.wire import IndexOrder
 from tests.fakes.loop_probe import LoopProbe
 from tests.journeys.house import make_home, running
 from tests.workspaces.turns import AGENT, MAIN
@@ -27,7 +27,7 @@ async def _busy_with(app: App, entries: int, notes: Path) -> int:
     answered = 0
     with LoopProbe() as probe, blockbuster_ctx(OURS):
         await asyncio.to_thread(_write, notes, entries)
-        indexing = asyncio.ensure_future(app.operator.index(AgentOrder("main"), _told))
+        indexing = asyncio.ensure_future(app.operator.index(IndexOrder("main"), _told))
         while not indexing.done():
             for question in questions(3):
                 await memory.search(Query(question), MAIN)

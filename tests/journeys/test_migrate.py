@@ -11,7 +11,7 @@ from bench.made_notes import daily_notes
 from gateway.app.index_migration import is_same
 from gateway.cli import main
 from gateway.config import read_config
-from gateway.control.wire import AgentOrder, MemorySearchAnswer, SearchOrder
+from gateway.control.wire import IndexOrder, MemorySearchAnswer, SearchOrder
 from gateway.home import Home
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.journeys.house import ENVIRON, make_home, running
@@ -62,8 +62,8 @@ async def test_a_gateway_goes_on_with_what_was_built_on_a_server(
 async def answer(home: Home) -> MemorySearchAnswer:
     """Return what the gateway of *home* finds once everything is indexed."""
     async with running(home) as app:
-        await app.operator.index(AgentOrder(), lambda *_: None)
-        return await app.operator.search(SearchOrder(QUESTION))
+        await app.operator.index(IndexOrder(), lambda *_: None)
+        return await app.operator.ask(SearchOrder(QUESTION))
 
 
 def test_a_server_that_loses_notes_is_found_out(

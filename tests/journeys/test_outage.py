@@ -57,7 +57,7 @@ def take_away(made: Trial, at_least_s: float) -> None:
         post(f"{made.bot}/control/says", {"chat": chat, "text": f"message {made.burst}"})
     one = made.gateways[0]
     assert one.get("/healthz") == {"alive": True}
-    (why,) = one.get("/control/status")["waits_for"]
+    (why,) = one.status()["waits_for"]
     assert "does not answer" in why
     assert f"waits     {why}" in told(one, "status")
     assert "store     away for 0:" in told(one, "status")

@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+from gateway.control.status_wire import StatusOrder
 from gateway.delivery.refused_messages import NOT_SHOWN
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
@@ -27,7 +28,7 @@ async def test_the_owner_is_told_of_a_memory_that_is_cut_in_the_prompt(tmp_path:
             async with running(home) as app:
                 bot.says(GROUP, "@strand_bot hello", user_id=OWNER, chat_type="supergroup")
                 await bot.wait_for_sent(2 + start)
-                (agent,) = (await app.operator.status()).agents
+                (agent,) = (await app.operator.ask(StatusOrder())).agents
                 assert agent.cut_files.startswith("MEMORY.md (")
         private = [each.text for each in bot.sent if each.chat != GROUP]
     assert {each.chat for each in bot.sent if each.text in private} == {OWNER}
@@ -48,7 +49,7 @@ async def test_the_model_and_the_owner_are_told_of_a_tool_server_that_is_away(tm
             async with running(home) as app:
                 bot.says(GROUP, "@strand_bot hello", user_id=OWNER, chat_type="supergroup")
                 await bot.wait_for_sent(2 + start)
-                (trouble,) = (await app.operator.status()).troubles
+                (trouble,) = (await app.operator.ask(StatusOrder())).troubles
                 assert trouble == "tool server gone: /nowhere/at-all cannot be started: No such file or directory"
     (told,) = [each for each in bot.sent if each.chat == OWNER]
     assert told.text.startswith(
@@ -75,7 +76,7 @@ async def test_a_reply_that_telegram_refuses_is_sent_plain_or_told_of_there(tmp_
             sentence = (await bot.wait_for_sent(2))[1]
             bot.says(OWNER, "hello?")
             await bot.wait_for_sent(3)
-            state = await app.operator.status()
+            state = await app.operator.ask(StatusOrder())
     assert (plain.chat, plain.text, plain.entities) == (OWNER, "The heron is back.", [])
     assert (sentence.chat, sentence.text) == (OWNER, NOT_SHOWN)
     assert (state.outbox_dead, state.reasons["resent_plain"], state.reasons["dead_letter"]) == (1, 1, 1)
@@ -92,7 +93,7 @@ async def test_a_transcript_that_is_gone_is_told_to_the_owner_once(tmp_path: Pat
             async with running(home) as app:
                 bot.says(GROUP, f"@strand_bot hello {start}", user_id=OWNER, chat_type="supergroup")
                 await bot.wait_for_sent(expected)
-                repairs = (await app.operator.status()).repairs
+                repairs = (await app.operator.ask(StatusOrder())).repairs
                 assert start != 1 or "was missing or empty, though there were records since" in repairs[0]
             if start == 0:
                 (transcript,) = home.agent("main").sessions.glob("group*.jsonl")
@@ -115,7 +116,7 @@ async def test_a_lost_state_is_told_to_the_owner_once(tmp_path: Path) -> None:
             async with running(home) as app:
                 bot.says(OWNER, f"hello {start}")
                 await bot.wait_for_sent(start + 1 + (start > 0))
-                repairs = (await app.operator.status()).repairs
+                repairs = (await app.operator.ask(StatusOrder())).repairs
                 assert any("state.db was gone or empty" in each for each in repairs) is (start > 0)
             if start == 0:
                 home.state_db.unlink()
@@ -144,7 +145,7 @@ async def test_commits_of_a_damaged_log_are_told_to_the_owner_once(tmp_path: Pat
             async with running(home) as app:
                 bot.says(OWNER, f"hello {start}")
                 await bot.until(lambda: len([each for each in bot.sent if each.chat == OWNER]) >= 3)
-                state = await app.operator.status()
+                state = await app.operator.ask(StatusOrder())
                 assert state.reasons["state_frames_lost"] == 1
                 assert "was damaged when I started" in state.repairs[0]
     (told,) = [each for each in bot.sent if "was damaged when I started" in each.text]

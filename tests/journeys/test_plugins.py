@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from gateway.control.status_wire import StatusOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.packages import Install, install
@@ -24,7 +25,7 @@ async def test_a_package_that_cannot_be_loaded_stops_nothing_else(install: Insta
         async with running(home) as app:
             bot.says(OWNER, "/whoami")
             await bot.wait_for_sent(1)
-            state = await app.operator.status()
+            state = await app.operator.ask(StatusOrder())
     channels = {each.channel: each for each in state.channels}
     assert channels["telegram"].state == "listening"
     assert channels["fog"].state == "refused"
@@ -78,7 +79,7 @@ async def test_a_package_that_fails_while_it_runs_stops_nothing_else(install: In
         async with running(home) as app:
             bot.says(OWNER, "/whoami")
             await bot.wait_for_sent(1)
-            state = await app.operator.status()
+            state = await app.operator.ask(StatusOrder())
     (smoke,) = [each for each in state.channels if each.channel == "smoke"]
     assert smoke.state == "waiting"
     assert smoke.reason == (
@@ -104,7 +105,7 @@ async def test_a_command_of_a_package_is_the_owners_in_their_own_chat(install: I
             await bot.wait_for_sent(4)
             bot.says(GROUP, "/roll@strand_bot", user_id=8, chat_type="supergroup")
             await bot.wait_for_sent(5)
-            assert (await app.operator.status()).troubles == ()
+            assert (await app.operator.ask(StatusOrder())).troubles == ()
     rolled, wrong, listed, elsewhere, unknown = (sent.text for sent in bot.sent)
     assert "of 20." in rolled
     assert "say how many sides" in wrong
@@ -145,7 +146,7 @@ async def test_commands_that_cannot_be_used_are_named_and_ours_work(install: Ins
             bot.says(OWNER, "/new")
             bot.says(OWNER, "/twice")
             await bot.wait_for_sent(2)
-            troubles = (await app.operator.status()).troubles
+            troubles = (await app.operator.ask(StatusOrder())).troubles
     assert [sent.text for sent in bot.sent if "not ours" in sent.text or "whose?" in sent.text] == []
     remedy = "pip uninstall one, or ask its authors for another name"
     assert [each.partition(" cannot be loaded: ")[2].partition(";")[0] or each for each in sorted(troubles)] == [
@@ -171,7 +172,7 @@ async def test_a_tool_of_a_package_is_offered_to_the_owner_in_their_own_chat(ins
             await bot.wait_for_sent(1)
             bot.says(GROUP, "@strand_bot when is high water?", user_id=OWNER, chat_type="supergroup")
             await bot.wait_for_sent(2)
-            troubles = (await app.operator.status()).troubles
+            troubles = (await app.operator.ask(StatusOrder())).troubles
     offered = [{each["function"]["name"] for each in body["tools"]} for body in provider.bodies]
     assert "tide" in offered[0]
     assert offered[0] >= {"read_file", "memory_search", "add_note"}
@@ -200,7 +201,7 @@ async def test_a_model_of_a_package_answers_and_gives_way(install: Install, tmp_
             program.write_text("#!/bin/sh\nexit 3\n", "utf-8")
             bot.says(OWNER, "what do you know of Husum?")
             await bot.wait_for_sent(2)
-            state = await app.operator.status()
+            state = await app.operator.ask(StatusOrder())
     assert bot.sent[0].text == "please echo"
     assert "The language model cannot be reached now" in bot.sent[1].text
     assert [each for each in state.troubles if "program" in each] == []

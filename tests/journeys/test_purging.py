@@ -65,9 +65,9 @@ async def test_what_four_notes_said_is_in_no_byte_after_one_purge(tmp_path: Path
         assert purged.startswith("Purged: "), purged
         assert list(places(home)) == []
         for words in ("quokka", "zinnias", "salary crowns"):
-            found = await app.operator.search(SearchOrder(words))
+            found = await app.operator.ask(SearchOrder(words))
             assert not [hit for hit in found.hits if any(each in hit.snippet.lower().encode() for each in TRACES)]
-        assert [hit for hit in (await app.operator.search(SearchOrder("tea at four"))).hits if "tea" in hit.snippet]
+        assert [hit for hit in (await app.operator.ask(SearchOrder("tea at four"))).hits if "tea" in hit.snippet]
         assert "was purged already" in await say(offered[0])
     assert list(places(home)) == []
     async with running(home) as app:

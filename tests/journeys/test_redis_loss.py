@@ -64,7 +64,7 @@ def test_what_redis_loses_is_answered_nevertheless(
             lose(redis, gateway)
             texts = until_told(bot)
             gateway.until(lambda probe: bool(probe["ready"]))
-            status = gateway.get("/control/status")
+            status = gateway.status()
             assert gateway.stop() == 0
         finally:
             gateway.kill()

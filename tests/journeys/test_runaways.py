@@ -15,6 +15,7 @@ from gateway.agent.models.port import ModelRequest, OnText
 from gateway.app.app import App
 from gateway.approvals.approvals import MOST_WAITING
 from gateway.control.cron_wire import CronOrder
+from gateway.control.status_wire import StatusOrder
 from gateway.errors import ModelFloodError
 from tests.crash.faults import Steps
 from tests.crash.platform import Platform, telegram
@@ -162,7 +163,7 @@ async def test_every_way_to_run_away_has_its_own_end_and_hurts_nobody_else(tmp_p
             alone, beside = await slowed(platform, numbers, laps)
             if is_as_fast := (beside < 1.5 * alone + SLACK_S):
                 break
-        reasons = (await app.operator.status()).reasons
+        reasons = (await app.operator.ask(StatusOrder())).reasons
         stopped = [text for text in platform.shown(OWNER) if text.startswith("I stopped: ")]
     many = next(laps) - 1
     assert len(stopped) == many * (len(WAYS) - 1) + 1
@@ -176,11 +177,11 @@ async def test_a_job_that_plans_jobs_makes_none(tmp_path: Path) -> None:
     async with telegram() as platform, let_loose(tmp_path, platform) as app:
         platform.says("1", OWNER)
         await platform.has_shown({answer_to(1)}, PATIENCE_S)
-        await app.operator.cron(CronOrder("add", when="every 1h", what="run schedule", private=True))
+        await app.operator.ask(CronOrder("add", when="every 1h", what="run schedule", private=True))
         for _ in range(4):
             await app.operator.job_runner.run_now(1)
             await app.parts.lanes.idle()
-        status = await app.operator.status()
+        status = await app.operator.ask(StatusOrder())
         assert len(await app.operator.job_runner.job_schedule.all()) == 1
     assert (status.approvals_waiting, status.reasons["approval_asked.unasked"]) == (MOST_WAITING, MOST_WAITING)
     assert status.reasons["limit.turn_steps"] == 4

@@ -17,6 +17,7 @@ from gateway.app.app import App
 from gateway.app.resources import Machine
 from gateway.config import read_config
 from gateway.control.cron_wire import CronOrder, JobsStatus
+from gateway.control.status_wire import StatusOrder
 from gateway.home import Home
 from gateway.stores.jobs import JobId
 from gateway.web.page_mirror import shown_of
@@ -72,7 +73,7 @@ async def after(app: App, clock: ManualClock, seconds: float) -> list[str]:
 
 
 async def told(app: App, order: CronOrder) -> list[str]:
-    answer = await app.operator.cron(order)
+    answer = await app.operator.ask(order)
     return [*(job.line for job in answer.jobs), *(run.line for run in answer.runs)]
 
 
@@ -81,7 +82,7 @@ async def test_a_reminder_comes_at_its_minute_once_whatever_starts_between(tmp_p
     home, clock = make_home(tmp_path / "home"), ManualClock(NOON)
     with home.lock("a journey"):
         async with opened(home, clock, channels=False) as app:
-            assert (await app.operator.cron(TEA)).outcome == "job 1 added; next 2036-03-01 13:20"
+            assert (await app.operator.ask(TEA)).outcome == "job 1 added; next 2036-03-01 13:20"
         async with running(home, clock) as app:
             assert await after(app, clock, 1199) == []
         async with running(home, clock) as app:
@@ -100,11 +101,11 @@ async def test_the_status_says_when_the_next_job_comes_and_which_fail(tmp_path: 
     with home.lock("a journey"):
         async with opened(home, clock, channels=False) as app:
             for when in ("in 20m", "every 2h", "at 2036-03-02 09:00"):
-                await app.operator.cron(CronOrder("add", when=when, what="look"))
+                await app.operator.ask(CronOrder("add", when=when, what="look"))
             assert (await told(app, CronOrder("list")))[0] == "1. at 2036-03-01 13:20: look; next 2036-03-01 13:20"
-            assert (await app.operator.status()).agents[0].jobs == JobsStatus(3, NOON + timedelta(minutes=20))
+            assert (await app.operator.ask(StatusOrder())).agents[0].jobs == JobsStatus(3, NOON + timedelta(minutes=20))
             await app.operator.job_runner.job_schedule.disable(JobId(3))
-            assert (await app.operator.status()).agents[0].jobs == JobsStatus(
+            assert (await app.operator.ask(StatusOrder())).agents[0].jobs == JobsStatus(
                 2, NOON + timedelta(minutes=20), stopped=1
             )
             assert "jobs: 2 to come, the next 2036-03-01 12:20Z, 1 stopped" in await app.operator.brief()
@@ -128,7 +129,7 @@ async def test_a_job_knows_of_its_earlier_times_only_if_it_is_to(tmp_path: Path,
             config.write(f"[schedule]\nremembers = {str(remembers).lower()}\n")
         with home.lock("a journey"):
             async with running(home, clock) as app:
-                await app.operator.cron(CronOrder("add", when="every 2h", what="look after the oven"))
+                await app.operator.ask(CronOrder("add", when="every 2h", what="look after the oven"))
                 assert await after(app, clock, 7200) == ["Look number 1."]
                 assert await after(app, clock, 7200) == ["Look number 2."]
                 job = await app.operator.transcripts.open(SessionKey(MAIN, "cron:1"))
@@ -145,7 +146,7 @@ async def test_what_a_job_writes_without_notify_is_shown_to_nobody(tmp_path: Pat
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         with home.lock("a journey"):
             async with running(home, clock) as app:
-                await app.operator.cron(CronOrder("add", when="every 2h", what="look after the oven", in_main=in_main))
+                await app.operator.ask(CronOrder("add", when="every 2h", what="look after the oven", in_main=in_main))
                 assert await after(app, clock, 7200) == []
                 assert " silent" in (await told(app, CronOrder("history", number=1)))[0]
                 (silence,) = await app.operator.store.silences.latest()
@@ -162,8 +163,8 @@ async def test_what_is_run_without_a_gateway_waits_for_one(tmp_path: Path) -> No
     home, clock = make_home(tmp_path / "home"), ManualClock(NOON)
     with home.lock("a journey"):
         async with opened(home, clock, channels=False) as app:
-            await app.operator.cron(TEA)
-            said = (await app.operator.cron(CronOrder("run", number=1))).outcome
+            await app.operator.ask(TEA)
+            said = (await app.operator.ask(CronOrder("run", number=1))).outcome
             assert said == "job 1 runs once the gateway runs; what it has to say comes by terminal"
             assert await told(app, CronOrder("history", number=1)) == ["2036-03-01 13:00 running"]
         async with running(home, clock) as app:

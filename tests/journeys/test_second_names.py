@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateway.app.app import App
 from gateway.cli.scaffold import prepared, wishes_of
-from gateway.control.status_wire import AgentStatus
+from gateway.control.status_wire import AgentStatus, StatusOrder
 from gateway.control.wire import ChatOrder
 from gateway.home import Home
 from tests.fakes.patience import PATIENCE_S
@@ -39,7 +39,7 @@ class Owner:
                 await self.say("hello")
 
     async def agent(self) -> AgentStatus:
-        return (await self.app.operator.status()).agents[0]
+        return (await self.app.operator.ask(StatusOrder())).agents[0]
 
     async def _hear(self, text: str, _: bool) -> None:
         self.heard.append(text)
@@ -81,7 +81,7 @@ async def test_a_home_that_was_copied_by_links_starts_and_says_so_once(tmp_path:
         state = await owner.agent()
         assert "AGENTS.md (it has 2 names (hard links)), " in state.left_out
         assert state.left_out.endswith(" and 3 more")
-        assert (await owner.app.operator.status()).reasons["file_left_out"] == 8
+        assert (await owner.app.operator.ask(StatusOrder())).reasons["file_left_out"] == 8
     (told,) = owner.told
     assert f"`{state.left_out_mend}`" in told
     async with gateway(home) as owner:

@@ -15,7 +15,7 @@ import pytest
 
 from gateway.backup.taking import take_backup
 from gateway.config import read_config
-from gateway.control.wire import AgentOrder, ChatOrder, HistoryOrder, SearchOrder
+from gateway.control.wire import ChatOrder, HistoryOrder, IndexOrder, SearchOrder
 from gateway.home import Home
 from tests.fakes.botapi import BotApi
 from tests.fakes.embedding_stub import EmbeddingStub
@@ -163,9 +163,9 @@ async def test_no_key_is_found_anywhere_after_it_was_pasted_everywhere(tmp_path:
                 await bot.wait_for_sent(2)
                 bot.says(GROUP, f"hello {pasted()}", user_id=8, chat_type="supergroup")
                 await app.operator.chat(ChatOrder(f"remember {pasted()}"), unheard)
-                await app.operator.index(AgentOrder(), lambda *_: None)
-                found = await app.operator.search(SearchOrder(SECRETS["EMBEDDING_KEY"]))
-                log = await app.operator.history(HistoryOrder("log", limit=50))
+                await app.operator.index(IndexOrder(), lambda *_: None)
+                found = await app.operator.ask(SearchOrder(SECRETS["EMBEDDING_KEY"]))
+                log = await app.operator.ask(HistoryOrder("log", limit=50))
                 await app.operator.chat(ChatOrder("/new"), unheard)
                 await bot.until(lambda: sum("held a key" in message.text for message in bot.sent) >= 2)
                 status = await app.operator.brief()

@@ -39,8 +39,8 @@ async def test_a_conversation_is_noted_goes_on_and_ends(tmp_path: Path) -> None:
                 if isinstance(entry, UserEntry)
             ]
             assert said == ["Hello again."]
-            rows = (await app.operator.sessions(SessionsOrder("list"))).sessions
-            found = (await app.operator.sessions(SessionsOrder("search", query="5433"))).matches
+            rows = (await app.operator.ask(SessionsOrder("list"))).sessions
+            found = (await app.operator.ask(SessionsOrder("search", query="5433"))).matches
             assert [(row.session.partition(".")[0], row.ended is None) for row in rows] == [
                 ("main", True),
                 ("main", False),

@@ -36,6 +36,7 @@ from gateway.app.resources import THIS_MACHINE, Machine
 from gateway.automation.subagent_results import ResultChannel
 from gateway.automation.subagents import SubagentRules, Subagents, told_of
 from gateway.config import Config
+from gateway.control.status_wire import StatusOrder
 from gateway.errors import ModelUnavailableError, StoreError
 from gateway.inbound.queue_modes import Queueing
 from gateway.stores.rows import InboxId, InboxRow
@@ -341,7 +342,7 @@ async def test_helpers_at_work_are_shown(tmp_path: Path) -> None:
     async with house(tmp_path / "home", "wait") as here:
         await here.say("spawn 1")
         await here.team.works.wait()
-        (helper,) = (await here.app.operator.status()).helpers
+        (helper,) = (await here.app.operator.ask(StatusOrder())).helpers
         assert helper.startswith("h0-")
         await here.say("/agents")
         assert helper in here.heard[-1]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from adapters.channel import Address
 from adapters.terminal import CHANNEL, CHAT
+from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import ChatOrder
 from gateway.home import Home
 from gateway.stores.quarantine import CRASHED_REPLY
@@ -51,7 +52,7 @@ async def test_a_reply_that_cannot_be_delivered_is_told_to_the_owner(tmp_path: P
     async with running(home) as app:
         await app.operator.chat(ChatOrder("thanks"), on_reply)
         await app.operator.chat(ChatOrder("thanks again"), on_reply)
-        status = await app.operator.status()
+        status = await app.operator.ask(StatusOrder())
     assert [text for text in shown if "gone.home.1" in text and "could not be delivered" in text]
     assert status.outbox_dead == 1
 

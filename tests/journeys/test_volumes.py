@@ -58,7 +58,7 @@ def test_an_agent_waits_for_its_files_or_for_a_word_of_its_owner(redis: RedisSer
         two.until(lambda probe: bool(probe["standby"]))
         one.kill()
         two.until(lambda _: "files are not here" in two.log.read_text())
-        assert two.get("/control/status")["standby"]
+        assert two.status()["standby"]
         for said in (told(two, "status"), told(two, "doctor")):
             assert "agent main has no gateway, and this one cannot take it: its files are somewhere else" in said
         assert two.log.read_text().count("files are not here") == 1

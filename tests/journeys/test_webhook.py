@@ -53,7 +53,7 @@ async def test_a_burst_by_webhook_survives_kills(tmp_path: Path) -> None:
                     await asyncio.to_thread(gateway.kill)
                     await asyncio.to_thread(gateway.start)
                 await bot.until(lambda: not bot.updates and all(_last(bot, chat) for chat in CHATS))
-            status = await asyncio.to_thread(gateway.get, "/control/status")
+            status = await asyncio.to_thread(gateway.status)
             assert await asyncio.to_thread(gateway.stop) == 0
     for chat in CHATS:
         texts = [text for text, _ in groupby(_shown(bot, chat))]

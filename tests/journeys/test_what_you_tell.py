@@ -30,7 +30,7 @@ class Terminal:
 
     async def found(self, query: str) -> list[str]:
         """Return the passages that a search finds, best first."""
-        return [hit.snippet for hit in (await self.app.operator.search(SearchOrder(query))).hits]
+        return [hit.snippet for hit in (await self.app.operator.ask(SearchOrder(query))).hits]
 
     async def _show(self, text: str, _: bool) -> None:
         self.answers.append(text)

@@ -21,7 +21,7 @@ from gateway.agent.recall import RecallSettings
 from gateway.app.app import App, Machine
 from gateway.config import read_config
 from gateway.control.admission_wire import PairOrder
-from gateway.control.wire import AgentOrder, HistoryOrder
+from gateway.control.wire import HistoryOrder, IndexOrder
 from gateway.home import Home
 from strandline.testing.adapter import FakeAdapter
 from tests.fakes.clock import ManualClock
@@ -111,7 +111,7 @@ class World:
         """
         for _ in range(self.rng.randint(0, 2)):
             await self.rng.choice((self._edit, self._remove, self._talk, self._talk))()
-        await self.app.operator.index(AgentOrder(), lambda _done, _total: None)
+        await self.app.operator.index(IndexOrder(), lambda _done, _total: None)
 
     async def orders(self) -> list[str]:
         """Return the names of all commands, as the owner is told them in their own chat."""
@@ -122,15 +122,15 @@ class World:
 
     async def ids(self) -> list[str]:
         """Return git's own ids of all changes so far."""
-        answer = await self.app.operator.history(HistoryOrder("log", limit=50))
+        answer = await self.app.operator.ask(HistoryOrder("log", limit=50))
         return [commit.revision for commit in answer.commits]
 
     async def let_in(self) -> None:
         """Let the guest ask, and the owner approve the code."""
         asked = InboundMessage(GUEST_CHAT, "let me in", GUEST, ChatKind.DIRECT, "hello?", True, self.clock.now())
         assert await self.app.parts.reception.receive(asked) == "unpaired"
-        (applicant,) = (await self.app.operator.pair(PairOrder("list"))).waiting
-        await self.app.operator.pair(PairOrder("approve", applicant.code))
+        (applicant,) = (await self.app.operator.ask(PairOrder("list"))).waiting
+        await self.app.operator.ask(PairOrder("approve", applicant.code))
         await self.adapter.took(1)
 
     async def _answered(self, message: InboundMessage, script: Script) -> tuple[tuple[str, ...], int]:

@@ -22,8 +22,8 @@ from gateway.cli.doctor.web import check_http_door
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.status import memory_line
 from gateway.control.operator_api import EXPECTED, OperatorApi
-from gateway.control.status_wire import AgentStatus, Status
-from gateway.control.wire import AgentOrder, SearchOrder
+from gateway.control.status_wire import AgentStatus, MemoryOrder, Status, StatusOrder
+from gateway.control.wire import SearchOrder
 from gateway.errors import ConfigError
 from gateway.home import Home
 
@@ -204,7 +204,7 @@ async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
     """Inspect a running gateway, or compose one, and search each agent's memory."""
     try:
         async with reach(invocation, home, "strandline doctor") as reached:
-            state = await reached.operator.status()
+            state = await reached.operator.ask(StatusOrder())
             where = f"running at {reached.address}" if reached.address else "not running; it can be composed"
             yield Finding("gateway", Level.OK, where)
             for agent in state.agents:
@@ -218,8 +218,8 @@ async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
 
 async def _memory(operator: OperatorApi, agent: str) -> list[Finding]:
     """Check each memory's embedder and engine by a search."""
-    found = await operator.search(SearchOrder("strandline doctor", agent, 1))
-    memory = await operator.memory_status(AgentOrder(agent))
+    found = await operator.ask(SearchOrder("strandline doctor", agent, 1))
+    memory = await operator.ask(MemoryOrder(agent))
     detail = f"agent {agent}, {memory_line(memory)}"
     skipped = [
         Finding("memory", Level.WARN, f"agent {agent}: {p} is not indexed: {why}") for p, why in memory.skipped.items()

@@ -14,7 +14,8 @@ from gateway.cli.standby import StandbyAddress, composed_again
 from gateway.cli.up import serve
 from gateway.config import OwnerZone, owner_zone
 from gateway.control.remote import reached
-from gateway.control.wire import AgentOrder
+from gateway.control.status_wire import StatusOrder
+from gateway.control.wire import WhyOrder
 from gateway.errors import ConfigError, StoreError, StrandlineError
 from gateway.home import Home
 from gateway.runtime.clock import unless
@@ -61,11 +62,11 @@ async def said_by(standby_address: StandbyAddress) -> tuple[str, ...]:
             continue
         async with reached(control) as operator:
             assert operator is not None
-            state = await operator.status()
+            state = await operator.ask(StatusOrder())
             if AWAY in state.waits_for:
                 assert (state.ready, state.standby, state.time_zone) == (False, True, "Europe/Berlin")
                 with pytest.raises(StrandlineError, match=f"stands by: {AWAY}"):
-                    await operator.why(AgentOrder(None))
+                    await operator.ask(WhyOrder(None))
                 return state.waits_for
 
 

@@ -4,6 +4,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import date
 from itertools import product
 from typing import Literal
@@ -11,9 +12,19 @@ from typing import Literal
 import httpx
 import pytest
 
+from gateway.control.order import Order
 from gateway.control.remote import RemoteOperator, reached
 from gateway.control.server import BODY_CAP, control_app
-from gateway.control.wire import AgentOrder, ChatOrder, OriginOrder, SearchOrder, SessionsAnswer, SessionsOrder
+from gateway.control.status_wire import MemoryOrder, StatusOrder
+from gateway.control.wire import (
+    ChatOrder,
+    IndexOrder,
+    OriginOrder,
+    SearchOrder,
+    SessionsAnswer,
+    SessionsOrder,
+    WhyOrder,
+)
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import ControlFile
 from gateway.runtime.http_server import is_numeric_or_local, listening, serving
@@ -78,11 +89,11 @@ PATHS = [
     "alive",
     "status",
     "chat",
-    "memory/search",
-    "memory/index",
-    "memory/status",
-    "memory/why",
-    "memory/origin",
+    "search",
+    "index",
+    "memory",
+    "why",
+    "origin",
     "absent",
 ]
 
@@ -97,7 +108,7 @@ async def test_nothing_opens_without_the_token(http: httpx.AsyncClient) -> None:
 
 async def test_the_token_opens(http: httpx.AsyncClient) -> None:
     """The refusals above are the token's doing."""
-    assert (await http.get("/control/status", headers=WITH_TOKEN)).status_code == 200
+    assert (await http.post("/control/status", headers=WITH_TOKEN, json={})).status_code == 200
 
 
 async def test_a_name_that_somebody_else_resolves_is_refused(http: httpx.AsyncClient) -> None:
@@ -151,7 +162,7 @@ async def test_a_giant_request_is_refused_unread(http: httpx.AsyncClient) -> Non
 
 async def test_status_arrives_as_it_was_sent(operator: RemoteOperator, gateway: FakeOperator) -> None:
     """Both sides hold the same value: nothing is lost or renamed on the wire."""
-    assert await operator.status() == await gateway.status()
+    assert await operator.ask(StatusOrder()) == await gateway.ask(StatusOrder())
 
 
 async def test_a_chat_arrives_message_by_message(operator: RemoteOperator) -> None:
@@ -175,9 +186,9 @@ async def test_a_failed_chat_says_why(operator: RemoteOperator) -> None:
 async def test_an_unknown_agent_is_named_with_the_known_ones(operator: RemoteOperator, call: str) -> None:
     """The refusal lists what would work."""
     calls: dict[str, Callable[[], object]] = {
-        "search": lambda: operator.search(SearchOrder("x", "wrok")),
-        "memory_status": lambda: operator.memory_status(AgentOrder("wrok")),
-        "index": lambda: operator.index(AgentOrder("wrok"), lambda *_: None),
+        "search": lambda: operator.ask(SearchOrder("x", "wrok")),
+        "memory_status": lambda: operator.ask(MemoryOrder("wrok")),
+        "index": lambda: operator.index(IndexOrder("wrok"), lambda *_: None),
         "chat": lambda: operator.chat(ChatOrder("x", "wrok"), no_reply),
     }
     with pytest.raises(StrandlineError, match="no agent 'wrok'; the agents are: main, work"):
@@ -187,21 +198,21 @@ async def test_an_unknown_agent_is_named_with_the_known_ones(operator: RemoteOpe
 async def test_memory_is_searched_and_indexed(operator: RemoteOperator, gateway: FakeOperator) -> None:
     """Hits keep their place and score; progress is told step by step, the outcome at the end."""
     gateway.said["main"] = ["port 5433", "nothing", "port 22"]
-    found = await operator.search(SearchOrder("port", max_results=2))
+    found = await operator.ask(SearchOrder("port", max_results=2))
     assert [(hit.citation, hit.score) for hit in found.hits] == [
         ("memory/2026-03-03.md#L1-L1", 1.0),
         ("memory/2026-03-03.md#L3-L3", 1 / 3),
     ]
     steps: list[tuple[int, int]] = []
-    assert await operator.index(AgentOrder(), lambda *step: steps.append(step)) == "3 entries"
+    assert await operator.index(IndexOrder(), lambda *step: steps.append(step)) == "3 entries"
     assert steps == [(0, 3), (1, 3), (2, 3), (3, 3)]
-    assert await operator.memory_status(AgentOrder()) == await gateway.memory_status(AgentOrder())
-    assert await operator.why(AgentOrder()) == await gateway.why(AgentOrder())
+    assert await operator.ask(MemoryOrder()) == await gateway.ask(MemoryOrder())
+    assert await operator.ask(WhyOrder()) == await gateway.ask(WhyOrder())
     earlier = SearchOrder("one", as_of=date(2026, 3, 1))
-    assert await operator.search(earlier) == await gateway.search(earlier)
-    assert not (await operator.search(earlier)).hits
+    assert await operator.ask(earlier) == await gateway.ask(earlier)
+    assert not (await operator.ask(earlier)).hits
     traced = OriginOrder("memory/2026-03-03.md#L1")
-    assert await operator.origin(traced) == await gateway.origin(traced)
+    assert await operator.ask(traced) == await gateway.ask(traced)
 
 
 @pytest.mark.parametrize("act", ["list", "show", "export", "search"])
@@ -211,8 +222,8 @@ async def test_conversations_arrive_as_they_were_read(
     """Rows, records and matches with their times and days."""
     gateway.said["main"] = ["one", "two", "call it ☂"]
     order = SessionsOrder(act, None, "main", "o", date(2026, 3, 1), date(2026, 3, 4), limit=2)
-    answer = await operator.sessions(order)
-    assert answer == await gateway.sessions(order)
+    answer = await operator.ask(order)
+    assert answer == await gateway.ask(order)
     assert answer != SessionsAnswer()
 
 
@@ -220,15 +231,26 @@ async def test_a_failed_indexing_run_says_why(operator: RemoteOperator, gateway:
     """An error after some progress is still an error."""
     gateway.said["main"] = ["unreadable"]
     with pytest.raises(StrandlineError, match="cannot be read"):
-        await operator.index(AgentOrder(), lambda *_: None)
+        await operator.index(IndexOrder(), lambda *_: None)
 
 
 async def test_a_malformed_order_is_refused_with_its_field(http: httpx.AsyncClient) -> None:
     """Not JSON, no object, a missing field: 400 and a sentence."""
     for body, where in ((b"nonsense", "the request"), (b"{}", "query"), (b'{"query": 1}', "query")):
-        response = await http.post("/control/memory/search", headers=WITH_TOKEN, content=body)
+        response = await http.post("/control/search", headers=WITH_TOKEN, content=body)
         assert response.status_code == 400
         assert response.json()["error"].startswith(where)
+
+
+async def test_an_order_that_the_gateway_does_not_know_is_a_sentence(operator: RemoteOperator) -> None:
+    """It comes from a command of another version, and says so."""
+
+    @dataclass(frozen=True, slots=True)
+    class AbsentOrder(Order[str]):
+        """An order of a later version."""
+
+    with pytest.raises(StrandlineError, match="/control/absent is unknown here; is the command of another version"):
+        await operator.ask(AbsentOrder())
 
 
 # --- coming and going
@@ -243,7 +265,7 @@ async def test_one_slow_chat_does_not_hold_up_the_others(operator: RemoteOperato
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         chat = tasks.create_task(operator.chat(ChatOrder("slow"), on_reply))
         await gateway.asked.wait()
-        assert (await operator.status()).ready
+        assert (await operator.ask(StatusOrder())).ready
         assert not chat.done()
         gateway.may_answer.set()
 

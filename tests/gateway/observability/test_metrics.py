@@ -15,9 +15,8 @@ from gateway.cli.up import exposed
 from gateway.config import Config, read_config
 from gateway.config.reading import parse_config
 from gateway.control.exposition import Exposition, StatusCollector
-from gateway.control.operator_api import OperatorApi
 from gateway.control.server import control_app
-from gateway.control.status_wire import ChannelStatus, Status
+from gateway.control.status_wire import ChannelStatus, Status, StatusOrder
 from gateway.control.wire import ChatOrder
 from gateway.errors import ConfigError, StoreError
 from gateway.home import Home
@@ -120,7 +119,7 @@ async def test_a_state_that_cannot_be_read_is_no_answer() -> None:
     """Prometheus then says that the gateway is down; nothing is made up."""
 
     class Broken(FakeOperator):
-        async def status(self) -> Status:
+        async def status(self, _: StatusOrder) -> Status:
             raise StoreError("the disk fails")
 
     operator = Broken()
@@ -131,7 +130,7 @@ async def test_a_channel_that_does_not_listen_is_seen() -> None:
     """By its account, as the configuration names it."""
 
     class Waiting(FakeOperator):
-        async def status(self) -> Status:
+        async def status(self, _: StatusOrder) -> Status:
             channels = (ChannelStatus("telegram", "home", "waiting"), ChannelStatus("telegram", "work", "listening"))
             return Status("0.0", "/home", True, 1, "UTC", "setting", channels=channels)
 
@@ -151,7 +150,7 @@ async def test_nothing_is_counted_unless_it_is_wanted(tmp_path: Path) -> None:
 
 def test_the_token_comes_from_where_the_settings_say(home: Home) -> None:
     """A secret that is missing stops the start; one place is enough; a remote gateway needs one."""
-    operator: OperatorApi = FakeOperator()
+    operator = FakeOperator()
     config = parse_config('[metrics]\nenabled = true\ntoken_env = "SCRAPE"\n', home.config_file)
     composed = Composed(operator, FakeOperator(), run, Meter())
     assert isinstance(exposed("t", composed, config, {"SCRAPE": "x"}), Exposition)

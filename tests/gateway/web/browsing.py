@@ -88,4 +88,4 @@ async def browser_at(address: str) -> AsyncIterator[Browser]:
 
 
 async def a_code(house: House) -> str:
-    return (await house.app.operator.browsers(BrowserOrder("link"))).code
+    return (await house.app.operator.ask(BrowserOrder("link"))).code

@@ -132,8 +132,8 @@ async def test_what_nobody_said_is_not_shown_as_said(house: House, browser: Brow
     """A job that is a part of the conversation: its answer alone is shown, live and at the next opening."""
     async with browser.events() as events:
         await until(events, "history")
-        await house.app.operator.cron(CronOrder("add", when="every 9h", what="water the plants", in_main=True))
-        await house.app.operator.cron(CronOrder("run", number=1))
+        await house.app.operator.ask(CronOrder("add", when="every 9h", what="water the plants", in_main=True))
+        await house.app.operator.ask(CronOrder("run", number=1))
         ((kind, text),) = await shown(events, 1)
         assert kind == "answer"
         assert "water the plants" in text

@@ -46,11 +46,11 @@ async def test_a_code_counts_once_and_its_session_can_be_revoked(house: House, b
         assert all(each in cookie for each in ("httponly", "samesite=strict", "path=/"))
     async with browser_at(house.address) as third:
         assert (await third.sign_in(code)).status_code == 401
-    sessions = (await house.app.operator.browsers(BrowserOrder("sessions"))).sessions
+    sessions = (await house.app.operator.ask(BrowserOrder("sessions"))).sessions
     assert len(sessions) == 2
     async with browser.events() as events:
         await until(events, "history")
-        await house.app.operator.browsers(BrowserOrder("revoke", sessions[0].session))
+        await house.app.operator.ask(BrowserOrder("revoke", sessions[0].session))
         adapter = house.app.parts.resources.channels.adapters.loaded["web", "main"]
         adapter.tell(PageMessage(PageEventKind.SAID, "said elsewhere", datetime.now(UTC), "t1"))  # type: ignore[attr-defined]
         assert [event async for event in events] == []

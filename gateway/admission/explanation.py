@@ -1,0 +1,20 @@
+"""The result of admission and routing for a message, in words."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The result of admission and routing for a message."""
+
+    agent: str
+    session: str
+    """Name of the session among the agent's."""
+    session_type: str
+    rule: str
+    """Description of the deciding binding."""
+    is_admitted: bool
+    reason: str = ""
+    """Code of the reason for a refusal."""
+    meaning: str = ""
+    mend: str = ""
