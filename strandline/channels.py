@@ -36,10 +36,10 @@ from adapters.channel import (
     Upload,
     Via,
 )
-from gateway.config.channels import BotSettings, ChannelResources, GroupSettings
-from gateway.config.secrets import SecretSource
-from gateway.config.section import EnvName, RootedPath, SocketUrl, Url
+from gateway.channels.settings import BotSettings, ChannelResources, GroupSettings
 from gateway.errors import ConfigError
+from gateway.settings.secrets import SecretSource
+from gateway.settings.section import EnvName, RootedPath, SocketUrl, Url
 
 __all__ = [
     "Adapter",

@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from gateway.config.editing import _parted
-from gateway.config.section import PERSON
 from gateway.inbound.agent_crosstalk import _is_to
+from gateway.settings.section import PERSON
 from tests.patterns import ROOT, Found, Pattern, made, of_calls, of_modules, sources
 from tests.pumping import Pump, grows, pumps
 from workspaces.memory.index.ranking import _name
@@ -18,8 +18,8 @@ from workspaces.memory.text.tokens import _exactly, _pattern
 from workspaces.secrets import Redactor
 
 MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]]]] = {
-    "gateway.config.channels._enders": lambda: _searched(re.compile(PERSON)),
-    "gateway.config.channels.is_person": lambda: _searched(re.compile("[0-9]+")),
+    "gateway.channels.settings._enders": lambda: _searched(re.compile(PERSON)),
+    "gateway.channels.settings.is_person": lambda: _searched(re.compile("[0-9]+")),
     "gateway.config.editing._parted": lambda: [
         (re.compile(r"\s*\[\s*agents\s*\.\s*([\"']?)main\1\s*[].]"), lambda text: _parted([text], "main"))
     ],

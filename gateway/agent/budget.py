@@ -11,6 +11,12 @@ from types import MappingProxyType
 from gateway.errors import BudgetError
 from gateway.stores.spending import NANOS, Spend
 
+OTHERS_TOKENS_A_DAY = 1_000_000
+"""Default daily tokens per agent for guests, groups and API tokens, each kind separately: some hundred short turns.
+
+Our choice; nobody but the owner spends without a limit.
+"""
+
 
 class CostCause(StrEnum):
     """The purpose of a model call."""

@@ -17,8 +17,8 @@ from gateway.admission.internal_channels import CHANNELS
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.routing import Binding, Routes, principal, route
 from gateway.channels.containment import contain
+from gateway.channels.settings import GroupSettings
 from gateway.config import BindingSettings, BotSettings, ChannelResources, Config, WebSettings
-from gateway.config.channels import GroupSettings
 from gateway.config.web import ApiTokenSettings
 from gateway.delivery.owner_chat import OwnerChat, Reach
 from gateway.errors import ConfigError

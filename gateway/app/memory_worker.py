@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gateway.config import Config, EmbeddingSettings, QdrantSettings, RerankSettings
-from gateway.config.secrets import SecretSource
+from gateway.settings.secrets import SecretSource
 from workspaces.memory.client import WorkerSettings
 from workspaces.memory.index.embeddings.settings import PRESETS, HostedEmbedding, Provider
 from workspaces.memory.index.settings import Decay, QdrantCluster, QdrantServer, Reranking

@@ -22,7 +22,6 @@ from gateway.app.tool_servers import server_settings, tell_of_tool_server
 from gateway.app.tracing import traced_agents
 from gateway.cluster.membership import open_share
 from gateway.config import Config, owner_zone
-from gateway.config.secrets import known_secrets
 from gateway.home import Home
 from gateway.hooks import Hooks, hooks_of
 from gateway.observability.metrics import Meter
@@ -30,6 +29,7 @@ from gateway.runtime.clock import Clock, SystemClock
 from gateway.runtime.crash_report import has_crashed
 from gateway.runtime.threads import Threads
 from gateway.runtime.work_journal import WorkJournal
+from gateway.settings.secrets import known_secrets
 from gateway.stores.disk import disk_trouble
 from gateway.transcripts.session_marks import SessionMarks
 from gateway.transcripts.store import Sessions

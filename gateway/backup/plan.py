@@ -12,9 +12,9 @@ from gateway.backup.parts import outside_workspaces, parts_of
 from gateway.config.editing import without_workspace
 from gateway.config.reading import parse_config, read_config
 from gateway.config.schema import Config
-from gateway.config.secrets import SecretSource
 from gateway.errors import ConfigError
 from gateway.home import Home
+from gateway.settings.secrets import SecretSource
 
 _PIECE = 1 << 20
 _DEFAULTS = Config()

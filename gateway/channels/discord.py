@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field
 
-from gateway.config import BotSettings, ChannelResources, GroupSettings
-from gateway.config.section import ChatId, SocketUrl, Url
+from gateway.channels.settings import BotSettings, ChannelResources, GroupSettings
+from gateway.settings.section import ChatId, SocketUrl, Url
 
 if TYPE_CHECKING:
     from adapters.channel import Adapter

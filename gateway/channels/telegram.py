@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gateway.config import BotSettings, ChannelResources, GroupSettings, SecretSource
-from gateway.config.section import ChatId, EnvName, RootedPath, Url
+from gateway.channels.settings import BotSettings, ChannelResources, GroupSettings
+from gateway.settings.secrets import SecretSource
+from gateway.settings.section import ChatId, EnvName, RootedPath, Url
 
 if TYPE_CHECKING:
     from adapters.channel import Adapter

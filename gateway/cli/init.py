@@ -28,7 +28,7 @@ def init(
 
 
 def _asked(wishes: Wishes) -> Wishes:
-    from gateway.config.zone import load_zone
+    from gateway.settings.zone import load_zone
 
     zone = typer.prompt("Your time zone", default=wishes.time_zone)
     while load_zone(zone) is None:

@@ -68,7 +68,7 @@ class Invocation:
 
     def guard(self, config: "Config") -> None:
         """Redact the secrets that *config* names from all output, logs and files until the program ends."""
-        from gateway.config.secrets import known_secrets
+        from gateway.settings.secrets import known_secrets
         from workspaces.secrets import guarding
 
         self.until_its_end.enter_context(guarding(known_secrets(config, self.environ)))

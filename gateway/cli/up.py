@@ -46,9 +46,9 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     """Run the gateway of *home* until a signal. Raises StrandlineError before any change, if at all."""
     from gateway.app.tracing import tracing
     from gateway.config import collect_secrets, owner_zone
-    from gateway.config.secrets import known_secrets
     from gateway.observability.logs import logging_to_stderr
     from gateway.runtime.http_server import serving
+    from gateway.settings.secrets import known_secrets
     from workspaces.secrets import guarding
 
     stop, token = asyncio.Event(), secrets.token_urlsafe(32)
@@ -116,7 +116,7 @@ def greeting(config: "Config", address: str, invocation: Invocation, home: Home)
     """Yield lines with the gateway's address, its work, and how to talk to it."""
     from importlib.metadata import version
 
-    from gateway.config.channels import channel_faults
+    from gateway.channels.settings import channel_faults
 
     bots = [f"{bot.channel}.{account}" for account, bot in config.channels.bots()]
     yield f"Strandline {version('strandline')} is running at {address}"

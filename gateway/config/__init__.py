@@ -1,13 +1,13 @@
 """Typed settings from the TOML file; errors name the key."""
 
-from gateway.config.budget import BudgetSettings
-from gateway.config.channels import (
+from gateway.channels.settings import (
     BindingSettings,
     BotSettings,
     ChannelResources,
     ChannelsSettings,
     GroupSettings,
 )
+from gateway.config.budget import BudgetSettings
 from gateway.config.mcp import McpSettings
 from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import EmbeddingSettings, MemorySettings, RerankSettings
@@ -25,10 +25,10 @@ from gateway.config.schema import (
     SessionSettings,
     TraceSettings,
 )
-from gateway.config.secrets import SecretSource, collect_secrets
-from gateway.config.stores import QdrantSettings, RedisSettings
 from gateway.config.web import WebSettings
-from gateway.config.zone import OwnerZone, owner_zone
+from gateway.settings.secrets import SecretSource, collect_secrets
+from gateway.settings.stores import QdrantSettings, RedisSettings
+from gateway.settings.zone import OwnerZone, owner_zone
 
 __all__ = [
     "AgentSettings",

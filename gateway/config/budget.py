@@ -4,7 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from gateway.config.section import Section
+from gateway.agent.budget import OTHERS_TOKENS_A_DAY
+from gateway.settings.section import Section
 
 SpendingCause = Literal["chat", "guest", "group", "token", "heartbeat", "cron", "subagent", "flush"]
 
@@ -14,13 +15,6 @@ class SpendingLimit(Section):
 
     tokens_a_day: int | None = Field(default=None, ge=0)
     money_a_day: float | None = Field(default=None, ge=0)
-
-
-OTHERS_TOKENS_A_DAY = 1_000_000
-"""Default daily tokens per agent for guests, groups and API tokens, each kind separately: some hundred short turns.
-
-Our choice; nobody but the owner spends without a limit.
-"""
 
 
 class BudgetSettings(SpendingLimit):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from gateway.config.section import Section
+from gateway.settings.section import Section
 
 _MINUTES = {"m": 1, "h": 60}
 _LEAST, _MOST = 5, 24 * 60

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gateway.config.secrets import SecretSource
-from gateway.config.section import EnvName, RootedPath, Section, Url
+from gateway.settings.secrets import SecretSource
+from gateway.settings.section import EnvName, RootedPath, Section, Url
 
 McpName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=24)]
 """Prefix of the names of a server's tools, of which providers accept 64 characters."""

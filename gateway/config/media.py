@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from gateway.config.section import Section
+from gateway.settings.section import Section
 
 
 class AttachmentSettings(Section):

@@ -4,8 +4,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from gateway.config.secrets import SecretSource
-from gateway.config.section import EnvName, RootedPath, Section, Url
+from gateway.settings.secrets import SecretSource
+from gateway.settings.section import EnvName, RootedPath, Section, Url
 
 _ONECLAW = {"file_chars": 4_000, "today_chars": 4_000, "yesterday_chars": 2_000}
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from typing_extensions import TypeIs
 
-from gateway.config.channels import UnavailableBot, channel_settings
+from gateway.channels.settings import UnavailableBot, channel_settings
 from gateway.config.schema import OFFLINE, Config
 from gateway.errors import ConfigError, PluginError
 from gateway.plugins import CHANNELS, MODELS, plugins

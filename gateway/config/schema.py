@@ -7,15 +7,18 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from gateway.channels.settings import BindingSettings, ChannelsSettings
 from gateway.config.budget import BudgetSettings
-from gateway.config.channels import BindingSettings, ChannelsSettings
 from gateway.config.heartbeat import HeartbeatSettings
 from gateway.config.mcp import McpName, McpSettings
 from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import MemorySettings
 from gateway.config.schedule import ScheduleSettings
-from gateway.config.secrets import SecretSource
-from gateway.config.section import (
+from gateway.config.subagents import SubagentSettings
+from gateway.config.web import WebSettings
+from gateway.plugins import MODELS, plugins
+from gateway.settings.secrets import SecretSource
+from gateway.settings.section import (
     AgentName,
     BotName,
     EnvName,
@@ -28,10 +31,7 @@ from gateway.config.section import (
     Url,
     is_loopback,
 )
-from gateway.config.stores import QdrantSettings, RedisSettings
-from gateway.config.subagents import SubagentSettings
-from gateway.config.web import WebSettings
-from gateway.plugins import MODELS, plugins
+from gateway.settings.stores import QdrantSettings, RedisSettings
 
 OFFLINE = "offline"
 """The built-in responder, which needs no account; it is not a language model."""

@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gateway.config.secrets import SecretSource
-from gateway.config.section import AgentName, EnvName, Host, RootedPath, Section, Url, is_loopback
+from gateway.settings.secrets import SecretSource
+from gateway.settings.section import AgentName, EnvName, Host, RootedPath, Section, Url, is_loopback
 
 
 class ApiTokenSettings(Section):

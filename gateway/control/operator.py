@@ -20,7 +20,6 @@ from gateway.automation.heartbeat_runner import Heartbeats
 from gateway.automation.heartbeat_state import HeartbeatReport
 from gateway.automation.job_runner import JobRunner
 from gateway.automation.subagents import Helper
-from gateway.config import OwnerZone
 from gateway.control.admission import AdmissionOperator
 from gateway.control.admission_wire import PairOrder, RouteOrder, SilencesOrder
 from gateway.control.approvals import answer_approvals
@@ -74,6 +73,7 @@ from gateway.inbound.listener import BotAccount, ListeningState
 from gateway.inbound.outcomes import Outcomes
 from gateway.inbound.overflow import Depth
 from gateway.runtime.clock import utc_now
+from gateway.settings.zone import OwnerZone
 from gateway.stores.losses import latest_loss
 from gateway.stores.ports import Distant, Store
 from gateway.stores.rows import StoreOutage

@@ -1,8 +1,7 @@
 """An agent's model costs of today, with their limits."""
 
-from gateway.agent.budget import Budget, CostCause, summed
+from gateway.agent.budget import OTHERS_TOKENS_A_DAY, Budget, CostCause, summed
 from gateway.agent.models.paid import AgentBudget
-from gateway.config.budget import OTHERS_TOKENS_A_DAY
 from gateway.control.status_wire import SpendingStatus
 from gateway.stores.spending import NANOS, Spend
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import blake2b
 from zoneinfo import ZoneInfo
 
-from gateway.config.zone import load_zone
 from gateway.errors import ScheduleError
 from gateway.schedule.recurrence import At, Schedule, Slots, read_schedule, slots_due
+from gateway.settings.zone import load_zone
 from gateway.stores.jobs import Job, JobId, Jobs, JobSpec, Slot
 
 TOO_MANY = "limit.jobs"

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from cronsim import CronSim, CronSimError
 
-from gateway.config.zone import load_zone
 from gateway.errors import ScheduleError
+from gateway.settings.zone import load_zone
 
 SHORTEST = timedelta(minutes=1)
 """Shortest interval between two slots of one job: the limit of cron expressions, and of `every` too (our choice)."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.config.channels import UnavailableBot, channel_settings
+from gateway.channels.settings import UnavailableBot, channel_settings
 from gateway.config.reading import parse_config
 from gateway.errors import ConfigError, PluginError
 from gateway.plugins import CHANNELS, clashes, plugins

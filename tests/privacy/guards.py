@@ -969,11 +969,11 @@ GUARDS = (
         "tests/gateway/stores/redis/test_store.py::test_what_an_older_server_still_knows_stays_as_it_is",
     ),
     Guard(
-        "gateway/config/section.py",
+        "gateway/settings/section.py",
         "an address in the configuration names one machine",
         "    found = _URL.fullmatch(url)",
         "    found = _URL.match(url)",
-        "tests/gateway/config/test_section.py::test_an_address_that_two_readers_could_take_for_two_machines_is_refused",
+        "tests/gateway/settings/test_section.py::test_an_address_that_two_readers_could_take_for_two_machines_is_refused",
     ),
     Guard(
         "gateway/config/web.py",
@@ -1004,11 +1004,11 @@ GUARDS = (
         "tests/gateway/backup/test_taking.py::test_a_file_that_its_owner_wrote_a_key_into_is_backed_up_without_it",
     ),
     Guard(
-        "gateway/config/secrets.py",
+        "gateway/settings/secrets.py",
         "every setting that names a secret makes it known",
         '        case str() if key.endswith("_env"):\n            yield SecretSource(key, part, None)\n',
         "",
-        "tests/gateway/config/test_secrets.py::test_no_setting_that_names_a_secret_is_left_out",
+        "tests/gateway/settings/test_secrets.py::test_no_setting_that_names_a_secret_is_left_out",
     ),
     Guard(
         "gateway/cli/redacted_output.py",
@@ -1116,7 +1116,7 @@ GUARDS = (
         "tests/journeys/test_plugins.py::test_a_command_of_a_package_is_the_owners_in_their_own_chat",
     ),
     Guard(
-        "gateway/config/channels.py",
+        "gateway/channels/settings.py",
         "an account whose channel cannot be loaded stays closed",
         """    def fault(self, account: str) -> str:
         return self.reason

@@ -181,7 +181,7 @@ def _model(agent: str, name: str, config: "Config") -> Finding:
 
 
 def _secrets(config: "Config", environ: Mapping[str, str]) -> Iterator[Finding]:
-    from gateway.config.secrets import ORDINARY
+    from gateway.settings.secrets import ORDINARY
     from workspaces.secrets import is_guarded
 
     for source in config.secret_sources():

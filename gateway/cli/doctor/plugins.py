@@ -9,7 +9,7 @@ from gateway.plugins import CHANNELS, COMMANDS, IMPORTERS, MODELS, TOOLS, Plugin
 
 def check_plugins() -> Iterator[Finding]:
     """Yield the faults of plug-ins, and the names of those of other packages that work. Raises ConfigError."""
-    from gateway.config.channels import channel_settings
+    from gateway.channels.settings import channel_settings
     from gateway.hooks.loading import hooks_of_package, packaged_hooks
 
     checks: dict[str, Callable[[Plugin], object]] = {

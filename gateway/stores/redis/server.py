@@ -26,8 +26,8 @@ from redis.exceptions import (
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from gateway.config import RedisSettings
 from gateway.errors import ConfigError, StoreError
+from gateway.settings.stores import RedisSettings
 from gateway.stores.ports import LeaseLostError, RowStateError
 from gateway.stores.redis.tls import TRUSTING, Tls, tls_fault
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.budget import Budget, CostCause
+from gateway.agent.budget import OTHERS_TOKENS_A_DAY, Budget, CostCause
 from gateway.agent.entries import Usage
 from gateway.app.budgets import agent_budgets_of, unpriced_models
 from gateway.config import Config, read_config
-from gateway.config.budget import OTHERS_TOKENS_A_DAY
 from gateway.control.exposition import StatusCollector
 from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, SpendingStatus, Status

@@ -7,8 +7,8 @@ from gateway.app.channels import routes_of
 from gateway.channels.discord import DiscordSettings
 from gateway.channels.telegram import TelegramSettings
 from gateway.config import Config, OwnerZone, collect_secrets, owner_zone, read_config
-from gateway.config.secrets import known_secrets
 from gateway.errors import ConfigError
+from gateway.settings.secrets import known_secrets
 
 TELEGRAM = """
 [owner]

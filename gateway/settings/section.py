@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo
 
-from gateway.config.zone import load_zone
+from gateway.settings.zone import load_zone
 
 
 def _rooted(path: Path, info: ValidationInfo) -> Path:

@@ -8,11 +8,11 @@ import pytest
 from pydantic import BaseModel
 
 import gateway.config.schema
+from gateway.channels.settings import UnavailableBot
 from gateway.config import Config
-from gateway.config.channels import UnavailableBot
-from gateway.config.secrets import collect_secrets, known_secrets
-from gateway.config.section import Section
 from gateway.errors import ConfigError
+from gateway.settings.secrets import collect_secrets, known_secrets
+from gateway.settings.section import Section
 
 EVERY = {
     "owner": {"people": ["telegram:1"]},

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from gateway.config.secrets import SecretSource
-from gateway.config.section import EnvName, Section, Url
+from gateway.settings.secrets import SecretSource
+from gateway.settings.section import EnvName, Section, Url
 
 
 class QdrantSettings(Section):

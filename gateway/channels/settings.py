@@ -27,10 +27,10 @@ from typing_extensions import TypedDict
 
 from adapters.abilities import Keeps
 from adapters.channel import Adapter, Count
-from gateway.config.secrets import SecretSource
-from gateway.config.section import PERSON, AgentName, ChannelName, EnvName, PersonId, RootedPath, Section
 from gateway.errors import PluginError
 from gateway.plugins import CHANNELS, Plugin, clashes, plugins
+from gateway.settings.secrets import SecretSource
+from gateway.settings.section import PERSON, AgentName, ChannelName, EnvName, PersonId, RootedPath, Section
 
 PlatformId = Annotated[str, StringConstraints(pattern=r"^\S+$", max_length=200)]
 """Id of a chat, server or role, in the platform's own form."""
