@@ -113,14 +113,14 @@ def _convert(markdown: str) -> tuple[str, list[MessageEntity], str]:
     """Return the text to show, its formatting, and the Markdown whose words it must preserve."""
     signs = MarkPlaceholders.absent_from(markdown)
     prepared = prepare(markdown, signs)
-    text, entities = convert(signs.for_converter(prepared), latex_escape=False, config=_look())
+    text, entities = convert(prepared.translate(signs.for_converter), latex_escape=False, config=_look())
     known = [_restored(found, signs) for found in entities if found.type in _ENTITY_TYPES]
-    return *_spell_out_links(signs.restored(text), known), prepared
+    return *_spell_out_links(text.translate(signs.literals), known), prepared
 
 
 def _restored(found: MessageEntity, signs: MarkPlaceholders) -> MessageEntity:
-    url, language = found.url, found.language
-    return replace(found, url=url and signs.restored(url), language=language and signs.restored(language))
+    url, language, marks = found.url, found.language, signs.literals
+    return replace(found, url=url and url.translate(marks), language=language and language.translate(marks))
 
 
 def _look() -> RenderConfig:

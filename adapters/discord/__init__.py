@@ -115,7 +115,7 @@ class DiscordAdapter:
 
     def on_missed(self, tell: Callable[[Address, datetime], Awaitable[None]]) -> None:
         """Call *tell* from now on for each chat with more missed messages than are fetched."""
-        self._listening.catching_up.tell = tell
+        self._listening.catching_up.on_missed(tell)
 
     async def examine(self) -> Sequence[str]:
         """Return the settings missing in the Developer Portal. Raises ChannelError."""

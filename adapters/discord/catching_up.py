@@ -21,21 +21,20 @@ Take = Callable[[MessageData | None], Awaitable[None]]
 """Processes a message like a live event; `None` is an unreadable one."""
 
 
-async def _untold(_: Address, __: datetime) -> None:
-    """No-op listener."""
-
-
 class CatchingUp:
     """Fetches the messages that one account missed: Discord's own replay covers only some minutes."""
 
     def __init__(self, account: str, calls: DiscordCalls, count: Count, rule: CatchUp, keeps: Keeps | None) -> None:
         self.heard = LastMessageTracker(account, keeps if rule.age else None, rule.groups)
-        self.tell: Callable[[Address, datetime], Awaitable[None]] = _untold
-        """Called with a chat whose missed messages were cut, and the time up to which it is complete."""
+        self._tell: Callable[[Address, datetime], Awaitable[None]] | None = None
         self._account = account
         self._count = count
         self._rule = rule
         self._histories = Histories(calls, rule)
+
+    def on_missed(self, tell: Callable[[Address, datetime], Awaitable[None]]) -> None:
+        """Call *tell* from now on with a chat whose missed messages were cut, and since when it is incomplete."""
+        self._tell = tell
 
     async def begin(self, event: GatewayEvent, places: ChannelDirectory, own_id: str, take: Take) -> None:
         """Pass missed messages to *take*, each chat's in order, when *event* starts a new connection.
@@ -53,16 +52,14 @@ class CatchingUp:
             await self._hand_on(found, take)
             if found.is_cut:
                 await self._count(MISSED)
-                await self.tell(address, moment_of(self.heard.until))
+                if self._tell is not None:
+                    await self._tell(address, moment_of(self.heard.until))
         await self.heard.keep(at_once=True)
 
     async def _hand_on(self, found: MissedMessages, take: Take) -> None:
-        self.heard.is_making_up = True
-        try:
+        with self.heard.making_up():
             for message in found.messages:
                 await take(message)
-        finally:
-            self.heard.is_making_up = False
 
     def _unheard(self, event: GatewayEvent, places: ChannelDirectory) -> Iterator[tuple[Unheard, Address]]:
         """Yield the chats in *event* that may hold new messages. Raises pydantic's ValidationError."""

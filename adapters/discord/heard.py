@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -50,7 +51,7 @@ class LastMessageTracker:
         self._groups_at_until = groups
         self.until = 0
         """The newest message received live when this connection began; 0 if there never was one."""
-        self.is_making_up = False
+        self._is_making_up = False
         """Messages noted now come from a history: other chats' histories may still be unread."""
 
     async def recall(self) -> None:
@@ -81,6 +82,15 @@ class LastMessageTracker:
             return None
         return self._shared.get(channel_id, self.until)
 
+    @contextmanager
+    def making_up(self) -> Iterator[None]:
+        """Take the messages noted in this block for missed ones, which come after newer ones."""
+        self._is_making_up = True
+        try:
+            yield
+        finally:
+            self._is_making_up = False
+
     def note(self, place: ChatLocation, channel_id: str, message_id: str, *, is_admitted: bool) -> None:
         """Note that a message was passed on: in a direct chat only if its people are admitted."""
         is_direct = place.kind is ChatKind.DIRECT
@@ -93,7 +103,7 @@ class LastMessageTracker:
         if mark > marks.get(channel_id, 0):
             marks[channel_id] = mark
             self._is_kept = False
-            if mark > self._latest and not self.is_making_up:
+            if mark > self._latest and not self._is_making_up:
                 self._latest, self._groups_at_latest = mark, self._groups
             if len(marks) > most:
                 del marks[min(marks, key=marks.__getitem__)]

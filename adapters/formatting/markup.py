@@ -52,22 +52,16 @@ class MarkPlaceholders:
         free = (sign for sign in map(chr, _PRIVATE_USE) if sign not in held)
         return cls(*(next(free) for _ in range(9)))
 
-    def restored(self, text: str) -> str:
-        """Return *text* with the marks in place of the signs."""
-        return text.translate(
-            {
-                ord(self.less): "<",
-                ord(self.dollar): "$",
-                ord(self.bar): "|",
-                ord(self.star): "*",
-                ord(self.tilde): "~",
-                ord(self.line_end): "\n",
-            }
-        )
+    @property
+    def literals(self) -> dict[int, str]:
+        """The marks that the signs stand for, as a table for `str.translate`."""
+        signs = (self.less, self.dollar, self.bar, self.star, self.tilde, self.line_end)
+        return dict(zip(map(ord, signs), "<$|*~\n", strict=True))
 
-    def for_converter(self, text: str) -> str:
-        """Return *text* with the marks that the converter reads."""
-        return text.translate({ord(self.math): "$$", ord(self.hide): "<tg-spoiler>", ord(self.show): "</tg-spoiler>"})
+    @property
+    def for_converter(self) -> dict[int, str]:
+        """The same of the marks that the converter reads."""
+        return {ord(self.math): "$$", ord(self.hide): "<tg-spoiler>", ord(self.show): "</tg-spoiler>"}
 
 
 def prepare(markdown: str, signs: MarkPlaceholders) -> str:

@@ -174,11 +174,11 @@ class TelegramAdapter:
     def on_held_back(self, tell: Receive) -> None:
         """Implements `HoldsBack` where updates are polled; a webhook brings each for itself."""
         if self._polling is not None:
-            self._polling.held_back = tell
+            self._polling.on_held_back(tell)
 
     def on_moved(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
         """Call *tell* for each group found to have become a supergroup."""
-        self._moved.tell = tell
+        self._moved.on_moved(tell)
 
     async def close(self) -> None:
         """Close the connections."""

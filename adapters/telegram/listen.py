@@ -38,8 +38,11 @@ class Polling:
         self._faults = calls.faults
         self._incoming = incoming
         self._timeout_s = way.timeout_s
-        self.held_back: Receive | None = None
-        """Told of each message behind one that could not be taken in."""
+        self._held_back: Receive | None = None
+
+    def on_held_back(self, tell: Receive) -> None:
+        """Call *tell* from now on with each message behind one that could not be taken in."""
+        self._held_back = tell
 
     async def follow(self, receive: Receive) -> NoReturn:
         """Pass on every message, in order, until cancelled. Raises ChannelError."""
@@ -60,7 +63,7 @@ class Polling:
 
     async def _hold_back(self, updates: Sequence[Update | UnreadUpdate]) -> None:
         """Tell of *updates*, which Telegram will bring again: nothing of them is taken in, counted or confirmed."""
-        if (tell := self.held_back) is not None:
+        if (tell := self._held_back) is not None:
             for update in updates:
                 await self._incoming.look_at(update, tell)
 

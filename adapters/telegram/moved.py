@@ -35,7 +35,11 @@ class MovedChats:
         self._now = dict(moved)
         self._earlier = {now: earlier for earlier, now in moved.items()}
         self._count = count
-        self.tell: Callable[[Address, str], Awaitable[None]] | None = None
+        self._tell: Callable[[Address, str], Awaitable[None]] | None = None
+
+    def on_moved(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
+        """Call *tell* from now on with each group that moves, and its new id."""
+        self._tell = tell
 
     def place(self, chat: str) -> CurrentChat:
         """Return the current id of *chat*. Raises SendRefusedError for an id that is not Telegram's."""
@@ -55,8 +59,8 @@ class MovedChats:
         if self._now.get(chat) == now:
             return
         await self._count(MIGRATED)
-        if self.tell is not None:
-            await self.tell(Address("telegram", self._account, chat), now)
+        if self._tell is not None:
+            await self._tell(Address("telegram", self._account, chat), now)
         self._now[chat], self._earlier[now] = now, chat
 
 

@@ -78,7 +78,7 @@ async def run_turn(
         async with deadline:
             while (reply := record.last_reply()) is None or reply.calls:
                 await _finish_calls(record, toolbox, limits, course.halt)
-                record.entries += await course.joined()
+                record.entries.extend(await course.joined())
                 check_steps(record.replies(), limits)
                 step = replace(request, entries=tuple(record.entries), tools=toolbox.specs)
                 await record.add(await _next_reply(model, step, course))

@@ -75,7 +75,7 @@ class HookedCalls:
 def lead_past(toolbox: Toolbox, hooks: Hooks, where: Conversation) -> None:
     """Wrap the calls of *toolbox* in *hooks*, if any of them handles calls."""
     if hooks.handles(BEFORE_TOOL_CALL) or hooks.handles(TOOL_RESULT_PERSIST) or hooks.handles(AFTER_TOOL_CALL):
-        toolbox.around = HookedCalls(hooks, where)
+        toolbox.wrap(HookedCalls(hooks, where))
 
 
 def _object(arguments: str) -> str:

@@ -41,20 +41,24 @@ class ApprovalSink(Protocol):
 class WriteGuard:
     """Decides about the writes of one turn, by its access and by the text that its model has seen."""
 
-    def __init__(self, access: Access, seen: Iterable[Entry], approval_sink: ApprovalSink) -> None:
-        """*seen* holds the entries in the turn's request: the same after a crash, as they come from the journal."""
+    def __init__(
+        self, access: Access, seen: Iterable[Entry], approval_sink: ApprovalSink, *, sees: bool = False
+    ) -> None:
+        """*seen* holds the entries in the turn's request: the same after a crash, as they come from the journal.
+
+        A model that *sees* is shown pictures: text in a picture may be anybody's words.
+        """
         self._access = access
         self._is_exposed = any(map(is_from_outside, seen))
         self._approval_sink = approval_sink
-        self.sees = False
-        """The turn's model is shown pictures: text in a picture may be anybody's words."""
+        self._sees = sees
 
     def hears(self, *entries: Entry) -> None:
         """Record the *entries* that the model sees from now on."""
         self._is_exposed = self._is_exposed or any(map(self._is_others, entries))
 
     def _is_others(self, entry: Entry) -> bool:
-        is_pictured = self.sees and isinstance(entry, UserEntry) and bool(entry.pictures)
+        is_pictured = self._sees and isinstance(entry, UserEntry) and bool(entry.pictures)
         return is_pictured or is_from_outside(entry)
 
     def reason(self, path: PurePosixPath, act: Act = Act.WRITE) -> ApprovalReason | None:

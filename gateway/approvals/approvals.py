@@ -117,7 +117,7 @@ class Approvals:
         if proposal.after is not None and not is_of_jobs(proposal):
             home.workspace.check(PurePosixPath(proposal.path), proposal.after)
         waiting = await self.waiting(AgentId(proposal.agent))
-        same = next((change for change in waiting if change.proposal.is_same_change(proposal)), None)
+        same = next((change for change in waiting if change.proposal.change == proposal.change), None)
         if same is not None:
             return same.id
         if len(waiting) >= MOST_WAITING:

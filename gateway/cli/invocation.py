@@ -61,6 +61,10 @@ class Invocation:
     until_its_end: ExitStack = field(default_factory=ExitStack)
     """Resources that the program holds until it ends."""
 
+    def prefer(self, home: Path | None) -> None:
+        """Use *home*, named in front of the command, unless the command names another."""
+        self.home_before = home
+
     def home(self, given: Path | None) -> Home:
         """Return the home to use: *given* after the command, before it, from the environment, or the default."""
         named = given or self.home_before or Path(self.environ.get(HOME_VARIABLE) or DEFAULT_HOME)

@@ -105,7 +105,7 @@ def _before(
 ) -> None:
     """A gateway for your own agents, with a memory you can read."""
     invocation: Invocation = context.obj
-    invocation.home_before = home
+    invocation.prefer(home)
 
 
 def _leaves(group: BaseExceptionGroup[Exception]) -> list[Exception]:

@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,7 @@ async def composed_again(stack: AsyncExitStack, make: Make, standby_address: Sta
             except StoreError as exc:
                 if waiting.state.waits_for != (str(exc),):
                     log.warning("standing by until the store answers", detail=str(exc))
-                waiting.state = replace(waiting.state, waits_for=(str(exc),), store_trouble=str(exc))
+                waiting.wait_for(str(exc))
             await asyncio.sleep(PAUSE_S)
 
 

@@ -23,6 +23,10 @@ class StandbyApp:
     """Not ready, and on standby."""
     since: float = field(default_factory=time.monotonic)
 
+    def wait_for(self, trouble: str) -> None:
+        """Show that the store is away, and why."""
+        self.state = replace(self.state, waits_for=(trouble,), store_trouble=trouble)
+
     def app(self, token: str) -> ASGIApp:
         """Return the application: probes for everyone, the state for holders of *token*, and a refusal of all else."""
         routes = [

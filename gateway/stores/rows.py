@@ -163,10 +163,10 @@ class Proposal:
     chat: str | None = None
     """The mark of the chat that it answered."""
 
-    def is_same_change(self, other: "Proposal") -> bool:
-        """Return whether *other* would make the same change, whoever requested it."""
-        mine, theirs = (self.agent, self.path, self.before), (other.agent, other.path, other.before)
-        return mine == theirs and self.after == other.after
+    @property
+    def change(self) -> tuple[str, str, str | None, str | None]:
+        """The change itself, whoever requested it."""
+        return self.agent, self.path, self.before, self.after
 
 
 @dataclass(frozen=True, slots=True)

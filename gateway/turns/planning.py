@@ -137,7 +137,7 @@ class Planner:
         await used(recalled.used)
         request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text)
         if asked.agent.model.name in self.settings.seeing:  # a draft for a summary or a flush has no pictures
-            request, guard.sees = replace(request, look=sight_of(asked.agent, asked.access)), True
+            request = replace(request, look=sight_of(asked.agent, asked.access))
         guard.hears(*request.entries)
         return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears)
 
@@ -215,7 +215,8 @@ class Planner:
         approval_sink = self.approvals.approval_sink(
             asked.agent.id, asked.origin, message.answers_to or message.address
         )
-        return WriteGuard(asked.access, (), approval_sink)
+        sees = asked.agent.model.name in self.settings.seeing
+        return WriteGuard(asked.access, (), approval_sink, sees=sees)
 
     async def _unused_toolbox(self, asked: TurnRequest) -> Toolbox:
         """Return the tools that a turn would offer, without anything that calls them."""

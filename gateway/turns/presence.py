@@ -81,8 +81,7 @@ class Presence:
                 sign.cancel()
 
     def _tell(self, message: InboundMessage, shown: "_LatestDraft", text: str) -> None:
-        shown.text = text
-        shown.has_changed.set()
+        shown.grow(text)
         for follower in tuple(self._followers.get(message.address, ())):
             follower(message.id, text)
 
@@ -93,6 +92,11 @@ class _LatestDraft:
     def __init__(self) -> None:
         self.text = ""
         self.has_changed = asyncio.Event()
+
+    def grow(self, text: str) -> None:
+        """Take *text* for the whole draft so far."""
+        self.text = text
+        self.has_changed.set()
 
 
 def _fading(adapter: Adapter | None, address: Address, shown: _LatestDraft) -> Iterator[Coroutine[None, None, None]]:

@@ -62,7 +62,7 @@ class History:
         self._clock = clock
         self._mender = Mender(repository, workspace.folder, clock)
         self._looks = Looks()
-        self._on_recorded: Callable[[Sequence[PurePosixPath]], None] = _nothing
+        self._pending: Pending | None = None
 
     @classmethod
     def open(cls, git_dir: Path, workspace: Workspace, clock: Callable[[], datetime]) -> "History":
@@ -83,9 +83,8 @@ class History:
 
     def spare(self, pending: Pending) -> None:
         """From now on, remove from *pending* the files that `record` or a new history takes from disk."""
-        self._on_recorded, self._mender.on_begun = pending.recorded, pending.clear
-        if self._mender.has_begun:
-            pending.clear()
+        self._pending = pending
+        self._mender.spare(pending)
 
     def view(self, access: Access) -> View:
         """Return the history as visible to a turn with *access*: there is no other way to read it."""
@@ -132,7 +131,8 @@ class History:
 
         def commit() -> CommitId | None:
             made = self._commit(self._on_disk(paths), message, origin)
-            self._on_recorded(paths)
+            if self._pending is not None:
+                self._pending.recorded(paths)
             return made
 
         return self._mender.attempt(commit)
@@ -277,7 +277,3 @@ def same_line(line: int, shown: Sequence[str], kept: Sequence[str]) -> int | Non
     """Return the line of *kept*, from 1, that matches line *line* of *shown*: the nearest one with the same text."""
     same = [place for place, text in enumerate(kept, 1) if text == shown[line - 1]]
     return min(same, key=lambda place: abs(place - line), default=None)
-
-
-def _nothing(_: object) -> None:
-    """No-op listener, without a list of pending changes."""

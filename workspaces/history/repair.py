@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from workspaces.errors import HistoryUnusableError
 from workspaces.files import Folder
 from workspaces.history.messages import INITIAL, compose, subject_for
+from workspaces.history.pending import Pending
 from workspaces.history.tracked_files import Looks, differing
 
 if TYPE_CHECKING:
@@ -56,7 +57,13 @@ class Mender:
         self.repairs: list[Repair] = []
         self.has_begun = False
         """A new history was created from the files on disk."""
-        self.on_begun: Callable[[], None] = _nothing
+        self._pending: Pending | None = None
+
+    def spare(self, pending: Pending) -> None:
+        """Clear *pending* whenever a new history is created, and now if one was."""
+        self._pending = pending
+        if self.has_begun:
+            pending.clear()
 
     def check(self) -> None:
         """Create the history if missing, and repair it."""
@@ -104,7 +111,8 @@ class Mender:
         except OSError as exc:
             raise HistoryUnusableError(f"no history can be begun in {path}: {exc.strerror}") from exc
         self.has_begun = True
-        self.on_begun()
+        if self._pending is not None:
+            self._pending.clear()
         if kept_as is not None:
             self.repairs.append(Repair(reason, at, kept_as, taken_over))
             for old in self._repository.ours_beside(SET_ASIDE)[:-DAMAGED_KEPT]:
@@ -128,7 +136,3 @@ def _set_aside(path: Path, at: datetime) -> Path | None:
     target = next(path.with_name(name) for name in names if not path.with_name(name).exists())
     path.rename(target)
     return target
-
-
-def _nothing() -> None:
-    """No-op listener, without a list of pending changes."""

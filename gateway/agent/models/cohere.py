@@ -109,9 +109,7 @@ def _messages(request: ModelRequest, seen: Seen) -> Iterator[ChatMessageV2]:
                 yield AssistantChatMessageV2(role="assistant", content=text)
             case Answered(text=text, calls=calls):
                 planned = AssistantChatMessageV2(role="assistant", tool_calls=[_call(call) for call in calls])
-                if text:
-                    planned.tool_plan = text
-                yield planned
+                yield planned.model_copy(update={"tool_plan": text}) if text else planned
             case Returned(call_id=call_id, text=text):
                 yield ToolChatMessageV2(role="tool", tool_call_id=call_id, content=text)
 

@@ -57,9 +57,8 @@ class Assembly:
 
     def _show(self, text: str) -> str:
         """Append *text*; earlier text is dropped if it turns out to have been reasoning."""
-        if self._thinking.is_answer_lost:
+        if self._thinking.takes_back():
             self._text.clear()
-            self._thinking.is_answer_lost = False
         self._text.append(text)
         return text
 

@@ -31,8 +31,12 @@ class ThinkingFilter:
         self._is_line_start = True
         self._in_fence = False
         self._in_ticks = False
-        self.is_answer_lost = False
-        """All text returned so far was reasoning: a closing tag came without an opening one."""
+        self._is_answer_lost = False
+
+    def takes_back(self) -> bool:
+        """Return, once, whether all text returned so far was reasoning: a closing tag came without an opening one."""
+        is_lost, self._is_answer_lost = self._is_answer_lost, False
+        return is_lost
 
     def add(self, text: str) -> str:
         """Return the part of *text*, and of the text held back before, that is meant for the chat."""
@@ -78,7 +82,7 @@ class ThinkingFilter:
             self._is_thinking, self._thought = False, []
         else:
             shown.clear()
-            self.is_answer_lost = self._is_first = True
+            self._is_answer_lost = self._is_first = True
         self._begins_anew = self._is_first
         self._is_line_start = True
 

@@ -102,20 +102,21 @@ Around = Callable[[ToolCall, Callable[[ToolCall], Awaitable[ResultEntry]]], Awai
 """Called with a call and a function that runs one; returns the result that the model sees."""
 
 
-def _nobody(_: ResultEntry) -> None:
-    """Ignore the result."""
-
-
 class Toolbox:
     """The tools of one turn."""
 
-    def __init__(self, tools: Iterable[Tool], access: Access, heard: Callable[[ResultEntry], None] = _nobody) -> None:
+    def __init__(
+        self, tools: Iterable[Tool], access: Access, heard: Callable[[ResultEntry], None] | None = None
+    ) -> None:
         """*heard* is called with each result before the model sees it."""
         self._tools = {each.spec.name: each for each in tools}
         self._is_private = rights(access).private
         self._heard = heard
-        self.around: Around | None = None
-        """Wraps every call, if set."""
+        self._around: Around | None = None
+
+    def wrap(self, around: Around) -> None:
+        """Call *around* with every call from now on."""
+        self._around = around
 
     def add(self, tools: Iterable[Tool]) -> None:
         """Add *tools* to those offered."""
@@ -127,7 +128,7 @@ class Toolbox:
 
     async def call(self, call: ToolCall) -> ResultEntry:
         """Run *call*; a failure is a result that describes the fault, so that the model can correct it."""
-        return await (self._called(call) if self.around is None else self.around(call, self._called))
+        return await (self._called(call) if self._around is None else self._around(call, self._called))
 
     async def _called(self, call: ToolCall) -> ResultEntry:
         name = call.name if call.name in self._tools else "unknown"
@@ -137,7 +138,8 @@ class Toolbox:
         is_marked = isinstance(said, FromOutside) or _names_others_place(call)
         text = redact(said.text if isinstance(said, FromOutside) else said)
         result = ResultEntry(call.id, call.name, _cap(text), is_error, is_marked)
-        self._heard(result)
+        if self._heard is not None:
+            self._heard(result)
         return result
 
     async def _outcome(self, call: ToolCall) -> tuple[Told, bool]:

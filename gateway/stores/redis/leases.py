@@ -42,10 +42,13 @@ class RedisLeases:
         self.member = member
         self.lost = asyncio.Event()
         """Set once the lease has expired, or may have: no further write is possible."""
-        self.spool: Spool | None = None
-        """The messages that this gateway accepted; a server that knows of fewer has lost some."""
+        self._spool: Spool | None = None
         self._lease_s = lease_s
         self._link = RedisLink(server, member, "lease")
+
+    def prove(self, spool: Spool) -> None:
+        """Renew the lease by *spool* from now on: a server that knows of fewer messages than it has lost some."""
+        self._spool = spool
 
     @classmethod
     async def join(
@@ -133,7 +136,7 @@ class RedisLeases:
 
         Raises StoreError while the server is unavailable.
         """
-        (is_ours,) = await self._link.run("renew", round(self._lease_s * 1000), *mark_of(self.spool))
+        (is_ours,) = await self._link.run("renew", round(self._lease_s * 1000), *mark_of(self._spool))
         return bool(is_ours)
 
     async def _renewed(self) -> bool:

@@ -242,7 +242,7 @@ class RedisStore:
             if restored:
                 await self.count(MESSAGE_RESTORED, restored)
             await self._link.run("accepted", *spool.mark)
-        self._leases.spool = spool
+        self._leases.prove(spool)
         self.inbox = self._inbox = replace(self._inbox, spool=spool)
         self.outbox = self._outbox = replace(self._outbox, spool=spool)
 

@@ -315,11 +315,10 @@ async def test_a_channel_is_allowed_from_the_next_message_on(kept: Kept) -> None
     for keeper in history_writers:
         await keeper.recall()
         assert keeper.after(place, OTHER) is None
-        keeper.is_making_up = True
-        keeper.note(channel, CHANNEL, "7", is_admitted=True)
+        with keeper.making_up():
+            keeper.note(channel, CHANNEL, "7", is_admitted=True)
         await keeper.keep()
     keeper = history_writers[-1]
-    keeper.is_making_up = False
     keeper.note(channel, CHANNEL, "9", is_admitted=True)
     assert keeper.after(place, OTHER) is None
     keeper.begin()

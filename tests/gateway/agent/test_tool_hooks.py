@@ -68,7 +68,7 @@ async def test_without_a_hook_nothing_stands_around_a_call() -> None:
     """Not even an object: a turn costs what it did."""
     toolbox = Toolbox([tool(look)], MAIN)
     lead_past(toolbox, Hooks([Hook("message_sent", "other", print)]), WHERE)
-    assert toolbox.around is None
+    assert toolbox._around is None
 
 
 async def test_a_blocked_call_does_not_run_and_the_model_is_told_why() -> None:

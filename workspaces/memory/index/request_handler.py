@@ -39,17 +39,31 @@ class _Open:
     used_at: float
 
 
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """The order of the entries that a search finds."""
+
+    decay: Decay = GENTLE
+    reranker: Reranker | None = None
+
+
 class RequestHandler:
     """Answers requests on indexes, which it opens on first use."""
 
     def __init__(
-        self, embedder: Embedder | None, reason: str, clock: Callable[[], float], store: CollectionStore | None = None
+        self,
+        embedder: Embedder | None,
+        reason: str,
+        clock: Callable[[], float],
+        store: CollectionStore | None = None,
+        *,
+        chunking: Chunking = Chunking.ENTRIES,
+        ordering: Ordering | None = None,
     ) -> None:
         """*reason* explains a missing embedder, or is empty; *store* stores the collections elsewhere."""
         self._store = store
-        self.reranker: Reranker | None = None
-        self.chunking = Chunking.ENTRIES
-        self.decay = GENTLE
+        self.chunking = chunking
+        self.ordering = ordering or Ordering()
         self._embedder = embedder
         self._reason = reason
         self._clock = clock
@@ -127,8 +141,8 @@ class RequestHandler:
             self._open.popitem()[1].index.close()
         if isinstance(self._embedder, Joined):
             self._embedder.close()
-        if self.reranker:
-            self.reranker.close()
+        if self.ordering.reranker:
+            self.ordering.reranker.close()
 
     def _index(self, folder: str) -> Index:
         held = self._open.get(folder)
@@ -159,7 +173,7 @@ class RequestHandler:
         return {}
 
     def _search(self, index: Index, request: Frame) -> Frame:
-        collection, asked = index.answering, replace(_asked(request), decay=self.decay)
+        collection, asked = index.answering, replace(_asked(request), decay=self.ordering.decay)
         reader = _reader(index.answering_embedder, asked.scopes)
         found, unranked = self._ordered(Finder(collection.engine, collection.manifest, reader), asked)
         answer = {
@@ -172,11 +186,12 @@ class RequestHandler:
 
     def _ordered(self, finder: Finder, asked: SearchRequest) -> tuple[list[MatchingEntry], str]:
         """Return the results, reranked if requested, allowed and possible, or the reason why not."""
-        if self.reranker is None or not may_leave(self.reranker.leaves, asked.scopes):
+        reranker = self.ordering.reranker
+        if reranker is None or not may_leave(reranker.leaves, asked.scopes):
             return finder.find(asked), ""
-        found = finder.find(replace(asked, limit=max(asked.limit, self.reranker.top)))
+        found = finder.find(replace(asked, limit=max(asked.limit, reranker.top)))
         try:
-            return self.reranker.reordered(asked.text, found)[: asked.limit], ""
+            return reranker.reordered(asked.text, found)[: asked.limit], ""
         except EndpointError as exc:
             return found[: asked.limit], str(exc)
 
@@ -251,10 +266,15 @@ def open_handler(init: Frame) -> RequestHandler:
     """Return the handler configured by the frame `init` (`client.WorkerSettings.init`)."""
     hosted = [HostedEmbedding.of_frame(each) for each in init["hosted"]]
     chosen = choose_embedder(init["embedder"], hosted, init["threads"])
-    handler = RequestHandler(chosen.embedder, chosen.reason, time.monotonic, _store(init["qdrant"]))
-    handler.chunking, handler.decay = Chunking(init["chunking"]), Decay(**init["decay"])
-    handler.reranker = Reranker(Reranking.of_frame(init["rerank"])) if init["rerank"] else None
-    return handler
+    reranker = Reranker(Reranking.of_frame(init["rerank"])) if init["rerank"] else None
+    return RequestHandler(
+        chosen.embedder,
+        chosen.reason,
+        time.monotonic,
+        _store(init["qdrant"]),
+        chunking=Chunking(init["chunking"]),
+        ordering=Ordering(Decay(**init["decay"]), reranker),
+    )
 
 
 def _store(server: Frame | None) -> CollectionStore | None:

@@ -10,6 +10,7 @@ from tests.fakes.embedding_stub import EmbeddingStub, refusal
 from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
 from workspaces.files import Folder
+from workspaces.memory.index.request_handler import Ordering
 from workspaces.memory.index.rerank import Reranker
 from workspaces.memory.index.settings import Reranking
 from workspaces.memory.search import MemoryIndex, Query
@@ -27,7 +28,8 @@ def stub() -> Iterator[EmbeddingStub]:
 @pytest.fixture
 def worker(stub: EmbeddingStub) -> Iterator[HandlerWorker]:
     worker = HandlerWorker(WordsEmbedder())
-    worker.handler.reranker = Reranker(Reranking(stub.url, "rerank-v4.0-fast", "key", leaves="everything"))
+    reranker = Reranker(Reranking(stub.url, "rerank-v4.0-fast", "key", leaves="everything"))
+    worker.handler.ordering = Ordering(reranker=reranker)
     yield worker
     worker.handler.close()
 
@@ -73,8 +75,8 @@ async def test_private_notes_are_not_sent_unless_they_may(
     stub: EmbeddingStub, worker: HandlerWorker, index: MemoryIndex
 ) -> None:
     """With `shared`, a question over private notes asks nobody; one over a group's notes does."""
-    assert worker.handler.reranker is not None
-    worker.handler.reranker.leaves = "shared"
+    assert worker.handler.ordering.reranker is not None
+    worker.handler.ordering.reranker.leaves = "shared"
     result = await index.search(Query("tea"), MAIN)
     assert (stub.bodies, result.notice) == ([], "")
     await index.search(Query("tea"), GROUP)

@@ -41,9 +41,9 @@ def test_what_the_configuration_says_is_what_the_worker_does() -> None:
         }
     )
     handler = open_handler(memory_worker(config, {}).init)
-    assert (handler.chunking, handler.decay) == (Chunking.WINDOWS, Decay(0, 7))
+    assert (handler.chunking, handler.ordering.decay) == (Chunking.WINDOWS, Decay(0, 7))
     quiet = open_handler(WorkerSettings(embedder="none").init)
-    assert (quiet.chunking, quiet.decay) == (Chunking.ENTRIES, Decay())
+    assert (quiet.chunking, quiet.ordering.decay) == (Chunking.ENTRIES, Decay())
     assert memory_worker(Config(), {}).decay == Decay()
 
 
