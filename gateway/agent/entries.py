@@ -189,6 +189,27 @@ class FlushEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class RecallEntry:
+    """The receipt of a search for the facts that were stated since the last one: identifiers, names, numbers, dates."""
+
+    asked: int
+    """Facts that were searched for."""
+    found: int
+    """Those that came back, in the end."""
+    noted: tuple[str, ...]
+    """Locations of notes, as `path#Ln`, with facts that had not come back before."""
+    unasked: int
+    """Further facts, for which there was no time."""
+    took_ms: int
+
+    def __str__(self) -> str:
+        """Return it in words, such as `41 of 41 facts findable`."""
+        noted = f", {len(self.noted)} of them noted word for word" if self.noted else ""
+        unasked = f"; {self.unasked} more were not looked for" if self.unasked else ""
+        return f"{self.found} of {self.asked} facts findable{noted}{unasked}"
+
+
+@dataclass(frozen=True, slots=True)
 class SummaryEntry:
     """The summary that replaces the older part of a conversation in requests; the transcript keeps that part."""
 
@@ -224,7 +245,17 @@ class EnclosedEntry:
 
 
 Entry = UserEntry | ReplyEntry | CallStartEntry | ResultEntry
-Mark = UsedEntry | LogEntry | LoggedEntry | EndEntry | FlushEntry | SummaryEntry | ForgottenEntry | EnclosedEntry
+Mark = (
+    UsedEntry
+    | LogEntry
+    | LoggedEntry
+    | EndEntry
+    | FlushEntry
+    | RecallEntry
+    | SummaryEntry
+    | ForgottenEntry
+    | EnclosedEntry
+)
 """Journal entries beside the conversation; never sent to a model."""
 
 

@@ -60,6 +60,7 @@ from gateway.sessions.compaction import Compaction
 from gateway.sessions.flush import Flush
 from gateway.sessions.lifecycle import Lifecycle, Listener, SessionObservers
 from gateway.sessions.onboarding import end_first_run
+from gateway.sessions.recall_check import RecallCheck
 from gateway.sessions.rest_flush import RestFlush
 from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.turns.planning import Planner, between_turns
@@ -192,6 +193,7 @@ class Parts:
         draft, zone = partial(between_turns, self._settings, hooks, home.now), home.zone.zone
         listeners: list[Listener] = [
             RestFlush(self.flush, draft, zone),
+            RecallCheck(zone),
             self.choices.ended,
             self.subagents.session_over,
             end_first_run,

@@ -71,6 +71,8 @@ def _agent(agent: AgentStatus, *, has_store: bool) -> Iterator[str]:
     yield f"agent     {agent.agent}: model {agent.model}; {memory_line(agent.memory)}"
     for path, reason in agent.memory.skipped.items() if agent.memory else ():
         yield f"          not indexed: {path}: {reason}"
+    if agent.recall:
+        yield f"          {agent.recall}"
     if has_store:
         yield f"heartbeat {agent.agent}: {agent.heartbeat}"
     for fault in agent.heartbeat.faults:

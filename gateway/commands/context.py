@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gateway.agent.budget import in_money
-from gateway.agent.entries import FlushEntry, ReplyEntry, SummaryEntry
+from gateway.agent.entries import FlushEntry, RecallEntry, ReplyEntry, SummaryEntry
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import cost_of
 from gateway.agent.window.shown import VisibleHistory
@@ -80,6 +80,10 @@ def kept_lines(records: Sequence[Record], call: CommandCall) -> Iterator[str]:
         if isinstance(record.entry, FlushEntry):
             where = ", ".join(f"`{citation}`" for citation in record.entry.citations) or "nothing worth it was found"
             yield f"- notes last saved by the model {_when(record, call)}: {where}"
+            break
+    for record in reversed(records):
+        if isinstance(record.entry, RecallEntry):
+            yield f"- searched for what was said {_when(record, call)}: {record.entry}"
             break
     for record in reversed(records):
         if isinstance(record.entry, SummaryEntry):

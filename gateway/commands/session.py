@@ -2,6 +2,7 @@
 
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import SessionKey, session_of
+from gateway.agent.entries import RecallEntry
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.wording import counted
 from gateway.errors import ToolError
@@ -36,6 +37,8 @@ def session_commands(lifecycle: Lifecycle, ends: Rates) -> list[Command]:
             kept = " and ".join(f"`{path}`" for path in written)
             told = f"The facts are noted in {kept}; every word stays in the conversation, and both are searched."
             told = told if kept else "There was nothing to note."
+            if (receipt := call.transcript.records.latest(RecallEntry)) is not None:
+                told = f"{told} {receipt.entry}."
             return f"A new conversation begins with your next message. {told}"
 
         return Command(why, "", help_text, Who.ENDER, True, run)  # an end interrupted by a crash is finished

@@ -77,6 +77,7 @@ from gateway.settings.zone import OwnerZone
 from gateway.stores.losses import latest_loss
 from gateway.stores.ports import Distant, Store
 from gateway.stores.rows import StoreOutage
+from gateway.transcripts.archive import latest_receipt
 from gateway.transcripts.provenance import origin_of
 from gateway.transcripts.store import Sessions
 from workspaces.access import Access, AgentId, SessionType, owner_access
@@ -330,10 +331,10 @@ class LocalOperator:
     async def _agent_status(self, agent: Agent) -> AgentStatus:
         depth = self.health.depths().get(agent.id, Depth())
         since_s = (utc_now() - depth.oldest).total_seconds() if depth.oldest else 0
-        bare = AgentStatus(
-            agent.id, agent.model.name, None, agent.history_writer.trouble, depth.messages, max(since_s, 0)
-        )
-        folder = agent.workspace.folder
+        folder, kept = agent.workspace.folder, self.transcripts.folder(agent.id)
+        receipt = await self.transcripts.run(latest_receipt, kept, _owner_access(agent.id), self.zone.zone)
+        trouble = agent.history_writer.trouble
+        bare = AgentStatus(agent.id, agent.model.name, None, trouble, depth.messages, max(since_s, 0), recall=receipt)
         if left_out := await agent.run(folder.left_out):
             bare = replace(bare, left_out=named(left_out), left_out_mend=mend(folder.root, left_out))
         if agent.history_writer.cut_files is not None:

@@ -11,6 +11,7 @@ from gateway.agent.entries import (
     EndEntry,
     FlushEntry,
     LogEntry,
+    RecallEntry,
     ReplyEntry,
     ResultEntry,
     SummaryEntry,
@@ -121,6 +122,8 @@ def _told(record: Record, conversations: ConversationList) -> Iterator[SessionRe
             yield from (SessionRecord(at, "call", call.name, call.arguments) for call in calls)
         case ResultEntry(name=name, text=text):
             yield SessionRecord(at, "result", name, text)
+        case RecallEntry() as receipt:
+            yield SessionRecord(at, "note", "recall checked", str(receipt))
         case _:
             if (note := _note(record)) is not None:
                 yield SessionRecord(at, "note", *note)

@@ -50,6 +50,8 @@ def _agent(agent: AgentStatus) -> str:
         entries = agent.memory.entries
         parts.append(f"{entries:,} {'memory' if entries == 1 else 'memories'}, {agent.memory.mode} search{reason}")
         parts += [f"not indexed: {path}" for path in agent.memory.skipped]
+    if agent.recall:
+        parts.append(agent.recall)
     if agent.heartbeat.items or agent.heartbeat.failures:
         parts.append(f"heartbeat {agent.heartbeat}")
     if agent.jobs != JobsStatus():

@@ -94,6 +94,8 @@ class AgentStatus:
     heartbeat: HeartbeatStatus = HeartbeatStatus()
     jobs: JobsStatus = field(default_factory=JobsStatus)
     spending: tuple[SpendingStatus, ...] = ()
+    recall: str = ""
+    """The latest receipt of a search for what was said, such as `41 of 41 facts findable`, with its day."""
     """The total first, then each cause with spending or a limit; empty if there is neither."""
     left_out: str = ""
     """Files that are neither read nor changed, with the reasons: they have a second name, or are links."""

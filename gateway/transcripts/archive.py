@@ -3,13 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
-from gateway.agent.entries import CallStartEntry, LoggedEntry
+from gateway.agent.entries import CallStartEntry, LoggedEntry, RecallEntry
 from gateway.transcripts.codec import Fault, Record, in_line, is_whole, to_line
 from gateway.transcripts.memory_source import SUFFIX, scope_of_session
 from gateway.transcripts.read_tail import NewestFirst
@@ -18,6 +19,8 @@ from workspaces.access import Access, readable_scopes
 
 PAGE_BYTES = 1_000_000
 """Size of the parts in which an export is read, approximately."""
+_LOOKED_INTO, _LOOKED_AT = 5, 200
+"""Latest conversations, and last records of each, among which a receipt is looked for."""
 _SAID = re.compile(rb'"type":"(?:user|reply)","entry":\{"text":"(?!")')
 """A message or a reply with some text, in the form that `codec.py` writes."""
 _ENDED = re.compile(r"(.+)\.(\d{8}T\d{12}Z)")
@@ -94,6 +97,21 @@ def latest_part(kept: ArchivedConversation, limit: int) -> RecordPage:
         telling = (record for record in newest_first if not isinstance(record.entry, CallStartEntry | LoggedEntry))
         records = list(islice(telling, limit))[::-1]
     return RecordPage(records, faults=newest_first.faults)
+
+
+def latest_receipt(folder: Path, access: Access, zone: tzinfo) -> str:
+    """Return the latest recall receipt among the ends of the conversations in *folder*, with its day in *zone*.
+
+    Empty if there is none; of some conversations only some last records are read.
+    """
+    kept = kept_sessions(folder, access)
+    with suppress(OSError):  # a conversation was archived meanwhile
+        for each in sorted(kept, key=lambda each: each.path.stat().st_mtime, reverse=True)[:_LOOKED_INTO]:
+            with each.path.open("rb") as file:
+                for record in islice(NewestFirst(file), _LOOKED_AT):
+                    if isinstance(record.entry, RecallEntry):
+                        return f"{record.entry} on {record.at.astimezone(zone):%Y-%m-%d}"
+    return ""
 
 
 def part_at(kept: ArchivedConversation, offset: int) -> RecordPage:

@@ -1,9 +1,9 @@
 """Codec of transcripts: each event of a session is a record, one line of JSON.
 
 A line is `{"v":1,"type":"user"|"reply"|"start"|"result","turn":…,"at":…,"entry":{…}}`, a message's and an answer's with
-`"kind"`, the number of its `LineKind`; or one of the marks `"used"`, `"log"`, `"logged"`, `"flush"`, `"summary"`,
-`"forgotten"`, `"enclosed"` and `"end"`, which are not part of the conversation. The
-first line has the type `"session"`.
+`"kind"`, the number of its `LineKind`; or one of the marks `"used"`, `"log"`, `"logged"`, `"flush"`, `"recall"`,
+`"summary"`, `"forgotten"`, `"enclosed"` and `"end"`, which are not part of the conversation. The first line has the
+type `"session"`.
 
 A new type of record is a dataclass in `gateway/agent/entries.py`, one of `Mark` there unless a model is to see it, and
 a row of `_EntryLine` here. A new field of an entry has a default, so that older lines can be read. A change in the
@@ -34,6 +34,7 @@ from gateway.agent.entries import (
     LogEntry,
     LoggedEntry,
     Mark,
+    RecallEntry,
     ReplyEntry,
     ResultEntry,
     SummaryEntry,
@@ -165,6 +166,7 @@ _EntryLine = (
     | _Line[Literal["log"], LogEntry]
     | _Line[Literal["logged"], LoggedEntry]
     | _Line[Literal["flush"], FlushEntry]
+    | _Line[Literal["recall"], RecallEntry]
     | _Line[Literal["summary"], SummaryEntry]
     | _Line[Literal["forgotten"], ForgottenEntry]
     | _Line[Literal["enclosed"], EnclosedEntry]

@@ -37,6 +37,8 @@ _MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
 _NUMBERED = re.compile(rb'"(?:turn|message_id)":"[^"]*"')
 """Numbers that count the messages of all chats: their length must not affect when one chat's transcript is found."""
 _HOLLOW = frozenset({LineKind.SMALL_TALK, LineKind.NO_ANSWER})
+_PAUSED = re.compile(rb'"type":"logged"')
+"""The mark of a pause or an end: a conversation is indexed up to it at once."""
 _NOT_IN_A_NAME = re.compile(r"[^\w .'’-]")
 _LONGEST_NAME = 30
 
@@ -49,12 +51,14 @@ class _Count:
     read: int = 0
     size: int = 0
     messages: int = 0
+    pauses: int = 0
 
     def add(self, line: bytes) -> None:
         if line.endswith(b"\n"):  # another one is being written
             self.read += len(line)
             self.size += len(line) - sum(map(len, _NUMBERED.findall(line)))
             self.messages += len(_MESSAGE.findall(line))
+            self.pauses += _PAUSED.search(line) is not None
 
 
 class TranscriptNotes:
@@ -69,7 +73,7 @@ class TranscriptNotes:
         self._counts: dict[str, _Count] = {}
 
     def stamps(self) -> dict[str, str]:
-        """Return a stamp of each transcript, which changes with every 100 kB, every 50 messages and every rest."""
+        """Return a stamp of each transcript, which changes with 100 kB, 50 messages, a pause and a rest."""
         files = self._files()
         for gone in self._counts.keys() - {file.name for file in files}:
             del self._counts[gone]
@@ -103,11 +107,11 @@ class TranscriptNotes:
         if self._now_s() - facts.st_mtime > QUIET_S:
             self._counts.pop(file.name, None)
             return f"{facts.st_ino}-{facts.st_size}"
-        size, messages = self._measured(file, facts)
-        return f"{facts.st_ino}-{size // AFTER_BYTES}-{messages // AFTER_MESSAGES}"
+        seen = self._measured(file, facts)
+        return f"{facts.st_ino}-{seen.size // AFTER_BYTES}-{seen.messages // AFTER_MESSAGES}-{seen.pauses}"
 
-    def _measured(self, file: Path, facts: os.stat_result) -> tuple[int, int]:
-        """Return the transcript's bytes, apart from numbers, and its messages; reads only the new part."""
+    def _measured(self, file: Path, facts: os.stat_result) -> _Count:
+        """Return the size of the transcript so far; reads only the new part."""
         known = self._counts.get(file.name)
         if known is None or known.inode != facts.st_ino or known.read > facts.st_size:
             known = self._counts[file.name] = _Count(facts.st_ino)
@@ -115,7 +119,7 @@ class TranscriptNotes:
             lines.seek(known.read)
             for line in lines:
                 known.add(line)
-        return known.size, known.messages
+        return known
 
     def _shown(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, str]]:
         """Yield each line of the document with the number of its line in the file."""

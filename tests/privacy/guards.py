@@ -352,6 +352,14 @@ GUARDS = (
         "tests/workspaces/memory/test_exact_search.py::test_each_audience_finds_its_own",
     ),
     Guard(
+        "gateway/sessions/recall_check.py",
+        "a conversation's facts are looked for in what its own audience may read",
+        "session.agent.memory.search(Query(text, RESULTS), session.access)",
+        "session.agent.memory.search(Query(text, RESULTS), Session(type(session.key)(session.agent.id, 'main'), "
+        "session.agent, session.transcript).access)",
+        "tests/gateway/sessions/test_recall_check.py::test_a_groups_facts_are_looked_for_in_its_own_notes",
+    ),
+    Guard(
         "workspaces/memory/index/edge.py",
         "the engine is asked within scopes",
         "    if where.scopes is not None:",

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import Entry, LoggedEntry, Mark, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.tools.memory import memory_tools
 from gateway.agent.tools.tool import Toolbox
 from gateway.stores.rows import TurnId
@@ -66,7 +66,7 @@ class House:
         sources: list[Source] = [WorkspaceNotes(self.workspace.folder), self.source]
         self.index = MemoryIndex(AGENT, self.home / "index", sources, self.worker, run_here, SetClock().clock())
 
-    async def says(self, session: str, *entries: Entry) -> None:
+    async def says(self, session: str, *entries: Entry | Mark) -> None:
         file = self.home / "sessions" / Path(path_of(session)).name
         await (await Transcript.open(file, here)).append(TurnId("t"), *entries)
         self.index.touched()
@@ -220,7 +220,7 @@ async def test_a_conversation_is_looked_at_again_after_fifty_messages(house: Hou
 
 
 async def test_a_transcript_is_measured_by_what_was_added(house: House) -> None:
-    """What grew, what is being written, what was replaced by more or less: the same as for who sees it first."""
+    """What grew, is being written, paused, was replaced by more or less: the same as for who sees it first."""
     file = house.home / "sessions/main.jsonl"
 
     def measured() -> str:
@@ -229,23 +229,25 @@ async def test_a_transcript_is_measured_by_what_was_added(house: House) -> None:
         return stamps["sessions/main.jsonl"].partition("-")[2]
 
     await house.says("main", *[said("hello")] * (AFTER_MESSAGES - 1))
-    assert measured() == "0-0"
+    assert measured() == "0-0-0"
     line = file.read_bytes().splitlines(keepends=True)[-1]
     with file.open("ab") as writing:
         writing.write(line[:100])
         writing.flush()
-        assert measured() == "0-0"
+        assert measured() == "0-0-0"
         writing.write(line[100:])
-    assert measured() == "0-1"
-    for content, expected in ((line * 2, "0-0"), (line * 2 * AFTER_MESSAGES, "0-2"), (b"{}\n" * 20_000, "0-0")):
+    assert measured() == "0-1-0"
+    await house.says("main", LoggedEntry())
+    assert measured() == "0-1-1"
+    for content, expected in ((line * 2, "0-0-0"), (line * 2 * AFTER_MESSAGES, "0-2-0"), (b"{}\n" * 20_000, "0-0-0")):
         other = file.with_name("other")
         other.write_bytes(content)
         other.replace(file)
         assert measured() == expected
     file.write_bytes(line * AFTER_MESSAGES)
-    assert measured() == "0-1"
+    assert measured() == "0-1-0"
     file.write_bytes(line)
-    assert measured() == "0-0"
+    assert measured() == "0-0-0"
 
 
 async def test_a_conversation_that_is_gone_is_measured_no_more(house: House) -> None:

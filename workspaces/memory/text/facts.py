@@ -71,10 +71,10 @@ class Fact:
 
     @property
     def question(self) -> str:
-        """The sentence without the value: the words of somebody who does not know it."""
-        if self.kind is FactKind.DECISION:
-            return self.sentence
-        rest = " ".join(self.sentence.replace(self.value, " ").split())
+        """The sentence without the value, or without "we decided": the words of somebody who does not know it."""
+        is_decided = self.kind is FactKind.DECISION
+        rest = _DECIDED.sub(" ", self.sentence) if is_decided else self.sentence.replace(self.value, " ")
+        rest = " ".join(rest.split())
         return rest if len(_WORDS.findall(rest)) >= _LEAST_ASKED else self.value
 
     def is_in(self, text: str) -> bool:

@@ -39,6 +39,7 @@ def test_a_decision_is_the_whole_sentence() -> None:
         (FactKind.DECISION, "we settled on the sofa, order KX-20981"),
         (FactKind.IDENTIFIER, "KX-20981"),
     ]
+    assert found[0].question == "the sofa, order KX-20981"
     assert is_decision("Wir haben entschieden, dass wir bleiben.")
     assert not is_decision("We sat on the sofa.")
 
