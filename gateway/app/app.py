@@ -150,7 +150,7 @@ class App:
 
     async def _listen(self, account: BotAccount) -> None:
         parts, home = self.parts, self.parts.resources.home
-        menus = Menus(menu_entries(parts.commands.all), home.config.owner.people, home.store)
+        menus = Menus(menu_entries(parts.commands.all), home.config.owner.people, home.store, home.clock)
 
         def loaded(adapter: Adapter) -> None:
             parts.resources.channels.adapters.loaded[account.key] = adapter
@@ -169,7 +169,7 @@ class App:
             beside.create_task(menus.show(adapter))
 
         async with asyncio.TaskGroup() as beside:
-            await listen(account, parts.reception.receive, loaded)
+            await listen(account, parts.reception.receive, loaded, home.clock)
 
     async def _drain(self, grace_s: float) -> None:
         self.parts.health.end()

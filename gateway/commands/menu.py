@@ -1,6 +1,5 @@
 """Updates the platforms' own command menus when the registry has changed."""
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -14,6 +13,7 @@ from adapters.channel import Adapter, ChannelError, ChannelUnavailableError
 from gateway.commands.command import Command, Who
 from gateway.errors import StoreError
 from gateway.runtime.backoff import Backoff
+from gateway.runtime.clock import Clock, pause
 from gateway.stores.ports import Store
 
 log = structlog.get_logger()
@@ -31,11 +31,12 @@ def menu_entries(commands: Iterable[Command]) -> tuple[MenuEntry, ...]:
 class Menus:
     """The menus of all bot accounts; a platform keeps a menu until it gets another."""
 
-    def __init__(self, entries: Sequence[MenuEntry], people: Collection[str], store: Store) -> None:
+    def __init__(self, entries: Sequence[MenuEntry], people: Collection[str], store: Store, clock: Clock) -> None:
         """*people* are the owner's, as `<channel>:<id>`."""
         self._entries = entries
         self._people = people
         self._store = store
+        self._clock = clock
 
     async def show(self, adapter: Adapter) -> None:
         """Make the channel show the menu, unless it has it already; a failure is harmless."""
@@ -44,7 +45,7 @@ class Menus:
         owners = sorted(person.partition(":")[2] for person in self._people if person.startswith(f"{adapter.channel}:"))
         failures = 0
         while not await self._has_shown(adapter, adapter, owners):
-            await asyncio.sleep(RETRIES.delay_s(failures))
+            await pause(self._clock, RETRIES.delay_s(failures))
             failures += 1
 
     async def _has_shown(self, adapter: Adapter, menu: HasMenu, owners: Sequence[str]) -> bool:

@@ -30,6 +30,7 @@ from gateway.delivery.retry_policy import Pacing, late_note
 from gateway.errors import StoreError
 from gateway.hooks import Hooks
 from gateway.observability.spans import span
+from gateway.runtime.clock import pause
 from gateway.runtime.lanes import Lanes, RetryLater
 from gateway.sessions.hook_events import note_sent
 from gateway.stores.ports import Outbox, RowStateError
@@ -317,7 +318,7 @@ class Delivery:
                 raise
             except StoreError as exc:
                 log.error("outbox not written", why=str(exc))
-                await self._pacing.clock.wait(asyncio.Event(), self._pacing.retry_s(attempts))
+                await pause(self._pacing.clock, self._pacing.retry_s(attempts))
                 attempts += 1
 
 

@@ -1,6 +1,5 @@
 """Limits the messages waiting in memory: the rest stays in the inbox until there is room."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Never
@@ -12,7 +11,7 @@ from gateway.admission.routing import Envelope, SessionKey
 from gateway.errors import StoreError
 from gateway.inbound.overflow import Overflow, Rest
 from gateway.inbound.queue_modes import Item, Queueing
-from gateway.runtime.clock import Clock
+from gateway.runtime.clock import Clock, pause
 from gateway.runtime.lanes import Lanes
 from gateway.stores.rows import InboxId, InboxRow
 from workspaces.access import Access
@@ -66,7 +65,7 @@ class Backlog:
                 await self._read_on()
             except StoreError as exc:
                 log.warning("the inbox cannot be read now", detail=str(exc))
-                await clock.wait(asyncio.Event(), AGAIN_S)
+                await pause(clock, AGAIN_S)
                 self.overflow.wanted.set()
 
     async def _read_on(self) -> None:

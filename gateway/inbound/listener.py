@@ -1,6 +1,5 @@
 """Keeps every bot account listening: loads the adapter, waits out outages, and reports its state."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,6 +9,7 @@ import structlog
 from adapters.channel import Adapter, ChannelConfigError, ChannelUnavailableError, Receive
 from gateway.errors import ConfigError, StoreError
 from gateway.runtime.backoff import Backoff
+from gateway.runtime.clock import Clock, pause
 
 log = structlog.get_logger()
 
@@ -49,8 +49,10 @@ class BotAccount:
         return self.channel, self.account
 
 
-async def listen(account: BotAccount, receive: Receive, loaded: Callable[[Adapter], None]) -> None:
+async def listen(account: BotAccount, receive: Receive, loaded: Callable[[Adapter], None], clock: Clock) -> None:
     """Listen on *account* until cancelled; *loaded* receives the adapter before it listens.
+
+    *clock* measures the pauses in an outage.
 
     Returns only when the account cannot work as configured.
     """
@@ -59,7 +61,7 @@ async def listen(account: BotAccount, receive: Receive, loaded: Callable[[Adapte
         adapter = await account.build()
         loaded(adapter)
         while True:
-            started = asyncio.get_running_loop().time()
+            started = clock.now()
             try:
                 if account.may_listen:
                     account.state, account.detail = ListeningState.WAITING, "another gateway listens"
@@ -67,12 +69,12 @@ async def listen(account: BotAccount, receive: Receive, loaded: Callable[[Adapte
                 account.state, account.detail = ListeningState.LISTENING, ""
                 await adapter.listen(receive)
             except (ChannelUnavailableError, StoreError) as exc:
-                if asyncio.get_running_loop().time() - started > OUTAGE.longest_s:
+                if (clock.now() - started).total_seconds() > OUTAGE.longest_s:
                     failures = 0
                 told_s = exc.retry_after_s if isinstance(exc, ChannelUnavailableError) else None
                 account.state, account.detail = ListeningState.WAITING, str(exc)
                 log.warning("not listening", channel=account.channel, account=account.account, detail=str(exc))
-                await asyncio.sleep(OUTAGE.delay_s(failures) if told_s is None else told_s)
+                await pause(clock, OUTAGE.delay_s(failures) if told_s is None else told_s)
                 failures += 1
     except (ChannelConfigError, ConfigError) as exc:
         account.state, account.detail = ListeningState.REFUSED, str(exc)

@@ -36,6 +36,11 @@ class SystemClock:
                 await event.wait()
 
 
+async def pause(clock: Clock, seconds: float) -> None:
+    """Return when *seconds* of *clock* have passed."""
+    await clock.wait(asyncio.Event(), seconds)
+
+
 async def first_of(*events: asyncio.Event) -> None:
     """Return once one of *events* is set."""
     waits = [asyncio.ensure_future(event.wait()) for event in events]

@@ -18,7 +18,7 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import EndEntry, UserEntry
 from gateway.errors import StoreError
 from gateway.hooks import SESSION_END, SESSION_PAUSE, Hooks
-from gateway.runtime.clock import Clock
+from gateway.runtime.clock import Clock, pause
 from gateway.sessions.daily_log import LOG, DailyLog
 from gateway.sessions.due import DueSession, Ending, Pause
 from gateway.sessions.hook_events import note_rest, note_start
@@ -228,7 +228,7 @@ class Lifecycle:
         while True:
             for due in self._due():
                 submit(due.key, due)
-            await self._clock.wait(asyncio.Event(), LOOK_EVERY_S)
+            await pause(self._clock, LOOK_EVERY_S)
 
     async def finish(self, grace_s: float) -> None:
         """Write the remaining text to the notes when no turn runs any more; anything left waits for the next start."""

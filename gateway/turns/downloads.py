@@ -12,7 +12,7 @@ import structlog
 from adapters.abilities import FetchesFiles
 from adapters.channel import Attachment, ChannelUnavailableError, FetchRefusedError, InboundMessage
 from gateway.delivery.sender import Adapters
-from gateway.runtime.clock import Clock
+from gateway.runtime.clock import Clock, pause
 from gateway.stores.disk import disk_trouble
 from workspaces.attachments import DownloadedFile
 from workspaces.image_info import PictureFacts, picture_facts
@@ -57,7 +57,7 @@ class Fetcher:
             try:
                 return await self._fetched(message, attachment, spool, name, most)
             except (ChannelUnavailableError, TimeoutError):
-                await self._clock.wait(asyncio.Event(), wait_s)
+                await pause(self._clock, wait_s)
         return await self._fetched(message, attachment, spool, name, most)
 
     async def spool(self, pieces: AsyncIterator[bytes], spool: Path, name: str, most: int) -> DownloadedFile:

@@ -4,6 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 
 import structlog
 
@@ -13,14 +14,22 @@ from gateway.turns.drafts import Draft
 
 log = structlog.get_logger()
 
-FIRST_AFTER_S = 1.0
-"""A quicker answer gets no sign and no draft: each is a call to the platform."""
-REFRESH_S = 4.0
-"""Telegram's sign fades after five seconds, Discord's after ten."""
-DRAFT_EVERY_S = 1.0
-"""Interval between draft updates; platforms allow about one change of a chat a second."""
-REACTION_TIMEOUT_S = 10.0
-"""Longest time for a channel to set a reaction; our choice."""
+
+@dataclass(frozen=True, slots=True)
+class SignTimes:
+    """Times of the signs, in seconds."""
+
+    first_after_s: float = 1.0
+    """A quicker answer gets no sign and no draft: each is a call to the platform."""
+    refresh_s: float = 4.0
+    """Telegram's sign fades after five seconds, Discord's after ten."""
+    draft_every_s: float = 1.0
+    """Interval between draft updates; platforms allow about one change of a chat a second."""
+    reaction_timeout_s: float = 10.0
+    """Longest time for a channel to set a reaction; our choice."""
+
+
+SIGN_TIMES = SignTimes()
 
 Follower = Callable[[str, str], None]
 """Called with the platform's id of a message and the whole draft of its answer, synchronously in the event loop."""
@@ -32,8 +41,11 @@ class Presence:
     A failing sign never disturbs the turn.
     """
 
-    def __init__(self, adapters: Mapping[tuple[str, str], Adapter], reaction: str = "") -> None:
+    def __init__(
+        self, adapters: Mapping[tuple[str, str], Adapter], reaction: str = "", times: SignTimes = SIGN_TIMES
+    ) -> None:
         """*reaction* is the emoji set on a message while it is being answered; empty for none."""
+        self._times = times
         self._adapters = adapters
         self._reaction = reaction
         self._followers: defaultdict[Address, list[Follower]] = defaultdict(list)
@@ -67,11 +79,11 @@ class Presence:
         fading: list[asyncio.Task[None]] = []
 
         def show() -> None:
-            fading.extend(map(self._signs.create_task, _fading(adapter, message.address, shown)))
+            fading.extend(map(self._signs.create_task, _fading(adapter, message.address, shown, self._times)))
 
-        first = asyncio.get_running_loop().call_later(FIRST_AFTER_S, show)
+        first = asyncio.get_running_loop().call_later(self._times.first_after_s, show)
         if self._reaction and isinstance(adapter, Reacts) and message.via in {Via.TEXT, Via.EDIT}:
-            self._signs.create_task(_keep_reaction(adapter, message, self._reaction, over))
+            self._signs.create_task(_keep_reaction(adapter, message, self._reaction, over, self._times))
         try:
             yield draft
         finally:
@@ -99,44 +111,48 @@ class _LatestDraft:
         self.has_changed.set()
 
 
-def _fading(adapter: Adapter | None, address: Address, shown: _LatestDraft) -> Iterator[Coroutine[None, None, None]]:
+def _fading(
+    adapter: Adapter | None, address: Address, shown: _LatestDraft, times: SignTimes
+) -> Iterator[Coroutine[None, None, None]]:
     """Yield the signs that expire unless they are refreshed."""
     if isinstance(adapter, ShowsTyping):
-        yield _keep_typing(adapter, address)
+        yield _keep_typing(adapter, address, times.refresh_s)
     if isinstance(adapter, ShowsDrafts):
-        yield _keep_draft(adapter, address, shown)
+        yield _keep_draft(adapter, address, shown, times.draft_every_s)
 
 
-async def _keep_typing(adapter: ShowsTyping, address: Address) -> None:
+async def _keep_typing(adapter: ShowsTyping, address: Address, every_s: float) -> None:
     try:
         while True:
             await adapter.show_typing(address)
-            await asyncio.sleep(REFRESH_S)
+            await asyncio.sleep(every_s)
     except ChannelError as exc:
         log.info("no typing sign", detail=str(exc))
 
 
-async def _keep_draft(adapter: ShowsDrafts, address: Address, shown: _LatestDraft) -> None:
+async def _keep_draft(adapter: ShowsDrafts, address: Address, shown: _LatestDraft, every_s: float) -> None:
     try:
         while True:
             await shown.has_changed.wait()
             shown.has_changed.clear()
             await adapter.show_draft(address, shown.text)
-            await asyncio.sleep(DRAFT_EVERY_S)
+            await asyncio.sleep(every_s)
     except ChannelError as exc:
         log.info("no draft shown", detail=str(exc))
 
 
-async def _keep_reaction(adapter: Reacts, message: InboundMessage, emoji: str, over: asyncio.Event) -> None:
+async def _keep_reaction(
+    adapter: Reacts, message: InboundMessage, emoji: str, over: asyncio.Event, times: SignTimes
+) -> None:
     """Put *emoji* on the message, and remove it when its turn is over."""
     try:
-        await _react(adapter, message, emoji)
+        await _react(adapter, message, emoji, times.reaction_timeout_s)
         await over.wait()
-        await _react(adapter, message, "")
+        await _react(adapter, message, "", times.reaction_timeout_s)
     except (ChannelError, TimeoutError) as exc:
         log.info("no reaction", detail=str(exc))
 
 
-async def _react(adapter: Reacts, message: InboundMessage, emoji: str) -> None:
-    async with asyncio.timeout(REACTION_TIMEOUT_S):
+async def _react(adapter: Reacts, message: InboundMessage, emoji: str, timeout_s: float) -> None:
+    async with asyncio.timeout(timeout_s):
         await adapter.react(message.address, message.reply_target, emoji)

@@ -18,8 +18,11 @@ from adapters.channel import (
 )
 from gateway.errors import ConfigError, StoreError
 from gateway.inbound.listener import BotAccount, ListeningState, listen
-from gateway.runtime.backoff import Backoff
+from gateway.runtime.clock import Clock, SystemClock
+from tests.fakes.clock import ManualClock
 from tests.fakes.patience import PATIENCE_S
+
+CLOCK = SystemClock()
 
 
 class Scripted:
@@ -61,23 +64,37 @@ async def receive(_: InboundMessage) -> None:
     """Take nothing."""
 
 
-async def run(account: BotAccount, until: Callable[[], Awaitable[object]]) -> list[Adapter]:
+async def run(account: BotAccount, until: Callable[[], Awaitable[object]], clock: Clock = CLOCK) -> list[Adapter]:
     loaded: list[Adapter] = []
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
-        task = group.create_task(listen(account, receive, loaded.append))
+        task = group.create_task(listen(account, receive, loaded.append, clock))
         await until()
         task.cancel()
     return loaded
 
 
-@pytest.mark.parametrize("ending", [ChannelUnavailableError("gone", retry_after_s=0.0), StoreError("disk full")])
-async def test_an_outage_is_waited_out(ending: ChannelError | StoreError, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lost connection or a full disk only delays the next try; the adapter is made once."""
-    monkeypatch.setattr("gateway.inbound.listener.OUTAGE", Backoff(0.0, 60.0))
-    adapter = Scripted(ending, ending)
+@pytest.mark.parametrize(
+    ("ending", "pauses"),
+    [
+        (ChannelUnavailableError("gone"), [1.0, 2.0, 4.0]),
+        (ChannelUnavailableError("gone", retry_after_s=7.0), [7.0] * 3),
+        (StoreError("disk full"), [1.0, 2.0, 4.0]),
+    ],
+)
+async def test_an_outage_is_waited_out(ending: ChannelError | StoreError, pauses: list[float]) -> None:
+    """A lost connection or a full disk only delays the next try, each time for longer; the adapter is made once."""
+    adapter, clock, waited = Scripted(ending, ending, ending), ManualClock(), []
+
+    async def until() -> None:
+        for _ in pauses:
+            await clock.waiters(1)
+            waited.extend(clock.waits())
+            clock.advance(waited[-1])
+        await adapter.listening.wait()
+
     kept = account(adapter)
-    assert await run(kept, adapter.listening.wait) == [adapter]
-    assert kept.state is ListeningState.LISTENING
+    assert await run(kept, until, clock) == [adapter]
+    assert (kept.state, waited) == (ListeningState.LISTENING, pauses)
 
 
 async def test_while_an_outage_lasts_the_account_says_why() -> None:
@@ -91,7 +108,7 @@ async def test_while_an_outage_lasts_the_account_says_why() -> None:
 async def test_a_wrong_token_ends_the_account_and_nothing_else() -> None:
     """An account that cannot work as configured says so and returns; it takes no other down."""
     kept = account(Scripted(ChannelConfigError("the token is wrong")))
-    await listen(kept, receive, lambda _: None)
+    await listen(kept, receive, lambda _: None, CLOCK)
     assert (kept.state, kept.detail) == (ListeningState.REFUSED, "the token is wrong")
 
 
@@ -102,5 +119,5 @@ async def test_an_account_that_cannot_be_made_is_refused() -> None:
         raise ConfigError("TOKEN is not set")
 
     kept = BotAccount("scripted", "home", build)
-    await listen(kept, receive, lambda _: None)
+    await listen(kept, receive, lambda _: None, CLOCK)
     assert (kept.state, kept.detail) == (ListeningState.REFUSED, "TOKEN is not set")

@@ -1,11 +1,12 @@
 """The signs that an answer is being written."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from adapters.channel import Address, ChannelUnavailableError, InboundMessage, Via
-from gateway.turns.presence import Presence
+from gateway.turns.presence import Presence, SignTimes
 from strandline.testing.adapter import FakeAdapter, message
 from tests.fakes.patience import PATIENCE_S
 
@@ -40,14 +41,11 @@ class Signing(FakeAdapter):
             raise ChannelUnavailableError("gone")
 
 
-def presence_of(adapter: FakeAdapter, reaction: str = "") -> Presence:
-    return Presence({("fake", "home"): adapter}, reaction)
+AT_ONCE = SignTimes(first_after_s=0, draft_every_s=0)
 
 
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.turns.presence.FIRST_AFTER_S", 0.0)
-    monkeypatch.setattr("gateway.turns.presence.DRAFT_EVERY_S", 0.0)
+def presence_of(adapter: FakeAdapter, reaction: str = "", times: SignTimes = AT_ONCE) -> Presence:
+    return Presence({("fake", "home"): adapter}, reaction, times)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -86,11 +84,11 @@ async def test_a_channel_is_shown_the_draft_and_a_failure_disturbs_no_turn(fails
             assert await adapter.drafts.get() == "It is blue"
 
 
-async def test_drafts_that_come_quickly_are_shown_together(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_drafts_that_come_quickly_are_shown_together() -> None:
     """Between two drafts lies a while, and the next one is the newest."""
-    monkeypatch.setattr("gateway.turns.presence.DRAFT_EVERY_S", 3600.0)
     adapter = Signing()
-    async with asyncio.timeout(PATIENCE_S), presence_of(adapter) as presence, presence.answering(ASKED) as draft:
+    presence = presence_of(adapter, times=replace(AT_ONCE, draft_every_s=3600))
+    async with asyncio.timeout(PATIENCE_S), presence, presence.answering(ASKED) as draft:
         await draft("a")
         await draft("b")
         assert await adapter.drafts.get() == "ab"
@@ -100,11 +98,11 @@ async def test_drafts_that_come_quickly_are_shown_together(monkeypatch: pytest.M
         assert adapter.drafts.empty()
 
 
-async def test_an_answer_that_comes_soon_has_neither_sign_nor_draft(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_that_comes_soon_has_neither_sign_nor_draft() -> None:
     """Each would be a call of the platform; who follows along is told of every draft all the same."""
-    monkeypatch.setattr("gateway.turns.presence.FIRST_AFTER_S", 3600.0)
     adapter, heard = Signing(), list[str]()
-    async with asyncio.timeout(PATIENCE_S), presence_of(adapter) as presence:
+    slow = replace(AT_ONCE, first_after_s=3600)
+    async with asyncio.timeout(PATIENCE_S), presence_of(adapter, times=slow) as presence:
         with presence.follow(HOME, lambda _, text: heard.append(text)):
             async with presence.answering(ASKED) as draft:
                 await draft("It is blue")
@@ -154,14 +152,14 @@ async def test_nothing_is_marked_that_the_person_did_not_write(via: Via, reactio
     assert adapter.reactions.empty()
 
 
-async def test_a_reaction_that_hangs_or_fails_holds_up_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reaction_that_hangs_or_fails_holds_up_nothing() -> None:
     """The turn ends at once, and the gateway's stop waits for the sign no longer than its deadline."""
-    monkeypatch.setattr("gateway.turns.presence.REACTION_TIMEOUT_S", 0.01)
 
     class Hanging(Signing):
         async def react(self, address: Address, message_id: str, emoji: str) -> None:
             await asyncio.Event().wait()
 
     for adapter in (Hanging(), Signing(fails=True)):
-        async with asyncio.timeout(PATIENCE_S), presence_of(adapter, "👀") as presence, presence.answering(ASKED):
+        presence = presence_of(adapter, "👀", replace(AT_ONCE, reaction_timeout_s=0.01))
+        async with asyncio.timeout(PATIENCE_S), presence, presence.answering(ASKED):
             pass
