@@ -25,6 +25,7 @@ PLANTED = {
     "gateway/runtime/lanes.py": "import gateway.cluster.membership",
     "gateway/commands/status.py": "import aiogram",
     "gateway/sessions/flush.py": "import openai",
+    "gateway/control/remote.py": "import httpx",
     "gateway/delivery/sender.py": "import gateway.inbound.receive",
     "gateway/turns/turn.py": "import gateway.stores.redis.store",
     "adapters/telegram/send.py": "import adapters.discord.send",

@@ -4,7 +4,7 @@
     ├── EndpointDownError        a later try may succeed: not reached, overloaded, too slow, cut off
     └── EndpointRefusedError     a retry would fail the same way: key, model, request
 
-Plain httpx, not the providers' SDKs: small requests under one set of rules. They run on one thread's event loop, so
+Plain httpx2, not the providers' SDKs: small requests under one set of rules. They run on one thread's event loop, so
 that a deadline really ends a request, and one that hangs does not hold up the worker's end.
 """
 
@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
-import httpx
+import httpx2
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class Endpoint:
     def __init__(self, account: ProviderAccount, patience: Patience | None = None) -> None:
         self.account = account
         self._patience = patience or Patience()
-        self._client: httpx.AsyncClient | None = None
+        self._client: httpx2.AsyncClient | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"ask-{account.name}", daemon=True)
         self._thread.start()
@@ -172,7 +172,7 @@ class Endpoint:
                 response = await self._open().post(f"{self.account.base_url}{path}", json=dict(body))
         except TimeoutError as exc:
             raise EndpointDownError(f"{name}: no answer within {self.account.timeout_s:g} seconds") from exc
-        except httpx.HTTPError as exc:
+        except httpx2.HTTPError as exc:
             raise EndpointDownError(f"{name}: cannot be reached ({type(exc).__name__})") from exc
         if not response.is_success:
             raise _failure(name, response)
@@ -181,17 +181,17 @@ class Endpoint:
         except ValueError as exc:
             raise EndpointDownError(f"{name}: its answer is not JSON") from exc
 
-    def _open(self) -> httpx.AsyncClient:
+    def _open(self) -> httpx2.AsyncClient:
         if self._client is None:
             key = self.account.api_key
             if not (key.isascii() and key.isprintable()):
                 raise EndpointRefusedError(f"{self.account.name}: its API key holds a character that no key has")
             headers = {"Authorization": f"Bearer {key}"} if key else {}
-            self._client = httpx.AsyncClient(headers=headers, timeout=self.account.timeout_s, trust_env=False)
+            self._client = httpx2.AsyncClient(headers=headers, timeout=self.account.timeout_s, trust_env=False)
         return self._client
 
 
-def _failure(name: str, response: httpx.Response) -> EndpointError:
+def _failure(name: str, response: httpx2.Response) -> EndpointError:
     status = response.status_code
     if status >= 500 or status in _PASSING:
         return EndpointDownError(f"{name}: HTTP {status}", _retry_after_s(response.headers.get("Retry-After")))
