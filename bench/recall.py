@@ -100,7 +100,6 @@ def _hit(found: MatchingEntry) -> Hit:
         late=found.late,
         keyword=found.keyword,
         matched=found.matched,
-        relevance=found.relevance,
     )
 
 

@@ -130,8 +130,7 @@ class UsedMemory:
     how: Literal["search", "read", "recall"]
     """Found by the model's search, read by it, or recalled automatically before the model was asked."""
     score: float = 0.0
-    """The search's ranking score and its parts, as in `Hit`; 0 for a passage that was read."""
-    relevance: float = 0.0
+    """How well it fits, 0 to 1, and the parts, as in `Hit`; 0 for a passage that was read."""
     similarity: float = 0.0
     keyword: float = 0.0
 

@@ -20,6 +20,7 @@ from gateway.control.operator_api import Progress
 from gateway.control.status_wire import MemoryOrder, MemoryStatus
 from gateway.control.wire import IndexOrder, MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why, WhyOrder
 from gateway.runtime.escape import visible
+from workspaces.memory.search_notes import NOTHING_CLEAR
 
 app = typer.Typer(
     help="Manage memory: status, index, search, why, origin, migrate.",
@@ -126,7 +127,7 @@ def _reasons(known: Why) -> Iterator[str]:
     if not known.used:
         yield "No memory was used."
     for each in known.used:
-        scores = f"relevance {each.relevance:.2f}, meaning {each.similarity:.2f}, words {each.keyword:.2f}"
+        scores = f"score {each.score:.2f}, meaning {each.similarity:.2f}, words {each.keyword:.2f}"
         yield f"{each.citation}  {HOW_USED[each.how]}{'' if each.how == 'read' else f', {scores}'}"
 
 
@@ -134,6 +135,8 @@ def found_lines(found: MemorySearchAnswer) -> Iterator[str]:
     """Yield a search's hits as text for people."""
     if not found.hits:
         yield "Nothing found."
+    elif not found.is_clear:
+        yield NOTHING_CLEAR
     for hit in found.hits:
         yield f"{hit.citation}  {hit.score:.2f}"
         yield from (f"    {line}" for line in hit.snippet.splitlines())

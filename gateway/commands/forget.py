@@ -89,7 +89,7 @@ async def _nothing(call: CommandCall, paths: Collection[str]) -> str:
     """Return the answer that no note matches, with notes that clearly mean the same; others may be off-topic."""
     query = Query(call.arguments, _LISTED, min_score=CLEAR)
     result = await call.agent.memory.search(query, call.access)
-    near = [hit for hit in result.hits if hit.path in paths and hit.relevance >= CLEAR][:_NEAREST]
+    near = [hit for hit in result.hits if hit.path in paths and hit.score >= CLEAR][:_NEAREST]
     lines = [f"`/forget {hit.citation}`\n{quoted(hit.snippet)}\n" for hit in near]
     if not near:
         lines = [

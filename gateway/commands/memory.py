@@ -7,8 +7,9 @@ from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.hits import CLEAR, Hit
+from workspaces.memory.hits import Hit
 from workspaces.memory.search import MemoryIndex, Query, SearchResult
+from workspaces.memory.search_notes import NOTHING_CLEAR
 from workspaces.memory.status import IndexStatus
 
 _RESULTS = 5
@@ -34,8 +35,8 @@ async def _memory(call: CommandCall) -> str:
 def _found(result: SearchResult) -> Iterator[str]:
     if not result.hits:
         yield "Nothing found."
-    elif all(hit.relevance < CLEAR for hit in result.hits):
-        yield "Nothing clearly fits; the nearest:"
+    elif not result.is_clear:
+        yield NOTHING_CLEAR
     yield from (_hit(hit) for hit in result.hits)
     if result.notice:
         yield f"({result.notice})"

@@ -66,5 +66,5 @@ def _lines(question: str, used: Sequence[UsedMemory]) -> Iterator[str]:
     if not used:
         yield "No memory was used for the answer."
     for each in used:
-        scores = f"relevance {each.relevance:.2f}, meaning {each.similarity:.2f}, words {each.keyword:.2f}"
+        scores = f"score {each.score:.2f}, meaning {each.similarity:.2f}, words {each.keyword:.2f}"
         yield f"- `{each.citation}`: {HOW_USED[each.how]}{'' if each.how == 'read' else f'; {scores}'}"

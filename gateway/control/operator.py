@@ -265,7 +265,7 @@ class LocalOperator:
         asked = Query(order.query, as_of=order.as_of)
         query = asked if order.max_results is None else replace(asked, max_results=order.max_results)
         result = await agent.memory.search(query, _owner_access(agent.id))
-        return MemorySearchAnswer(tuple(map(_found, result.hits)), result.mode, result.notice)
+        return MemorySearchAnswer(tuple(map(_found, result.hits)), result.mode, result.notice, result.is_clear)
 
     async def _why(self, order: WhyOrder) -> Why:
         transcript = await self.transcripts.open(SessionKey(self._named(order.agent).id, SessionType.MAIN))

@@ -17,6 +17,7 @@ class SearchHit:
     start_line: int
     end_line: int
     score: float
+    """How well it fits, 0 to 1."""
     snippet: str
     citation: str
 
@@ -28,6 +29,8 @@ class MemorySearchAnswer:
     hits: tuple[SearchHit, ...]
     mode: SearchMode
     reason: str = ""
+    is_clear: bool = True
+    """Whether a hit clearly fits; otherwise they are only the nearest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,7 @@ class UsedHit:
     how: Literal["search", "read", "recall"]
     """Found by the model's search, read by it, or recalled before it asked."""
     score: float
-    """0 for a passage that the model read."""
-    relevance: float
+    """0 to 1; 0 for a passage that the model read."""
     similarity: float
     keyword: float
 

@@ -127,9 +127,9 @@ class Transcript:
         for record in self.records.of(turn_id):
             if isinstance(record.entry, UsedEntry):
                 for memory in record.entry.memories:
-                    if memory.citation not in best or memory.relevance > best[memory.citation].relevance:
+                    if memory.citation not in best or memory.score > best[memory.citation].score:
                         best[memory.citation] = memory
-        return tuple(sorted(best.values(), key=lambda memory: -memory.relevance))
+        return tuple(sorted(best.values(), key=lambda memory: -memory.score))
 
     async def append(self, turn_id: TurnId, *entries: Entry | Mark) -> None:
         """Write *entries*, durably, all or none. Raises StoreError; the file is then unchanged."""

@@ -29,8 +29,8 @@ class PlainHit:
     """Identifiers of the query in the line, verbatim."""
 
     @property
-    def relevance(self) -> float:
-        """Relevance to the query, 0 to 1; 1 for a line with an identifier of it."""
+    def score(self) -> float:
+        """As `Hit.score`, 0 to 1; 1 for a line with an identifier of it."""
         return 1.0 if self.identifiers else self.matched
 
 

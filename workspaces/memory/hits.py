@@ -11,7 +11,7 @@ from workspaces.memory.wire import Frame, day_in
 LONGEST_SNIPPET = 700
 """In characters (the reference systems' own limit)."""
 CLEAR = 0.45
-"""The best hit's relevance below which nothing clearly fits the question.
+"""The best hit's score below which nothing clearly fits the question.
 
 Measured on LoCoMo (docs/measurements/retrieval.md): 9 % of the questions that memory can answer fall below it, and
 79 % of another conversation's questions, asked with this one's names.
@@ -32,7 +32,10 @@ class Hit:
     date: date | None
     scope: Scope
     score: float
-    """Sort key of the hits of one query; not comparable between queries."""
+    """How well the passage alone fits the query, 0 to 1, independent of other hits; 1 with an identifier of the query.
+
+    The hits of a query are ordered by more, such as their neighbours and the days that the query names.
+    """
     similarity: float
     """Dense score: cosine of the query's and the passage's vectors; 0 without an embedder."""
     late: float
@@ -41,8 +44,6 @@ class Hit:
     """Sparse score: BM25."""
     matched: float
     """Share of the query's words, weighted by rarity, in the passage; 0 to 1."""
-    relevance: float
-    """Relevance to the query, 0 to 1, independent of other hits: for thresholds (`CLEAR`)."""
     as_of: Day | None = None
     """The day at whose end it was there; `None` is now."""
 
@@ -68,7 +69,6 @@ def hit_of_frame(frame: Frame) -> Hit:
         late=frame["late"],
         keyword=frame["keyword"],
         matched=frame["matched"],
-        relevance=frame["relevance"],
     )
 
 
@@ -83,12 +83,11 @@ def hit_of_line(found: PlainHit) -> Hit:
         section="",
         date=document.date,
         scope=document.scope,
-        score=found.matched,
+        score=found.score,
         similarity=0.0,
         late=0.0,
         keyword=found.matched,
         matched=found.matched,
-        relevance=found.relevance,
     )
 
 

@@ -21,7 +21,7 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source
 from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
 from workspaces.memory.file_search import documents_of, find_plainly
-from workspaces.memory.hits import Hit, hit_of_frame, hit_of_line
+from workspaces.memory.hits import CLEAR, Hit, hit_of_frame, hit_of_line
 from workspaces.memory.search_notes import LONGEST_QUERY, cut_notice, notice, plain_notice
 from workspaces.memory.status import IndexStatus, Mode
 from workspaces.memory.sync import Progress, Sync, SyncReport, WorkerCalls
@@ -56,7 +56,7 @@ class Query:
     text: str
     max_results: int = 6
     min_score: float | None = None
-    """Lowest `Hit.relevance`; a passage with an identifier of the query always passes."""
+    """Lowest `Hit.score`; `None`: without hits that fit nothing, except those of a day that the query names."""
     since: date | None = None
     until: date | None = None
     """Both days are included; undated notes are outside of any bounds."""
@@ -72,6 +72,11 @@ class SearchResult:
     mode: Mode
     notice: str = ""
     """Hints for the reader: keywords only and the reason, a truncated query, notes not yet indexed."""
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether a hit clearly fits; otherwise they are only the nearest."""
+        return any(hit.score >= CLEAR for hit in self.hits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +299,7 @@ class MemoryIndex:
         dated = [document for document in documents if _is_within(document.date, query)]
         found = await self._run(find_plainly, text[:LONGEST_QUERY], dated, min(max(query.max_results, 1), MOST_RESULTS))
         hits = (hit_of_line(each) for each in found)
-        kept = tuple(hit for hit in hits if query.min_score is None or hit.relevance >= query.min_score)
+        kept = tuple(hit for hit in hits if query.min_score is None or hit.score >= query.min_score)
         return SearchResult(kept, "keyword", plain_notice(text, reason, to_owner=scopes is None))
 
     def _is_for(self, audience: Scope | None, scopes: frozenset[Scope] | None) -> bool:

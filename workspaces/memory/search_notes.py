@@ -2,6 +2,8 @@
 
 from workspaces.memory.wire import Frame
 
+NOTHING_CLEAR = "Nothing clearly fits; the nearest:"
+"""For results whose best hit is below `hits.CLEAR`."""
 LONGEST_QUERY = 2_000
 """In characters; a longer query is truncated: the embedding model reads about 1,000, and a question is shorter."""
 

@@ -12,9 +12,9 @@ from gateway.agent.models.offline_intents import content_words, is_statement
 CLEAR = 0.55
 """Similarity plus half the matched share from which a note is relevant to a question.
 
-A measure of its own beside `Hit.relevance`, because it separates answers better: of 225 questions about two
+A measure of its own beside `Hit.score`, because it separates answers better: of 225 questions about two
 conversations of LoCoMo 97 % have such a note, of 225 about another one 4 % (area under the curve 0.997; of the
-relevance 0.994, at its best threshold 96 % and 4 %). At `hits.CLEAR` relevance would leave 9 % unanswered: right
+score 0.994, at its best threshold 96 % and 4 %). At `hits.CLEAR` the score would leave 9 % unanswered: right
 for automatic recall, too strict for an answer.
 """
 CLEAR_BY_WORDS = 0.4

@@ -16,7 +16,8 @@ from workspaces.errors import NoSuchFileError
 from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.hits import Hit
-from workspaces.memory.search import MemoryIndex, Query
+from workspaces.memory.search import MemoryIndex, Query, SearchResult
+from workspaces.memory.search_notes import NOTHING_CLEAR
 from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Workspace
 
@@ -38,17 +39,18 @@ def memory_tools(
     async def found(query: Query) -> Told:
         result = await index.search(query, access)
         await used([used_hit(hit, "search") for hit in result.hits])
-        text = _compact({"hits": [_shown(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice})
+        text = _compact(_answer(result))
         return told(text, from_outside=any(hit.scope != PRIVATE for hit in result.hits))
 
     async def memory_search(
         query: Annotated[str, Field(description="A question or keywords; ids and names as they are written.")],
         max_results: Annotated[int, Field(ge=1, le=50)] = 6,
-        min_score: Annotated[float | None, Field(ge=0, le=1, description="Least relevance, 0 to 1.")] = None,
+        min_score: Annotated[float | None, Field(ge=0, le=1, description="Least score, 0 to 1.")] = None,
     ) -> Told:
         """Search your notes. Run it before answering about earlier work, decisions, dates, people, preferences, todos.
 
-        Answers with passages, best first, each with its source; cite it. No hits: say that you found nothing.
+        Answers with passages, best first, each with its source and a score from 0 to 1; cite the source. No hits: say
+        that you found nothing.
         """
         return await found(Query(query, max_results, min_score))
 
@@ -95,9 +97,15 @@ def memory_tools(
     return [tool(memory_search), tool(memory_get), tool(search_history), unoffered]
 
 
+def _answer(result: SearchResult) -> dict[str, object]:
+    """Return a search's result for a model, which is told where nothing clearly fits."""
+    unclear = {"verdict": NOTHING_CLEAR} if result.hits and not result.is_clear else {}
+    return {**unclear, "hits": [_shown(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice}
+
+
 def used_hit(hit: Hit, how: Literal["search", "recall"]) -> UsedMemory:
     """Return the record of *hit*."""
-    scores = (hit.score, hit.relevance, hit.similarity, hit.keyword)
+    scores = (hit.score, hit.similarity, hit.keyword)
     return UsedMemory(hit.citation, how, *(round(score, 3) for score in scores))
 
 
@@ -142,7 +150,6 @@ def _shown(hit: Hit) -> dict[str, object]:
         "end_line": hit.end_line,
         "date": hit.date.isoformat() if hit.date else None,
         "score": round(hit.score, 3),
-        "relevance": round(hit.relevance, 3),
         "similarity": round(hit.similarity, 3),
         "keyword": round(hit.keyword, 3),
         "matched": round(hit.matched, 3),

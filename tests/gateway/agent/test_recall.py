@@ -65,7 +65,7 @@ async def test_what_bears_on_a_message_is_brought_up_with_its_source(home: Home)
     assert "not orders" in recalled.text.splitlines()[1]
     [used] = recalled.used
     assert (used.citation, used.how) == ("memory/2026-03-01.md#L1-L1", "recall")
-    assert used.relevance > 0
+    assert used.score > 0
     assert await home.brought("nice bicycle, haha!") == Recalled()
 
 

@@ -24,7 +24,7 @@ from gateway.cli.up import GARBAGE, serve
 from gateway.config import read_config
 from gateway.control.server import control_app
 from gateway.control.status_wire import MemoryStatus
-from gateway.control.wire import MemorySearchAnswer
+from gateway.control.wire import MemorySearchAnswer, SearchHit
 from gateway.home import ControlFile, Home
 from gateway.runtime.http_server import serving
 from tests.fakes.operator import FakeGateway, FakeOperator
@@ -263,6 +263,12 @@ def test_what_a_search_went_without_is_told() -> None:
         "(the history holds no note of 2026-03-03)",
     ]
     assert list(found_lines(MemorySearchAnswer((), "hybrid"))) == ["Nothing found."]
+    near = SearchHit("MEMORY.md", 1, 1, 0.31, "- tea", "MEMORY.md#L1-L1")
+    assert list(found_lines(MemorySearchAnswer((near,), "hybrid", is_clear=False))) == [
+        "Nothing clearly fits; the nearest:",
+        "MEMORY.md#L1-L1  0.31",
+        "    - tea",
+    ]
 
 
 def test_an_answer_says_what_it_knew(at_home: Terminal) -> None:
@@ -273,7 +279,7 @@ def test_an_answer_says_what_it_knew(at_home: Terminal) -> None:
     at_home("chat", "--message", "which port?")
     told = at_home("memory", "why").out.splitlines()
     assert told[0] == "Asked: which port?"
-    assert told[1] == "memory/2026-03-03.md#L1-L1  found by a search, relevance 0.60, meaning 0.50, words 2.00"
+    assert told[1] == "memory/2026-03-03.md#L1-L1  found by a search, score 0.60, meaning 0.50, words 2.00"
     assert json.loads(at_home("memory", "why", "--json").out)["used"][0]["how"] == "search"
 
 

@@ -18,7 +18,9 @@ async def test_memory_finds_what_the_chat_may_see(house: House) -> None:
     member = await house.says("/memory staging", MEMBER)
     assert "party" in member
     assert "5433" not in member
-    assert (await house.says("/memory zebra", MEMBER)).startswith("Nothing clearly fits; the nearest:\n`memory/shared/")
+    unclear = await house.says("/memory staging zebra violin harbour", MEMBER)
+    assert unclear.startswith("Nothing clearly fits; the nearest:\n`memory/shared/")
+    assert await house.says("/memory zebra", MEMBER) == "Nothing found."
 
 
 async def test_memory_alone_says_what_it_holds(house: House) -> None:
@@ -59,7 +61,7 @@ async def test_why_names_what_an_answer_used(house: House) -> None:
     told = await house.says("/why 2")
     assert told.startswith("You asked:\n> Which port has the staging database?")
     (found,) = [line for line in told.splitlines() if line.startswith("- `memory/2026-02-28.md#L3-L3`")]
-    assert "found by a search; relevance 0." in found or "brought up unasked; relevance" in found
+    assert "found by a search; score 0." in found or "brought up unasked; score" in found
     assert "You asked" not in await house.says("/why 3")
 
 

@@ -324,12 +324,12 @@ def _raise(exc: Exception, *_: object) -> None:
 async def test_what_a_turn_used_is_kept_and_shown_to_no_model(path: Path) -> None:
     """After a restart too: each memory once, with the best of its scores; the conversation does not hold it."""
     transcript = await Transcript.open(path, here)
-    found = UsedMemory("MEMORY.md#L1-L1", "search", 1.2, 0.5, 0.4, 3.0)
+    found = UsedMemory("MEMORY.md#L1-L1", "search", 0.5, 0.4, 3.0)
     await transcript.append(ONE, SAID, UsedEntry((found, UsedMemory("a.md#L2-L2", "read"))))
-    await transcript.append(ONE, UsedEntry((replace(found, relevance=0.7),)))
+    await transcript.append(ONE, UsedEntry((replace(found, score=0.7),)))
     await transcript.append(TWO, UsedEntry((replace(found, citation="other.md#L1-L1"),)))
     again = await Transcript.open(path, here)
     assert again.repairs == Repairs()
     assert again.entries == transcript.entries == [SAID]
-    assert again.used_by(ONE) == (replace(found, relevance=0.7), UsedMemory("a.md#L2-L2", "read"))
+    assert again.used_by(ONE) == (replace(found, score=0.7), UsedMemory("a.md#L2-L2", "read"))
     assert again.used_by(TurnId("absent")) == ()

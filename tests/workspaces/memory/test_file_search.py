@@ -28,7 +28,7 @@ def test_a_longer_identifier_is_another_one() -> None:
     ]
     found = find_plainly("where is the status list of GLYPH-1234?", notes, 2)
     assert [(hit.document.path, len(hit.identifiers)) for hit in found] == [("memory/old.md", 1), ("memory/new.md", 0)]
-    assert found[0].relevance == 1.0 > found[0].matched
+    assert found[0].score == 1.0 > found[0].matched
 
 
 def test_rare_words_count_more_and_the_newer_of_equals_comes_first() -> None:

@@ -61,7 +61,7 @@ async def test_a_hit_has_its_place_its_day_and_its_parts(home: Home) -> None:
     assert hit.citation == "memory/2026-03-01.md#L1-L1"
     assert (hit.snippet, hit.date, hit.scope) == ("bought a red bicycle", date(2026, 3, 1), PRIVATE)
     assert hit.matched == 1.0
-    assert min(hit.score, hit.similarity, hit.late, hit.keyword, hit.relevance) > 0
+    assert min(hit.score, hit.similarity, hit.late, hit.keyword) > 0
 
 
 async def test_a_changed_note_is_found_without_a_call(home: Home) -> None:

@@ -24,6 +24,7 @@ from workspaces.memory.index.hybrid import HybridEngine
 from workspaces.memory.index.manifest import Manifest, unpacked
 from workspaces.memory.index.ranking import (
     KEYWORDS_ALONE,
+    LEAST,
     REACH,
     WITHOUT_DENSE,
     WITHOUT_LATE,
@@ -68,13 +69,15 @@ class MatchingEntry:
 
     entry: Entry
     score: float
+    """As `Hit.score`."""
     similarity: float
     late: float
     keyword: float
     matched: float
-    relevance: float
     is_exact: bool
     """It contains an identifier of the query verbatim."""
+    is_of_day: bool
+    """It is of a day that the query names."""
 
 
 class Finder:
@@ -96,7 +99,8 @@ class Finder:
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
         told = _Telling(self._engine, self._manifest, request, pool).found(within)
         found = thinned(each for each in told if is_evidence(each.entry.text, asked.text))
-        return list(islice((each for each in found if _is_clear(each, asked.min_score)), asked.limit))
+        least = LEAST if self._embedder else 0.0
+        return list(islice((each for each in found if _passes(each, asked.min_score, least)), asked.limit))
 
     def request(self, asked: SearchRequest) -> CandidateRequest:
         """Return the engine's request: words weighted by rarity, and the vectors of the query."""
@@ -154,16 +158,16 @@ class _Telling:
     def _found(self, ranked: Ranked, id_: PointId, entry: Entry) -> MatchingEntry:
         scores, row = self.pool.scores, ranked.row
         matched = self._matched(id_)
-        cosine, late = float(scores.cosine[row]), float(scores.late[row])
+        cosine, late, is_exact = float(scores.cosine[row]), float(scores.late[row]), bool(self.pool.held[row])
         return MatchingEntry(
             entry=entry,
-            score=ranked.score,
+            score=1.0 if is_exact else relevance(cosine, late, matched),
             similarity=cosine,
             late=late,
             keyword=float(max(scores.bm25[row], scores.bm25_context[row])),
             matched=matched,
-            relevance=relevance(cosine, late, matched),
-            is_exact=bool(self.pool.held[row]),
+            is_exact=is_exact,
+            is_of_day=ranked.parts["date"] > 0,
         )
 
     def _matched(self, id_: PointId) -> float:
@@ -179,9 +183,11 @@ def _promise(scores: Scores) -> Column:
     return np.asarray(scores.late_context + scores.cosine + scores.bm25 / (scores.bm25.max(initial=0.0) or 1.0))
 
 
-def _is_clear(found: MatchingEntry, min_score: float | None) -> bool:
-    """Tell whether it passes the threshold; a match of a requested identifier always does."""
-    return min_score is None or found.is_exact or found.relevance >= min_score
+def _passes(found: MatchingEntry, min_score: float | None, least: float) -> bool:
+    """Tell whether it passes the threshold; with the default, *least*, all of a day that the query names does."""
+    if min_score is None:
+        return found.is_of_day or found.score >= least
+    return found.score >= min_score
 
 
 def _aged(weights: Weights, decay: Decay) -> Weights:

@@ -258,7 +258,6 @@ def _found_out(found: MatchingEntry) -> Frame:
         "late": found.late,
         "keyword": found.keyword,
         "matched": found.matched,
-        "relevance": found.relevance,
     }
 
 

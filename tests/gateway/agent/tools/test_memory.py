@@ -56,7 +56,19 @@ async def test_a_search_gives_passages_with_their_source(rig: Rig) -> None:
     assert (answer["mode"], answer["notice"]) == ("hybrid", "")
     assert (hit["citation"], hit["snippet"], hit["date"]) == ("MEMORY.md#L1-L1", "tea is private", None)
     assert hit["matched"] == 1.0
-    assert {"path", "start_line", "end_line", "score", "relevance", "similarity", "keyword"} <= hit.keys()
+    assert {"path", "start_line", "end_line", "score", "similarity", "keyword"} <= hit.keys()
+
+
+async def test_a_model_is_told_where_nothing_clearly_fits(rig: Rig) -> None:
+    """The nearest are shown, and named so; what fits nothing at all is left out; scores are from 0 to 1."""
+    clear = await rig.call(MAIN, "memory_search", query="private tea")
+    assert "verdict" not in clear
+    assert all(0 <= hit["score"] <= 1 for hit in clear["hits"])
+    near = await rig.call(MAIN, "memory_search", query="tea harbour violin telescope battery")
+    assert near["hits"]
+    assert near["verdict"] == "Nothing clearly fits; the nearest:"
+    nothing = await rig.call(MAIN, "memory_search", query="harbour violin telescope")
+    assert (nothing["hits"], "verdict" in nothing) == ([], False)
 
 
 @pytest.mark.parametrize("path", [".", "sessions", "memory", "sessions/none.jsonl"])
