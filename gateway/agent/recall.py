@@ -21,7 +21,7 @@ from workspaces.access import Access, rights
 from workspaces.errors import WorkspaceError
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import MemoryIndex, Query
-from workspaces.memory.text.dates import dates_named, relative_dates
+from workspaces.memory.text.day_spans import days_named
 
 RecallMode = Literal["on", "past", "off"]
 
@@ -94,7 +94,7 @@ def is_wanted(message: str, access: Access, settings: RecallSettings, today: dat
 
 def asks_about_the_past(message: str, today: date) -> bool:
     """Return whether words or dates of *message* point back in time; knows few languages, English best."""
-    return bool(_PAST.search(message) or dates_named(message) or relative_dates(message, today))
+    return bool(_PAST.search(message) or days_named(message, today))
 
 
 def fitting(hits: Iterable[Hit], settings: RecallSettings) -> list[Hit]:

@@ -1,4 +1,7 @@
-"""Note tools of a turn: a note of the day, with a receipt of its location."""
+"""Note tools of a turn: a note of the day, with a receipt of its location.
+
+A relative day gets its date written beside it: a note says "tomorrow" for years.
+"""
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
@@ -11,6 +14,7 @@ from gateway.agent.write_guard import Make, WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces import sections
 from workspaces.access import Access, rights
+from workspaces.memory.text.day_spans import dated
 from workspaces.notes import append_note
 from workspaces.run_blocking import RunBlocking
 from workspaces.sections import Category
@@ -28,6 +32,7 @@ def note_tools(
     async def add_note(text: str) -> str:
         """Write a note into today's notes: what happened, was decided, or shall be remembered."""
         try:
+            text = await run(dated, text, clock().date())
             receipt = await run(append_note, workspace, access, text, clock())
         except ValueError as exc:
             raise ToolError(str(exc)) from exc
@@ -36,10 +41,12 @@ def note_tools(
     row = rights(access)
     if not (row.writes and row.memory_tools):
         return []
-    return [tool(add_note), *(_memory_tools(workspace, access, run, guard) if row.private else ())]
+    return [tool(add_note), *(_memory_tools(workspace, access, run, clock, guard) if row.private else ())]
 
 
-def _memory_tools(workspace: Workspace, access: Access, run: RunBlocking, guard: WriteGuard) -> list[Tool]:
+def _memory_tools(
+    workspace: Workspace, access: Access, run: RunBlocking, clock: Callable[[], datetime], guard: WriteGuard
+) -> list[Tool]:
     """Return the tools over the long-term memory, for turns that may write private files."""
 
     async def guarded(make: Make) -> str | None:
@@ -50,6 +57,7 @@ def _memory_tools(workspace: Workspace, access: Access, run: RunBlocking, guard:
 
     async def save_memory(text: str, category: Category) -> str:
         """Keep a lasting fact in MEMORY.md, in the section of its category."""
+        text = await run(dated, text, clock().date())
         try:
             if waits := await guarded(lambda whole: sections.saved(whole, text, category)):
                 return waits
@@ -62,6 +70,7 @@ def _memory_tools(workspace: Workspace, access: Access, run: RunBlocking, guard:
         old: str, new: Annotated[str | None, Field(description="Without it, the passage is deleted.")] = None
     ) -> str:
         """Correct or delete a passage of MEMORY.md that occurs exactly once."""
+        new = new and await run(dated, new, clock().date())
         try:
             if waits := await guarded(lambda whole: sections.updated(whole, old, new)):
                 return waits

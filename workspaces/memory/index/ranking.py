@@ -16,7 +16,8 @@ import numpy as np
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.engine import Column, Ids, Scores
 from workspaces.memory.index.settings import GENTLE
-from workspaces.memory.text.dates import NamedDate, dates_named, relative_dates
+from workspaces.memory.text.dates import NamedDate
+from workspaces.memory.text.day_spans import DaySpan, days_named
 from workspaces.memory.text.dialogue import EVIDENCE, LineKind, read_line
 from workspaces.memory.text.tokens import identifiers, identifiers_held, terms
 
@@ -79,7 +80,7 @@ class ParsedQuery:
 
     text: str
     identifiers: frozenset[str]
-    dates: tuple[NamedDate, ...]
+    dates: tuple[NamedDate | DaySpan, ...]
 
 
 def kind_of(text: str) -> LineKind:
@@ -132,7 +133,7 @@ class Ranked:
 
 def question_of(text: str, today: date) -> ParsedQuery:
     """Parse the identifiers and the dates of a query asked *today*."""
-    return ParsedQuery(text, identifiers(text), (*dates_named(text), *relative_dates(text, today)))
+    return ParsedQuery(text, identifiers(text), tuple(days_named(text, today)))
 
 
 def rank(question: ParsedQuery, pool: Pool, weights: Weights, today: date) -> Iterator[Ranked]:
@@ -227,12 +228,14 @@ def _ordinal(day: date | None) -> int:
 
 
 def _named(question: ParsedQuery, days: Ids) -> Column:
-    """Return 1 for each of *days* named by the question, tested once a day, and 0 for the others."""
+    """Return 1 for each of *days* named by the question, tested once a day, less for one close by, 0 for the others."""
     if not question.dates:
         return np.zeros(len(days))
-    dated = {day: date.fromordinal(day) for day in set(days.tolist()) if day != UNDATED}
-    named = [day for day, at in dated.items() if any(each.covers(at) for each in question.dates)]
-    return np.isin(days, named).astype(np.float64)
+    near = {UNDATED: 0.0}
+    for day in set(days.tolist()) - {UNDATED}:
+        at = date.fromordinal(day)
+        near[day] = max(each.nearness(at) for each in question.dates)
+    return np.array([near[day] for day in days.tolist()], np.float64)
 
 
 def _spoken(question: ParsedQuery, speakers: Sequence[str]) -> Column:

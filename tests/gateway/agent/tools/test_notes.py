@@ -36,6 +36,19 @@ async def test_a_note_comes_with_its_receipt(workspace: Workspace, access: Acces
     assert lines[2] == "- 09:05 The boat is called Ondine."
 
 
+async def test_a_relative_day_gets_its_date(workspace: Workspace) -> None:
+    """In the notes of the day and in MEMORY.md: "tomorrow" is another day when it is read."""
+    box = Toolbox(note_tools(workspace, MAIN, run, now, guard(MAIN)), MAIN)
+    await box.call(ToolCall("c1", "add_note", json.dumps({"text": "Ann comes tomorrow."})))
+    await box.call(
+        ToolCall("c2", "save_memory", json.dumps({"text": "Kommt morgen oder übermorgen", "category": "notes"}))
+    )
+    await box.call(ToolCall("c3", "update_memory", json.dumps({"old": "Kommt morgen", "new": "Kam gestern"})))
+    root = workspace.folder.root
+    assert "Ann comes tomorrow (2026-03-02)." in (root / "memory" / "2026-03-01.md").read_text()
+    assert "- Kam gestern (2026-02-28) oder übermorgen (2026-03-03)\n" in (root / "MEMORY.md").read_text()
+
+
 @pytest.mark.parametrize("access", [SUBAGENT, CRON])
 def test_who_has_no_memory_has_no_notebook(workspace: Workspace, access: Access) -> None:
     """Subagents and plain jobs are not offered to take notes."""
