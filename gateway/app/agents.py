@@ -28,16 +28,13 @@ from gateway.agent.window.prune import PruneSettings
 from gateway.app.crash_recovery import tell_of_file
 from gateway.app.memory_worker import SERVER_PATIENCE_S
 from gateway.app.open_home import OpenHome
-from gateway.automation.subagents import SubagentRules
 from gateway.config import Config, ContextSettings, LimitSettings, MemorySettings
 from gateway.config.heartbeat import hours_of, span_of
 from gateway.errors import ConfigError
 from gateway.home import Home
-from gateway.inbound.overflow import Bounds
-from gateway.inbound.queue_modes import QueueMode, QueueRules
+from gateway.inbound.settings import QueueMode
 from gateway.runtime.threads import Threads
 from gateway.schedule.checklist import Rhythm
-from gateway.schedule.jobs import Punctuality
 from gateway.sessions.flush import FlushSettings
 from gateway.sessions.lifecycle import LifecycleSettings
 from gateway.transcripts.memory_source import SETTLE_S, TranscriptNotes
@@ -160,28 +157,9 @@ def _history_writer(home: OpenHome, workspace: Workspace, run: RunBlocking, besi
     )
 
 
-def queue_rules(config: Config) -> QueueRules:
-    """Return the configured queue rules."""
-    queue = config.queue
-    of_agents = {AgentId(name): QueueMode(agent.queue) for name, agent in config.agents.items() if agent.queue}
-    return QueueRules(QueueMode(queue.mode), of_agents, timedelta(milliseconds=queue.debounce_ms), queue.together)
-
-
-def bounds_of(config: Config) -> Bounds:
-    """Return the limits of messages in memory."""
-    return Bounds(config.queue.session_memory, config.queue.memory)
-
-
-def punctuality_of(config: Config) -> Punctuality:
-    """Return the configured punctuality of jobs."""
-    schedule = config.schedule
-    return Punctuality(timedelta(minutes=schedule.grace_minutes), schedule.jitter_s, schedule.jobs)
-
-
-def subagent_rules(config: Config) -> SubagentRules:
-    """Return the configured rules for subagents."""
-    given = config.subagents
-    return SubagentRules(given.children, given.running, given.task_s, given.guests)
+def queue_modes(config: Config) -> dict[AgentId, QueueMode]:
+    """Return the queue modes of the agents that have their own."""
+    return {AgentId(name): agent.queue for name, agent in config.agents.items() if agent.queue}
 
 
 def rhythms(config: Config, zone: tzinfo) -> dict[AgentId, Rhythm]:

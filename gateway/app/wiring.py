@@ -13,12 +13,9 @@ from gateway.agent.models.choose import provider_faults
 from gateway.agent.tools.loading import tool_faults
 from gateway.app.agents import (
     assumed_windows,
-    bounds_of,
     lifecycle_settings,
-    punctuality_of,
-    queue_rules,
+    queue_modes,
     rhythms,
-    subagent_rules,
     turn_settings,
 )
 from gateway.app.budgets import unpriced_models
@@ -97,17 +94,17 @@ class Parts:
 
     @cached_property
     def queueing(self) -> Queueing:
-        return Queueing(queue_rules(self._config), None, self.choices.mode, self._home.clock.now)
+        return Queueing(self._config.queue, None, self.choices.mode, self._home.clock.now, queue_modes(self._config))
 
     @cached_property
     def overflow(self) -> Overflow:
-        return Overflow(self.queueing.queues, self._home.store.inbox.waiting, bounds_of(self._config))
+        return Overflow(self.queueing.queues, self._home.store.inbox.waiting, self._config.queue)
 
     @cached_property
     def subagents(self) -> Subagents:
-        home, rules = self._home, subagent_rules(self._config)
+        home, settings = self._home, self._config.subagents
         return Subagents(
-            rules, self._settings.limits, self.queueing, home.store.count, home.clock.now, home.entrance.enter
+            settings, self._settings.limits, self.queueing, home.store.count, home.clock.now, home.entrance.enter
         )
 
     # --- delivery
@@ -156,7 +153,7 @@ class Parts:
     @cached_property
     def job_runner(self) -> JobRunner:
         home = self._home
-        job_schedule = JobSchedule(home.store.jobs, punctuality_of(self._config), home.now, home.store.count)
+        job_schedule = JobSchedule(home.store.jobs, self._config.schedule, home.now, home.store.count)
         contact = OwnerContact(home.owner_chats.of, home.notices.tell)
         took_in = home.entrance.took_in if self.has_channels else None
         return JobRunner(job_schedule, home.store, self.resources.agents, contact, home.clock, took_in)

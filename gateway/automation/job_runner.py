@@ -83,7 +83,7 @@ class JobRunner:
 
     async def look(self) -> None:
         """Start every due slot. Raises StoreError."""
-        if not self.job_schedule.punctuality.most:
+        if not self.job_schedule.settings.jobs:
             return
         for job in await self._ours():
             try:
@@ -171,7 +171,7 @@ class JobRunner:
         return [job for job in await self.job_schedule.all() if job.spec.agent in self._agents]
 
     async def _pause_s(self) -> float:
-        if not self.job_schedule.punctuality.most:
+        if not self.job_schedule.settings.jobs:
             return LOOK_EVERY_S
         times = [at for job in await self._ours() if job.is_enabled and (at := self.job_schedule.wakes_at(job))]
         until = (min(times) - self._clock.now()).total_seconds() if times else LOOK_EVERY_S

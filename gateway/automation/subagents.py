@@ -13,47 +13,24 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from adapters.channel import Address, ChatKind, InboundMessage
-from gateway.admission.internal_channels import HELPER, NOBODY, chat_of, is_inner, kind_of, result_address, task_address
+from gateway.admission.internal_channels import HELPER, NOBODY, chat_of, kind_of, result_address, task_address
 from gateway.admission.routing import SessionKey, session_of
 from gateway.agent.entries import HALTED, UNFINISHED, CallStartEntry, Entry, ReplyEntry
 from gateway.agent.limits import TurnLimits, allowed_rest
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.tools.spawn import Helpers
+from gateway.automation.settings import SubagentSettings
 from gateway.errors import ToolError
 from gateway.inbound.queue_modes import Queueing
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.session import Session
 from gateway.sessions.turn_request import TurnRequest
 from gateway.stores.rows import InboxId, InboxRow
-from workspaces.access import Access, SessionType
+from workspaces.access import SessionType
 
 TOO_MANY_CHILDREN = "limit.subagent_children"
 TOO_MANY_RUNNING = "limit.subagent_running"
 """Reason codes: a subagent was requested, and denied."""
-
-
-@dataclass(frozen=True, slots=True)
-class SubagentRules:
-    """Configuration of subagents; the numbers are those of the reference system."""
-
-    children: int = 5
-    """Of one turn, and running at the same time for one conversation."""
-    running: int = 8
-    """Running at the same time, of all agents."""
-    seconds: float = 300.0
-    guests: bool = False
-    """Whether a guest's chat may have subagents too."""
-
-    def may_spawn(self, access: Access, message: InboundMessage) -> bool:
-        """Return whether the turn of *message* may start subagents: only one begun by a person, so none starts another.
-
-        A subagent has none, and neither has the turn that reports a result: else two could keep each other busy for
-        ever.
-        """
-        if not self.children:
-            return False
-        kinds = {SessionType.MAIN, SessionType.GUEST} if self.guests else {SessionType.MAIN}
-        return access.session_type in kinds and not is_inner(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +61,7 @@ class Helper:
 class Subagents:
     """Starts, lists and cancels subagents."""
 
-    rules: SubagentRules
+    settings: SubagentSettings
     limits: TurnLimits
     queueing: Queueing
     count: Callable[[str], Awaitable[None]]
@@ -106,7 +83,7 @@ class Subagents:
 
     def helpers(self, asked: TurnRequest) -> Helpers | None:
         """Return what the turn does with subagents; `None` if it may have none."""
-        if asked.agent.model.name == OFFLINE or not self.rules.may_spawn(asked.access, asked.row.message):
+        if asked.agent.model.name == OFFLINE or not self.settings.may_spawn(asked.access, asked.row.message):
             return None
         return Helpers(partial(self._spawn, asked), partial(self._cancel, session_of(asked.access)))
 
@@ -126,12 +103,12 @@ class Subagents:
     async def _spawn(self, asked: TurnRequest, task: str, name: str) -> str:
         entries = asked.transcript.entries_of(asked.row.turn_id)
         place, parent = _spawned(entries), session_of(asked.access)
-        if place > self.rules.children or len(self.of(parent)) >= self.rules.children:
+        if place > self.settings.children or len(self.of(parent)) >= self.settings.children:
             await self.count(TOO_MANY_CHILDREN)
-            raise ToolError(f"one turn may have {self.rules.children} helpers, and so many may work here at once")
-        if len(self.running()) >= self.rules.running:
+            raise ToolError(f"one turn may have {self.settings.children} helpers, and so many may work here at once")
+        if len(self.running()) >= self.settings.running:
             await self.count(TOO_MANY_RUNNING)
-            raise ToolError(f"{self.rules.running} helpers are at work already; do it yourself, or ask again later")
+            raise ToolError(f"{self.settings.running} helpers are at work already; do it yourself, or ask again later")
         found = f"{name}-{_mark(asked.row.message, place)}"
         await self.enter(self._task(asked, found, task))
         return found
@@ -148,7 +125,7 @@ class Subagents:
             is_for_us=True,
             sent_at=self.now(),
             answers_to=result_address(agent, session_of(asked.access).name, message.answers_to or message.address),
-            allowance=allowed_rest(self.limits, replies, self.rules.children, self.rules.seconds),
+            allowance=allowed_rest(self.limits, replies, self.settings.children, self.settings.task_s),
         )
 
     def _cancel(self, parent: SessionKey, wanted: str) -> None:

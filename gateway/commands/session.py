@@ -6,8 +6,9 @@ from gateway.agent.entries import RecallEntry
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.wording import counted
 from gateway.errors import ToolError
-from gateway.inbound.queue_modes import Queueing, QueueMode, Stopped
+from gateway.inbound.queue_modes import Queueing, Stopped
 from gateway.inbound.session_settings import Choices
+from gateway.inbound.settings import QueueMode
 from gateway.sessions.due import Ending
 from gateway.sessions.lifecycle import Lifecycle
 

@@ -12,7 +12,6 @@ from gateway.config.mcp import McpSettings
 from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import EmbeddingSettings, MemorySettings, RerankSettings
 from gateway.config.reading import read_config
-from gateway.config.schedule import ScheduleSettings
 from gateway.config.schema import (
     AgentSettings,
     Config,
@@ -53,7 +52,6 @@ __all__ = [
     "QdrantSettings",
     "RedisSettings",
     "RerankSettings",
-    "ScheduleSettings",
     "SecretSource",
     "SessionSettings",
     "SignSettings",

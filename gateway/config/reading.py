@@ -5,13 +5,14 @@ import inspect
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import NoneType
-from typing import get_args
+from typing import get_args, get_type_hints
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
-from typing_extensions import TypeIs
 
 from gateway.channels.settings import UnavailableBot, channel_settings
 from gateway.config.schema import OFFLINE, Config
@@ -32,6 +33,10 @@ _PATTERNS = {
     "api_key_env": 'must be the name of an environment variable, such as "CO_API_KEY", not the key itself',
 }
 """The expected form of a text that does not match its pattern, by the key (or the table) that holds it."""
+
+
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+"""Pydantic's types of an error for an unknown key: of a model, of a dataclass."""
 
 
 def read_config(file: Path) -> Config:
@@ -61,7 +66,7 @@ def _checked(table: dict[str, object], file: Path) -> Config:
         config = Config.model_validate(table, context={"folder": file.parent})
     except ValidationError as exc:
         errors = exc.errors(include_url=False, include_input=False)
-        errors.sort(key=lambda error: error["type"] != "extra_forbidden")  # a misspelt key explains a missing one
+        errors.sort(key=lambda error: error["type"] not in _UNKNOWN)  # a misspelt key explains a missing one
         faults = [_fault(error) for error in errors]
     else:
         faults = list(_contradictions(config))
@@ -181,10 +186,12 @@ def _among_accounts(config: Config) -> Iterator[str]:
 def _fault(error: ErrorDetails) -> str:
     where = error["loc"]
     match error["type"]:
-        case "extra_forbidden":
+        case "extra_forbidden" | "unexpected_keyword_argument":
             what = f"unknown key; {nearest(str(where[-1]), _keys_beside(where))}"
         case "missing":
             what = "is missing"
+        case "model_type" | "dataclass_type":
+            what = "must be a table"
         case "literal_error":
             what = f"must be {error['ctx']['expected']}"
         case "string_pattern_mismatch":
@@ -236,15 +243,25 @@ def _keys_of_channel(where: Sequence[int | str]) -> list[str]:
 def _keys_within(found: object, where: Sequence[int | str]) -> list[str]:
     for part in where[:-1]:
         found = _inside(found, part)
-    return list(found.model_fields) if _is_section(found) else []
+    return list(fields_of(found))
 
 
 def _inside(annotation: object, part: int | str) -> object:
-    if _is_section(annotation):
-        return annotation.model_fields[str(part)].annotation
+    if fields := fields_of(annotation):
+        return fields[str(part)].annotation
     choices = [choice for choice in get_args(annotation) if choice not in {NoneType, Ellipsis}]
     return choices[-1] if choices else None
 
 
-def _is_section(annotation: object) -> TypeIs[type[BaseModel]]:
-    return inspect.isclass(annotation) and issubclass(annotation, BaseModel)
+def fields_of(annotation: object) -> dict[str, FieldInfo]:
+    """Return the settings of a table by name; none if *annotation* is no table: neither a model nor a dataclass."""
+    if not inspect.isclass(annotation):
+        return {}
+    if issubclass(annotation, BaseModel):
+        return annotation.model_fields
+    if not is_dataclass(annotation):
+        return {}
+    hints = get_type_hints(annotation, include_extras=True)
+    return {
+        field.name: FieldInfo.from_annotated_attribute(hints[field.name], field.default) for field in fields(annotation)
+    }

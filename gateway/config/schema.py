@@ -7,16 +7,17 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from gateway.automation.settings import SubagentSettings
 from gateway.channels.settings import BindingSettings, ChannelsSettings
 from gateway.config.budget import BudgetSettings
 from gateway.config.heartbeat import HeartbeatSettings
 from gateway.config.mcp import McpName, McpSettings
 from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import MemorySettings
-from gateway.config.schedule import ScheduleSettings
-from gateway.config.subagents import SubagentSettings
 from gateway.config.web import WebSettings
+from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.plugins import MODELS, plugins
+from gateway.schedule.settings import ScheduleSettings
 from gateway.settings.secrets import SecretSource
 from gateway.settings.section import (
     AgentName,
@@ -92,19 +93,6 @@ class OwnerSettings(Section):
     people: tuple[PersonId, ...] = ()
     deliver: BotName | None = None
     """Where notices and results of unprompted work are sent."""
-
-
-QueueMode = Literal["follow_up", "collect", "steer", "interrupt"]
-
-
-class QueueSettings(Section):
-    """Handling of messages that arrive during an answer, and how many wait in memory."""
-
-    mode: QueueMode = "follow_up"
-    debounce_ms: int = Field(default=0, ge=0, le=10_000)
-    together: int = Field(default=20, ge=1, le=100)
-    session_memory: int = Field(default=100, ge=1, le=100_000)
-    memory: int = Field(default=10_000, ge=1, le=1_000_000)
 
 
 class AgentSettings(Section):

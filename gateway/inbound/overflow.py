@@ -7,21 +7,13 @@ from datetime import datetime
 
 from gateway.admission.routing import SessionKey
 from gateway.inbound.queue_modes import Item
+from gateway.inbound.settings import QueueSettings
 from gateway.runtime.queues import Queues
 from gateway.stores.rows import InboxId, InboxRow
 from workspaces.access import AgentId
 
 Read = Callable[[InboxId, int], Awaitable[Sequence[InboxRow]]]
 """Reads that many unanswered messages after one, oldest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Limits of messages waiting in memory."""
-
-    session: int = 100
-    every: int = 10_000
-    """Of all sessions together; each always has room for one, so that no chat can keep another out."""
 
 
 @dataclass(slots=True)
@@ -61,7 +53,7 @@ class Overflow:
 
     queues: Queues[SessionKey, Item]
     read: Read
-    bounds: Bounds = field(default_factory=Bounds)
+    settings: QueueSettings = field(default_factory=QueueSettings)
     rests: dict[SessionKey, Rest] = field(default_factory=dict)
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the inbox is to be read on."""
@@ -69,18 +61,18 @@ class Overflow:
     def has_room(self, key: SessionKey) -> bool:
         """Return whether a message of the session may wait in memory."""
         held = self.queues.held(key)
-        return held == 0 or (held < self.bounds.session and self.queues.total < self.bounds.every)
+        return held == 0 or (held < self.settings.session_memory and self.queues.total < self.settings.memory)
 
     def heed(self, key: SessionKey) -> None:
         """Note that messages of the session are done; read on when half of the room is free, so that each read brings
         many."""
         if not self.rests:
             return
-        held, is_half_free = self.queues.held(key), self.queues.total <= self.bounds.every // 2
+        held, is_half_free = self.queues.held(key), self.queues.total <= self.settings.memory // 2
         if key not in self.rests:
-            has_changed = self.queues.total == self.bounds.every // 2
+            has_changed = self.queues.total == self.settings.memory // 2
         else:
-            has_changed = held == 0 or (held <= self.bounds.session // 2 and is_half_free)
+            has_changed = held == 0 or (held <= self.settings.session_memory // 2 and is_half_free)
         if has_changed:
             self.wanted.set()
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from types import MappingProxyType
 
 from adapters.channel import InboundMessage, Via
 from gateway.admission.routing import SessionKey
 from gateway.agent.cancellation import Halt
+from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.inbound.turn_mark import answered
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.runtime.clock import utc_now
@@ -22,31 +22,6 @@ Item = InboxRow | DueSession
 """An item of a session's lane."""
 STOPS_KEPT = 1_000
 """Sessions whose last `/stop` is remembered; older ones had their answer long ago."""
-
-
-class QueueMode(StrEnum):
-    """Handling of a message that arrives while its sender's last one is being answered."""
-
-    FOLLOW_UP = "follow_up"
-    """It waits for a turn of its own."""
-    COLLECT = "collect"
-    """It waits, and is answered together with all messages waiting by then."""
-    STEER = "steer"
-    """The running turn reads it before the model's next step; messages too late for that are collected."""
-    INTERRUPT = "interrupt"
-    """The running turn ends without an answer; all waiting messages are answered together."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueueRules:
-    """The configured handling of waiting messages."""
-
-    mode: QueueMode = QueueMode.FOLLOW_UP
-    of_agents: Mapping[AgentId, QueueMode] = field(default_factory=lambda: MappingProxyType({}))
-    debounce: timedelta = timedelta(0)
-    """Messages of one sender in quicker succession are answered together, in any mode."""
-    at_most: int = 20
-    """Most messages that one turn answers; the reference system's cap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +76,16 @@ class Queueing:
 
     def __init__(
         self,
-        rules: QueueRules = QueueRules(),  # frozen
+        settings: QueueSettings | None = None,
         queues: Queues[SessionKey, Item] | None = None,
         chosen: Callable[[SessionKey], QueueMode | None] = lambda _: None,
         now: Callable[[], datetime] = utc_now,
+        of_agents: Mapping[AgentId, QueueMode] = MappingProxyType({}),
     ) -> None:
-        """*chosen* returns the mode chosen for a session, if any."""
-        self.rules = rules
+        """*chosen* returns the mode chosen for a session, if any; *of_agents* has the agents' own modes."""
+        self.settings = settings or QueueSettings()
+        self._of_agents = of_agents
+        self._debounce = timedelta(milliseconds=self.settings.debounce_ms)
         self.queues: Queues[SessionKey, Item] = queues or Queues()
         self._chosen = chosen
         self._now = now
@@ -116,7 +94,7 @@ class Queueing:
 
     def mode(self, key: SessionKey) -> QueueMode:
         """Return the mode of a session."""
-        return self._chosen(key) or self.rules.of_agents.get(key.agent, self.rules.mode)
+        return self._chosen(key) or self._of_agents.get(key.agent, self.settings.mode)
 
     # --- beside the lane, as messages arrive
 
@@ -166,7 +144,7 @@ class Queueing:
 
     def pause_s(self, key: SessionKey, row: InboxRow) -> float:
         """Return how many seconds *row* waits for further messages from its sender."""
-        if not self.rules.debounce or not _is_plain(row.message) or self.is_stopped(key, row):
+        if not self._debounce or not _is_plain(row.message) or self.is_stopped(key, row):
             return 0
         last, count = row, 1
         for item in self.queues.behind(key):
@@ -175,8 +153,8 @@ class Queueing:
             if not (isinstance(item, InboxRow) and self._is_quick(last, item)):
                 return 0
             last, count = item, count + 1
-        left = self.rules.debounce - (self._now() - last.received_at)
-        return max(left.total_seconds(), 0) if count < self.rules.at_most else 0
+        left = self._debounce - (self._now() - last.received_at)
+        return max(left.total_seconds(), 0) if count < self.settings.together else 0
 
     @contextmanager
     def running(self, key: SessionKey, row: InboxRow) -> Iterator[Current]:
@@ -189,7 +167,7 @@ class Queueing:
                 nonlocal last, count
                 if not isinstance(item, InboxRow):
                     return False
-                is_new = more and count < self.rules.at_most and belongs(row.message, item.message)
+                is_new = more and count < self.settings.together and belongs(row.message, item.message)
                 is_late = current.mode is QueueMode.FOLLOW_UP and not self._is_quick(last, item)
                 if str(item.id) not in known and (not is_new or is_late):
                     return False
@@ -224,5 +202,5 @@ class Queueing:
         return [row, *others]
 
     def _is_quick(self, first: InboxRow, later: InboxRow) -> bool:
-        is_close = bool(self.rules.debounce) and later.received_at - first.received_at <= self.rules.debounce
+        is_close = bool(self._debounce) and later.received_at - first.received_at <= self._debounce
         return is_close and belongs(first.message, later.message)

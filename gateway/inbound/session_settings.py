@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.errors import StoreError
-from gateway.inbound.queue_modes import QueueMode
+from gateway.inbound.settings import QueueMode
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.session import Session
 from gateway.stores.ports import Store

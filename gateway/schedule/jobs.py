@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from gateway.errors import ScheduleError
 from gateway.schedule.recurrence import At, Schedule, Slots, read_schedule, slots_due
+from gateway.schedule.settings import ScheduleSettings
 from gateway.settings.zone import load_zone
 from gateway.stores.jobs import Job, JobId, Jobs, JobSpec, Slot
 
@@ -16,17 +17,6 @@ TOO_MANY = "limit.jobs"
 """Reason code: a job was requested, and not stored."""
 AT_GRACE = timedelta(hours=24)
 """How late a job that runs once is still run (issue's number)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Punctuality:
-    """Configuration of job times."""
-
-    grace: timedelta = timedelta(hours=1)
-    """How late a recurring job is still run."""
-    jitter_s: int = 0
-    most: int = 50
-    """Most jobs of one agent with a time to come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +50,13 @@ class JobSchedule:
     def __init__(
         self,
         jobs: Jobs,
-        punctuality: Punctuality,
+        settings: ScheduleSettings,
         now: Callable[[], datetime],
         count: Callable[[str], Awaitable[None]],
     ) -> None:
         """*now* returns the time in the owner's zone; *count* takes a reason code for the ledger."""
         self._jobs = jobs
-        self.punctuality = punctuality
+        self.settings = settings
         self._now = now
         self._count = count
         self.changed = asyncio.Event()
@@ -97,9 +87,9 @@ class JobSchedule:
     async def add(self, wish: Wish, key: str | None = None) -> Job:
         """Add a job; with the same *key* again it is the same."""
         spec, first = self.check(wish)
-        job = await self._jobs.add(spec, first, self.punctuality.most, key)
+        job = await self._jobs.add(spec, first, self.settings.jobs, key)
         if job is None:
-            most = self.punctuality.most
+            most = self.settings.jobs
             await self._count(TOO_MANY)
             raise ScheduleError(f"an agent may have {most} jobs (schedule.jobs), and {wish.agent} has them; remove one")
         self.changed.set()
@@ -139,11 +129,11 @@ class JobSchedule:
 
     def due(self, job: Job) -> DueJob | None:
         """Return the due slot of *job* now; `None` if there is none."""
-        return due(job, self.punctuality, self._now().astimezone(UTC))
+        return due(job, self.settings, self._now().astimezone(UTC))
 
     def jitter(self, job: Job) -> timedelta:
         """Return how long after its slots *job* is run."""
-        return jitter(job, self.punctuality.jitter_s)
+        return jitter(job, self.settings.jitter_s)
 
     @property
     def zone(self) -> tzinfo:
@@ -157,15 +147,15 @@ class JobSchedule:
         return job.next_slot + self.jitter(job)
 
 
-def due(job: Job, punctuality: Punctuality, now: datetime) -> DueJob | None:
+def due(job: Job, settings: ScheduleSettings, now: datetime) -> DueJob | None:
     """Return the slot of *job* due at *now* (in UTC), with its next slot after that."""
     if not job.is_enabled or job.next_slot is None:
         return None
-    moment = now - jitter(job, punctuality.jitter_s)
+    moment = now - jitter(job, settings.jitter_s)
     if job.next_slot > moment:
         return None
     schedule = schedule_of(job.spec)
-    grace = AT_GRACE if isinstance(schedule, At) else punctuality.grace
+    grace = AT_GRACE if isinstance(schedule, At) else timedelta(minutes=settings.grace_minutes)
     found = _slots(schedule, job, moment, grace)
     taken = found.due or job.next_slot
     return DueJob(job, Slot(taken, job.next_slot, schedule.after(moment)), found.due is None, found.missed)

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gateway.agent.entries import Entry, UserEntry
-from gateway.inbound.queue_modes import Current, QueueMode
+from gateway.inbound.queue_modes import Current
+from gateway.inbound.settings import QueueMode
 from gateway.stores.rows import InboxId, InboxRow
 from gateway.transcripts.writer import Transcript
 

@@ -9,7 +9,7 @@ from adapters.channel import OutboundMessage
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.home import Home
-from gateway.inbound.queue_modes import QueueMode
+from gateway.inbound.settings import QueueMode
 from tests.fakes.patience import PATIENCE_S
 from tests.gateway.inbound.queued import HeldModel
 from tests.gateway.observability.test_metrics import home

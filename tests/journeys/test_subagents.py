@@ -30,11 +30,11 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.limits import TurnLimits, allowed_rest, within
 from gateway.agent.models.port import ModelRequest, OnText
-from gateway.app.agents import subagent_rules
 from gateway.app.app import App
 from gateway.app.resources import THIS_MACHINE, Machine
+from gateway.automation.settings import SubagentSettings
 from gateway.automation.subagent_results import ResultChannel
-from gateway.automation.subagents import SubagentRules, Subagents, told_of
+from gateway.automation.subagents import Subagents, told_of
 from gateway.config import Config
 from gateway.control.status_wire import StatusOrder
 from gateway.errors import ModelUnavailableError, StoreError
@@ -281,7 +281,7 @@ def test_each_conversation_has_its_own_helpers() -> None:
     async def count(_: str) -> None:
         """Count nothing."""
 
-    subagents = Subagents(SubagentRules(), TurnLimits(), queueing, count, partial(datetime.now, UTC), enter)
+    subagents = Subagents(SubagentSettings(), TurnLimits(), queueing, count, partial(datetime.now, UTC), enter)
     assert [each.id for each in subagents.running()] == ["h1", "h2"]
     assert [each.id for each in subagents.of(SessionKey(MAIN, "guest:telegram.home.9"))] == ["h2"]
     assert subagents.cancel_all(SessionKey(MAIN, "main")) == 1
@@ -368,7 +368,7 @@ async def test_a_helper_goes_on_after_a_restart_and_its_result_comes_once(tmp_pa
 @pytest.mark.parametrize(("settings", "is_offered"), [("", False), ("[subagents]\nguests = true\n", True)])
 def test_who_may_have_helpers(settings: str, is_offered: bool) -> None:
     """Main by default, guests by a setting, groups and whatever nobody's message began never."""
-    rules = subagent_rules(Config.model_validate(tomllib.loads(settings)))
+    rules = Config.model_validate(tomllib.loads(settings)).subagents
     said = InboundMessage(CHAT, "1", Sender("9", "Gus"), ChatKind.DIRECT, "hello", True, datetime.now(UTC))
     access = Access(MAIN, SessionType.GUEST, Scope("shared:x"), "telegram:9", depth=0, grants=frozenset())
     assert rules.may_spawn(access, said) == is_offered

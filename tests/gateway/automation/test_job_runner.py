@@ -11,7 +11,8 @@ import pytest
 from adapters.channel import Address, InboundMessage
 from gateway.automation.job_runner import FAILURES, JobRunner, OwnerContact
 from gateway.errors import ScheduleError
-from gateway.schedule.jobs import JobSchedule, Punctuality, Wish, schedule_of
+from gateway.schedule.jobs import JobSchedule, Wish, schedule_of
+from gateway.schedule.settings import ScheduleSettings
 from gateway.stores.jobs import Job, JobId, Jobs, RunState, Slot
 from gateway.stores.rows import InboxRow, TurnCommit
 from gateway.stores.sqlite.store import SqliteStore
@@ -28,14 +29,14 @@ HOUR = 3600.0
 class Tower:
     """A ticker on a real store, and what it does to the rest of the gateway."""
 
-    def __init__(self, store: SqliteStore, clock: ManualClock, punctuality: Punctuality | None = None) -> None:
+    def __init__(self, store: SqliteStore, clock: ManualClock, settings: ScheduleSettings | None = None) -> None:
         self.store = store
         self.clock = clock
         self.owner: Address | None = OWNER
         self.handed_on: list[InboxRow] = []
         self.told: dict[str, tuple[str, Address | None]] = {}
         self.job_schedule = JobSchedule(
-            store.jobs, punctuality or Punctuality(), lambda: clock.now().astimezone(BERLIN), store.count
+            store.jobs, settings or ScheduleSettings(), lambda: clock.now().astimezone(BERLIN), store.count
         )
         self.job_runner = self.restarted()
 
@@ -176,7 +177,7 @@ async def test_another_gateways_agents_and_a_cap_of_none_are_left_alone(tower: T
     await tower.job_schedule.add(Wish("other", "every 1h", "tea", "you"))
     await tower.add("every 1h")
     assert [row.message.address.account for row in await tower.after(HOUR)] == ["main"]
-    closed = Tower(tower.store, tower.clock, Punctuality(most=0))
+    closed = Tower(tower.store, tower.clock, ScheduleSettings(jobs=0))
     assert await closed.after(HOUR) == []
     with pytest.raises(ScheduleError, match=r"schedule\.jobs"):
         await closed.add("every 1h")
@@ -221,7 +222,7 @@ async def test_over_ten_thousand_restarts_each_slot_is_taken_in_exactly_once(tow
     The judge counts, apart from the ticker, which slots there are; the clock moves up to 100 minutes between two
     starts, and not at all after a kill.
     """
-    tower = Tower(tower.store, tower.clock, Punctuality(grace=timedelta(hours=3)))
+    tower = Tower(tower.store, tower.clock, ScheduleSettings(grace_minutes=180))
     chance = random.Random(7)
     jobs = [await tower.add(when) for when in SCHEDULES]
     tower.store.jobs, kills = Dying(tower.store.jobs, chance), 0  # type: ignore[assignment]

@@ -33,7 +33,8 @@ from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.session_settings import Choices
 from gateway.runtime.threads import Threads
 from gateway.schedule.checklist import Rhythm
-from gateway.schedule.jobs import JobSchedule, Punctuality
+from gateway.schedule.jobs import JobSchedule
+from gateway.schedule.settings import ScheduleSettings
 from gateway.sessions.compaction import Compaction
 from gateway.sessions.flush import Flush
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings, SessionObservers
@@ -172,7 +173,7 @@ class House:
         async def tell(*_: object) -> None:
             """Tell nobody."""
 
-        job_schedule = JobSchedule(self.store.jobs, Punctuality(most=3), self.clock.now, self.store.count)
+        job_schedule = JobSchedule(self.store.jobs, ScheduleSettings(jobs=3), self.clock.now, self.store.count)
         return JobRunner(job_schedule, self.store, {MAIN}, OwnerContact(here, tell), self.clock)
 
     @property

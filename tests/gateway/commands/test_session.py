@@ -12,8 +12,8 @@ from gateway.agent.entries import UserEntry
 from gateway.commands.registry import Commands
 from gateway.commands.session import ENDS
 from gateway.errors import StoreError
-from gateway.inbound.queue_modes import QueueMode
 from gateway.inbound.session_settings import Choices
+from gateway.inbound.settings import QueueMode
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import (
     MAIN,

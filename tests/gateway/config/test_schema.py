@@ -10,6 +10,8 @@ from gateway.agent.window.compact import CompactSettings
 from gateway.agent.window.prune import PruneSettings
 from gateway.app.agents import file_caps, hosted_settings, turn_settings
 from gateway.config import Config, LimitSettings
+from gateway.config.reading import fields_of, parse_config
+from gateway.errors import ConfigError
 from gateway.sessions.flush import FlushSettings
 from gateway.turns.planning import TurnSettings
 from tests.journeys.house import make_home, running
@@ -131,3 +133,19 @@ async def test_the_quotas_of_a_workspace_can_be_set(tmp_path: Path) -> None:
         workspace = app.operator.agents[app.operator.default_agent].workspace
         with pytest.raises(TooLargeError, match=r"20 files .* workspace_files in \[limits\]"):
             workspace.write("new.md", "x", MAIN, None)
+
+
+def test_every_table_refuses_a_key_that_it_does_not_know(tmp_path: Path) -> None:
+    """A room's own table refuses as the configuration's do, names the nearest key, and takes no number for a table."""
+    file = tmp_path / "config.toml"
+    for table in (name for name, field in Config.model_fields.items() if fields_of(field.annotation)):
+        if table == "channels":
+            continue  # its tables are the plug-ins'
+        with pytest.raises(ConfigError, match=rf"^{file}: {table}\.nonsense: unknown key; (did you mean|known here)"):
+            parse_config(f"[{table}]\nnonsense = 1\n", file)
+        with pytest.raises(ConfigError, match=rf"^{file}: {table}: must be a table$"):
+            parse_config(f"{table} = 1\n", file)
+    with pytest.raises(ConfigError, match=r"queue\.debounc_ms: unknown key; did you mean debounce_ms\?"):
+        parse_config("[queue]\ndebounc_ms = 1\n", file)
+    with pytest.raises(ConfigError, match=r"queue\.mode: must be 'follow_up', 'collect', 'steer' or 'interrupt'"):
+        parse_config('[queue]\nmode = "both"\n', file)

@@ -13,7 +13,8 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.approvals.approvals import Approvals
-from gateway.inbound.queue_modes import Queueing, QueueMode, QueueRules
+from gateway.inbound.queue_modes import Queueing
+from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.runtime.lanes import Lanes
 from gateway.runtime.queues import Queues
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
@@ -97,10 +98,10 @@ class Chat:
 
 
 @asynccontextmanager
-async def chatting(house: House, model: ScriptedModel, rules: QueueRules | QueueMode) -> AsyncIterator[Chat]:
+async def chatting(house: House, model: ScriptedModel, rules: QueueSettings | QueueMode) -> AsyncIterator[Chat]:
     """Give a chat by these rules."""
     if isinstance(rules, QueueMode):
-        rules = QueueRules(rules)
+        rules = QueueSettings(rules)
     queues: Queues[SessionKey, Item] = Queues()
     told: list[str] = []
     plain = house.turns(model)

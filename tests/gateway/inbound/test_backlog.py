@@ -17,8 +17,9 @@ from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.routing import Envelope, SessionKey, session_access
 from gateway.errors import StoreError
 from gateway.inbound.backlog import Backlog
-from gateway.inbound.overflow import Bounds, Depth, Overflow
+from gateway.inbound.overflow import Depth, Overflow
 from gateway.inbound.queue_modes import Item, Queueing
+from gateway.inbound.settings import QueueSettings
 from gateway.runtime.lanes import Lanes, RetryLater
 from gateway.stores.rows import InboxId, InboxRow
 from tests.fakes.clock import ManualClock
@@ -88,12 +89,12 @@ class Chats:
 
 
 @asynccontextmanager
-async def chats(bounds: Bounds) -> AsyncIterator[Chats]:
+async def chats(settings: QueueSettings) -> AsyncIterator[Chats]:
     """Give chats with so much room."""
     found = Chats(Queueing(), ManualClock())
     async with asyncio.TaskGroup() as tasks:
         queues = found.queueing.queues
-        overflow = Overflow(queues, found.read, bounds)
+        overflow = Overflow(queues, found.read, settings)
         lanes = Lanes(tasks, found.work, found.clock, queues=queues, on_done=overflow.heed)
         found.backlog = Backlog(
             found.queueing, overflow, lanes, key_of, lambda said, _: said.text == "/stop", lambda _: 0
@@ -107,7 +108,7 @@ async def chats(bounds: Bounds) -> AsyncIterator[Chats]:
 async def test_a_flood_stays_in_the_inbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one chat only so many are in memory, all are answered in order, and a reading brings many."""
     monkeypatch.setattr("gateway.inbound.backlog.PAGE", 7)
-    async with chats(Bounds(session=10, every=100)) as found:
+    async with chats(QueueSettings(session_memory=10, memory=100)) as found:
         for _ in range(1_000):
             found.says("a")
         found.says("b")
@@ -121,7 +122,7 @@ async def test_a_flood_stays_in_the_inbox(monkeypatch: pytest.MonkeyPatch) -> No
 
 async def test_all_chats_together_have_a_bound_and_none_is_kept_out() -> None:
     """Many chats fill the room; each still has one message in its lane, the newest chat too."""
-    async with chats(Bounds(session=10, every=20)) as found:
+    async with chats(QueueSettings(session_memory=10, memory=20)) as found:
         for _ in range(10):
             for chat in range(30):
                 found.says(str(chat))
@@ -135,7 +136,7 @@ async def test_all_chats_together_have_a_bound_and_none_is_kept_out() -> None:
 
 async def test_what_waits_is_told_for_each_agent() -> None:
     """How many messages, in memory and behind it, and when the oldest of them came; nothing once all are answered."""
-    async with chats(Bounds(session=2, every=10)) as found:
+    async with chats(QueueSettings(session_memory=2, memory=10)) as found:
         first = found.says("a")
         for chat in "aaab":
             found.says(chat)
@@ -147,7 +148,7 @@ async def test_what_waits_is_told_for_each_agent() -> None:
 
 async def test_a_store_that_cannot_be_read_is_asked_again() -> None:
     """After a moment, and nothing is lost by it."""
-    async with chats(Bounds(session=2, every=10)) as found:
+    async with chats(QueueSettings(session_memory=2, memory=10)) as found:
         found.trouble = 1
         for _ in range(9):
             found.says("a")
@@ -161,7 +162,7 @@ async def test_a_store_that_cannot_be_read_is_asked_again() -> None:
 
 async def test_stop_reaches_a_chat_whose_queue_is_full() -> None:
     """It takes effect when it arrives, though it will be worked on long after."""
-    async with chats(Bounds(session=2, every=10)) as found:
+    async with chats(QueueSettings(session_memory=2, memory=10)) as found:
         rows = [found.says("a") for _ in range(5)]
         stop = found.says("a", "/stop")
         later = found.says("a")
@@ -179,7 +180,7 @@ def test_order_holds_whatever_comes_when(steps: list[str | int], session: int, e
     """Messages come and are worked on in any mixture: each chat's are done in their order, each once."""
 
     async def run() -> None:
-        async with chats(Bounds(session, every)) as found:
+        async with chats(QueueSettings(session_memory=session, memory=every)) as found:
             said: defaultdict[str, list[int]] = defaultdict(list)
             for step in steps:
                 if isinstance(step, str):

@@ -1,7 +1,6 @@
 """What becomes of messages that come while another is answered, on real files and a real store."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -9,7 +8,8 @@ from adapters.channel import ChatKind, InboundMessage, Quote, Sender, Via
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import HALTED, ReplyEntry, ResultEntry, UserEntry
 from gateway.errors import ModelUnavailableError
-from gateway.inbound.queue_modes import Queueing, QueueMode, QueueRules, belongs
+from gateway.inbound.queue_modes import Queueing, belongs
+from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.inbound.turn_mark import QUESTION
 from gateway.runtime.queues import Queues
 from tests.fakes.model import ScriptedModel, call, says
@@ -26,7 +26,7 @@ ASKED = QUESTION.format(mark="0123456789ab")
 async def test_each_message_has_a_turn_of_its_own_by_default(house: House) -> None:
     """What waits is not looked at by the turn before it."""
     model = HeldModel("One.", "Two.", "Three.")
-    async with chatting(house, model, QueueRules()) as chat:
+    async with chatting(house, model, QueueSettings()) as chat:
         door = model.hold(1)
         for text in ("one", "two", "three"):
             await chat.says(text)
@@ -61,7 +61,7 @@ async def test_what_waits_is_collected(house: House) -> None:
 async def test_one_turn_answers_only_so_many(house: House) -> None:
     """What is more has the next turn."""
     model = HeldModel("One.", "Some.", "Rest.")
-    async with chatting(house, model, QueueRules(QueueMode.COLLECT, at_most=2)) as chat:
+    async with chatting(house, model, QueueSettings(QueueMode.COLLECT, together=2)) as chat:
         door = model.hold(1)
         for number in range(5):
             await chat.says(str(number))
@@ -155,7 +155,7 @@ async def test_a_turn_that_was_to_be_interrupted_when_it_died_does_not_go_on(hou
 async def test_stop_ends_what_runs_and_clears_what_waits(house: House) -> None:
     """The model's call is given up, nothing of it is sent, and what came before `/stop` has no turn."""
     model = HeldModel("never", "Stopped.", "Later.")
-    async with chatting(house, model, QueueRules()) as chat:
+    async with chatting(house, model, QueueSettings()) as chat:
         model.hold(1)
         await chat.says("one")
         await chat.says("two")
@@ -177,7 +177,7 @@ async def test_stop_ends_what_runs_and_clears_what_waits(house: House) -> None:
 async def test_stop_reaches_a_message_that_waits_for_its_model(house: House) -> None:
     """A turn that is to be tried again later ends now, silently."""
     model = ScriptedModel(ModelUnavailableError("down"), "Stopped.")
-    async with chatting(house, model, QueueRules()) as chat:
+    async with chatting(house, model, QueueSettings()) as chat:
         await chat.says("one")
         await house.clock.waiters(1)
         await chat.stops()
@@ -242,7 +242,7 @@ async def test_what_joined_before_a_crash_is_answered_by_that_turn(house: House)
 async def test_messages_that_come_at_once_are_answered_together(house: House) -> None:
     """A forward and the words before it: the turn begins when nothing came for the window, and answers both."""
     model = HeldModel("Both.", "Third.")
-    rules = QueueRules(debounce=timedelta(seconds=1))
+    rules = QueueSettings(debounce_ms=1_000)
     async with chatting(house, model, rules) as chat:
         await chat.says("look at this:")
         await house.clock.waiters(1)
@@ -299,7 +299,7 @@ async def test_another_persons_message_keeps_its_own_turn(house: House, mode: Qu
 def test_a_session_may_have_a_mode_of_its_own() -> None:
     """What somebody chose goes before the agent's, and that before all agents'."""
     key = SessionKey(MAIN, "main")
-    rules = QueueRules(QueueMode.COLLECT, {MAIN: QueueMode.STEER})
-    assert Queueing(QueueRules(QueueMode.COLLECT)).mode(key) is QueueMode.COLLECT
-    assert Queueing(rules).mode(key) is QueueMode.STEER
-    assert Queueing(rules, Queues(), lambda _: QueueMode.INTERRUPT).mode(key) is QueueMode.INTERRUPT
+    settings, modes = QueueSettings(QueueMode.COLLECT), {MAIN: QueueMode.STEER}
+    assert Queueing(settings).mode(key) is QueueMode.COLLECT
+    assert Queueing(settings, of_agents=modes).mode(key) is QueueMode.STEER
+    assert Queueing(settings, Queues(), lambda _: QueueMode.INTERRUPT, of_agents=modes).mode(key) is QueueMode.INTERRUPT

@@ -6,7 +6,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gateway.errors import ScheduleError
-from gateway.schedule.jobs import AT_GRACE, JobSchedule, Punctuality, Wish, due, jitter
+from gateway.schedule.jobs import AT_GRACE, JobSchedule, Wish, due, jitter
+from gateway.schedule.settings import ScheduleSettings
 from gateway.stores.jobs import Job, JobId, JobSpec, Slot
 from gateway.stores.sqlite.store import SqliteStore
 
@@ -23,7 +24,7 @@ def job(spec: JobSpec, next_slot: datetime, number: int = 1) -> Job:
 @pytest.fixture
 def job_schedule() -> JobSchedule:
     unused: SqliteStore | None = None
-    return JobSchedule(unused, Punctuality(), lambda: NOON.astimezone(BERLIN), unused)  # type: ignore[arg-type]
+    return JobSchedule(unused, ScheduleSettings(), lambda: NOON.astimezone(BERLIN), unused)  # type: ignore[arg-type]
 
 
 def test_a_wish_is_read_in_the_owners_zone_or_its_own(job_schedule: JobSchedule) -> None:
@@ -53,9 +54,9 @@ def test_a_wish_that_cannot_be_kept_is_told_with_an_example(job_schedule: JobSch
 def test_nothing_is_due_before_its_slot() -> None:
     """Nor is what is disabled, nor what has no time to come."""
     slot = datetime(2026, 3, 2, 8, tzinfo=UTC)
-    assert due(job(DAILY, slot), Punctuality(), slot - timedelta(seconds=1)) is None
-    assert due(Job(JobId(1), DAILY, is_enabled=False, next_slot=slot), Punctuality(), slot) is None
-    found = due(job(DAILY, slot), Punctuality(), slot)
+    assert due(job(DAILY, slot), ScheduleSettings(), slot - timedelta(seconds=1)) is None
+    assert due(Job(JobId(1), DAILY, is_enabled=False, next_slot=slot), ScheduleSettings(), slot) is None
+    found = due(job(DAILY, slot), ScheduleSettings(), slot)
     assert found is not None
     assert (found.slot, found.is_too_late, found.missed) == (Slot(slot, slot, slot + 24 * HOUR), False, 0)
 
@@ -68,7 +69,7 @@ def test_however_many_slots_passed_one_is_run_and_only_within_its_grace(
 ) -> None:
     """The job moves on to its next time to come either way."""
     slot = datetime(2026, 3, 2, 8, tzinfo=UTC)
-    found = due(job(DAILY, slot), Punctuality(), slot + late)
+    found = due(job(DAILY, slot), ScheduleSettings(), slot + late)
     assert found is not None
     assert (not found.is_too_late, found.missed) == (runs, missed)
     assert found.slot.before == slot
@@ -81,7 +82,7 @@ def test_what_comes_once_waits_a_day(late: timedelta, *, runs: bool) -> None:
     """And never comes again."""
     slot = datetime(2026, 3, 2, 8, tzinfo=UTC)
     found = due(
-        job(JobSpec("main", "at 2026-03-02 09:00", "Europe/Berlin", "tea", NOON), slot), Punctuality(), slot + late
+        job(JobSpec("main", "at 2026-03-02 09:00", "Europe/Berlin", "tea", NOON), slot), ScheduleSettings(), slot + late
     )
     assert found is not None
     assert (not found.is_too_late, found.slot.after) == (runs, None)
@@ -96,5 +97,5 @@ def test_jitter_is_each_jobs_own_and_always_the_same() -> None:
     assert max(jitters) <= timedelta(seconds=600)
     assert jitter(job(JobSpec("main", "in 5m", "UTC", "tea", NOON), slot), 600) == timedelta()
     late = jitter(job(DAILY, slot), 600)
-    assert due(job(DAILY, slot), Punctuality(jitter_s=600), slot + late - timedelta(seconds=1)) is None
-    assert due(job(DAILY, slot), Punctuality(jitter_s=600), slot + late) is not None
+    assert due(job(DAILY, slot), ScheduleSettings(jitter_s=600), slot + late - timedelta(seconds=1)) is None
+    assert due(job(DAILY, slot), ScheduleSettings(jitter_s=600), slot + late) is not None
