@@ -43,14 +43,14 @@ class HttpAdapter:
         when it cannot store the message.
         """
         if self._receive is None:
-            raise ChannelUnavailableError("the gateway takes no messages now")
+            raise ChannelUnavailableError("the gateway accepts no messages right now")
         return await self._receive(message)
 
     async def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
         """Yield the content of *attachment*, which is a data URI. Raises FetchRefusedError for any other."""
         head, _, data = attachment.ref.partition(";base64,")
         if not head.startswith("data:"):
-            raise FetchRefusedError("a program's file stands in its request")
+            raise FetchRefusedError("a program's file is part of its request")
         content = b64decode(data)
         for start in range(0, len(content), _PIECE):
             yield content[start : start + _PIECE]

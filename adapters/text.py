@@ -104,7 +104,9 @@ def _formatted(markdown: str) -> tuple[str, list[MessageEntity]]:
     try:
         text, entities, prepared = _convert(markdown)
     except Exception as exc:  # noqa: BLE001 - whatever a formatter trips over, the answer must reach its reader
-        logger.warning("Markdown could not be converted; it is shown as written", extra={"error": type(exc).__name__})
+        logger.warning(
+            "Markdown could not be converted; the text is sent as written", extra={"error": type(exc).__name__}
+        )
         return markdown, []
     return (text, entities) if _keeps_words(prepared, text, entities) else (markdown, [])
 

@@ -164,7 +164,7 @@ class Home:
         try:
             folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         except OSError as exc:
-            raise StoreError(f"the home {self.path} cannot be made: {exc.strerror}") from exc
+            raise StoreError(f"the home {self.path} cannot be created: {exc.strerror}") from exc
 
     def write(self, file: Path, text: str) -> None:
         """Write *text* to *file*, atomically, readable by the owner only."""

@@ -72,14 +72,14 @@ class Plugin:
         """Return the class that the plug-in is. Raises PluginError as `load` does, and for anything else."""
         found = self.load()
         if not (isinstance(found, type) and issubclass(found, base)):
-            raise self.fault(f"it is no subclass of {base.__name__}")
+            raise self.fault(f"it is not a subclass of {base.__name__}")
         return found
 
     def call(self, kind: type[T], resources: object) -> list[T]:
         """Return the parts of *kind* that the plug-in, a function, makes of *resources*. Raises PluginError."""
         make = self.load()
         if not callable(make):
-            raise self.fault("it is no function")
+            raise self.fault("it is not a function")
         try:
             made = list(make(resources))
         except Exception as exc:
@@ -87,7 +87,7 @@ class Plugin:
                 raise
             raise self.failure(exc) from exc
         if not all(isinstance(each, kind) for each in made):
-            raise self.fault(f"it returns something else than {kind.__name__}")
+            raise self.fault(f"it does not return {kind.__name__}")
         return made
 
     def failure(self, exc: BaseException, outcome: str = "cannot be loaded") -> PluginError:

@@ -90,7 +90,7 @@ class FileSlot:
         """Yield the plain file, of at most *most* bytes, piece by piece. Raises TooLargeError above that."""
         with self._opened(os.O_RDONLY) as (handle, facts):
             if facts.st_size > most:
-                raise TooLargeError(f"{self.path}: {facts.st_size:,} bytes; at most {most:,} are taken")
+                raise TooLargeError(f"{self.path}: {facts.st_size:,} bytes; at most {most:,} are allowed")
             while most > 0 and (piece := os.read(handle, min(PIECE, most))):
                 most -= len(piece)
                 yield piece
@@ -121,7 +121,7 @@ class FileSlot:
         """Create a file from *pieces* atomically; there must be none yet."""
         with self._staged(pieces) as (_, name):
             if facts_of(self.folder, self.name) is not None:
-                raise FileChangedError(f"{self.path} exists already; nothing was written")
+                raise FileChangedError(f"{self.path} already exists; nothing was written")
             self.checkpoint("file.replace", 0)
             os.replace(name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
             self._sync(self.folder)
@@ -250,13 +250,15 @@ class FileSlot:
 
     def _refuse_size(self, size: int) -> None:
         if size > self.cap:
-            raise TooLargeError(f"{self.path}: {size:,} bytes; files of at most {self.cap:,} are taken")
+            raise TooLargeError(f"{self.path}: {size:,} bytes; files of at most {self.cap:,} are allowed")
 
     def _refuse_change(self, now: FileContent | None, expected: str | None) -> None:
         if now is not None and expected is None:
-            raise FileChangedError(f"{self.path} exists already; read it before you replace it", now.data)
+            raise FileChangedError(f"{self.path} already exists; read it before you replace it", now.data)
         if (now.digest if now else None) != expected:
-            raise FileChangedError(f"{self.path} is not what was read; nothing was written", now.data if now else None)
+            raise FileChangedError(
+                f"{self.path} has changed since it was read; nothing was written", now.data if now else None
+            )
 
     def _refuse_newer(self, read: FileContent | None) -> None:
         """Refuse if an editor saved since the file was *read*: hashing a large one takes milliseconds."""
@@ -268,7 +270,8 @@ class FileSlot:
 
     def _wrong_kind(self) -> BadPathError:
         return BadPathError(
-            f"{self.path} is not a plain file with one name; it is left alone. strandline doctor says how to mend that"
+            f"{self.path} is not a regular file with a single name, so it is skipped. strandline doctor says how to "
+            "fix that"
         )
 
 

@@ -83,7 +83,7 @@ end of each attempt; a name that would be read if it led to a plain file; a writ
 
 def no_such_file(path: PurePosixPath) -> NoSuchFileError:
     """Return the error shared by missing and withheld files."""
-    return NoSuchFileError(f"{path}: there is no such file, or it is not for this conversation")
+    return NoSuchFileError(f"{path}: there is no such file, or this conversation may not read it")
 
 
 class Folder:
@@ -362,7 +362,7 @@ class Folder:
     def _refuse_full(self, folder: int, name: str, path: PurePosixPath) -> None:
         names = names_in(folder)
         if name not in names and len(names) >= self.caps.names:
-            raise TooLargeError(f"{path}: its folder holds {len(names):,} files, and no more are taken")
+            raise TooLargeError(f"{path}: its folder already holds {len(names):,} files, the maximum")
 
 
 @contextmanager

@@ -122,12 +122,12 @@ def forget(workspace: Workspace, access: Access, notes: Collection[NotePassage])
     and NoSuchFileError where *access* may not write.
     """
     for part in (note for note in notes if note.is_part):
-        raise EditError(f"{part.citation} is part of a longer passage; take it out of the file itself")
+        raise EditError(f"{part.citation} is part of a longer passage; edit the file to remove it")
     for path in dict.fromkeys(note.path for note in notes):
         here = [note for note in notes if note.path == path]
         file = workspace.read(path, access)
         if not {*here} <= {*notes_of(path, file.whole)}:
-            raise EditError(f"{path} changed in between; nothing more was taken out, so look again")
+            raise EditError(f"{path} changed in between; nothing more was removed, so check again")
         workspace.write(path, without(file.whole, here), access, file)
 
 

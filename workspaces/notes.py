@@ -29,7 +29,7 @@ def append_note(workspace: Workspace, access: Access, text: str, at: datetime) -
     NoSuchFileError when *access* may not write notes.
     """
     if at.tzinfo is None:
-        raise ValueError("the time of a note carries its zone")
+        raise ValueError("the time of a note needs a time zone")
     path = day_path(access, at.date())
     line = workspace.append(path, format_note(text, at), f"# {at:%Y-%m-%d}\n\n", access)
     return NoteReceipt(path, line)

@@ -33,7 +33,7 @@ def clean_path(text: str) -> PurePosixPath:
         raise BadPathError(f"{_quoted(text)} is absolute; paths are relative to the workspace")
     parts = [part for part in text.split("/") if part not in {"", "."}]
     if len(parts) > DEPTH:
-        raise BadPathError(f"{_quoted(text)} is {len(parts)} levels deep; at most {DEPTH} are taken")
+        raise BadPathError(f"{_quoted(text)} is {len(parts)} levels deep; at most {DEPTH} are allowed")
     for part in parts:
         _refuse_component(part, text)
     return PurePosixPath(*parts)
@@ -68,11 +68,11 @@ def _refuse_characters(text: str) -> None:
 
 def _refuse_component(part: str, text: str) -> None:
     if part == "..":
-        raise BadPathError(f"{_quoted(text)} leads upwards; '..' is not taken")
+        raise BadPathError(f"{_quoted(text)} leads upwards; '..' is not allowed")
     if len(part.encode()) > COMPONENT_BYTES:
         raise BadPathError(f"{_quoted(text)}: a name is longer than {COMPONENT_BYTES} bytes")
     if fold(_INVISIBLE.sub("", part)) == ".git":
-        raise BadPathError(f"{_quoted(text)}: nothing under .git is within reach")
+        raise BadPathError(f"{_quoted(text)}: files under .git are not accessible")
     if fold(part).startswith(OWN_PREFIX):
         raise BadPathError(f"{_quoted(text)}: names that begin with {OWN_PREFIX} are reserved")
 

@@ -49,7 +49,7 @@ class Redaction:
         """Raises ValueError for a passage too short to be distinctive."""
         self._passages = [_words_of(passage) for passage in passages]
         if any(_weight(words) < SHORTEST for words in self._passages):
-            raise ValueError(f"a passage of less than {SHORTEST} letters would go from everywhere")
+            raise ValueError(f"a passage of fewer than {SHORTEST} letters would be removed everywhere")
 
     def is_in(self, text: str) -> bool:
         """Tell whether *text* contains one of the passages."""

@@ -54,7 +54,7 @@ def taken_back(before: str | None, after: str | None, now: str | None) -> str | 
     if now == after:
         return before
     if now == before:
-        raise EditError("it is as it was before already")
+        raise EditError("it already has its earlier text")
     lines, places = _lines(now), _places(_lines(after), _lines(now))
     for hunk in reversed(_hunks(before, after)):  # from the end, so that earlier positions stay valid
         if not hunk.new:

@@ -61,7 +61,7 @@ def read_skills(workspace: Workspace, access: Access) -> Skills:
         except WorkspaceError as exc:
             broken.append(str(exc))
     if len(listed) > MOST_SKILLS:
-        broken.append(f"{FOLDER}: {len(listed)} skills; only the first {MOST_SKILLS} are told of")
+        broken.append(f"{FOLDER}: {len(listed)} skills; only the first {MOST_SKILLS} are listed")
     return Skills(tuple(listed[:MOST_SKILLS]), tuple(broken))
 
 

@@ -98,8 +98,8 @@ class StorageUsage:
         if lacks := self._lacks(pile, more_files, more_bytes):
             most = f"{quota.files:,} files" if lacks == "files" else f"{quota.mb} MB"
             raise TooLargeError(
-                f"{path}: there is room for {most} here, and no more; remove what is not needed, or raise "
-                f"{quota.name}_{lacks} in [limits] of config.toml"
+                f"{path}: the limit here is {most}; remove something, or raise {quota.name}_{lacks} in [limits] of "
+                "config.toml"
             )
 
     def _lacks(self, pile: Pile, more_files: int, more_bytes: int) -> str:

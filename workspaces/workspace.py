@@ -92,7 +92,7 @@ class Workspace:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as exc:
-            raise WorkspaceUnusableError(f"the workspace {folder} cannot be made: {exc.strerror}") from exc
+            raise WorkspaceUnusableError(f"the workspace {folder} cannot be created: {exc.strerror}") from exc
         workspace = cls.open(folder, agent, caps)
         present = set(map(fold, workspace.folder.names()))
         for template in _templates():
@@ -112,7 +112,7 @@ class Workspace:
         if not folder.is_dir():
             raise WorkspaceUnusableError(f"the workspace {folder} is not a folder; `strandline init` makes one")
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
-            raise WorkspaceUnusableError(f"the workspace {folder} cannot be read and written; mend its permissions")
+            raise WorkspaceUnusableError(f"the workspace {folder} cannot be read and written; fix its permissions")
         workspace = cls(Folder(folder, caps, checkpoint), agent)
         workspace.folder.sweep()
         return workspace
@@ -209,7 +209,7 @@ class Workspace:
     def check(self, path: PurePosixPath, text: str) -> None:
         """Raise the errors of `write` for a *text* that can never be stored: NotTextError, TooLargeError."""
         if (size := len(_bytes_of(text, path))) > self.folder.caps.file_bytes:
-            raise TooLargeError(f"{path}: {size:,} bytes; files of at most {self.folder.caps.file_bytes:,} are taken")
+            raise TooLargeError(f"{path}: {size:,} bytes; files of at most {self.folder.caps.file_bytes:,} are allowed")
 
     def append(self, path: str | PurePosixPath, lines: str, heading: str, access: Access) -> int:
         """Add *lines* at the end, below *heading* in a new file; return the first one's number, read back."""

@@ -53,7 +53,7 @@ class DiscordCalls:
         except (Forbidden, NotFound):
             return None
         except ValidationError:
-            raise ChannelUnavailableError("Discord's answer cannot be read") from None
+            raise ChannelUnavailableError("Discord's response cannot be read") from None
         except CALL_FAULTS as fault:
             raise self.faults.of_call(fault) from None
 
@@ -66,5 +66,5 @@ def channel_number(address: Address) -> int:
 def number(text: str) -> int:
     """Return a Discord id in the form used in a URL path. Raises SendRefusedError."""
     if not (text.isascii() and text.isdecimal()):
-        raise SendRefusedError(f"Discord knows channels, threads and messages by number, not by {text!r}")
+        raise SendRefusedError(f"Discord identifies channels, threads and messages by numbers, not by {text!r}")
     return int(text)

@@ -25,13 +25,13 @@ the SDK reads unchecked.
 
 _PLATFORM_SAYS_NO = frozenset({400, 403, 404, 413})
 _HINTS = {
-    10003: "the channel was deleted, or the bot was taken out of its server",
-    40005: "Discord takes files of at most 10 MB",
-    50001: "let the bot see this channel",
-    50007: "this person takes no direct messages from the bot",
-    50013: "let the bot write in this channel (in a thread: in threads), with its history readable",
-    50083: "the thread is archived and locked: open it again, or let the bot manage threads",
-    160005: "the thread is locked: unlock it, or let the bot manage threads",
+    10003: "the channel was deleted, or the bot was removed from its server",
+    40005: "Discord accepts files of at most 10 MB",
+    50001: "give the bot permission to view this channel",
+    50007: "this person does not accept direct messages from the bot",
+    50013: "give the bot permission to send messages in this channel (in a thread: in threads) and to read its history",
+    50083: "the thread is archived and locked: reopen it, or give the bot permission to manage threads",
+    160005: "the thread is locked: unlock it, or give the bot permission to manage threads",
 }
 """Fixes for Discord's error codes."""
 _SLOW_DOWN = frozenset({20016, 20028, 20029})
@@ -53,9 +53,9 @@ class DiscordFaults:
             case ConnectionClosed(code=4014):
                 return self.missing_intent()
             case RateLimited():
-                return ChannelUnavailableError("Discord asks to wait", retry_after_s=fault.retry_after)
+                return ChannelUnavailableError("Discord asks us to wait", retry_after_s=fault.retry_after)
             case HTTPException() if fault.status == 429 or fault.code in _SLOW_DOWN:
-                return ChannelUnavailableError("Discord asks to wait", retry_after_s=_told_to_wait(fault))
+                return ChannelUnavailableError("Discord asks us to wait", retry_after_s=_told_to_wait(fault))
         return ChannelUnavailableError(self._what(fault))
 
     def of_send(self, fault: Exception) -> ChannelError:
@@ -68,7 +68,7 @@ class DiscordFaults:
     def bad_token(self) -> ChannelConfigError:
         """Return the error of an account whose token Discord rejects."""
         return ChannelConfigError(
-            f"Discord refuses the bot token of [channels.discord.{self.account}]: reset it in the Developer Portal, "
+            f"Discord rejects the bot token of [channels.discord.{self.account}]: reset it in the Developer Portal, "
             "under Bot, and copy it again"
         )
 
@@ -76,7 +76,7 @@ class DiscordFaults:
         """Return the error of a bot that may not read message content."""
         return ChannelConfigError(
             f"the bot of [channels.discord.{self.account}] may not read messages: in the Developer Portal, under Bot, "
-            "switch on MESSAGE CONTENT INTENT, and start again"
+            "turn on MESSAGE CONTENT INTENT, then restart"
         )
 
     def _what(self, fault: Exception) -> str:
@@ -87,12 +87,12 @@ class DiscordFaults:
                 return self._said(fault)
             case ClientError() | OSError():
                 return f"Discord cannot be reached ({type(fault).__name__})"
-        return "Discord's answer cannot be read"
+        return "Discord's response cannot be read"
 
     def _said(self, fault: HTTPException) -> str:
         """Quote Discord's own message, which comes with a code; a page from an intermediate proxy has none."""
         if not fault.code:
-            return f"Discord answers with status {fault.status}"
+            return f"Discord responds with status {fault.status}"
         words = " ".join(fault.text.split())[:200].replace(self.token, "<token>")
         hint = _HINTS.get(fault.code)
         return f"Discord says: {words} ({fault.code})" + (f": {hint}" if hint else "")

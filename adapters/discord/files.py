@@ -37,7 +37,7 @@ class Files:
                 async for piece in response.content.iter_chunked(_PIECE):
                     yield piece
         except (ClientError, OSError) as fault:
-            raise ChannelUnavailableError(f"the file cannot be fetched ({type(fault).__name__})") from None
+            raise ChannelUnavailableError(f"the file cannot be downloaded ({type(fault).__name__})") from None
 
     async def _address(self, attachment: Attachment) -> URL:
         """Request the message again: the URLs of its files are signed for about a day."""
@@ -47,13 +47,13 @@ class Files:
         files = found.attachments if found else ()
         url = next((URL(each.url) for each in files if each.id == str(file)), None)
         if url is None:
-            raise FetchRefusedError("the file is no longer there")
+            raise FetchRefusedError("the file no longer exists")
         if not url.absolute or url.origin() != self._origin:
-            raise FetchRefusedError("the file lies elsewhere than with Discord")
+            raise FetchRefusedError("the file is not hosted by Discord")
         return url
 
 
 def _refusal(status: int) -> ChannelUnavailableError | FetchRefusedError:
     if status in _GONE:
-        return FetchRefusedError("the file is no longer there")
-    return ChannelUnavailableError(f"Discord's file server answers with status {status}")
+        return FetchRefusedError("the file no longer exists")
+    return ChannelUnavailableError(f"Discord's file server responds with status {status}")

@@ -125,7 +125,7 @@ class Listening:
                     self._session = None
                 if wish.resume and has_heard:
                     return
-                raise ChannelUnavailableError("Discord ended the session; it is begun anew") from None
+                raise ChannelUnavailableError("Discord ended the session; starting a new one") from None
             except CALL_FAULTS as fault:
                 raise self._faults.of_call(fault) from None
             while socket.arrived:

@@ -14,7 +14,7 @@ def _in_utc(moment: datetime) -> datetime:
     try:
         return moment.astimezone(UTC)
     except (OverflowError, OSError) as exc:  # a year before the first or after the last
-        raise ValueError("no time that there is in UTC") from exc
+        raise ValueError("out of the range of UTC times") from exc
 
 
 Moment = Annotated[datetime, AfterValidator(_in_utc)]

@@ -57,7 +57,9 @@ def code_as_files(markdown: str, longest: int = LONG_CODE) -> Iterator[str | Upl
             count += 1
             name = f"code-{count}.{_extension(token.info)}"
             begin, end = token.map
-            yield "\n".join([*lines[done:begin], f"`{name}` ({token.content.count(chr(10)):,} lines), as a file:"])
+            yield "\n".join(
+                [*lines[done:begin], f"`{name}` ({token.content.count(chr(10)):,} lines), attached as a file:"]
+            )
             yield Upload(name, token.content.encode())
             done = end
     yield "\n".join(lines[done:])

@@ -55,12 +55,12 @@ class Examination:
     async def _group(self, chat: str, me: TelegramBot) -> str:
         status = await self._status(GetChatMember(chat_id=self._moved.place(chat).chat, user_id=me.id))
         if status not in _IS_THERE:
-            return f"the bot is not in the group {chat}: invite @{me.username} there, or mend the id in `groups`"
+            return f"the bot is not in the group {chat}: invite @{me.username} there, or correct the id in `groups`"
         if self._answers_all[chat] and not me.reads_groups and status not in _SEES_ALL:
             return (
-                f"privacy mode is on, so that Telegram keeps from the bot what is said in the group {chat} without "
-                "mentioning it: send /setprivacy to @BotFather, choose Disable, then take the bot out of the group "
-                "and invite it again"
+                f"privacy mode is on, so Telegram hides messages in the group {chat} that do not mention the bot: "
+                "send /setprivacy to @BotFather, choose Disable, then remove the bot from the group and invite it "
+                "again"
             )
         return ""
 
@@ -85,6 +85,6 @@ class Examination:
         if info.url != url or not info.last_error_message or not info.pending_update_count:
             return ""
         return (
-            f"Telegram does not reach {url}: {info.last_error_message} ({info.pending_update_count} updates wait); "
-            "look at the reverse proxy and its certificate"
+            f"Telegram cannot reach {url}: {info.last_error_message} ({info.pending_update_count} updates are "
+            "waiting); check the reverse proxy and its certificate"
         )

@@ -56,19 +56,19 @@ class TelegramFaults:
         """Translate *fault* of a call that may be repeated freely."""
         match fault:
             case TelegramRetryAfter():
-                return ChannelUnavailableError("Telegram asks to wait", retry_after_s=float(fault.retry_after))
+                return ChannelUnavailableError("Telegram asks us to wait", retry_after_s=float(fault.retry_after))
             case TelegramUnauthorizedError() | TelegramNotFound():
                 return self.bad_token()
             case TelegramConflictError():
                 return ChannelUnavailableError(
-                    f"another program polls the bot of [channels.telegram.{self.account}] (Telegram allows one): "
-                    "stop it, or give this account a bot of its own"
+                    f"another program is polling the bot of [channels.telegram.{self.account}] (Telegram allows only "
+                    "one): stop it, or give this account a bot of its own"
                 )
             case TelegramNetworkError():
                 return ChannelUnavailableError(f"Telegram cannot be reached ({type(fault.__cause__).__name__})")
             case TelegramAPIError():
                 return ChannelUnavailableError(self._said(fault))
-        return ChannelUnavailableError("Telegram's answer cannot be read")
+        return ChannelUnavailableError("Telegram's response cannot be read")
 
     def of_send(self, fault: Exception) -> ChannelError:
         """Translate *fault* of a send, which must not be repeated needlessly."""
@@ -83,7 +83,7 @@ class TelegramFaults:
     def bad_token(self) -> ChannelConfigError:
         """Return the error of an account whose token Telegram rejects."""
         return ChannelConfigError(
-            f"Telegram refuses the bot token of [channels.telegram.{self.account}]: copy it again from @BotFather"
+            f"Telegram rejects the bot token of [channels.telegram.{self.account}]: copy it again from @BotFather"
         )
 
     def _said(self, fault: TelegramAPIError) -> str:

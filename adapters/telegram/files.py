@@ -37,11 +37,11 @@ class Fetching:
                     _check(taken)
                     yield piece
         except ClientResponseError as fault:
-            said = f"Telegram does not give the file (HTTP {fault.status})"
+            said = f"Telegram does not serve the file (HTTP {fault.status})"
             error = FetchRefusedError if fault.status in {400, 403, 404, 410} else ChannelUnavailableError
             raise error(said) from None  # the SDK's message contains the address, and with it the token
         except (ClientError, TimeoutError) as fault:
-            raise ChannelUnavailableError(f"the file broke off ({type(fault).__name__})") from None
+            raise ChannelUnavailableError(f"the download was interrupted ({type(fault).__name__})") from None
 
     async def _path(self, ref: str) -> str:
         try:
@@ -52,10 +52,12 @@ class Fetching:
             raise self._calls.faults.of_call(fault) from None
         _check(file.file_size)
         if not file.file_path:
-            raise FetchRefusedError("Telegram does not say where the file is")
+            raise FetchRefusedError("Telegram gave no path for the file")
         return file.file_path
 
 
 def _check(size: int | None) -> None:
     if size is not None and size > LARGEST_FILE:
-        raise FetchRefusedError(f"the file is larger than the {LARGEST_FILE // 1_000_000} MB that Telegram gives a bot")
+        raise FetchRefusedError(
+            f"the file is larger than the {LARGEST_FILE // 1_000_000} MB that Telegram lets a bot download"
+        )

@@ -84,4 +84,4 @@ class UpdateReceiver:
         try:
             await self._calls(AnswerCallbackQuery(callback_query_id=press), PRESS_TIMEOUT_S)
         except ChannelError as exc:
-            logger.info("press not acknowledged", extra={"account": self._account, "detail": str(exc)})
+            logger.info("button press not acknowledged", extra={"account": self._account, "detail": str(exc)})

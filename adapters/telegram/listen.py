@@ -83,7 +83,7 @@ class Polling:
 
     async def _remove_webhook(self) -> None:
         """Remove a webhook in favour of polling, as configured; waiting updates stay."""
-        logger.warning("a webhook was set for this bot; removed it to poll", extra={"account": self._faults.account})
+        logger.warning("removed the bot's webhook in order to poll", extra={"account": self._faults.account})
         await self._calls(DeleteWebhook())
 
     def _salvage(self, fault: ClientDecodeError) -> Sequence[Update | UnreadUpdate]:

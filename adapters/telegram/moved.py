@@ -69,5 +69,5 @@ def telegram_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        message = f"Telegram knows chats, topics and messages by number, not by {text!r}"
+        message = f"Telegram identifies chats, topics and messages by numbers, not by {text!r}"
         raise SendRefusedError(message) from None

@@ -124,7 +124,9 @@ def _file_requests(message: OutboundMessage, upload: Upload, place: CurrentChat)
     """Return the requests for a file: a picture is sent as a photo, and as a document if Telegram refuses its shape."""
     if len(upload.content) > LARGEST_UPLOAD:
         limit = LARGEST_UPLOAD // 1_000_000
-        raise SendRefusedError(f"the file {upload.name!r} is larger than the {limit} MB that Telegram takes from a bot")
+        raise SendRefusedError(
+            f"the file {upload.name!r} is larger than the {limit} MB that Telegram accepts from a bot"
+        )
     file = BufferedInputFile(upload.content, upload.name)
     document = SendDocument(
         chat_id=place.chat,

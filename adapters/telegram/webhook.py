@@ -113,9 +113,11 @@ class Bringing:
         if info.url != self._way.url:
             return "it was set to another address, perhaps by another program with this bot's token"
         if set(info.allowed_updates or ()) != set(ALLOWED_UPDATES):
-            return "other kinds of updates were asked for, perhaps by another program with this bot's token"
+            return "other types of updates were requested, perhaps by another program with this bot's token"
         if info.last_error_date is not None and info.last_error_date != self._last_error:
-            return f"Telegram does not reach it: {info.last_error_message}; {info.pending_update_count} updates wait"
+            return (
+                f"Telegram cannot reach it: {info.last_error_message}; {info.pending_update_count} updates are waiting"
+            )
         return ""
 
     async def take(self, secret: str, body: bytes, receive: Receive) -> int:
@@ -131,7 +133,7 @@ class Bringing:
             async with self._in_order.at(chat_of(update) if isinstance(update, Update) else None):
                 await self._incoming.hand_over(update, receive)
         except ChannelError as exc:
-            logger.warning("update put off", extra={"account": self._calls.faults.account, "detail": str(exc)})
+            logger.warning("update deferred", extra={"account": self._calls.faults.account, "detail": str(exc)})
             return HTTPStatus.SERVICE_UNAVAILABLE
         return HTTPStatus.OK
 

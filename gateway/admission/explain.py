@@ -25,9 +25,9 @@ MEANINGS: Mapping[RefusalReason, Meaning] = MappingProxyType(
     {
         RefusalReason.NO_POLICY: Meaning(
             "nothing valid is configured for this bot account",
-            "look at its table below [channels]; strandline doctor names what is wrong",
+            "check its table under [channels]; strandline doctor names the fault",
         ),
-        RefusalReason.BOT: Meaning("a bot wrote it", "set bots = true for the group, if bots are to be answered"),
+        RefusalReason.BOT: Meaning("a bot wrote it", "to answer bots, set bots = true for the group"),
         RefusalReason.ANONYMOUS: Meaning(
             "the platform does not say who wrote it", "have them write as themselves, not as a channel or the group"
         ),
@@ -36,8 +36,8 @@ MEANINGS: Mapping[RefusalReason, Meaning] = MappingProxyType(
             'add them to the account\'s people, or set direct = "pairing"',
         ),
         RefusalReason.UNPAIRED: Meaning(
-            "they have not been let in",
-            "strandline pair list shows who waits; approve them with the code they were told",
+            "they have not been approved",
+            "strandline pair list shows pending requests; approve theirs by its code",
         ),
         RefusalReason.DIRECT_CLOSED: Meaning('the account has direct = "closed"', 'set direct = "pairing" or "owner"'),
         RefusalReason.GROUP_NOT_ALLOWED: Meaning("the group is not allowed", "add its id to the account's groups"),
@@ -47,25 +47,26 @@ MEANINGS: Mapping[RefusalReason, Meaning] = MappingProxyType(
         RefusalReason.NOT_FOR_US: Meaning(
             "it neither mentioned the bot nor replied to it", "mention the bot, or set mention = false for the group"
         ),
-        RefusalReason.NO_TEXT: Meaning("there was nothing to read in it", ""),
+        RefusalReason.NO_TEXT: Meaning("it had no readable content", ""),
         RefusalReason.AGENT_NOT_ALLOWED: Meaning(
-            "the program's token does not open that agent", "name the agent in the token's agents"
+            "the program's token gives no access to that agent", "name the agent in the token's agents"
         ),
         RefusalReason.RATE: Meaning(
-            "they wrote faster than one person may", "raise limits.person_a_minute or limits.person_burst"
+            "they exceeded the rate limit of one person", "raise limits.person_a_minute or limits.person_burst"
         ),
         RefusalReason.LOOP_GUARD: Meaning(
-            "bots had talked long enough without a human", "say something there, or raise the group's bot_turns"
+            "the limit of bot messages without a human was reached",
+            "write something there, or raise the group's bot_turns",
         ),
     }
 )
 
 
 _OTHERS = {
-    UNREADABLE_MESSAGE: Meaning("their message, taken in and stored, could not be read again", "have it sent again"),
+    UNREADABLE_MESSAGE: Meaning("their message was stored, but could not be read back", "ask them to send it again"),
     UNASKED_PROSE: Meaning(
-        "a heartbeat or a job wrote an answer, and such turns speak by notify alone",
-        "say in HEARTBEAT.md or in the job that you want to be told; `strandline sessions export` has what was written",
+        "a heartbeat or a job wrote an answer, but such turns only send messages with notify",
+        "say in HEARTBEAT.md or in the job that you want to be notified; `strandline sessions export` has the text",
     ),
 }
 
@@ -88,6 +89,6 @@ def told(silence: Silence) -> tuple[str, str]:
         try:
             meaning = MEANINGS[RefusalReason(silence.reason)]
         except ValueError:
-            meaning = Meaning(silence.reason, "docs/reasons.md may know it")  # recorded by a newer version
+            meaning = Meaning(silence.reason, "see docs/reasons.md")  # recorded by a newer version
     times = f"{silence.times:,} times, " if silence.times > 1 else ""
     return f"{silence.address}, {silence.person}: {times}because {meaning.what}", meaning.mend

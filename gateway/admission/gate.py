@@ -25,8 +25,8 @@ HEARD_CAP = 2_000
 _LONG_AGO = timedelta(minutes=5)
 """Older messages waited for us, not for their sender: after an outage a platform delivers them all at once."""
 _SLOWER = (
-    "That was faster than I can follow: I have not read your last message, nor will I read others before you pause. "
-    "Please wait a minute and send again what matters."
+    "You are writing faster than I can follow. I have not read your last message and will not read others until you "
+    "pause. Please wait a minute, then send again whatever matters."
 )
 
 

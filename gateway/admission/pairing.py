@@ -32,8 +32,9 @@ _TICK = "'"
 """Replaces a backtick in a name."""
 _PERSON = re.compile(r"(?P<channel>[a-z][a-z0-9-]*):(?P<id>\S+)")
 _GREETING = (
-    "Hello! I only talk with people who have been let in. If you know who runs this bot, give them this code:\n\n"
-    "`{code}`\n\nIt is good for one hour."
+    "Hello! I only talk with people who have been approved. If you know who runs this bot, give them this code:\n\n"
+    "`{code}`\n\n"
+    "It is valid for one hour."
 )
 
 
@@ -121,7 +122,7 @@ class Pairing:
             if there == channel and policy.direct is DirectPolicy.PAIRING
         ]
         if not accounts:
-            raise PairingError(f'no bot on {channel} lets people in; direct = "pairing" below its table does')
+            raise PairingError(f'no bot on {channel} offers pairing; set direct = "pairing" for the bot')
         names = {each.visitor.person: each.visitor.name for each in await self.waiting()}
         told = []
         for account in accounts:
@@ -138,12 +139,12 @@ class Pairing:
         done = f"{named(visitor)} may now write to {visitor.channel}.{visitor.account} directly, as a guest"
         chats = await self._chats(visitor)
         if (chat := chats.get(visitor.id)) is None:
-            return f"{done}; tell them, for I know no chat with them yet"
+            return f"{done}; please tell them, because I have no chat with them yet"
         key = f"let_in:{visitor.account}:{visitor.person}:{self._now().isoformat()}"
         where = Address(visitor.channel, visitor.account, chat)
         if row := await self._store.notify(key, Outgoing(where, _WELCOME)):
             self._wake([row])
-        return f"{done}; I told them"
+        return f"{done}; I have told them"
 
     async def _remember_chat(self, visitor: Visitor, address: Address) -> None:
         """Remember the chat of *visitor*, the latest of each account: not every platform uses a person's number for
@@ -163,7 +164,7 @@ class Pairing:
         visitor = await self._store.pairings.refuse(typed(code), self._now() + REFUSED_FOR)
         if visitor is None:
             raise PairingError(_NOBODY)
-        return f"{named(visitor)} was refused, and gets no other code for {REFUSED_FOR.days} days"
+        return f"{named(visitor)} was refused, and gets no new code for {REFUSED_FOR.days} days"
 
     async def revoke(self, person: str) -> str:
         """Revoke the access of *person*, `<channel>:<numeric id>`, and drop their waiting messages.
@@ -172,13 +173,13 @@ class Pairing:
         """
         found = _PERSON.fullmatch(person.strip())
         if found is None:
-            raise PairingError('say who, as "<channel>:<numeric id>", such as telegram:12345')
+            raise PairingError('name the person as "<channel>:<numeric id>", such as telegram:12345')
         gone = await self._store.pairings.revoke(found["channel"], found["id"])
         dropped = await self._purge(found["channel"], found["id"])
         if not gone:
-            raise PairingError(f"{person.strip()} was not let in by a code; {_WHO_ELSE}")
+            raise PairingError(f"{person.strip()} was not approved by pairing; {_WHO_ELSE}")
         queued = f"; {dropped} waiting message{'' if dropped == 1 else 's'} dropped" if dropped else ""
-        return f"{named(gone[0].visitor)} is no guest any more{queued}"
+        return f"{named(gone[0].visitor)} is no longer a guest{queued}"
 
     async def _purge(self, channel: str, person: str) -> int:
         """Drop that person's direct messages that would not be admitted now; return their number."""
@@ -206,9 +207,9 @@ def _chats_key(visitor: Visitor) -> str:
     return f"pairing_chats:{visitor.channel}.{visitor.account}"
 
 
-_WELCOME = "You have been let in: from now on I answer what you write here."
+_WELCOME = "You have been approved: from now on I answer your messages here."
 _NOBODY = (
-    "nobody waits with that code: it was used, refused or mistyped, is older than an hour, or made way for others "
-    "after ten minutes; somebody's number, such as telegram:12345, lets them in without a code"
+    "no pending request has that code: it was used, refused or mistyped, is older than an hour, or was displaced by "
+    "newer requests after ten minutes; to approve somebody without a code, give their id, such as telegram:12345"
 )
-_WHO_ELSE = "`people` in the configuration says who needs no code"
+_WHO_ELSE = "`people` in the configuration lists those who need no code"

@@ -74,12 +74,13 @@ def check_budget(agent: str, budgets: Budgets, spent: Mapping[str, Spend], call:
         table = f"[agents.{agent}.budget{'' if of is None else f'.causes.{of}'}]"
         if _passes(budget.tokens, so_far.tokens, call.least.tokens):
             facts = (
-                f"{so_far.tokens:,} of {budget.tokens:,} tokens are spent, and this takes {call.least.tokens:,} more"
+                f"{so_far.tokens:,} of {budget.tokens:,} tokens are spent, and this call needs {call.least.tokens:,} "
+                "more"
             )
             raise _stop(call, f"{table} tokens_a_day", budget.tokens or 0, facts)
         if _passes(budget.nanos, so_far.nanos, call.least.nanos):
-            facts = f"{dollars(so_far.nanos)} of {dollars(budget.nanos or 0)} are spent, and this takes "
-            facts += f"{dollars(call.least.nanos)} more at least"
+            facts = f"{dollars(so_far.nanos)} of {dollars(budget.nanos or 0)} are spent, and this call "
+            facts += f"needs at least {dollars(call.least.nanos)} more"
             raise _stop(call, f"{table} money_a_day", budget.nanos or 0, facts)
 
 
@@ -100,12 +101,13 @@ def _passes(limit: int | None, so_far: int, more: int) -> bool:
 
 def _stop(call: ModelCall, setting: str, limit: int, facts: str) -> BudgetError:
     if limit == 0:
-        said = f"I may not ask a language model for this ({call.cause}): {setting} is 0. A higher number lets it run."
+        said = f"I may not call a language model for this ({call.cause}): {setting} is 0. Raise it to allow this."
     else:
         tomorrow = call.day + timedelta(days=1)
         said = (
-            f"I stopped before a call that my budget for today does not cover ({call.cause}): {facts}. It goes on by "
-            f"itself on {tomorrow:%Y-%m-%d}; sooner with a higher {setting} in the configuration and a restart."
+            f"I stopped because my budget for today does not cover the next model call ({call.cause}): {facts}. I "
+            f"continue automatically on {tomorrow:%Y-%m-%d}; to continue sooner, raise {setting} in the configuration "
+            "and restart."
         )
     return BudgetError(call.cause, said, f"{call.cause}:{call.day}:{setting}:{limit}")
 
@@ -120,5 +122,5 @@ def in_money(spend: Spend) -> str:
     """Format *spend*; usage without a known price is named, not counted as free."""
     if not spend.unpriced_tokens:
         return dollars(spend.nanos)
-    unknown = f"{spend.unpriced_tokens:,} tokens whose price is not known"
+    unknown = f"{spend.unpriced_tokens:,} tokens of unknown price"
     return f"{dollars(spend.nanos)} and {unknown}" if spend.nanos else unknown

@@ -11,7 +11,7 @@ from gateway.stores.ports import Store
 from workspaces.access import AgentId
 from workspaces.bootstrap import ShownExtent
 
-MEND = "shorten it, or raise file_chars and total_chars below [memory] in the configuration"
+MEND = "shorten it, or raise file_chars and total_chars under [memory] in the configuration"
 
 Look = Callable[[], Awaitable[Sequence[ShownExtent]]]
 
@@ -86,9 +86,9 @@ class CutFiles:
         fresh, known = news(told, files)
         for file in fresh:
             said = (
-                f"{file.name} of agent {self._agent} is too long for its prompt, which shows {file.shown:,} of its "
-                f"{file.length:,} characters: the agent sees the rest only when it searches or reads the file. "
-                f"To mend it, {MEND}."
+                f"{file.name} of agent {self._agent} is too long for its prompt, which contains {file.shown:,} of its "
+                f"{file.length:,} characters: the agent sees the rest only when it searches or reads the file. To fix "
+                f"this, {MEND}."
             )
             await self._tell_owner(f"{key}:{file.name}:{file.length}:{file.missing}:{self._clock():%Y-%m-%d}", said)
         if known != told:

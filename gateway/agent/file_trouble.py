@@ -50,7 +50,8 @@ class Alarm:
         with self._lock:
             if not self._failed_at:
                 said = (
-                    f"Agent {self._agent} has trouble with its files: {why}. It goes on by itself once that is mended."
+                    f"Agent {self._agent} has trouble with its files: {why}. It continues automatically once that is "
+                    "fixed."
                 )
                 self._untold[f"files:{self._agent}:{now.isoformat()}"] = said
             self._failed_at[cause] = now
@@ -83,9 +84,9 @@ class Alarm:
             stand = "\0".join(f"{each.path}\0{each.identity}\0{each.changed_ns}" for each in found)
             key = blake2b(stand.encode(), digest_size=8).hexdigest()
             said = (
-                f"Agent {self._agent} leaves out files, and goes on without them: {named(found)}. It reads and changes "
-                "no file that has a second name, for that may be a file of somebody else's. Copies by hard links "
-                "(cp -al) and programs that join equal files make such names. To take the files in again: "
+                f"Agent {self._agent} skips files and continues without them: {named(found)}. It neither reads nor "
+                "changes a file that has a second name, because the file may belong to somebody else. Copies made of "
+                "hard links (cp -al) and deduplicating programs create such names. To include the files again: "
                 f"`{mend(self._folder.root, found)}`"
             )
             self._untold[f"left-out:{self._agent}:{key}"] = said

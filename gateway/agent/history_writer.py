@@ -272,7 +272,7 @@ def kept_folders(folder: Folder) -> Sequence[Path]:
 
 def _in_words(repair: Repair) -> str:
     if repair.reason is RepairReason.STALE_LOCK:
-        return "history: a lock that a crash had left was removed"
+        return "history: removed a lock that a crash had left"
     what = "was damaged" if repair.reason is RepairReason.DAMAGED else "was not this agent's"
-    begun = "goes on from what could be read" if repair.taken_over else "was begun anew from the files"
+    begun = "continues from the readable part" if repair.taken_over else "was started anew from the files"
     return f"history: it {what} and {begun}; the old one is kept as {repair.kept_as}"

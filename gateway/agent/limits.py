@@ -66,7 +66,9 @@ def check_calls(replies: Sequence[ReplyEntry], limits: TurnLimits) -> None:
 def check_repeats(marks: Sequence[Mark], limits: TurnLimits) -> None:
     """Raise TurnLimitError if the last of a turn's calls, by their *marks*, was repeated too often or ends a cycle."""
     if marks.count(marks[-1]) >= limits.identical_calls:
-        raise TurnLimitError("turn_repeats", f"{marks[-1][0]} was called {limits.identical_calls} times alike")
+        raise TurnLimitError(
+            "turn_repeats", f"{marks[-1][0]} was called {limits.identical_calls} times with the same arguments"
+        )
     rounds = limits.identical_calls - 1
     if rounds > 1 and (circle := _circle(marks, rounds)):
         raise TurnLimitError("turn_circle", f"the same {circle} calls were made {rounds} times in the same order")

@@ -22,8 +22,8 @@ from gateway.hooks import (
 
 log = structlog.get_logger()
 
-_WITHHELD = "The call ran, but its result is withheld: a hook of the owner's that looks at results failed."
-_FAILED = "not run: a hook of the owner's that decides about calls failed"
+_WITHHELD = "The call ran, but its result is withheld: the owner's hook that checks results failed."
+_FAILED = "not run: the owner's hook that decides about calls failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class HookedCalls:
         if decided.blocked:
             await self.hooks.count("hook_blocked")
             log.info("a hook blocked a call", tool=call.name)
-            raise ToolError(f"not run, by a rule of the owner's: {decided.blocked}")
+            raise ToolError(f"blocked by the owner's hook: {decided.blocked}")
         if decided.arguments != seen.arguments:
             log.info("a hook changed the arguments of a call", tool=call.name)
         return replace(call, arguments=decided.arguments)

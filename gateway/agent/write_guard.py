@@ -75,11 +75,11 @@ class WriteGuard:
         after = change.make(standing.text)
         if after == standing.text:
             where = "it is" if standing.waiting is None else f"change #{standing.waiting} makes it, which waits"
-            raise ToolError(f"{path}: the text would be just as {where}; nothing was written")
+            raise ToolError(f"{path}: the text would be exactly as {where}; nothing was written")
         number = await self._approval_sink.propose(path, standing.text, after, reason)
         return (
-            f"Nothing is written yet: this change of {path} waits for your owner's approval as #{number}, because "
-            f"{reason.in_words}. They have been told; go on without it."
+            f"Nothing is written yet: this change to {path} waits for your owner's approval as #{number}, because "
+            f"{reason.in_words}. They have been notified; continue without it."
         )
 
 

@@ -39,7 +39,7 @@ _IN_WORDS = {
     ApprovalReason.BEHAVIOUR: "this file decides how the agent behaves",
     ApprovalReason.SHARED: "others read this file",
     ApprovalReason.UNTRUSTED: "the conversation holds text that others wrote",
-    ApprovalReason.UNASKED: "no message of yours asked for it",
+    ApprovalReason.UNASKED: "none of your messages asked for it",
 }
 
 

@@ -179,7 +179,7 @@ def refuse_overlaps(home: Home, config: Config) -> None:
         is_usual = place == home.agent(name).workspace.resolve()
         if not is_usual and any(_overlap(place, theirs) for theirs in kept):
             raise ConfigError(
-                f"agents.{name}.workspace: the gateway keeps its own files in {place}; take another folder"
+                f"agents.{name}.workspace: the gateway keeps its own files in {place}; choose another folder"
             )
     # Sorted by their parts, a folder comes right before those inside it: comparing neighbours suffices.
     by_place = sorted(places.items(), key=lambda each: each[1].parts)
@@ -207,7 +207,7 @@ def _history(git_dir: Path, workspace: Workspace, clock: Callable[[], datetime])
     try:
         git_dir.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
-        raise HistoryUnusableError(f"{git_dir.parent} cannot be made: {exc.strerror}") from exc
+        raise HistoryUnusableError(f"{git_dir.parent} cannot be created: {exc.strerror}") from exc
     return History.open(git_dir, workspace, clock)
 
 

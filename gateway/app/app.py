@@ -143,7 +143,7 @@ class App:
         await tell_of_state(home.notices, home.store, home.clock.now())
         await parts.choices.load(parts.resources.agents)
         replies, messages = await parts.delivery.recover(self._is_ours), await parts.reception.recover(self._is_ours)
-        log.info("took up what an earlier run left", messages=messages, replies=replies)
+        log.info("resumed work of an earlier run", messages=messages, replies=replies)
 
     def _is_ours(self, address: Address) -> bool:
         return self.parts.has_channels or address.channel == TERMINAL
@@ -176,7 +176,7 @@ class App:
         turns = await self.parts.lanes.drain(grace_s)
         replies = await self.parts.delivery.drain(grace_s)
         if turns or replies:
-            log.warning("cut off; the next start goes on with them", turns=len(turns), replies=len(replies))
+            log.warning("interrupted; the next start resumes them", turns=len(turns), replies=len(replies))
 
     async def _tidy(self, history_writers: Sequence[HistoryWriter]) -> None:
         """Remove expired data, at start and once a day, and pack the histories that are due."""
@@ -187,7 +187,7 @@ class App:
                 await parts.enclosures.sweep(await store.outbox.unfinished())
                 await parts.lifecycle.forget_helpers({helper.key for helper in parts.subagents.running()})
             except (StoreError, WorkspaceError) as exc:
-                log.warning("the store was not tidied", detail=str(exc))
+                log.warning("the store was not cleaned up", detail=str(exc))
             for history_writer in history_writers:
                 await history_writer.maintain(utc_now)
             await asyncio.sleep(TIDY_EVERY_S)

@@ -41,7 +41,7 @@ def unpriced_models(config: Config) -> tuple[str, ...]:
     if not any(_limits_money(agent.budget) for agent in config.agents.values()):
         return ()
     return tuple(
-        f"the price of model {name} is not known, so no money_a_day limits it; set price_in and price_out"
+        f"the price of model {name} is not known, so money_a_day does not limit it; set price_in and price_out"
         for name, settings in config.models.items()
         if _price(settings) is None
     )

@@ -47,9 +47,9 @@ async def _tell(row: QuarantinedRow, store: Store, notices: Notices) -> None:
     whose = f"a message from {writer}" if writer else f"a {row.kind}"
     await notices.tell(
         f"quarantine:{row.id}",
-        f"I crashed repeatedly while I worked on {whose}, so I have put it aside; everything else goes on. "
-        f"Look at it: strandline quarantine list. Try it again: strandline quarantine retry {row.id}. "
-        f"Delete it: strandline quarantine drop {row.id}.",
+        f"I crashed repeatedly while processing {whose}, so I have quarantined it; everything else continues. To "
+        f"inspect it: strandline quarantine list. To retry it: strandline quarantine retry {row.id}. To delete it: "
+        f"strandline quarantine drop {row.id}.",
     )
     if writer and writer.channel not in CHANNELS:
         sorry = "I could not process your last message and have told my owner. You can write to me as before."
@@ -62,8 +62,8 @@ async def tell_of_file(notices: Notices, agent: AgentId, path: str) -> None:
     with suppress(StoreError):  # status and doctor report it too
         await notices.tell(
             f"memory crashed:{agent}:{path}",
-            f"The search of agent {agent} crashed twice on {path}, so it leaves this file out: nothing in it is found. "
-            f"Change the file, or try it again: strandline quarantine retry file:{agent}:{path}.",
+            f"The search of agent {agent} crashed twice on {path}, so it skips this file: its content is not found. "
+            f"Change the file, or retry it: strandline quarantine retry file:{agent}:{path}.",
         )
 
 

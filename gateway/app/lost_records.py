@@ -20,11 +20,11 @@ async def tell_of_state(notices: Notices, store: Store, now: datetime) -> None:
 async def tell_of_transcript(notices: Notices, store: Store, lost: LostTranscript) -> None:
     """Count a lost transcript, and tell the owner. Raises StoreError."""
     await store.count(TRANSCRIPT_LOST)
-    kept = f" What was in it is kept as {lost.kept_as}." if lost.kept_as else ""
-    what = "holds nothing that can be read" if lost.kept_as else "is missing or empty"
+    kept = f" Its old content is kept as {lost.kept_as}." if lost.kept_as else ""
+    what = "has no readable record" if lost.kept_as else "is missing or empty"
     await notices.tell(
         f"transcript_lost:{lost.key}:{lost.since}:{lost.path}",
-        f"I have lost the conversation {lost.key}: its transcript {lost.path} {what}, though there were records since "
-        f"{lost.day}.{kept} I go on as in a new conversation; notes in memory are not touched. To have it back, stop "
-        "the gateway and put that file from a backup before the lines that it has by then.",
+        f"I have lost the conversation {lost.key}: its transcript {lost.path} {what}, although it had records since "
+        f"{lost.day}.{kept} I continue as in a new conversation; notes in memory are not affected. To restore it, "
+        "stop the gateway and insert that file from a backup before the lines that were added since.",
     )

@@ -50,14 +50,15 @@ async def tell_of_tool_server(
     elif standing is Standing.STARTING:
         await notices.tell(
             f"{key}:starting",
-            f"The tool server {name} is still starting, so an answer was given without its tools; they are there once "
-            "it is up. `strandline doctor` starts it by itself and says what it finds.",
+            f"The tool server {name} is still starting, so an answer was given without its tools; they are available "
+            "once it is up. `strandline doctor` starts it separately and reports the result.",
         )
     elif not known:
         await notices.tell(
             f"{key}:{clock():%Y-%m-%d}",
-            f"The tool server {name} is not there: {server.trouble}. Answers are given without its tools meanwhile. It "
-            f"is tried again by itself; `strandline doctor` says what to do, the settings are below [mcp.{name}].",
+            f"The tool server {name} is unavailable: {server.trouble}. Until it is back, answers are given without "
+            "its tools. It is retried automatically; `strandline doctor` says what to do; its settings are under "
+            f"[mcp.{name}].",
         )
         await store.put(key, "down")
 

@@ -94,7 +94,7 @@ class Approvals:
         if self.job_schedule is not None and is_of_jobs(proposal):
             return await make(self.job_schedule, proposal, number)
         await _made(home, proposal, number)
-        return f"{proposal.path} {'deleted' if proposal.after is None else 'written'}, as #{number} says"
+        return f"{proposal.path} {'deleted' if proposal.after is None else 'written'}, as approved in #{number}"
 
     async def refuse(self, number: int, agent: AgentId | None = None) -> str:
         """Drop the change, and return a description of it. Raises ApprovalError when it no longer waits."""
@@ -122,7 +122,7 @@ class Approvals:
             return same.id
         if len(waiting) >= MOST_WAITING:
             await self._store.count(TOO_MANY)
-            raise ToolError(f"{MOST_WAITING} changes wait for your owner already; nothing was kept of this one")
+            raise ToolError(f"{MOST_WAITING} changes already wait for your owner; this one was not kept")
         diff = await home.run(difference, proposal.before, proposal.after)
         expires_at = self._clock() + self._patience
 
@@ -193,6 +193,7 @@ def _make(workspace: Workspace, proposal: Proposal, number: int) -> None:
 
 def _stale(proposal: Proposal, text: str | None, number: int) -> str:
     return (
-        f"{proposal.path} is not what change #{number} was made from, so nothing was written and it still waits: "
-        f"approve what waits before it, or undo what changed, or refuse it.\n{difference(proposal.before, text)}"
+        f"{proposal.path} has changed since change #{number} was proposed, so nothing was written and it still waits: "
+        "approve the changes before it, or undo the newer edit, or refuse it.\n"
+        f"{difference(proposal.before, text)}"
     )

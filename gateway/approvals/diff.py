@@ -53,16 +53,16 @@ def _lines(text: str | None) -> list[str]:
 def notice_of(number: int, proposal: Proposal, diff: str, expires_at: datetime) -> str:
     """Return the message, as Markdown, that asks the owner to decide about *proposal*."""
     return (
-        f"{_act(proposal)} waits for you as **#{number}**: {ApprovalReason(proposal.reason).in_words}.\n\n"
+        f"{_act(proposal)} waits for your approval as **#{number}**: {ApprovalReason(proposal.reason).in_words}.\n\n"
         f"{fenced(capped(diff, number))}\n\n"
-        f"/approve {number} makes it, /refuse {number} drops it; after {expires_at:%d %B %Y, %H:%M} it is dropped."
+        f"/approve {number} applies it, /refuse {number} discards it; it expires at {expires_at:%d %B %Y, %H:%M}."
     )
 
 
 def _act(proposal: Proposal) -> str:
     if is_of_jobs(proposal):
         return "Removing a job" if proposal.after is None else "A new job"
-    return f"{'Deleting' if proposal.after is None else 'A change of'} {_code(proposal.path)}"
+    return f"{'Deleting' if proposal.after is None else 'A change to'} {_code(proposal.path)}"
 
 
 def _code(path: str) -> str:
@@ -77,7 +77,7 @@ def capped(text: str, number: int) -> str:
     if shown == text:
         return text
     left = len(text) - len(shown)
-    return f"{shown}\n… NOT ALL IS SHOWN: {left:,} more characters; strandline approvals show {number} has them"
+    return f"{shown}\n… NOT ALL IS SHOWN: {left:,} more characters; strandline approvals show {number} prints them"
 
 
 def fenced(text: str) -> str:

@@ -39,13 +39,13 @@ async def make(job_schedule: JobSchedule, proposal: Proposal, number: int) -> st
             job = int(proposal.path.rpartition("/")[2])
             if any(each.id == job for each in await job_schedule.all(proposal.agent)):
                 await job_schedule.remove(job, proposal.agent)
-            return f"job {job} removed, as #{number} says"
+            return f"job {job} removed, as approved in #{number}"
         when, memory, what = (line.partition(": ")[2] for line in proposal.after.split("\n", 2))
         wish = Wish(proposal.agent, when, what, f"approved as #{number}", private=memory == "yes")
         added = await job_schedule.add(wish, key=f"change:{number}")
     except ScheduleError as exc:
-        raise ApprovalError(f"change #{number} cannot be made: {exc}; refuse it, and ask anew") from exc
-    return f"job {added.id} planned, as #{number} says"
+        raise ApprovalError(f"change #{number} cannot be applied: {exc}; refuse it, and ask again") from exc
+    return f"job {added.id} scheduled, as approved in #{number}"
 
 
 def _proposal(

@@ -50,8 +50,8 @@ BOOT_LEAST_S = 3600
 
 
 _PROSE = (
-    f"`{FILE}` holds no list, so I look after all of it at every round, and each round asks my language model. A line "
-    "such as `- [ ] daily 09:00: read my notes` asks it only when that is due."
+    f"`{FILE}` contains no list, so I check all of it at every heartbeat, and each one calls my language model. A "
+    "line such as `- [ ] daily 09:00: read my notes` calls it only when it is due."
 )
 
 
@@ -235,8 +235,8 @@ class Heartbeats:
             update |= {"looked": stored.before.looked, "watched": stored.before.watched}
         if failures >= STOPS_AFTER:
             said = (
-                f"My heartbeat failed {failures} times in a row, so I stopped it: no language model answered. "
-                "What was due then is still due. `/status` says what went wrong; `/heartbeat on` starts it again."
+                f"My heartbeat failed {failures} times in a row, so I stopped it: no language model answered. Due "
+                "items stay due. `/status` says what went wrong; `/heartbeat on` starts it again."
             )
             await self._tell(agent, f"heartbeat_stopped:{agent}:{stored.slot}", said)
             update["is_off"] = True
@@ -304,7 +304,9 @@ class Heartbeats:
         except WorkspaceError as exc:
             found = Checklist(faults=(str(exc),))
         if found.faults and found != self._lists.get(agent):
-            said = "\n".join([f"`{FILE}` holds what I cannot look after:", *(f"- {fault}" for fault in found.faults)])
+            said = "\n".join(
+                [f"`{FILE}` contains items that I cannot process:", *(f"- {fault}" for fault in found.faults)]
+            )
             await self._tell(agent, f"heartbeat_list:{agent}:{_digest(said)}", said)
         if found.is_prose and found != self._lists.get(agent):
             await self._tell(agent, f"heartbeat_prose:{agent}", _PROSE)

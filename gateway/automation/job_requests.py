@@ -42,12 +42,12 @@ class TurnJobRequests:
                 return await self._wait(proposal, reason)
             job = await self.job_schedule.add(wish)
         except ScheduleError as exc:
-            raise ToolError(f"{exc}; nothing was planned") from exc
-        return f"Planned as job {job.id}; {comes(job, self.job_schedule.zone)}."
+            raise ToolError(f"{exc}; nothing was scheduled") from exc
+        return f"Scheduled as job {job.id}; {comes(job, self.job_schedule.zone)}."
 
     async def listed(self) -> str:
         jobs = await self.job_schedule.all(self.asked.agent.id)
-        return "\n".join(job_lines(jobs, self.job_schedule.zone)) or "Nothing is planned."
+        return "\n".join(job_lines(jobs, self.job_schedule.zone)) or "No jobs are scheduled."
 
     async def cancel(self, number: int) -> str:
         try:
@@ -58,7 +58,7 @@ class TurnJobRequests:
             await self.job_schedule.remove(job.id, self.asked.agent.id)
         except ScheduleError as exc:
             raise ToolError(f"{exc}; nothing was changed") from exc
-        return f"Job {number} is removed."
+        return f"Job {number} has been removed."
 
     def _reason(self) -> ApprovalReason | None:
         return self.guard.reason_for_job(is_asked=not is_inner(self.asked.row.message))
@@ -67,7 +67,7 @@ class TurnJobRequests:
         number = await self.approvals.propose(proposal, self._owner())
         return (
             f"Nothing is changed yet: this waits for your owner's approval as #{number}, because {reason.in_words}. "
-            "They have been told; go on without it."
+            "They have been notified; continue without it."
         )
 
     def _owner(self) -> Address:

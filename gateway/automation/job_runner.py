@@ -96,14 +96,16 @@ class JobRunner:
         job = await self.job_schedule.get(number, agent)
         owner = await self._ways.owner(AgentId(job.spec.agent))
         if owner is None:
-            raise ScheduleError("no direct chat with you is known where owner.deliver says; write to that bot once")
+            raise ScheduleError(
+                "no direct chat with you is known on the account of owner.deliver; write to that bot once"
+            )
         now = self._clock.now()
         row = await self._store.jobs.run(job.id, now, _message(job, f"run {now.isoformat()}", _prompt(job), owner, now))
         if row is None:
-            raise ScheduleError(f"job {number} was just run")
+            raise ScheduleError(f"job {number} has just run")
         self.hand_on(row)
         when = "once the gateway runs" if self._took_in is None else "now"
-        return f"job {number} runs {when}; what it has to say comes by {owner.channel}"
+        return f"job {number} runs {when}; its answer arrives on {owner.channel}"
 
     async def history(self, number: int, agent: AgentId | None = None) -> Sequence[JobRun]:
         """Return the outcomes of the job's latest slots, the newest first. Raises ScheduleError and StoreError."""
@@ -141,13 +143,13 @@ class JobRunner:
         job = due.job
         if owner is None:
             told = (
-                f"Job {job.id} of agent {job.spec.agent} was not run: no direct chat with you is known where "
-                "`owner.deliver` says. Write to that bot once."
+                f"Job {job.id} of agent {job.spec.agent} was not run: no direct chat with you is known on the account "
+                "of `owner.deliver`. Write to that bot once."
             )
             await self._ways.tell(f"{NO_ROUTE}:{job.spec.agent}", told, None)
         elif isinstance(schedule_of(job.spec), At):
             when = self._shown(due.slot.at)
-            told = f"Job {job.id} was due {when}, while I did not run, and is too late now: {job.spec.prompt}"
+            told = f"Job {job.id} was due {when}, while I was not running; it is too late now: {job.spec.prompt}"
             await self._ways.tell(f"{MISSED}:{job.id}:{due.slot.at.isoformat()}", told, owner)
         if owner is None:
             await self._store.count(NO_ROUTE)

@@ -129,7 +129,7 @@ def writing(target: Path, head: Head, key: BackupKey) -> Iterator[ArchiveWriter]
     Raises BackupError if there is a file of that name.
     """
     if target.exists():
-        raise BackupError(f"{target} exists already; choose another name, or remove it first")
+        raise BackupError(f"{target} already exists; choose another name, or remove it first")
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with os.fdopen(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as out:

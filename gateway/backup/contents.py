@@ -65,8 +65,8 @@ def examine(file: Path, key: BackupKey | None, limits: ArchiveLimits, progress: 
         seal = check_seal(file, key)
         if seal is None:
             raise BackupError(
-                f"{file} is damaged: its bytes are not those that were written; nothing was restored. Copy it anew "
-                "from where it was kept, or take an older one"
+                f"{file} is damaged: its checksum does not match; nothing was restored. Copy it again from where it "
+                "was kept, or use an older one"
             )
         return _read(file, head, seal, limits, progress)
 
@@ -92,7 +92,7 @@ def _read(file: Path, head: Head, seal: SealState, limits: ArchiveLimits, progre
     with reading(file, limits) as backup:
         for member in backup.members():
             if expected is not None:
-                raise BackupError(f"{file} goes on behind its manifest; nothing was restored")
+                raise BackupError(f"{file} has data after its manifest; nothing was restored")
             if member.name == MANIFEST:
                 expected = _manifest(whole(backup, member.size))
             elif member.is_folder:
@@ -107,7 +107,7 @@ def _read(file: Path, head: Head, seal: SealState, limits: ArchiveLimits, progre
                 found.files[member.name] = FileDigest(size=member.size, sha256=digest.hexdigest())
             progress(min(backup.packed.tell(), total), total)
     if expected != found:
-        raise BackupError(f"what came out of {file} is not what its manifest says; nothing was restored")
+        raise BackupError(f"the contents of {file} do not match its manifest; nothing was restored")
     return ArchiveContents(head, seal, found.files, tuple(found.folders), config.decode("utf-8"))
 
 

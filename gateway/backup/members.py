@@ -110,11 +110,11 @@ class MemberReader:
     def _member(self, header: tarfile.TarInfo, extended: dict[str, str]) -> ArchiveMember:
         name = extended.get("path", header.name)
         if header.type not in {tarfile.REGTYPE, tarfile.DIRTYPE}:
-            raise _refused(name, "which is no regular file or folder")
+            raise _refused(name, "which is not a regular file or folder")
         size = _number(extended["size"]) if "size" in extended else header.size
         is_folder = header.type == tarfile.DIRTYPE
         if size < 0 or (is_folder and size):
-            raise tarfile.ReadError("a size that cannot be")
+            raise tarfile.ReadError("an impossible size")
         self._begin(size)
         mtime = min(max(int(header.mtime), 0), 2**33)
         return ArchiveMember(name.rstrip("/") if is_folder else name, is_folder, size, mtime)
@@ -137,11 +137,11 @@ class MemberReader:
             raise EOFError("the archive ends too early")
         self._read += len(piece)
         if self._read > self.limits.total:
-            raise BackupError(f"the backup unpacks to more than {self.limits.total:,} bytes; --allow large takes it")
+            raise BackupError(f"the backup unpacks to more than {self.limits.total:,} bytes; --allow large accepts it")
         if self._read > _RATIO_FROM and self._read > self.limits.ratio * max(self.packed.tell(), 1):
             raise BackupError(
                 f"the backup unpacks to more than {self.limits.ratio} times its size, as a bomb does; --allow large "
-                "takes it"
+                "accepts it"
             )
         return piece
 
@@ -153,7 +153,7 @@ class MemberReader:
         if len(path.parts) > self.limits.depth:
             raise _refused(name, f"which lies more than {self.limits.depth} folders deep")
         if (path.parts[0] in _FOLDERS) is not (member.is_folder or len(path.parts) > 1):
-            raise _refused(name, "which is no file of a home")
+            raise _refused(name, "which is not a file of a home")
         folders = [str(parent) for parent in path.parents[:-1]] + [name] * member.is_folder
         if self._seen.get(name, member.is_folder) is not True and name in self._seen:
             raise _refused(name, "twice")
@@ -164,19 +164,19 @@ class MemberReader:
         if member.name == MANIFEST and member.size > self.limits.manifest:
             raise _refused(name, f"which is longer than {self.limits.manifest:,} bytes")
         if len(self._seen) > self.limits.files:
-            raise BackupError(f"the backup holds more than {self.limits.files:,} files; --allow large takes it")
+            raise BackupError(f"the backup holds more than {self.limits.files:,} files; --allow large accepts it")
 
 
 def _fault(name: str, path: PurePosixPath) -> str | None:
     """Return the fault of a name, or `None`."""
     if not path.parts or path.is_absolute() or ".." in path.parts or str(path) != name:
-        return "which is no file of a home"
+        return "which is not a file of a home"
     if "\0" in name:
         return "whose name holds a zero byte"
     if max(len(part.encode("utf-8", "surrogateescape")) for part in path.parts) > 255:
         return "whose name is longer than 255 bytes"
     if len(path.parts) == 1 and name not in _FILES | _FOLDERS:
-        return "which is no file of a home"
+        return "which is not a file of a home"
     return None
 
 

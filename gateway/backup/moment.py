@@ -63,7 +63,7 @@ def held_moment(home: Home, *, has_state: bool = True) -> Iterator[Moment]:
             finally:
                 shutil.rmtree(folder)
     except Timeout as exc:
-        raise BackupError(f"another backup of {home.path} is being made; wait until it is done") from exc
+        raise BackupError(f"another backup of {home.path} is in progress; wait until it is done") from exc
 
 
 def _take(home: Home, folder: Path) -> Moment:

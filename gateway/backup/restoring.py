@@ -147,8 +147,8 @@ def _refuse_unless_empty(home: Home) -> None:
         raise BackupError(f"an earlier restore into {home.path} was cut off; remove that folder and restore again")
     if found:
         raise BackupError(
-            f"{home.path} is not empty ({', '.join(sorted(found)[:5])}); a backup is restored into an empty home "
-            "alone: choose another --home, or move this one away (strandline verify shows what it would lose)"
+            f"{home.path} is not empty ({', '.join(sorted(found)[:5])}); a backup is restored only into an empty "
+            "home: choose another --home, or move this one away (strandline verify shows what it would lose)"
         )
 
 

@@ -73,7 +73,9 @@ def read_key(file: Path) -> BackupKey | None:
     except (OSError, UnicodeDecodeError) as exc:
         raise BackupError(f"{file}, the key that seals backups, cannot be read: {exc}") from exc
     if not _KEY.fullmatch(text):
-        raise BackupError(f"{file} is no key that seals backups; move it away, and the next backup makes a new one")
+        raise BackupError(
+            f"{file} is not a key that seals backups; move it away, and the next backup creates a new one"
+        )
     return BackupKey(bytes.fromhex(text))
 
 
@@ -86,7 +88,7 @@ def key_of(home: Home) -> BackupKey:
         write_key(file, BackupKey(secrets.token_bytes(_KEY_BYTES)))
     made = read_key(file)
     if made is None:
-        raise BackupError(f"{file}, the key that seals backups, cannot be made")
+        raise BackupError(f"{file}, the key that seals backups, cannot be created")
     return made
 
 

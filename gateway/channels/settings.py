@@ -177,7 +177,7 @@ class BotSettings(Section):
         close = difflib.get_close_matches(self.direct, POLICIES, n=1)
         guess = f'did you mean "{close[0]}"? ' if close else ""
         return (
-            f'channels.{self.channel}.{account}.direct: "{self.direct}" is no policy; {guess}it is one of {known}. '
+            f'channels.{self.channel}.{account}.direct: "{self.direct}" is not a policy; {guess}it is one of {known}. '
             "Until then this account stays closed"
         )
 

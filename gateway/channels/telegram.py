@@ -48,7 +48,7 @@ class TelegramSettings(BotSettings):
                 '"https://bot.example.org/telegram/home"'
             )
         if self.base_url == _TELEGRAM and not self.webhook_url.startswith("https://"):
-            raise ValueError("webhook_url must begin with https://: Telegram brings updates no other way")
+            raise ValueError("webhook_url must begin with https://: Telegram delivers updates only to such addresses")
         if (self.webhook_secret_env is None) == (self.webhook_secret_file is None):
             raise ValueError(
                 "needs either webhook_secret_env, the name of an environment variable, or webhook_secret_file, a path; "
@@ -85,5 +85,6 @@ class TelegramSettings(BotSettings):
         for account, bot in accounts.items():
             if bot.mode == "webhook" and not has_web:
                 yield (
-                    f'channels.telegram.{account}: mode = "webhook" needs the HTTP door; set enabled = true below [web]'
+                    f'channels.telegram.{account}: mode = "webhook" needs the HTTP server; set enabled = true under '
+                    f"[web]"
                 )

@@ -35,10 +35,10 @@ def adopt(
     if not folder.is_dir():
         raise StrandlineError(f"there is no {folder}; put the agent's files there first")
     if not yes:
-        question = f"Let agent {agent} go on with {folder}? What it has elsewhere is not used again."
+        question = f"Make {folder} the files of agent {agent}? Copies elsewhere are no longer used."
         typer.confirm(question, abort=True)
     asyncio.run(_adopt(invocation, place, agent, config.redis))
-    print(f"Agent {agent} goes on with {folder}; a gateway of this home takes it.")
+    print(f"Agent {agent} now uses {folder}; a gateway of this home takes it.")
 
 
 async def _adopt(invocation: Invocation, home: Home, agent: str, settings: "RedisSettings") -> None:

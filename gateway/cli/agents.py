@@ -109,10 +109,12 @@ def add(
 
     place = _home(context, home)
     if not _WANTED.fullmatch(agent):
-        raise ConfigError(f"{agent!r} is no name for an agent: small letters, digits and hyphens, such as home-office")
+        raise ConfigError(
+            f"{agent!r} is not a valid agent name: use lowercase letters, digits and hyphens, such as home-office"
+        )
     with _changing(place) as text:
         if agent in _config(place).agents:
-            raise ConfigError(f"agents.{agent} is there already; strandline agents show {agent} shows it")
+            raise ConfigError(f"agents.{agent} already exists; to see it: strandline agents show {agent}")
         changed = _with(place, text, agent, model)
         workspace = place.agent(agent).workspace
         with workspace_locks(place, {agent: workspace}, create=True):
@@ -122,7 +124,7 @@ def add(
     print(f"Added agent {agent}: {place.agent(agent).workspace}")
     print(f"Talk to it: {invocation.command(f'chat --agent {agent}', place)}")
     if asyncio.run(_is_running(place)):
-        print("The running gateway takes it in at its next start.")
+        print("The running gateway uses it after its next start.")
 
 
 @app.command()
@@ -141,7 +143,7 @@ def remove(
     if is_known and len(config.agents) == 1:
         raise ConfigError(f"agents.{agent} is the only agent, and a gateway needs one; add another one first")
     if not yes:
-        typer.confirm(f"Take agent {agent} out of {place.config_file}? Its files are kept.", abort=True)
+        typer.confirm(f"Remove agent {agent} from {place.config_file}? Its files are kept.", abort=True)
     for line in _removed(context.obj, place, agent, config):
         print(line)
 
@@ -190,12 +192,12 @@ async def _memory(invocation: Invocation, home: Home, agent: str) -> MemoryStatu
 
 def _lines(shown: AgentDetails) -> Iterator[str]:
     listed = shown.listed
-    yield f"agent     {listed.agent}{' (takes what no binding claims)' if listed.is_default else ''}"
+    yield f"agent     {listed.agent}{' (takes messages without a binding)' if listed.is_default else ''}"
     yield f"model     {listed.model}"
     yield f"terminal  strandline chat --agent {listed.agent}"
     for binding in listed.bindings:
         yield f"binding   {binding}"
-    yield memory_line(shown.memory) if shown.memory else "memory: the running gateway knows it from its next start on"
+    yield memory_line(shown.memory) if shown.memory else "memory: available after the gateway restarts"
     for session in shown.sessions:
         yield f"session   {session}"
     yield f"workspace {listed.workspace}, {len(shown.files):,} files, {sum(f.size for f in shown.files):,} bytes"
@@ -269,7 +271,7 @@ def _removed(invocation: Invocation, home: Home, agent: str, config: "Config") -
         said = _taken_out(home, agent, config) if agent in config.agents else []
         if is_running:
             again = invocation.command(f"agents remove {agent}", home)
-            return [*said, f"The running gateway keeps it until it stops. Then put its folder away: {again}"]
+            return [*said, f"The running gateway keeps it until it stops. Then archive its folder: {again}"]
         today = datetime.now(owner_zone(config.owner.time_zone, invocation.environ).zone).date()
         return [*said, *_put_away(home, agent, today)]
 
@@ -284,9 +286,9 @@ def _taken_out(home: Home, agent: str, config: "Config") -> list[str]:
         home.agent(agent).root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         home.write(home.agent(agent).root / _TAKEN, removal.taken)
         home.write(home.config_file, removal.text)
-    said = [f"Agent {agent} is out of {home.config_file}; bindings that led to it: {_fewer(config, changed)}."]
+    said = [f"Agent {agent} is removed from {home.config_file}; bindings removed with it: {_fewer(config, changed)}."]
     if config.default_agent == agent:
-        said.append(f"What no binding claims goes to agent {changed.default_agent} now.")
+        said.append(f"Messages without a binding now go to agent {changed.default_agent}.")
     if (elsewhere := config.agents[agent].workspace) is not None:
         said.append(f"Its workspace {elsewhere} stays where it is.")
     return said
@@ -303,6 +305,6 @@ def _put_away(home: Home, agent: str, day: date) -> list[str]:
     place = next(name for name in names if not name.exists())
     folder.rename(place)
     return [
-        f"Everything that it had is in {place}.",
-        f"To bring it back, move that folder to {folder} and the lines of {_TAKEN} in it to {home.config_file}.",
+        f"All its files are in {place}.",
+        f"To restore it, move that folder to {folder} and the lines of {_TAKEN} in it to {home.config_file}.",
     ]

@@ -25,7 +25,7 @@ def list_(
     context: typer.Context, as_json: JsonOption = False, agent: WhoseOption = None, home: HomeOption = None
 ) -> None:
     """List pending changes, oldest first."""
-    _run(context, home, ApprovalOrder("list", None, agent), as_json, "Nothing waits for you.")
+    _run(context, home, ApprovalOrder("list", None, agent), as_json, "No changes wait for you.")
 
 
 def _add_command(act: Literal["show", "approve", "refuse"], text: str) -> None:

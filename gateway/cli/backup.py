@@ -45,9 +45,9 @@ def backup(context: typer.Context, file: FileArgument, as_json: JsonOption = Fal
         return
     print(f"{taken.file}: {taken.files:,} files of {', '.join(taken.agents)}, {taken.bytes:,} bytes, yours alone")
     if taken.elsewhere:
-        print(f"Not in it is what other servers keep, back it up there: {', '.join(taken.elsewhere)}")
+        print(f"Not included is the data on other servers; back it up there: {', '.join(taken.elsewhere)}")
     if taken.left_out:
-        print(f"Not in it are the secrets, keep them elsewhere: {', '.join(taken.left_out)}")
+        print(f"Not included are the secrets; keep them elsewhere: {', '.join(taken.left_out)}")
 
 
 def verify(
@@ -99,7 +99,7 @@ def restore(
         return
     print(f"{restored.home}: {restored.files:,} files, as they were at {restored.made_at}; {SEALS[restored.seal]}")
     for setting in restored.secrets:
-        print(f"Its secret is not here yet: {setting}")
+        print(f"Its secret is still missing here: {setting}")
     if restored.disabled:
         print(f"Disabled until you run {invocation.command('hooks enable', place)}: {', '.join(restored.disabled)}")
     print(f"Next: {invocation.command('up', place)}   (the index is rebuilt from the files)")
@@ -117,7 +117,7 @@ def _allowed(given: Sequence[str]) -> "list[RestoreException]":
 def _ask() -> None:
     """Ask the owner at a terminal for confirmation. Raises BackupError if refused or if there is no terminal."""
     if not sys.stdin.isatty() or not typer.confirm("Restore it?", err=True):
-        raise BackupError("nothing was restored; read what is above, and add --yes to restore it")
+        raise BackupError("nothing was restored; check the plan above, and add --yes to restore it")
 
 
 @contextmanager

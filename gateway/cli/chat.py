@@ -36,7 +36,7 @@ def chat(
     invocation: Invocation = context.obj
     place = invocation.home(home)
     if as_json and message is None:
-        raise ConfigError("--json needs --message: a conversation at the prompt is for people")
+        raise ConfigError("--json needs --message: an interactive chat has no JSON output")
     if not place.exists:
         with prepared(place, wishes_of(invocation.environ), "strandline chat"):
             pass

@@ -47,7 +47,7 @@ def enable(context: typer.Context, as_json: JsonOption = False, home: HomeOption
         return
     for each in enabled:
         print(visible(f"enabled  {each}"))
-    print("They run when the gateway starts next." if enabled else "Nothing is disabled.")
+    print("They run from the next start of the gateway." if enabled else "No hook or tool server is disabled.")
 
 
 @app.command(name="test")
@@ -64,7 +64,7 @@ def try_out(
     hook = _named(_hooks(context, home), source)
     event = event_of(hook.event)
     if event is None:
-        raise ConfigError(f"{hook.event} is no event")
+        raise ConfigError(f"{hook.event} is not an event")
     trial = asyncio.run(_tried(hook, event, _given(payload)))
     if as_json:
         print_json(trial.as_json(event))
@@ -145,7 +145,7 @@ def _given(payload: str) -> dict[str, object]:
     except ValueError as exc:
         raise ConfigError(f"--payload is not JSON: {exc}") from exc
     if not isinstance(found, dict):
-        raise ConfigError('--payload is a JSON object, such as {"text": "hello"}')
+        raise ConfigError('--payload must be a JSON object, such as {"text": "hello"}')
     return found
 
 

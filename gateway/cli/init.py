@@ -32,7 +32,7 @@ def _asked(wishes: Wishes) -> Wishes:
 
     zone = typer.prompt("Your time zone", default=wishes.time_zone)
     while load_zone(zone) is None:
-        zone = typer.prompt(f"{zone} is no time zone; such as Europe/Berlin", default=wishes.time_zone)
+        zone = typer.prompt(f"{zone} is not a time zone; an example is Europe/Berlin", default=wishes.time_zone)
     telegram = typer.prompt("Your numeric Telegram id (empty: no Telegram)", default="", show_default=False)
     while telegram and not telegram.isdecimal():
         telegram = typer.prompt("Digits only, such as 12345 (empty: no Telegram)", default="", show_default=False)
@@ -41,5 +41,5 @@ def _asked(wishes: Wishes) -> Wishes:
     while provider not in PROVIDERS:
         provider = typer.prompt(f"One of {choices}", default=PROVIDERS[0])
     if telegram or provider != "offline":
-        print("Keys and tokens stay in environment variables; config.toml says which.", file=sys.stderr)
+        print("Keys and tokens stay in environment variables; config.toml names them.", file=sys.stderr)
     return Wishes(zone, telegram, provider)

@@ -110,7 +110,7 @@ def _steps(known: MemorySource) -> Iterator[str]:
     yield known.citation
     yield from (f"    {line}" for line in known.text.splitlines())
     if not known.steps:
-        yield "Not in the history yet: written a moment ago, or in an editor since the gateway last looked."
+        yield "Not in the history yet: it was written a moment ago, or edited outside the gateway since its last check."
     for step in known.steps:
         revision = f"{step.revision[:SHOWN_DIGITS]} " if step.revision else ""
         yield f"{revision}{step.at:%Y-%m-%d %H:%M} {step.subject}"
@@ -121,7 +121,7 @@ def _steps(known: MemorySource) -> Iterator[str]:
 
 def _reasons(known: Why) -> Iterator[str]:
     if not known.question:
-        yield "Nothing was asked yet."
+        yield "No questions yet."
         return
     yield f"Asked: {' '.join(known.question.split())[:200]}"
     if not known.used:
@@ -141,7 +141,7 @@ def found_lines(found: MemorySearchAnswer) -> Iterator[str]:
         yield f"{hit.citation}  {hit.score:.2f}"
         yield from (f"    {line}" for line in hit.snippet.splitlines())
     if found.mode == "keyword":
-        yield f"Searched by keyword alone{': ' + found.reason if found.reason else ''}."
+        yield f"Searched by keywords only{': ' + found.reason if found.reason else ''}."
     elif found.reason:
         yield f"({found.reason})"
 

@@ -42,7 +42,7 @@ def migrate(
         raise StrandlineError(f"there is no home at {place.path}; make one: {invocation.command('init', place)}")
     config = read_config(place.config_file)
     if config.qdrant.url is not None:
-        raise ConfigError(f"qdrant.url: the index is on {config.qdrant.url} already")
+        raise ConfigError(f"qdrant.url: the index is already on {config.qdrant.url}")
     server = _server(QdrantSettings, url, api_key_env, layout)
     with own(place, "strandline memory migrate"), _bar() as progress:
         compared = asyncio.run(_built(invocation, place, config, server, progress))
@@ -75,14 +75,14 @@ def _tell(compared: "list[Compared]", server: "QdrantSettings", as_json: bool) -
         print_json({"same": is_same, "agents": [asdict(each) for each in compared]})
         return
     for each in compared:
-        there = f"{each.entries_there:,} of {each.entries_here:,} entries are there"
+        there = f"{each.entries_there:,} of {each.entries_here:,} entries copied"
         print(f"agent {each.agent}: {there}, {each.queries - len(each.different)} of {each.queries} answers the same")
         for question in each.different[:5]:
             print(f"    different: {visible(question)}")
     if not is_same:
-        print("Nothing was changed here: the server does not answer as this machine does.")
+        print("Nothing was changed here: the server's answers differ from those of this machine.")
         return
-    print("The same answers. To use it, add to config.toml, and start the gateway:\n\n[qdrant]")
+    print("The answers are the same. To use the server, add this to config.toml and restart the gateway:\n\n[qdrant]")
     print(f'url = "{server.url}"')
     if server.api_key_env:
         print(f'api_key_env = "{server.api_key_env}"')

@@ -23,13 +23,13 @@ Person = Annotated[str, typer.Argument(help="Id of the guest, such as telegram:1
 @app.command(name="list")
 def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List pairing requests with their codes; a code is valid for an hour."""
-    _run(context, home, PairOrder("list"), as_json, "Nobody waits to be let in.")
+    _run(context, home, PairOrder("list"), as_json, "No pairing requests.")
 
 
 @app.command()
 def people(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List the guests admitted by a code."""
-    _run(context, home, PairOrder("people"), as_json, "Nobody was let in by a code.")
+    _run(context, home, PairOrder("people"), as_json, "No guests were approved by pairing.")
 
 
 @app.command()

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 SEALS = {
     "valid": "sealed with the key of this home",
     "other": "NOT sealed with the key of this home: another home made it, or somebody changed it",
-    "absent": "without a seal: an older version made it, or somebody else; who changed it cannot be told",
-    "no_key": "its seal cannot be checked, for the home has no backup.key: whoever had the file may have changed it",
+    "absent": "without a seal: an older version made it, or somebody else; changes cannot be detected",
+    "no_key": "its seal cannot be checked, because the home has no backup.key: the file may have been changed",
 }
 """Description of a seal by its state."""
 _SHOWN = 10
@@ -23,7 +23,7 @@ def plan_lines(plan: "RestorePlan", losses: "RestoreLosses", file: Path, home: H
     """Describe the restore of *file* to *home*."""
     head, contents = plan.contents.head, plan.contents
     yield f"backup    {file}: of {head.made_at}, by Strandline {head.version}"
-    yield f"contents  {len(contents.files):,} files, {contents.size:,} bytes; every byte is the one that was written"
+    yield f"contents  {len(contents.files):,} files, {contents.size:,} bytes; all checksums match"
     yield f"seal      {SEALS[contents.seal]}"
     for place, count in plan.writes.items():
         yield f"writes    {place}: {count:,} {'file' if count == 1 else 'files'}"
@@ -39,7 +39,7 @@ def plan_lines(plan: "RestorePlan", losses: "RestoreLosses", file: Path, home: H
     yield from _losses("loses     only in the home", losses.missing)
     yield from _losses("loses     different in the home", losses.changed)
     if losses:
-        yield f"          {home.path} is not empty, and is not restored into; move it away, or choose another --home"
+        yield f"          {home.path} is not empty: move it away, or choose another --home"
 
 
 def plan_as_json(plan: "RestorePlan", losses: "RestoreLosses") -> dict[str, object]:

@@ -58,7 +58,7 @@ def why(
 ) -> None:
     """List the latest unanswered messages, with the reason and the remedy."""
     answer = ask(context, home, SilencesOrder(chat, limit))
-    print_answer(answer, as_json, _ledger(answer), "Nobody is known who got no answer.")
+    print_answer(answer, as_json, _ledger(answer), "No unanswered messages.")
 
 
 def _explanation(answer: Explanation) -> Iterator[str]:

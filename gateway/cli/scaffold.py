@@ -77,7 +77,7 @@ def starter_config(wishes: Wishes) -> str:
 
 def _lines(wishes: Wishes) -> Iterator[str]:
     has_telegram = bool(wishes.telegram_id)
-    yield "# Strandline's settings. Every key is explained in docs/settings.md; a wrong one is named at the next start."
+    yield "# Strandline's settings. docs/settings.md explains every key; the next start reports invalid ones."
     yield "\n[owner]"
     yield f'time_zone = "{wishes.time_zone}"          # decides which day a note belongs to'
     yield _line(
@@ -89,7 +89,7 @@ def _lines(wishes: Wishes) -> Iterator[str]:
     yield _line(
         wishes.provider != "offline",
         f'model = "{wishes.provider if wishes.provider != "offline" else "cohere"}"',
-        "a name below [models]; without one the offline responder answers",
+        "a name under [models]; without one the offline responder answers",
     )
     for provider, model, variable in _MODELS:
         is_wanted = wishes.provider == provider

@@ -54,7 +54,7 @@ def list_(
     for row in answer.sessions:
         print(visible(_row(row)))
     if not answer.sessions:
-        print("Nothing was said yet.")
+        print("No conversations yet.")
 
 
 @app.command()
@@ -140,7 +140,7 @@ def _writing(output: Path | None) -> Iterator[Callable[[str], object]]:
     try:
         file = os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8")
     except OSError as exc:
-        raise StrandlineError(f"{output} cannot be made: {exc.strerror}; name a new file") from exc
+        raise StrandlineError(f"{output} cannot be created: {exc.strerror}; name a new file") from exc
     try:
         with file:
             yield file.write

@@ -50,7 +50,7 @@ async def composed_again(stack: AsyncExitStack, make: Make, standby_address: Sta
                 return await stack.enter_async_context(make())
             except StoreError as exc:
                 if waiting.state.waits_for != (str(exc),):
-                    log.warning("standing by until the store answers", detail=str(exc))
+                    log.warning("on standby until the store answers", detail=str(exc))
                 waiting.wait_for(str(exc))
             await asyncio.sleep(PAUSE_S)
 
@@ -70,7 +70,7 @@ async def outlasting(stop: asyncio.Event, *, is_first: bool) -> AsyncIterator[No
         yield
     except* StoreError as group:
         for why in dict.fromkeys(map(str, _leaves(group))):
-            structlog.get_logger().warning("begun again: the store failed", detail=why)
+            structlog.get_logger().warning("restarted: the store failed", detail=why)
         await SystemClock().wait(stop, PAUSE_S)
 
 

@@ -42,8 +42,8 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
     for channel in state.channels:
         yield f"channel   {channel.channel}.{channel.account}: {channel.state}{_because(channel.reason)}"
     yield from _waiting(state)
-    for helper in state.helpers:
-        yield f"helper    {helper}"
+    for subagent in state.helpers:
+        yield f"subagent  {subagent}"
     yield from (f"waits     {each}" for each in state.waits_for)
     yield from _oddities(state)
 
@@ -52,7 +52,7 @@ def _waiting(state: Status) -> Iterator[str]:
     known = ""
     if state.store_trouble:
         away = timedelta(seconds=int(state.store_away_s))
-        yield f"store     away for {away}: {state.store_trouble}"
+        yield f"store     unavailable for {away}: {state.store_trouble}"
         yield "          messages wait at their platforms until it is back"
         known = ", as far as this gateway knows"
     if not (state.store_trouble and state.standby):
@@ -76,13 +76,13 @@ def _agent(agent: AgentStatus, *, has_store: bool) -> Iterator[str]:
     if has_store:
         yield f"heartbeat {agent.agent}: {agent.heartbeat}"
     for fault in agent.heartbeat.faults:
-        yield f"          cannot look after {fault}"
+        yield f"          cannot process {fault}"
     if agent.history:
-        yield f"          changes are not recorded: {agent.history}"
+        yield f"          changes to files are not recorded: {agent.history}"
     if agent.left_out:
-        yield f"          left out: {agent.left_out}; to mend it: {agent.left_out_mend}"
+        yield f"          skipped: {agent.left_out}; to fix it: {agent.left_out_mend}"
     if agent.cut_files:
-        yield f"          cut in its prompt: {agent.cut_files}; to mend it: {agent.cut_files_mend}"
+        yield f"          cut in its prompt: {agent.cut_files}; to fix it: {agent.cut_files_mend}"
     yield from (f"          spent today, {line}" for line in spending_lines(agent.spending))
     if agent.jobs != JobsStatus():
         yield f"jobs      {agent.agent}: {agent.jobs}"
@@ -113,17 +113,17 @@ def _gateway(state: Status, address: str | None, start: str) -> str:
 
 def standing(state: Status) -> str:
     """Return in a word or two whether a gateway accepts messages."""
-    why = "see below what for" if state.waits_for else "every agent has its gateway"
-    return "ready" if state.ready else f"standing by ({why})" if state.standby else "starting"
+    why = "waiting, see below" if state.waits_for else "every agent has its gateway"
+    return "ready" if state.ready else f"on standby ({why})" if state.standby else "starting"
 
 
 def memory_line(memory: MemoryStatus | None) -> str:
     """Return the state of an index in a few words."""
     if memory is None:
-        return "memory: opened when it is first asked"
+        return "memory: not loaded yet"
     entries = "1 entry" if memory.entries == 1 else f"{memory.entries:,} entries"
     found = f"memory: {entries}, {memory.mode} search{_because(memory.reason)}"
-    owing = f"; {memory.owing:,} wait for the provider's vector" if memory.owing else ""
+    owing = f"; {memory.owing:,} wait for a vector from the provider" if memory.owing else ""
     return f"{found}{owing}{'; not all notes are indexed yet' if memory.rebuilding else ''}"
 
 

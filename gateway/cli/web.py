@@ -27,7 +27,7 @@ def link(context: typer.Context, as_json: JsonOption = False, home: HomeOption =
     if as_json:
         print_json({"address": address, "code": answer.code})
         return
-    print(f"Open {address} and type the code {answer.code} there. It counts once, for ten minutes.")
+    print(f"Open {address} and type the code {answer.code} there. It works once, within ten minutes.")
 
 
 @app.command()
@@ -66,7 +66,7 @@ def _address(home: Home) -> str:
 
     web = read_config(home.config_file).web
     if not web.enabled:
-        raise StrandlineError("there is no page: set enabled = true in [web], and start the gateway anew")
+        raise StrandlineError("the page is off: set enabled = true under [web], and restart the gateway")
     if web.public_url:
         return web.public_url
     if not web.port:

@@ -11,8 +11,8 @@ from gateway.home import FILE_MODE, FOLDER_MODE, AgentHome, Home
 from gateway.stores.pins import KnownAgent, Pin
 
 MEND = (
-    "start a gateway where they are, or, with that one stopped, copy the agent's folder from there. Are they lost, "
-    "restore a backup here; to go on with what is here, run: strandline agents adopt {agent}"
+    "start a gateway where they are, or stop that one and copy the agent's folder from there. If they are lost, "
+    "restore a backup here; to continue with the files here, run: strandline agents adopt {agent}"
 )
 
 
@@ -97,7 +97,7 @@ def objection(here: FolderState, known: KnownAgent) -> str:
         return "its files are somewhere else, and others are here"
     if mark.pin.claims < pin.claims:
         return "an older copy of its files is here"
-    return "" if mark.knows(pin) else "a copy of its files is here, and it went on with another"
+    return "" if mark.knows(pin) else "only a copy of its files is here, and it continued with another"
 
 
 def is_new(here: FolderState, known: KnownAgent) -> bool:
@@ -145,7 +145,7 @@ def volume_of(home: Home) -> str:
         finally:
             os.close(handle)
     except OSError as exc:
-        raise StoreError(f"{file} cannot be made: {exc.strerror}") from exc
+        raise StoreError(f"{file} cannot be created: {exc.strerror}") from exc
 
 
 def _token_in(handle: int) -> str:

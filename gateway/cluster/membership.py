@@ -159,7 +159,7 @@ class Share:
                 objections[agent] = f"its folder here cannot be written ({exc.strerror})"
             except WorkspaceLockedError as exc:
                 refused[agent] = str(exc)
-        strays = {agent: f"{why}. To mend it, {MEND.format(agent=agent)}" for agent, why in objections.items() if why}
+        strays = {agent: f"{why}. To fix this, {MEND.format(agent=agent)}" for agent, why in objections.items() if why}
         strays |= {agent: why for agent, why in refused.items() if agent in self.locked}  # not just a claim under way
         self.locked = refused
         self._tell({agent: why for agent, why in strays.items() if known[agent].is_free})
@@ -226,7 +226,7 @@ class Share:
             is_more = bool(await self.claim(volumes))
             return is_more or len(self.agents) > self._seen[1]
         except StoreError as exc:
-            log.warning("share not looked at", detail=str(exc))
+            log.warning("membership not checked", detail=str(exc))
             return len(self.agents) > before
 
 
@@ -276,10 +276,10 @@ async def _first_claim(share: Share, leases: "RedisLeases", *, alone: bool) -> N
     await leases.dwell(share.volume)
     if not await share.claim([share.volume] if alone else await leases.members()):
         if alone:
-            others = "every agent of this home is looked after by another gateway; stop that one first"
+            others = "every agent of this home is run by another gateway; stop that one first"
             raise StoreError("; ".join([*share.told(), *share.locked.values()]) or others)
         if not share.strays:
-            log.info("standing by: every agent has its gateway")
+            log.info("on standby: every agent has its gateway")
     await leases.release(
         _names([name for name in share.config.agents if name not in share.agents])
     )  # of the run before

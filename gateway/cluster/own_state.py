@@ -21,14 +21,14 @@ from workspaces.fault_points import Checkpoint
 log = structlog.get_logger()
 
 _STATE_LOST = (
-    "{path} was gone or empty when I started, though this home has conversations. Messages that waited for an answer, "
-    "replies that waited to be sent, jobs, approvals and who was let in are lost; conversations and files are whole. "
-    "Look at the disk. To have the rest back, stop the gateway and put the file from a backup in its place."
+    "{path} was missing or empty when I started, although this home has conversations. Unanswered messages, unsent "
+    "replies, jobs, approvals and the list of guests are lost; conversations and files are intact. Check the disk. "
+    "To restore the rest, stop the gateway and replace the file with the one from a backup."
 )
 _FRAMES_LOST = (
-    "The log of {path} was damaged when I started: {frames} of its entries could not be read. What was written last "
-    "before may be lost (messages, replies, settings), and an answer may come twice. Everything else goes on. Look at "
-    "the disk, and send again what got no answer; the damaged log is kept as {kept_as}."
+    "The log of {path} was damaged when I started: {frames} of its entries could not be read. The last writes may be "
+    "lost (messages, replies, settings), and an answer may arrive twice. Everything else continues. Check the disk, "
+    "and send unanswered messages again; the damaged log is kept as {kept_as}."
 )
 
 

@@ -83,7 +83,7 @@ def _made(folder: Path) -> Path:
     try:
         folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as exc:
-        raise StoreError(f"the workspace {folder} cannot be made: {exc.strerror}") from exc
+        raise StoreError(f"the workspace {folder} cannot be created: {exc.strerror}") from exc
     return folder
 
 

@@ -35,7 +35,7 @@ def approval_commands(approvals: Approvals) -> list[Command]:
 async def _decided(call: CommandCall, approvals: Approvals, verb: str, decide: Decide) -> str:
     agent = call.access.agent
     if call.arguments and not _NUMBER.fullmatch(call.arguments):
-        raise ToolError(f"Say the number of a change, as in `/{verb} 12`; `/{verb}` alone lists them.")
+        raise ToolError(f"Give the number of a change, as in `/{verb} 12`; `/{verb}` alone lists them.")
     if named := _NUMBER.fullmatch(call.arguments):
         number = int(named[1])
     else:
@@ -51,7 +51,7 @@ async def _decided(call: CommandCall, approvals: Approvals, verb: str, decide: D
 
 def _listed(waiting: Sequence[PendingChange], verb: str) -> Iterator[str]:
     if not waiting:
-        yield "Nothing waits for you."
+        yield "No changes wait for you."
         return
     for change in waiting:
         yield f"- **#{change.id}** `{change.proposal.path}`: {ApprovalReason(change.proposal.reason).in_words}"

@@ -16,7 +16,7 @@ from gateway.transcripts.codec import Record
 from gateway.turns.planning import Planner
 
 _BAR = 10
-_SHORT = "There is nothing to summarise yet: all of this conversation is still shown whole."
+_SHORT = "There is nothing to summarise yet: the whole conversation is still in the window."
 
 
 def context_commands(planner: Planner) -> list[Command]:
@@ -59,9 +59,9 @@ def _context(use: WindowUse, call: CommandCall) -> Iterator[str]:
 
 def _pruned(shown: VisibleHistory) -> Iterator[str]:
     if shown.trimmed:
-        yield f"- {counted(shown.trimmed, 'old result')} of tools cut down to the ends"
+        yield f"- {counted(shown.trimmed, 'old result')} of tools shortened"
     if shown.cleared:
-        yield f"- {counted(shown.cleared, 'old result')} of tools made way"
+        yield f"- {counted(shown.cleared, 'old result')} of tools removed from the window"
     if shown.left_out:
         yield f"- {counted(shown.left_out, 'earlier message')} not shown to the model"
 
@@ -78,7 +78,9 @@ def kept_lines(records: Sequence[Record], call: CommandCall) -> Iterator[str]:
     """Yield the time of the last saved notes of this conversation, and the summary that replaces its older part."""
     for record in reversed(records):
         if isinstance(record.entry, FlushEntry):
-            where = ", ".join(f"`{citation}`" for citation in record.entry.citations) or "nothing worth it was found"
+            where = (
+                ", ".join(f"`{citation}`" for citation in record.entry.citations) or "nothing worth saving was found"
+            )
             yield f"- notes last saved by the model {_when(record, call)}: {where}"
             break
     for record in reversed(records):
@@ -118,7 +120,7 @@ def _done(compacted: CompactionResult) -> Iterator[str]:
     if compacted.flushed is not None and compacted.flushed.citations:
         yield f"Notes were saved before: {', '.join(f'`{citation}`' for citation in compacted.flushed.citations)}."
     else:
-        yield "What was said stands, shortened, in the day's notes."
+        yield "A shortened version is in the day's notes."
     if compacted.summary.orders:
         yield "Kept word for word:"
         yield from (f"> {order}" for order in compacted.summary.orders)

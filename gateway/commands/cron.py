@@ -11,7 +11,7 @@ from gateway.schedule.jobs import Wish
 from workspaces.access import AgentId
 
 _USAGE = (
-    "Say `/cron`, `/cron add WHEN: WHAT`, or `/cron run`, `remove`, `enable` or `history` with a number, such as "
+    "Use `/cron`, `/cron add WHEN: WHAT`, or `/cron run`, `remove`, `enable` or `history` with a number, such as "
     "`/cron add every 2h: look after the oven` or `/cron remove 3`."
 )
 _ADDED = re.compile(r"(?P<when>(?:[^:]|:(?=\d\d\b))+):\s*(?P<what>.+)", re.DOTALL)
@@ -36,7 +36,7 @@ async def _done(job_runner: JobRunner, call: CommandCall, act: str, rest: str) -
     agent, job_schedule = call.access.agent, job_runner.job_schedule
     if act == "list":
         jobs = await job_schedule.all(agent)
-        return "\n".join(f"- {line}" for line in job_lines(jobs, job_schedule.zone)) or "Nothing is planned."
+        return "\n".join(f"- {line}" for line in job_lines(jobs, job_schedule.zone)) or "No jobs are scheduled."
     if act == "add":
         found = _ADDED.fullmatch(rest)
         if found is None:
@@ -44,7 +44,7 @@ async def _done(job_runner: JobRunner, call: CommandCall, act: str, rest: str) -
         job = await job_schedule.add(
             Wish(agent, found["when"].strip(), found["what"], "you, by /cron"), f"{call.turn_id}"
         )
-        return f"Planned as job {job.id}; {comes(job, job_schedule.zone)}."
+        return f"Scheduled as job {job.id}; {comes(job, job_schedule.zone)}."
     acts: dict[str, Callable[[int, AgentId], Awaitable[str]]] = {
         "run": job_runner.run_now,
         "remove": _remover(job_runner),
@@ -58,7 +58,7 @@ async def _done(job_runner: JobRunner, call: CommandCall, act: str, rest: str) -
 
 def _remover(job_runner: JobRunner) -> Callable[[int, AgentId], Awaitable[str]]:
     async def remove(number: int, agent: AgentId) -> str:
-        return f"Job {(await job_runner.job_schedule.remove(number, agent)).id} is removed."
+        return f"Job {(await job_runner.job_schedule.remove(number, agent)).id} has been removed."
 
     return remove
 
@@ -66,7 +66,7 @@ def _remover(job_runner: JobRunner) -> Callable[[int, AgentId], Awaitable[str]]:
 def _enabler(job_runner: JobRunner) -> Callable[[int, AgentId], Awaitable[str]]:
     async def enable(number: int, agent: AgentId) -> str:
         job = await job_runner.job_schedule.enable(number, agent)
-        return f"Job {number} comes again; {comes(job, job_runner.job_schedule.zone)}."
+        return f"Job {number} is enabled again; {comes(job, job_runner.job_schedule.zone)}."
 
     return enable
 

@@ -25,7 +25,7 @@ _MARKS = re.compile(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
 _CITATION = re.compile(r"(?P<path>\S.*?)#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9}))?")
 _LISTED = 10
 _NEAREST = 3
-_STAYS = "It stays in what was said here, in backups, and in older versions of these notes, until my owner purges it."
+_STAYS = "It remains in this conversation, in backups, and in older versions of these notes, until my owner purges it."
 
 
 def forget_commands() -> list[Command]:
@@ -36,7 +36,7 @@ def forget_commands() -> list[Command]:
 
 async def _forget(call: CommandCall) -> str:
     if not call.arguments:
-        raise ToolError("Say what to forget: some words that the note holds, or `path#L3`.")
+        raise ToolError("Name the note to forget: by some of its words, or by `path#L3`.")
     workspace, access = call.agent.workspace, call.access
     paths = await call.run(forgettable, workspace, access)
     notes = [note for path in paths for note in await call.run(notes_in, workspace, access, path)]
@@ -57,7 +57,7 @@ async def _forget(call: CommandCall) -> str:
 def _marked(notes: Sequence[NotePassage], marks: Sequence[str]) -> list[NotePassage]:
     known = {note.mark: note for note in notes}
     if missing := [mark for mark in marks if mark not in known]:
-        raise ToolError(f"There is no note {missing[0]} any more, or not in this chat; nothing was forgotten.")
+        raise ToolError(f"The note {missing[0]} no longer exists, or is not in this chat; nothing was forgotten.")
     return [known[mark] for mark in dict.fromkeys(marks)]
 
 
@@ -71,7 +71,7 @@ def _cited(notes: Sequence[NotePassage], cited: re.Match[str]) -> list[NotePassa
         if str(note.path) == cited["path"] and first <= note.first_line and note.last_line <= last
     ]
     if not found:
-        raise ToolError(f"At {cited[0]} there is no whole note that could be forgotten in this chat.")
+        raise ToolError(f"At {cited[0]} there is no complete note that can be forgotten in this chat.")
     return found
 
 
@@ -80,7 +80,7 @@ def _listed(found: Sequence[NotePassage]) -> Iterator[str]:
     for note in found[:_LISTED]:
         yield f"`/forget {note.mark}` (`{note.citation}`)\n{quoted(note.text)}\n"
     if len(found) > _LISTED:
-        yield "There are more: say some more words."
+        yield "There are more matches: add some words."
     else:
         yield f"All of them: `/forget {' '.join(note.mark for note in found)}`"
 
@@ -93,9 +93,11 @@ async def _nothing(call: CommandCall, paths: Collection[str]) -> str:
     lines = [f"`/forget {hit.citation}`\n{quoted(hit.snippet)}\n" for hit in near]
     if not near:
         lines = [
-            "`/memory` with other words searches all that I keep; `/forget` with the place that it names forgets it."
+            "`/memory` with other words searches all that I keep; `/forget` with a place that it shows forgets it."
         ]
-    return "\n".join(["No note that I can change here holds these words.", *(["The nearest:"] if near else []), *lines])
+    return "\n".join(
+        ["No note that I can change here contains these words.", *(["The closest:"] if near else []), *lines]
+    )
 
 
 async def _taken_out(call: CommandCall, notes: Sequence[NotePassage]) -> str:
@@ -121,7 +123,7 @@ async def _refuse_others(call: CommandCall, notes: Sequence[NotePassage]) -> Non
         author = await _author(call, note)
         if author is None or author != call.origin.author:
             raise ToolError(
-                f"`{note.citation}` was not written down for you: who had it written down, and my owner, can have it "
+                f"`{note.citation}` was written down for somebody else: only that person and my owner can have it "
                 "forgotten. Nothing was changed."
             )
 
@@ -166,11 +168,11 @@ def _told(notes: Sequence[NotePassage], still_at: Sequence[str]) -> Iterator[str
     yield f"Forgotten: {counted(len(notes), 'note')}."
     yield from (f"{quoted(note.text)}\n" for note in notes[:_LISTED])
     if still_at:
-        yield f"The same words still stand at {', '.join(f'`{citation}`' for citation in still_at)}."
+        yield f"The same words are still at {', '.join(f'`{citation}`' for citation in still_at)}."
 
 
 def _for_owner(notes: Sequence[NotePassage], recorded: Collection[PurePosixPath]) -> Iterator[str]:
-    yield "It stays in conversations, in backups, and in older versions of the files, which can bring it back."
+    yield "It remains in conversations, in backups, and in older versions of the files, from which it can be restored."
     if marks := [note.mark for note in notes if note.path in recorded]:
-        yield "To take it out of notes, conversations and older versions too, for good:"
+        yield "To remove it permanently from notes, conversations and older versions too:"
         yield f"`/purge {' '.join(marks)}`"

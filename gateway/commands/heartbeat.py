@@ -11,10 +11,10 @@ from gateway.errors import ToolError
 _STATES = {
     "on": "My heartbeat is on.",
     "off": "My heartbeat is off; `/heartbeat on` starts it.",
-    "stopped": "My heartbeat stopped by itself after failing again and again; `/heartbeat on` starts it.",
-    "never": "The configuration lets no heartbeat come: `every` or `active` below `[agents.<name>.heartbeat]`.",
+    "stopped": "My heartbeat stopped after repeated failures; `/heartbeat on` starts it.",
+    "never": "The configuration allows no heartbeat: see `every` and `active` under `[agents.<name>.heartbeat]`.",
     "no_model": "A heartbeat needs a language model, and I have none.",
-    "no_route": "I know no direct chat of yours to answer in: write to me directly, or set `deliver` below `[owner]`.",
+    "no_route": "I know no direct chat of yours to answer in: write to me directly, or set `deliver` under `[owner]`.",
 }
 
 
@@ -40,17 +40,17 @@ def heartbeat_commands(heartbeats: Heartbeats) -> list[Command]:
 
 def _asked(count: int) -> str:
     if not count:
-        return "There is nothing that I could look after now; `/heartbeat` says why."
-    return f"I look after {counted(count, 'item')} now, and tell you what you should know."
+        return "There is nothing for me to check now; `/heartbeat` says why."
+    return f"I am checking {counted(count, 'item')} now, and will tell you what you should know."
 
 
 def _lines(stands: HeartbeatReport, call: CommandCall) -> Iterator[str]:
     zone = call.now.tzinfo
     yield f"{_STATES[stands.state]} {counted(stands.items, 'item')} on my list (`HEARTBEAT.md`)."
-    yield from (f"- I cannot look after {fault}" for fault in stands.faults)
+    yield from (f"- I cannot process {fault}" for fault in stands.faults)
     if stands.ran is not None:
         yield f"- last run {stands.ran.astimezone(zone):%Y-%m-%d %H:%M}: {stands.outcome or 'cut off'}"
     if stands.failures:
         yield f"- {counted(stands.failures, 'failure')} in a row"
     if stands.next_look is not None:
-        yield f"- something may be due next at {stands.next_look.astimezone(zone):%Y-%m-%d %H:%M}"
+        yield f"- the next item may be due at {stands.next_look.astimezone(zone):%Y-%m-%d %H:%M}"

@@ -24,11 +24,11 @@ async def _memory(call: CommandCall) -> str:
     if call.arguments:
         return "\n".join(_found(await call.agent.memory.search(Query(call.arguments, _RESULTS), call.access)))
     if not call.asker.may_run(Who.MAIN):
-        raise ToolError("Say what to look for, such as `/memory the next meeting`.")
+        raise ToolError("Add what to look for, such as `/memory the next meeting`.")
     try:
         is_behind, state = await call.agent.memory.is_behind(), await call.agent.memory.status()
     except MemoryUnavailableError as exc:
-        raise ToolError(f"The index cannot be asked now ({exc}); a search reads the files instead.") from exc
+        raise ToolError(f"The index is not available now ({exc}); a search reads the files instead.") from exc
     return "\n".join([*_state(state), _freshness(call.agent.memory, is_behind=is_behind or state.rebuilding)])
 
 
@@ -48,7 +48,7 @@ def _hit(hit: Hit) -> str:
 
 def _state(state: IndexStatus) -> Iterator[str]:
     yield f"{counted(state.entries, 'passage')} of {counted(state.documents, 'file')} can be found."
-    how = "by meaning and words" if state.mode == "hybrid" else "by words alone"
+    how = "by meaning and words" if state.mode == "hybrid" else "by keywords only"
     yield f"- searched {how}{f' ({state.reason})' if state.reason else ''}"
     if state.owing:
         yield f"- {counted(state.owing, 'text')} still without a vector"
@@ -58,5 +58,5 @@ def _state(state: IndexStatus) -> Iterator[str]:
 def _freshness(memory: MemoryIndex, *, is_behind: bool) -> str:
     ago = memory.synced_s_ago
     last = "not synced since the start" if ago is None else f"last sync {timedelta(seconds=int(ago))} ago"
-    now = "files changed; the next search takes them in" if is_behind else "in step with the files"
+    now = "files changed; the next search indexes them" if is_behind else "up to date with the files"
     return f"- {last}: {now}"

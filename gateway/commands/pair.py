@@ -7,7 +7,7 @@ from gateway.commands.command import Command, CommandCall, Who
 from gateway.errors import PairingError, ToolError
 from gateway.stores.admission import PairingRequest
 
-_USAGE = "Say `/pair`, `/pair approve CODE`, `/pair refuse CODE`, `/pair revoke PERSON` or `/pair people`."
+_USAGE = "Use `/pair`, `/pair approve CODE`, `/pair refuse CODE`, `/pair revoke PERSON` or `/pair people`."
 
 
 def pair_commands(pairing: Pairing) -> list[Command]:
@@ -42,12 +42,12 @@ async def _done(pairing: Pairing, act: str, what: str) -> str:
 
 def _listed(waiting: Sequence[PairingRequest]) -> Iterator[str]:
     if not waiting:
-        yield "Nobody waits to be let in."
+        yield "No pairing requests."
         return
     for request in waiting:
         visitor = request.visitor
         yield f"- `{shown(request.code)}` {named(visitor)}, at {visitor.channel}.{visitor.account}"
-    yield "\nA name is what they call themselves: approve only who gave you their code."
+    yield "\nPeople choose their own names: approve only those who gave you their code."
 
 
-_NO_GUESTS = "Nobody was let in by a code."
+_NO_GUESTS = "No guests were approved by pairing."

@@ -61,7 +61,7 @@ def purge_commands(purges: Purges) -> list[Command]:
         purged = await call.agent.history_writer.ask(history.purge, redaction, call.access)
         return "\n".join(_told(call.agent.id, _Done(notes, lines, stored, purged, trouble, too_short)))
 
-    told = "takes forgotten passages out of notes, conversations and older versions too, for good"
+    told = "remove forgotten passages permanently from notes, conversations and older versions"
     return [Command("purge", "<marks>", told, Who.MAIN, False, run)]
 
 
@@ -71,7 +71,7 @@ async def _passages(call: CommandCall) -> dict[str, str]:
         return await _marked(call, list(dict.fromkeys(call.arguments.split())))
     if cited := _CITATION.fullmatch(call.arguments):
         return {call.arguments: await _cited(call, cited)}
-    raise ToolError("Say which passages, as /forget shows it when it has forgotten some: `/purge #1a2b3c4d #5e6f7a8b`.")
+    raise ToolError("Name the passages as /forget shows them after forgetting some: `/purge #1a2b3c4d #5e6f7a8b`.")
 
 
 async def _marked(call: CommandCall, marks: Sequence[str]) -> dict[str, str]:
@@ -99,7 +99,9 @@ def _redaction(passages: dict[str, str]) -> tuple[Redaction, list[str]]:
     """Return the redaction of *passages*, and the names of those too short for it."""
     too_short = [name for name, passage in passages.items() if not _is_long(passage)]
     if len(too_short) == len(passages):
-        raise ToolError(f"That cannot be purged: with less than {SHORTEST} letters it would go from everywhere.")
+        raise ToolError(
+            f"That cannot be purged: a passage of fewer than {SHORTEST} letters would be removed everywhere."
+        )
     return Redaction(*(passage for name, passage in passages.items() if name not in too_short)), too_short
 
 
@@ -118,7 +120,7 @@ async def _refuse_documents(call: CommandCall, redaction: Redaction) -> None:
     kept = [path for path in standing if not (is_note(path) and may_write(call.access, path))]
     if kept:
         named = ", ".join(map(str, kept[:_NAMED]))
-        raise EditError(f"the passage still stands in {named}; take it out there first. Nothing was changed")
+        raise EditError(f"the passage is still in {named}; remove it there first. Nothing was changed")
 
 
 async def _index_anew(call: CommandCall) -> str:
@@ -155,10 +157,9 @@ def _beside(agent: AgentId, done: _Done) -> Iterator[str]:
     if done.trouble:
         yield (
             f"- The index still holds it ({done.trouble}): stop the gateway and delete `agents/{agent}/index`; it is "
-            "built anew from your notes."
+            "rebuilt from your notes."
         )
     if done.too_short:
         yield (
-            f"- Left alone, with less than {SHORTEST} letters, as these would go from everywhere: "
-            f"{', '.join(done.too_short)}"
+            f"- Skipped, because fewer than {SHORTEST} letters would be removed everywhere: {', '.join(done.too_short)}"
         )

@@ -24,7 +24,7 @@ _FIRST = "start"
 _ALIKE = 0.75
 """Similarity from which on a name counts as mistyped: `remmeber` is 0.88 like `remember`, `usr` 0.5 like `purge`."""
 
-_ENDERS = "only my owner ends this conversation, and whom they name for that. It goes on as it was."
+_ENDERS = "only my owner, and people named by them, can end this conversation. It continues as before."
 
 
 @dataclass(frozen=True, slots=True)

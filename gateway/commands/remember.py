@@ -15,11 +15,11 @@ def remember_commands() -> list[Command]:
 
 async def _remember(call: CommandCall) -> str:
     if not call.arguments:
-        raise ToolError("Say what to remember, such as `/remember the spare key is with Ann`.")
+        raise ToolError("Add what to remember, such as `/remember the spare key is with Ann`.")
     try:
         receipt = await call.run(_write, call)
     except ValueError as exc:
-        raise ToolError("There is nothing to write down in that.") from exc
+        raise ToolError("That contains nothing to write down.") from exc
     return f"Noted in `{receipt.path}#L{receipt.line}`."
 
 

@@ -14,7 +14,7 @@ from gateway.sessions.turn_request import Plan, TurnRequest
 from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Transcript
 
-_INTERRUPTED = "/{name} was interrupted: it may or may not have happened. Please look before you repeat it."
+_INTERRUPTED = "/{name} was interrupted: it may or may not have happened. Please check before you repeat it."
 
 
 Given = Callable[[Command, CommandCall], None]

@@ -17,7 +17,7 @@ ENDS = 3
 """Conversations that others than the owner may end in a row, and per hour after that: at each end a model saves notes.
 Our choice.
 """
-_TOO_OFTEN = "This conversation was ended too often lately, so it goes on as it was. Please wait twenty minutes."
+_TOO_OFTEN = "This conversation was ended too often recently, so it continues as before. Please wait twenty minutes."
 _DEFAULT = "default"
 _MEANS = {
     QueueMode.FOLLOW_UP: "each message waits its turn and has an answer of its own",
@@ -62,14 +62,14 @@ def stop_commands(queueing: Queueing) -> list[Command]:
 def _stop_lines(stopped: Stopped) -> list[str]:
     told = []
     if stopped.turn:
-        told.append("Stopped. What was done until then stays in the conversation; what was not begun will not be.")
+        told.append("Stopped. Finished steps stay in the conversation; the rest will not be done.")
     if stopped.cleared:
         verb = "was" if stopped.cleared == 1 else "were"
-        told.append(f"{counted(stopped.cleared, 'waiting message')} {verb} let go without an answer.")
+        told.append(f"{counted(stopped.cleared, 'waiting message')} {verb} discarded without an answer.")
     if stopped.helpers:
         verb = "was" if stopped.helpers == 1 else "were"
-        told.append(f"{counted(stopped.helpers, 'helper')} that worked for this chat {verb} cancelled.")
-    return told or ["Nothing was under way in this chat."]
+        told.append(f"{counted(stopped.helpers, 'subagent')} of this chat {verb} cancelled.")
+    return told or ["Nothing was running in this chat."]
 
 
 def queue_commands(queueing: Queueing, choices: Choices) -> list[Command]:
@@ -111,7 +111,7 @@ def model_commands(choices: Choices) -> list[Command]:
         if call.arguments:
             wanted = call.arguments
             if wanted != _DEFAULT and wanted not in names:
-                raise ToolError(f"no model is called that; there are: {', '.join([*names, _DEFAULT])}")
+                raise ToolError(f"there is no such model; the models are: {', '.join([*names, _DEFAULT])}")
             model = None if wanted == _DEFAULT else wanted
             await choices.choose(key, choices.of(key).model_copy(update={"model": model}))
         return _model_lines(call, choices.of(key).model)
@@ -124,10 +124,10 @@ def _model_lines(call: CommandCall, chosen: str | None) -> str:
     others = call.agent.others
     is_chosen = chosen in others
     name = chosen if is_chosen else next(iter(others), call.agent.model.name)
-    since = "until this conversation ends; `/model default` takes it back" if is_chosen else "as configured"
+    since = "until this conversation ends; `/model default` resets it" if is_chosen else "as configured"
     lines = [f"`{name}` answers here, {since}."]
     if stand_ins := [f"`{each}`" for each in call.agent.fallbacks if each != name]:
-        lines.append(f"When it cannot: {', '.join(stand_ins)}.")
+        lines.append(f"Fallbacks: {', '.join(stand_ins)}.")
     if rest := [f"`{each}`" for each in others if each != name]:
-        lines.append(f"`/model <name>` takes another one: {', '.join(rest)}.")
+        lines.append(f"`/model <name>` switches to another one: {', '.join(rest)}.")
     return "\n".join(lines)

@@ -27,7 +27,9 @@ def agent_commands(agents: Mapping[AgentId, Agent], helpers: Callable[[], Sequen
             for agent in agents.values()
         )
         at_work = [f"- {each}" for each in helpers()]
-        return "\n".join(["The agents of this gateway:", *lines, *(["Helpers at work:", *at_work] if at_work else [])])
+        return "\n".join(
+            ["The agents of this gateway:", *lines, *(["Running subagents:", *at_work] if at_work else [])]
+        )
 
     return [Command("agents", "", "list the agents of this gateway and their running subagents", Who.MAIN, True, run)]
 
@@ -50,6 +52,8 @@ def _seen(access: Access) -> str:
     """Describe the access of a turn with *access*."""
     row = rights(access)
     if row.private:
-        return "Here I see all that I keep: every file, all notes, all conversations. Nobody else reads this chat."
+        return (
+            "Here I see everything that I keep: every file, all notes, all conversations. Nobody else reads this chat."
+        )
     files = ", ".join(f"`{name}`" for name in sorted(row.files))
     return f"Here I see {files}, my skills and the notes of this chat: nothing private of my owner's."

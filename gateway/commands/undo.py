@@ -27,7 +27,7 @@ _BULLET = re.compile(r"(?<!\s)\s*+[-*+] ")
 _MOST_TOLD = 20
 """Most passages that an answer names: a turn may have written thousands, and each takes a line or two of a chat."""
 _QUOTED = 3
-_NOTHING = "I find nothing in the notes of this chat that {what} wrote down and that could still be taken back."
+_NOTHING = "I find nothing in the notes of this chat that {what} wrote down and that can still be undone."
 
 
 def undo_commands() -> list[Command]:
@@ -43,7 +43,7 @@ def undo_commands() -> list[Command]:
 async def _undo(call: CommandCall) -> str:
     writing = await _writing(call, _mark(call.arguments), verb="undo")
     if writing.is_undone:
-        return "That was taken back already."
+        return "That was already undone."
     turn = f"{call.turn_id}-undo"
     origin = replace(call.origin, mark=None, undoes=writing.mark)
     try:
@@ -60,14 +60,14 @@ async def _correct(call: CommandCall) -> str:
     mark, words = (given["mark"], (given["words"] or "").strip()) if given else (None, call.arguments)
     writing = await _writing(call, mark, verb="correct")
     if writing.is_undone:
-        raise ToolError("That was taken back, so there is nothing to correct; /remember writes anew.")
+        raise ToolError("That was undone, so there is nothing to correct; use /remember to write a new note.")
     file = await call.agent.run(_only, writing)
     if not words:
         return f"{QUESTION.format(mark=writing.mark)} It says now:\n{quoted(*passages(file.before, file.after))}"
     try:
         line = await call.run(_reword, call.agent.workspace, call.access, file, words)
     except ValueError as exc:
-        raise ToolError("There is nothing to write down in that.") from exc
+        raise ToolError("That contains nothing to write down.") from exc
     await _let_go(call, writing)
     return f"Corrected in `{file.path}#L{line}`."
 
@@ -75,7 +75,7 @@ async def _correct(call: CommandCall) -> str:
 def _mark(arguments: str) -> str | None:
     given = _MARKED.fullmatch(arguments)
     if given is None or given["words"]:
-        raise ToolError("Say `/undo` for my last answer; a button below an earlier one names that by its mark.")
+        raise ToolError("Use `/undo` for my last answer; a button below an earlier one names that by its mark.")
     return given["mark"]
 
 
@@ -94,8 +94,8 @@ async def _writing(call: CommandCall, mark: str | None, *, verb: str) -> TurnCha
     here = await call.agent.history_writer.ask(view.latest, call.origin.session, call.origin.chat or "")
     if here is not None and not here.files:
         raise ToolError(
-            f"My last change here was in {', '.join(f'`{path}`' for path in dict.fromkeys(here.others))}, and I take "
-            f"back notes alone.{await _instead(call, named, verb)}"
+            f"My last change here was in {', '.join(f'`{path}`' for path in dict.fromkeys(here.others))}, and I can "
+            f"only undo notes.{await _instead(call, named, verb)}"
         )
     if here is not None and here.turn is not None and call.transcript.records.of(TurnId(here.turn)):
         return here
@@ -126,9 +126,7 @@ def _only(writing: TurnChanges) -> FileWriting:
     if len(written) == 1:
         return written[0][0]
     how_many = f"{len(written)} passages" if written else "no passage"
-    raise ToolError(
-        f"That answer wrote {how_many}, and one alone can be corrected; `/undo {writing.mark}` takes it back."
-    )
+    raise ToolError(f"That answer wrote {how_many}, and one alone can be corrected; `/undo {writing.mark}` undoes it.")
 
 
 def _take_back(workspace: Workspace, access: Access, writing: TurnChanges) -> None:
@@ -177,11 +175,11 @@ def _told(files: Sequence[FileWriting]) -> list[str]:
     """Return lines that name the removed and the restored passages."""
     told = []
     for file in files:
-        told += [f"Taken back in `{file.path}`:\n{quoted(text)}\n" for text in passages(file.before, file.after)]
-        told += [f"Again in `{file.path}`:\n{quoted(text)}\n" for text in passages(file.after, file.before)]
+        told += [f"Undone in `{file.path}`:\n{quoted(text)}\n" for text in passages(file.before, file.after)]
+        told += [f"Restored in `{file.path}`:\n{quoted(text)}\n" for text in passages(file.after, file.before)]
     if len(told) > _MOST_TOLD:
         return [*told[:_MOST_TOLD], f"and {len(told) - _MOST_TOLD:,} passages more."]
-    return told or [f"Taken back in {', '.join(f'`{path}`' for path in _paths(files))}."]
+    return told or [f"Undone in {', '.join(f'`{path}`' for path in _paths(files))}."]
 
 
 def _paths(files: Sequence[FileWriting]) -> list[PurePosixPath]:

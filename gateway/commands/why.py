@@ -32,7 +32,7 @@ def why_commands(latest: Latest) -> list[Command]:
 
 def _silences(found: Sequence[Silence], zone: tzinfo | None) -> Iterator[str]:
     if not found:
-        yield "I know of nobody whom I did not answer."
+        yield "There are no unanswered messages."
     for each in found:
         what, mend = told(each)
         yield f"- {each.at.astimezone(zone):%Y-%m-%d %H:%M} {what}{f' → {mend}' if mend else ''}"
@@ -42,8 +42,8 @@ async def _why(call: CommandCall) -> str:
     back = call.arguments or "1"
     if not (back.isascii() and back.isdigit() and int(back)):
         raise ToolError(
-            "Say a number: `/why` is about my last answer, `/why 2` about the one before it; `/why silence` is about "
-            "messages that got none."
+            "Give a number: `/why` is about my last answer, `/why 2` about the one before it; `/why silence` is "
+            "about unanswered messages."
         )
     question = call.transcript.question(int(back))
     if question is None:
@@ -55,10 +55,10 @@ async def _why(call: CommandCall) -> str:
 def _no_question(back: int, is_whole: bool) -> str:
     if not is_whole:
         return "That was too long ago; `strandline sessions show` on the gateway's machine has all that was said."
-    return f"There are not {back:,} questions in this conversation yet." if back != 1 else _NONE
+    return f"This conversation has fewer than {back:,} questions." if back != 1 else _NONE
 
 
-_NONE = "Nothing was asked in this conversation yet."
+_NONE = "No questions in this conversation yet."
 
 
 def _lines(question: str, used: Sequence[UsedMemory]) -> Iterator[str]:

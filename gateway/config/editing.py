@@ -58,7 +58,7 @@ def without_agent(text: str, agent: str) -> Removal:
         kept, taken = _parted(text.splitlines(keepends=True), agent)
         if _parsed(kept) == wanted:
             return Removal(kept, taken)
-    raise ConfigError(f"agents.{agent} is not a table of its own; take it out of the file, and its bindings")
+    raise ConfigError(f"agents.{agent} is not a table of its own; remove it and its bindings from the file")
 
 
 def without_workspace(text: str, agent: str) -> str:

@@ -15,7 +15,7 @@ def span_of(text: str) -> timedelta:
     """Return a duration written as `30m` or `2h`; zero means never. Raises ValueError."""
     number, unit = text[:-1], text[-1:]
     if not (number.isascii() and number.isdigit() and unit in _MINUTES):
-        raise ValueError('must be a span such as "30m" or "2h"; "0m" for never')
+        raise ValueError('must be a duration such as "30m" or "2h"; "0m" for never')
     minutes = int(number) * _MINUTES[unit]
     if minutes and not _LEAST <= minutes <= _MOST:
         raise ValueError('must be "5m" at least and "24h" at most; "0m" for never')

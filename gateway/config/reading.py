@@ -25,10 +25,10 @@ _PATTERNS = {
     "channel": 'must be the name of a channel, such as "telegram"',
     "deliver": 'must be "<channel>:<account>", such as "telegram:home"',
     "groups": 'must be a numeric chat id in quotes, such as "-1001234567890"',
-    "agents": "names are small letters, digits and hyphens, such as [agents.home-office]",
-    "models": "names are small letters, digits and hyphens, such as [models.command-a]",
-    "channels": "names are small letters, digits and hyphens, such as [channels.telegram.home]",
-    "tokens": "names are small letters, digits and hyphens, such as [web.tokens.laptop]",
+    "agents": "names consist of lowercase letters, digits and hyphens, such as [agents.home-office]",
+    "models": "names consist of lowercase letters, digits and hyphens, such as [models.command-a]",
+    "channels": "names consist of lowercase letters, digits and hyphens, such as [channels.telegram.home]",
+    "tokens": "names consist of lowercase letters, digits and hyphens, such as [web.tokens.laptop]",
     "token_env": 'must be the name of an environment variable, such as "TELEGRAM_TOKEN", not the token itself',
     "api_key_env": 'must be the name of an environment variable, such as "CO_API_KEY", not the key itself',
 }
@@ -213,7 +213,7 @@ def _dotted(where: Sequence[int | str]) -> str:
 
 def _pattern(where: Sequence[int | str]) -> str:
     names = [part for part in where if part in _PATTERNS]
-    return _PATTERNS[str(names[-1])] if names else "is not of the right form"
+    return _PATTERNS[str(names[-1])] if names else "has an invalid value"
 
 
 def nearest(wrong: str, right: Iterable[str]) -> str:

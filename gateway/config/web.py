@@ -67,8 +67,8 @@ class WebSettings(Section):
         parts = urlsplit(self.public_url or "")
         if parts.scheme == "http" and not (self.allow_plain_http or is_loopback(parts.hostname or "")):
             raise ValueError(
-                "public_url has no TLS; codes and tokens would travel as they are: "
-                "write https://, or set allow_plain_http = true to mean it"
+                "public_url has no TLS; codes and tokens would be sent unencrypted: write https://, or set "
+                "allow_plain_http = true to mean it"
             )
         return self
 

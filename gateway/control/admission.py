@@ -38,14 +38,14 @@ class AdmissionOperator:
         if order.act == "people":
             return PairAnswer(guests=tuple(map(_guest, await self.pairing.guests())))
         if not order.what:
-            raise StrandlineError("say whom: a code to approve or refuse, a person to revoke")
+            raise StrandlineError("name a code to approve or refuse, or a person to revoke")
         decide = {"approve": self.pairing.approve, "refuse": self.pairing.refuse, "revoke": self.pairing.revoke}
         return PairAnswer(outcome=await decide[order.act](order.what))
 
     async def explain(self, order: RouteOrder) -> Explanation:
         """Return the outcome for a message. Raises StrandlineError for one that no chat could hold."""
         if order.chat is None and order.person is None:
-            raise StrandlineError("say which chat, or for a direct chat which person")
+            raise StrandlineError("name the chat, or for a direct chat the person")
         said = _imagined(order)
         is_guest = await self.store.pairings.is_guest(order.channel, order.account, said.sender.id)
         return explain(said, self.routes, is_guest=is_guest)

@@ -15,7 +15,7 @@ async def answer_approvals(approvals: Approvals, order: ApprovalOrder) -> Approv
     if order.act == "list":
         return ApprovalAnswer(tuple(_change(change) for change in await approvals.waiting(agent)))
     if order.number is None:
-        raise StrandlineError("the number of a change is missing; strandline approvals list has them")
+        raise StrandlineError("the number of a change is missing; strandline approvals list shows them")
     match order.act:
         case "show":
             change = await approvals.get(order.number, agent)

@@ -24,7 +24,7 @@ async def answer_cron(job_runner: JobRunner, order: CronOrder, default: AgentId)
             _rows([job], job_schedule.zone), outcome=f"job {job.id} added; {comes(job, job_schedule.zone)}"
         )
     if order.number is None:
-        raise StrandlineError("the number of a job is missing; strandline cron list has them")
+        raise StrandlineError("the number of a job is missing; strandline cron list shows them")
     match order.act:
         case "run":
             return CronAnswer(outcome=await job_runner.run_now(order.number, agent))
@@ -32,7 +32,7 @@ async def answer_cron(job_runner: JobRunner, order: CronOrder, default: AgentId)
             return CronAnswer(outcome=f"job {(await job_schedule.remove(order.number, agent)).id} removed")
         case "enable":
             job = await job_schedule.enable(order.number, agent)
-            return CronAnswer(outcome=f"job {job.id} comes again; {comes(job, job_schedule.zone)}")
+            return CronAnswer(outcome=f"job {job.id} is enabled again; {comes(job, job_schedule.zone)}")
         case "history":
             runs = await job_runner.history(order.number, agent)
             lines = run_lines(runs, job_schedule.zone)

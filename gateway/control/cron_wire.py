@@ -42,9 +42,9 @@ class JobsStatus:
 
     def __str__(self) -> str:
         soon = f", the next {self.next_due:%Y-%m-%d %H:%MZ}" if self.next_due else ""
-        failing = f", {self.failing} failed at the latest time" if self.failing else ""
+        failing = f", {self.failing} failed in their last run" if self.failing else ""
         stopped = f", {self.stopped} stopped" if self.stopped else ""
-        return f"{self.count} to come{soon}{failing}{stopped}"
+        return f"{self.count} scheduled{soon}{failing}{stopped}"
 
 
 @dataclass(frozen=True, slots=True)

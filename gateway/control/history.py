@@ -39,7 +39,7 @@ def _compared(history: History, order: HistoryOrder, access: Access) -> HistoryA
 def _restored(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
     revision, path = _needed(order.revision, "a revision"), _needed(order.path, "a path")
     restored = history.restore(revision, path, access, _COMMAND_LINE)
-    done = f"is again as it was at {revision}" if restored.changed else "is as it was then; nothing was written"
+    done = f"is again as it was at {revision}" if restored.changed else "already has that content; nothing was written"
     return HistoryAnswer(outcome=f"{restored.file.path} {done}")
 
 

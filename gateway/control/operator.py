@@ -366,7 +366,7 @@ class LocalOperator:
     def _named(self, name: str | None) -> Agent:
         found = self.agents.get(AgentId(name) if name is not None else self.default_agent)
         if found is None and self.health.standby:
-            raise StrandlineError("this gateway stands by; ask the one that has the agent")
+            raise StrandlineError("this gateway is on standby; ask the gateway that has the agent")
         if found is None:
             raise StrandlineError(f"there is no agent {name!r}; the agents are: {', '.join(self.agents)}")
         return found

@@ -44,12 +44,12 @@ class QuarantineOperator:
                 raise _unknown(row)
             case InboxRow() as message:
                 self.take_in(message)
-                return f"The message from {message.message.address} waits for its turn again."
+                return f"The message from {message.message.address} is queued again."
             case OutboxRow() as reply:
                 self.wake([reply])
                 return f"The reply to {reply.outgoing.address} will be sent again."
             case job:
-                return f"Job {job} runs again at its times, from the next start of the gateway on."
+                return f"Job {job} runs on schedule again from the next start of the gateway."
 
     def _files(self) -> list[str]:
         return [f"file:{name}:{path}" for name, agent in self.agents.items() for path in sorted(agent.memory.deadly)]

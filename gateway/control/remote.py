@@ -104,8 +104,8 @@ def _read(kind: type[Received], text: str | bytes) -> Received:
     try:
         return TypeAdapter(kind).validate_json(text)
     except ValidationError as exc:
-        raise StrandlineError("the gateway's answer is not understood; is it of another version?") from exc
+        raise StrandlineError("the gateway's response is not understood; is it another version?") from exc
 
 
 def _gone() -> StrandlineError:
-    return StrandlineError("the gateway went away before it had answered; a message that it accepted is kept")
+    return StrandlineError("the gateway closed the connection before it answered; accepted messages are kept")

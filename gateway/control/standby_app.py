@@ -50,4 +50,4 @@ class StandbyApp:
         return Response(TypeAdapter(Status).dump_json(state), media_type="application/json")
 
     async def _refusal(self, _: Request) -> Response:
-        return JSONResponse({"error": f"this gateway stands by: {'; '.join(self.state.waits_for)}"}, 503)
+        return JSONResponse({"error": f"this gateway is on standby: {'; '.join(self.state.waits_for)}"}, 503)

@@ -25,15 +25,15 @@ def _lines(state: Status) -> Iterator[str]:
         reason = f" ({channel.reason})" if channel.reason else ""
         yield f"- channel `{channel.channel}.{channel.account}`: {channel.state}{reason}"
     if state.store_trouble:
-        yield f"- the store is away for {timedelta(seconds=int(state.store_away_s))}: {state.store_trouble}"
+        yield f"- no store for {timedelta(seconds=int(state.store_away_s))}: {state.store_trouble}"
     # The requesting message is among the waiting ones.
     waiting = max(state.inbox_waiting - 1, 0)
     yield f"- {waiting} messages and {state.outbox_queued} replies wait; {state.outbox_dead} could not be delivered"
     if state.approvals_waiting:
-        yield f"- {state.approvals_waiting} changes of files wait for you: `/approve` lists them"
+        yield f"- {state.approvals_waiting} changes to files wait for you: `/approve` lists them"
     if state.quarantined:
-        yield f"- {state.quarantined} in quarantine: `strandline quarantine list` shows them, retries or drops them"
-    yield from (f"- helper at work: {helper}" for helper in state.helpers)
+        yield f"- {state.quarantined} in quarantine: see `strandline quarantine list`"
+    yield from (f"- running subagent: {subagent}" for subagent in state.helpers)
     yield from (f"- waits: {each}" for each in state.waits_for)
     yield from (f"- assumed: {each}" for each in state.assumed)
     yield from (f"- not usable: {each}" for each in state.troubles)
@@ -56,11 +56,11 @@ def _agent(agent: AgentStatus) -> str:
         parts.append(f"heartbeat {agent.heartbeat}")
     if agent.jobs != JobsStatus():
         parts.append(f"jobs: {agent.jobs}")
-    parts += [f"heartbeat cannot look after {fault}" for fault in agent.heartbeat.faults]
+    parts += [f"heartbeat cannot process {fault}" for fault in agent.heartbeat.faults]
     if agent.history:
-        parts.append(f"changes are not recorded: {agent.history}")
+        parts.append(f"changes to files are not recorded: {agent.history}")
     if agent.left_out:
-        parts.append(f"left out: {agent.left_out}; to mend it: `{agent.left_out_mend}`")
+        parts.append(f"skipped: {agent.left_out}; to fix it: `{agent.left_out_mend}`")
     if agent.cut_files:
-        parts.append(f"cut in its prompt: {agent.cut_files}; to mend it: {agent.cut_files_mend}")
+        parts.append(f"cut in its prompt: {agent.cut_files}; to fix it: {agent.cut_files_mend}")
     return ", ".join(parts)

@@ -11,6 +11,14 @@ from gateway.control.order import Order
 SearchMode = Literal["hybrid", "keyword"]
 
 
+_HEARTBEAT_STATES = {
+    "never": "off (by configuration)",
+    "no_model": "off (no model)",
+    "no_route": "off (no direct chat with you)",
+    "stopped": "off (repeated failures)",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryStatus:
     """The state of one agent's index."""
@@ -54,9 +62,10 @@ class HeartbeatStatus:
     """Invalid items of the checklist."""
 
     def __str__(self) -> str:
-        known = f"{self.state}, {self.items} on its list"
+        items = "1 item" if self.items == 1 else f"{self.items} items"
+        known = f"{_HEARTBEAT_STATES.get(self.state, self.state)}, {items}"
         last = f", last run {self.last_run:%Y-%m-%d %H:%MZ} ({self.outcome})" if self.last_run else ""
-        soon = f", next look {self.next_look:%Y-%m-%d %H:%MZ}" if self.next_look else ""
+        soon = f", next check {self.next_look:%Y-%m-%d %H:%MZ}" if self.next_look else ""
         failed = f", {self.failures} failed in a row" if self.failures else ""
         return f"{known}{last}{soon}{failed}"
 

@@ -22,8 +22,8 @@ SEND_S = 10.0
 MOST_CHATS = 1_000
 """Chats of which is known when they were told."""
 NOT_TAKEN = (
-    "I cannot store anything right now, so I have not taken in your message. It is not lost: I read and answer it by "
-    "myself once that is mended."
+    "I cannot store anything right now, so I have not accepted your message yet. It is not lost: I will read and "
+    "answer it once that is fixed."
 )
 KEPT = "I cannot write to my disk right now. Your message is kept; I answer as soon as it works again."
 

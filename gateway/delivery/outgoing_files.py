@@ -64,9 +64,9 @@ class Enclosures:
         agent, turn_id = asked.agent, asked.row.turn_id
         enclosed = enclosed_by(asked.transcript.records.of(turn_id), agent.id)
         if len(enclosed) >= MOST_A_TURN:
-            raise ToolError(f"{MOST_A_TURN} files go out with this answer already, and no more")
+            raise ToolError(f"{MOST_A_TURN} files are already attached to this answer, the maximum")
         if any(file.path == str(path) for file in enclosed):
-            raise ToolError(f"{path} goes out with this answer already")
+            raise ToolError(f"{path} is already attached to this answer")
         key = f"{turn_id}.{len(enclosed)}"
         pieces = agent.workspace.pieces(path, asked.access, self._most(asked.row.message.address))
         place = self.place(agent.id, key)
@@ -142,11 +142,11 @@ def _file(adapter: Adapter, file: Enclosure) -> Iterator[MessagePart]:
 
 
 def _in_words(file: Enclosure) -> str:
-    return f"[file: {visible(file.path)}, {file.size:,} bytes; it lies in my workspace and cannot be sent here]"
+    return f"[file: {visible(file.path)}, {file.size:,} bytes; it is in my workspace and cannot be sent here]"
 
 
 def _lost(file: Enclosure) -> str:
-    return f"[file: {visible(file.path)}; it was to be sent and is not there any more]"
+    return f"[file: {visible(file.path)}; it was to be sent, but no longer exists]"
 
 
 def write_durably(place: Path, pieces: Iterable[bytes]) -> int:

@@ -61,9 +61,9 @@ class Notices:
         """Notify the owner that *chat* has the id *now*; if that cannot be stored, log it."""
         table = f"[channels.{chat.channel}.{chat.account}]"
         said = (
-            f"The group {chat.chat} became a supergroup, and its id is {now} now. Its conversation goes on. So that it "
-            f'also does after the next start, write below {table} in the configuration: moved = {{ "{chat.chat}" = '
-            f'"{now}" }}. Leave it under its earlier id everywhere else.'
+            f"The group {chat.chat} became a supergroup with the id {now}. Its conversation continues. To keep it "
+            f'after the next start, add under {table} in the configuration: moved = {{ "{chat.chat}" = '
+            f'"{now}" }}. Keep the earlier id everywhere else.'
         )
         log.warning("chat moved", chat=str(chat), now=now)
         try:
@@ -77,8 +77,8 @@ class Notices:
         log.warning("more was missed than is fetched", chat=str(chat))
         said = (
             f"While I was away (since {since:%Y-%m-%d %H:%M} UTC) more was written on {chat.channel} than I read "
-            f"afterwards, in the chat {chat.chat} at least. What matters of it needs to be sent again. How far back I "
-            f"read say catch_up_hours and catch_up_messages of [channels.{chat.channel}.{chat.account}]."
+            f"afterwards, at least in the chat {chat.chat}. Please send again what matters. catch_up_hours and "
+            f"catch_up_messages of [channels.{chat.channel}.{chat.account}] set how far back I read."
         )
         try:
             await self.tell(f"missed:{chat.channel}.{chat.account}:{since.isoformat()}", said)
@@ -90,10 +90,10 @@ class Notices:
         await self._store.count(EXPOSED)
         chat = message.address
         said = (
-            f"A message of {message.sender.name or 'somebody'} in {chat} held a key or password that I use. I replaced "
-            "it before it was stored or passed on to anybody; where it was written, it still stands. Delete the "
-            "message there, make a new key where the old one came from, and put that into its place ("
-            "`strandline doctor` checks it)."
+            f"A message of {message.sender.name or 'somebody'} in {chat} contained a key or password that I use. I "
+            "replaced it before it was stored or passed on, but the original message still contains it. Delete that "
+            "message, create a new key where the old one came from, and replace the old one (`strandline doctor` "
+            "checks it)."
         )
         await self.tell(f"exposed:{message_key(chat, message.id)}", said)
 

@@ -59,10 +59,10 @@ def ring_for(request: PairingRequest, waiting: Collection[PairingRequest]) -> Ri
     if any(each.code != request.code for each in waiting):
         hour = int(request.asked_at.timestamp() // CODE_LIFE.total_seconds())
         listed = (Button("Who waits", "/pair"),)
-        return Ring(f"pairing-more:{hour}", "More people ask to be let in; `/pair` lists them.", listed, False)
+        return Ring(f"pairing-more:{hour}", "More pairing requests wait; `/pair` lists them.", listed, False)
     said = (
-        f"{named(visitor)} asks to be let in at {visitor.channel}.{visitor.account}. Their code is `{code}`, good for "
-        "one hour. A name is what they call themselves: approve only who gave you this code."
+        f"{named(visitor)} asks to be let in at {visitor.channel}.{visitor.account}. Their code is `{code}`, valid "
+        "for one hour. People choose their own names: approve only somebody who gave you this code."
     )
     buttons = Button("Approve", f"/pair approve {code}"), Button("Refuse", f"/pair refuse {code}")
     return Ring(f"pairing:{visitor.person}:{visitor.account}:{request.asked_at.isoformat()}", said, buttons, True)

@@ -10,8 +10,8 @@ from gateway.delivery.rendering import PLAIN_UNITS
 RESENT_PLAIN = "resent_plain"
 """Counted for each message that was refused, and went out as plain text."""
 NOT_SHOWN = (
-    "I have a message for you that this chat does not take, not even as plain text. It is kept in our conversation: "
-    "ask me to put it in other words, or in parts."
+    "I have a message for you that this chat does not accept, not even as plain text. It is kept in our "
+    "conversation: ask me to reword or split it."
 )
 
 

@@ -99,9 +99,9 @@ class Rendering:
         if len(text) <= self.answer_chars or adapter.channel in CHANNELS:
             return text, []
         shown = text[: cut_at(text, 0, self.answer_chars)]
-        notice = f"(The answer goes on: {len(shown):,} of {len(text):,} characters are shown. "
+        notice = f"(The answer is longer: {len(shown):,} of {len(text):,} characters are shown. "
         if isinstance(adapter, SendsFiles):
             whole = text.encode("utf-8", "replace")
             if len(whole) <= adapter.upload_limit:
-                return shown, [MessagePart(Body(f"{notice}This file has all of it.)", upload=Upload(WHOLE, whole)))]
-        return shown, [MessagePart(Body(f"{notice}The conversation has all of it: ask me for the next part.)"))]
+                return shown, [MessagePart(Body(f"{notice}The file contains all of it.)", upload=Upload(WHOLE, whole)))]
+        return shown, [MessagePart(Body(f"{notice}The conversation contains all of it: ask me for the next part.)"))]

@@ -31,7 +31,7 @@ class Bootstrap:
 
 def _checked_files(before: Bootstrap, after: object) -> Bootstrap:
     if not isinstance(after, Bootstrap):
-        raise ValueError(f"gave back {type(after).__name__}, not Bootstrap")
+        raise ValueError(f"returned {type(after).__name__}, not Bootstrap")
     if (after.agent, after.session_type, after.read) != (before.agent, before.session_type, before.read):
         raise ValueError("changed more than the files")
     files: object = after.files  # a handler's author may not use a type checker

@@ -61,7 +61,7 @@ def changing(**may: Check) -> Callable[[P, object], P]:
 
     def checked(before: P, after: object) -> P:
         if not isinstance(after, type(before)):
-            raise ValueError(f"gave back {type(after).__name__}, not {type(before).__name__}")
+            raise ValueError(f"returned {type(after).__name__}, not {type(before).__name__}")
         _check_fields(before, after, may)
         return after
 
@@ -75,7 +75,7 @@ def _check_fields(before: Any, after: Any, may: Mapping[str, Check]) -> None:
             continue
         if each.name not in may:
             if type(now) is not type(was) or now != was:
-                raise ValueError(f"changed {each.name}, which is not its to change")
+                raise ValueError(f"changed {each.name}, which it may not change")
             continue
         try:
             may[each.name](now)

@@ -97,13 +97,11 @@ def _programs(folder: Path) -> Iterator[Hook]:
         event = event_of(place.stem)
         if event is None or not event.for_programs:
             known = ", ".join(each.name for each in EVENTS if each.for_programs)
-            raise ConfigError(f"{place}: is called after no event that a program can take part in: {known}")
+            raise ConfigError(f"{place}: is not named after an event that programs can handle: {known}")
         for file in sorted(file for file in place.iterdir() if _PROGRAM.fullmatch(file.name)):
             _check_owner(file, 0o022, "chmod 700")
             if not (file.is_file() and os.access(file, os.X_OK)):
-                raise ConfigError(
-                    f"{file}: is no program; chmod 700 makes a script one, or take it out of {place.name}"
-                )
+                raise ConfigError(f"{file}: is not executable; run chmod 700 on it, or remove it from {place.name}")
             yield Hook(event.name, f"{place.name}/{file.name}", HookProgram(file, event.name, event.deadline_s))
 
 
@@ -117,7 +115,7 @@ def _module(file: Path) -> ModuleType:
     name = f"strandline_hook_{file.stem}"
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise ConfigError(f"{file}: is no Python file")
+        raise ConfigError(f"{file}: is not a Python file")
     module = module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pickles look their module up by name
     try:
@@ -139,5 +137,5 @@ def _handlers(found: object, source: str) -> list[Hook]:
 def _hook(handler: object, source: str) -> Hook:
     event, name = getattr(handler, MARK), getattr(handler, "__name__", "handler")
     if event_of(event) is None:
-        raise ConfigError(f"the hook {source}:{name} asks for {event!r}, which is no event of this gateway")
+        raise ConfigError(f"the hook {source}:{name} asks for {event!r}, which is not an event of this gateway")
     return Hook(event, f"{source}:{name}", handler, getattr(handler, PRIORITY, 0))  # type: ignore[arg-type]

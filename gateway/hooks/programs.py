@@ -81,9 +81,9 @@ def _changed(payload: Any, answer: bytes) -> object:
     try:
         found = json.loads(answer)
     except (ValueError, RecursionError) as exc:
-        raise ValueError("answered what is not JSON") from exc
+        raise ValueError("did not answer with JSON") from exc
     if not isinstance(found, dict):
-        raise ValueError("answered no JSON object")
+        raise ValueError("did not answer with a JSON object")
     return changed(payload, found)
 
 

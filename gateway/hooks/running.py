@@ -106,7 +106,7 @@ class Hooks:
             log.exception("hook failed", hook=hook.source, event_name=event.name)
             await self.count(f"{FAILED}.{hook.source}")
             if event.decides:
-                raise HookError(f"the hook {hook.source} failed, and {event.name} does not go on without it") from exc
+                raise HookError(f"the hook {hook.source} failed, so {event.name} was stopped") from exc
             return payload
 
     async def _observed(self, hook: Hook, event: HookEvent[Any], payload: object, missed: int) -> None:
@@ -124,7 +124,7 @@ class Hooks:
         """
         if (stuck := self._stuck.pop(hook, None)) is not None and stuck.is_alive():
             self._stuck[hook] = stuck
-            raise TimeoutError("an earlier run of it has not ended yet")
+            raise TimeoutError("its previous run has not ended yet")
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[object] = loop.create_future()
         thread = threading.Thread(target=_work, args=(hook, payload, loop, outcome), name=hook.source, daemon=True)

@@ -19,7 +19,7 @@ def imported(source: str, file: Path) -> list[ImportedConversation]:
     plugin = known[source]
     read = plugin.load()
     if not callable(read):
-        raise plugin.fault("it is no function")
+        raise plugin.fault("it is not a function")
     try:
         found = list(read(file))
     except StrandlineError:

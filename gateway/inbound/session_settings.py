@@ -78,7 +78,7 @@ def _read(kept: str | None) -> dict[str, Choice]:
     try:
         return _choices().validate_json(kept or "{}")
     except ValidationError as exc:
-        raise StoreError("what was chosen for sessions cannot be read; restore the state from a backup") from exc
+        raise StoreError("the session settings cannot be read; restore the state from a backup") from exc
 
 
 @cache

@@ -14,8 +14,8 @@ from gateway.stores.codec import address_key, message_key
 _BYTES = 6
 """Length of a mark: among a hundred thousand turns of one conversation the chance of a collision is one in fifty
 thousand."""
-QUESTION = "Reply to this with what it should say, or write `/correct {mark}` and the words."
-_ASKED = re.compile(r"Reply to this with what it should say, or write `?(/correct [0-9a-f]{12})`? and the words\.")
+QUESTION = "Reply to this with the corrected text, or write `/correct {mark}` and the text."
+_ASKED = re.compile(r"Reply to this with the corrected text, or write `?(/correct [0-9a-f]{12})`? and the text\.")
 
 
 def mark_of(message: InboundMessage) -> str:

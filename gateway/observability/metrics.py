@@ -55,7 +55,7 @@ class Meter:
         )
         self._calls = Histogram(
             "model_call_seconds",
-            "Calls of models.",
+            "Model calls.",
             ["agent", "model", "outcome"],
             buckets=_MODEL_S,
             namespace="strandline",
@@ -63,7 +63,7 @@ class Meter:
         )
         self._tokens = Counter(
             "model_tokens",
-            "Tokens, as providers say.",
+            "Tokens, as reported by providers.",
             ["agent", "model", "kind"],
             namespace="strandline",
             registry=self.registry,

@@ -30,7 +30,7 @@ STOPS_AFTER = 5
 """Consecutive failures after which heartbeats stop until the owner starts them again."""
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 """A Saturday's midnight: rounds and `every` count from here, so they need no stored state."""
-_FIRST_TEMPLATE = "Each list item here is looked at on every heartbeat. With no items, no model is called."
+_FIRST_TEMPLATE = "Each list item here is checked on every heartbeat. With no items, no model is called."
 """The template's earlier wording, before it showed the format: no items."""
 
 _BOX = re.compile(r"\s*[-*+]\s+\[(?P<tick>.?)\]\s*(?P<text>.*)")
@@ -146,7 +146,7 @@ def read_checklist(text: str, zone: tzinfo) -> Checklist:
         except ScheduleError as exc:
             faults.append(f"{said.splitlines()[0][:100]!r}: {exc}")
     if len(items) > MOST_ITEMS:
-        faults.append(f"only the first {MOST_ITEMS} items are looked at")
+        faults.append(f"only the first {MOST_ITEMS} items are checked")
     return Checklist(tuple(items[:MOST_ITEMS]), tuple(faults))
 
 
@@ -261,7 +261,7 @@ def _item(said: str, zone: tzinfo) -> Item:
     if found := _WATCH.match(said):
         return Item(_rest(said, found), Watch(found["path"]))
     if _SOUNDS_TIMED.match(said):
-        raise ScheduleError(f"it begins like a time and is none: write {FORMS}")
+        raise ScheduleError(f"looks like a schedule, but is not valid: use {FORMS}")
     return Item(said)
 
 
@@ -269,13 +269,13 @@ def _on_days(found: re.Match[str], days: str, zone: tzinfo) -> Schedule:
     try:
         return read_schedule(f"{int(found['minute'])} {int(found['hour'])} * * {days}", zone, _EPOCH)
     except ScheduleError:
-        raise ScheduleError(f"{found[0].strip(' :,')!r} is no time of a day: write {FORMS}") from None
+        raise ScheduleError(f"{found[0].strip(' :,')!r} is not a time of day: use {FORMS}") from None
 
 
 def _rest(said: str, found: re.Match[str]) -> str:
     rest = said[found.end() :].strip()
     if not rest:
-        raise ScheduleError(f"it names a time and nothing to do: write {FORMS} and then what is to be done")
+        raise ScheduleError(f"it has a time but no task: use {FORMS}, followed by the task")
     return rest
 
 

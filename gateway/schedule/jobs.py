@@ -71,7 +71,7 @@ class JobSchedule:
         schedule = read_schedule(wish.when, zone, now.astimezone(UTC))
         first = schedule.after(now.astimezone(UTC))
         if first is None:
-            raise ScheduleError(f"{wish.when} never comes")
+            raise ScheduleError(f"{wish.when} never occurs")
         spec = JobSpec(
             wish.agent,
             wish.when.strip(),
@@ -91,7 +91,9 @@ class JobSchedule:
         if job is None:
             most = self.settings.jobs
             await self._count(TOO_MANY)
-            raise ScheduleError(f"an agent may have {most} jobs (schedule.jobs), and {wish.agent} has them; remove one")
+            raise ScheduleError(
+                f"an agent may have {most} jobs (schedule.jobs), and {wish.agent} has reached that limit; remove one"
+            )
         self.changed.set()
         return job
 
@@ -103,7 +105,7 @@ class JobSchedule:
         """Return the job with that number; another agent's counts as absent."""
         found = next((job for job in await self.all(agent) if job.id == number), None)
         if found is None:
-            raise ScheduleError(f"there is no job {number}; the list has them")
+            raise ScheduleError(f"there is no job {number}; see the list of jobs")
         return found
 
     async def remove(self, number: int, agent: str | None = None) -> Job:
@@ -118,7 +120,7 @@ class JobSchedule:
         job = await self.get(number, agent)
         first = schedule_of(job.spec).after(self._now().astimezone(UTC))
         if first is None:
-            raise ScheduleError(f"job {number} has no time to come: {job.spec.schedule} is over")
+            raise ScheduleError(f"job {number} has no future run: {job.spec.schedule} is in the past")
         await self._jobs.set_next(job.id, first)
         self.changed.set()
         return await self.get(number, agent)
@@ -194,5 +196,5 @@ def jitter(job: Job, most_s: int) -> timedelta:
 def _zone(name: str) -> ZoneInfo:
     zone = load_zone(name)
     if zone is None:
-        raise ScheduleError(f'{name!r} is no time zone: write one such as "Europe/Berlin"')
+        raise ScheduleError(f'{name!r} is not a time zone: write one such as "Europe/Berlin"')
     return zone

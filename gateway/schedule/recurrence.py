@@ -143,13 +143,13 @@ def _cron(text: str, zone: tzinfo) -> Cron:
     expression, zone = _with_zone(text, zone, _FIELDS)
     expression = ALIASES.get(expression.lower(), expression)
     if len(expression.split()) != _FIELDS:
-        raise ScheduleError(f"{text!r} is no schedule: write one {FORMS}")
+        raise ScheduleError(f"{text!r} is not a schedule: write one {FORMS}")
     try:
         CronSim(expression, datetime(2026, 1, 1, tzinfo=zone))
     except CronSimError as exc:
         field = str(exc).removeprefix("Bad ")
         raise ScheduleError(
-            f"the {_FIELD_NAMES.get(field, field)} in {expression!r} is not right: write minute, hour, day of the "
+            f"the {_FIELD_NAMES.get(field, field)} in {expression!r} is not valid: write minute, hour, day of the "
             'month, month and day of the week, such as "0 9 * * MON-FRI" for nine o\'clock on working days'
         ) from None
     return Cron(expression, zone)
@@ -163,7 +163,7 @@ def _with_zone(text: str, zone: tzinfo, words: int) -> tuple[str, tzinfo]:
         return text, zone
     named = load_zone(name)
     if named is None:
-        raise ScheduleError(f'{name!r} is no time zone: write one such as "Europe/Berlin"')
+        raise ScheduleError(f'{name!r} is not a time zone: write one such as "Europe/Berlin"')
     return before.strip(), named
 
 
@@ -171,10 +171,10 @@ def _moment(text: str, zone: tzinfo, now: datetime) -> datetime:
     try:
         given = datetime.fromisoformat(text)
     except ValueError:
-        raise ScheduleError(f'{text!r} is no time: write day and hour, such as "at 2026-12-24 09:00"') from None
+        raise ScheduleError(f'{text!r} is not a time: write date and time, such as "at 2026-12-24 09:00"') from None
     moment = (given if given.tzinfo else _that_exists(given.replace(tzinfo=zone))).astimezone(UTC)
     if moment <= now:
-        raise ScheduleError(f"{text} is over; a job needs a time to come")
+        raise ScheduleError(f"{text} is in the past; a job needs a future time")
     return moment
 
 
@@ -195,7 +195,7 @@ def _every(text: str) -> timedelta:
 def _span(text: str, word: str) -> timedelta:
     found = _SPAN.fullmatch(text.strip())
     if found is None or not any(found.groups()):
-        raise ScheduleError(f'{text.strip()!r} is no span of time: write one such as "{word} 1h 30m"')
+        raise ScheduleError(f'{text.strip()!r} is not a duration: write one such as "{word} 1h 30m"')
     days, hours, minutes = (int(part or 0) for part in found.groups())
     span = timedelta(days=days, hours=hours, minutes=minutes)
     if span > LONGEST:

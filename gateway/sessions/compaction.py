@@ -121,7 +121,7 @@ class Compaction:
         try:
             flushed = await self._save(crowded)
         except (StoreError, WorkspaceError) as exc:
-            log.warning("not summarised: what was said could not be noted", detail=str(exc))
+            log.warning("not summarised: the notes could not be saved", detail=str(exc))
             with suppress(StoreError):
                 await self._count(FAILED)
             raise

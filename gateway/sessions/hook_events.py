@@ -41,7 +41,7 @@ from workspaces.access import Access, SessionType
 
 log = structlog.get_logger()
 
-WITHHELD = "A hook that looks at my answers failed, so I keep this one back. `strandline status` names it."
+WITHHELD = "A hook that checks my answers failed, so I withheld this one. `strandline status` names it."
 """Sent to a chat in place of an answer that hooks could not inspect."""
 _OWN_WORDS = "strandline"
 """`ReplyEntry.model` of the sentence with which the gateway itself ended a turn."""
@@ -151,7 +151,7 @@ async def allow_summary(hooks: Hooks, session: Session, turns: int) -> None:
     if decided.refused:
         await hooks.count("hook_refused")
         log.info("a hook refused a summary", session=str(session.key))
-        raise HookError(f"not summarised now, by a rule of the owner's: {decided.refused}")
+        raise HookError(f"not summarised now; blocked by the owner's hook: {decided.refused}")
 
 
 def note_summary(hooks: Hooks, session: Session, turns: int, entry: SummaryEntry) -> None:

@@ -35,8 +35,8 @@ class SecretSource:
         if self.in_header and not secret.isascii():
             place = next(number for number, letter in enumerate(secret, 1) if not letter.isascii())
             raise ConfigError(
-                f"{self.key}: character {place} of the secret in {self._place} is not ASCII, and no key or token holds "
-                "such a one; copy it again"
+                f"{self.key}: character {place} of the secret in {self._place} is not ASCII, which no key or token "
+                "contains; copy it again"
             )
         return secret
 

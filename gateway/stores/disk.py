@@ -35,7 +35,9 @@ def remove_older(folder: Path, before: float, but: Collection[str] = ()) -> int:
 def disk_trouble(path: Path, exc: OSError) -> StoreError:
     """Return *exc*, raised for *path*, as a sentence with its remedy."""
     if exc.errno in _FULL:
-        told = f"the disk that holds {path} is full; nothing was stored. Free some space and it goes on by itself."
+        told = (
+            f"the disk that holds {path} is full; nothing was stored. Free some space and it continues automatically."
+        )
     elif exc.errno in _FORBIDDEN:
         told = f"{path} cannot be used ({exc.strerror}); check the path, its owner and its permissions."
     else:

@@ -161,7 +161,9 @@ def _spoken(lines: Iterable[bytes]) -> Iterator[bytes]:
         is_said = _MESSAGE.search(line) is not None
         size += is_said * len(line)
         if size > LONGEST_TALK:
-            raise UnreadableDocumentError(f"more than {LONGEST_TALK:,} bytes were said; so many are indexed")
+            raise UnreadableDocumentError(
+                f"the conversation has more than {LONGEST_TALK:,} bytes; only that many are indexed"
+            )
         yield line if is_said else b""
 
 

@@ -76,7 +76,7 @@ def passage_of(citation: str) -> CitedLines:
     except ValueError as exc:
         shown = citation.strip()[:80]
         raise StrandlineError(
-            f"{shown!r} is no place in memory; one looks like MEMORY.md#L3 or MEMORY.md#L3-L5"
+            f"{shown!r} is not a citation; write one such as MEMORY.md#L3 or MEMORY.md#L3-L5"
         ) from exc
 
 

@@ -29,9 +29,9 @@ class LostTranscript:
         return self.since.partition("T")[0]
 
     def __str__(self) -> str:
-        kept = f"; what was in it is kept as {self.kept_as}" if self.kept_as else ""
-        what = "held nothing that can be read" if self.kept_as else "was missing or empty"
-        return f"{self.path} {what}, though there were records since {self.day}{kept}"
+        kept = f"; its old content is kept as {self.kept_as}" if self.kept_as else ""
+        what = "had no readable record" if self.kept_as else "was missing or empty"
+        return f"{self.path} {what}, although it had records since {self.day}{kept}"
 
 
 OnLost = Callable[[LostTranscript], Awaitable[None]]

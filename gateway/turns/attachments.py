@@ -137,7 +137,8 @@ class Intake:
             await self._take(taken, attachment, self._folders[agent.id] / f"{row.turn_id}.{number}")
         if (count := len(row.message.attachments)) > most:
             taken.tells(
-                f"{count - most} more files: not taken", f"I took {most} of your {count} files: send the others again."
+                f"{count - most} more files: not taken",
+                f"I accepted {most} of your {count} files: send the others again.",
             )
             await self._store.count(TOO_MANY, count - most)
         await self._tell(taken)
@@ -156,7 +157,7 @@ class Intake:
             taken.tells(f"{kind}: {name}; not taken: larger than {most}", f"{name} is larger than {most}: not taken.")
             await self._store.count(TOO_LARGE)
         except TooLargeError:
-            taken.tells(f"{kind}: {name}; not kept: no room", f"I have no room for {name}: it is not kept.")
+            taken.tells(f"{kind}: {name}; not kept: no room", f"I have no space for {name}: it is not kept.")
             await self._store.count(NO_ROOM)
         except WorkspaceUnusableError:
             raise
@@ -194,9 +195,7 @@ class Intake:
             await self._fetcher.remove(spool)
         count = text.count("\n") + 1
         lines = f"{count:,} lines"
-        taken.notices.append(
-            f"Your message has {lines}: I keep all of it as a file, and read its beginning and its end."
-        )
+        taken.notices.append(f"Your message has {lines}: I keep all of it as a file and read its beginning and end.")
         marker = f"[… of {lines}, {len(text):,} characters. read_file shows all of it: {', '.join(paths)} …]"
         return f"{text[:_HEAD_CHARS]}\n{marker}\n{text[-_TAIL_CHARS:]}"
 

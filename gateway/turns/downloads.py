@@ -99,7 +99,7 @@ class Fetcher:
     ) -> DownloadedFile:
         adapter = self._adapters.of(message.address)
         if not isinstance(adapter, FetchesFiles):
-            raise FetchRefusedError(f"the channel {adapter.channel} brings no files")
+            raise FetchRefusedError(f"the channel {adapter.channel} has no file downloads")
         async with asyncio.timeout(FETCH_TIMEOUT_S):
             return await self.spool(adapter.fetch(attachment), spool, name, most)
 
@@ -124,7 +124,7 @@ def _cleaned(spool: Path) -> bytes | None:
     content = spool.read_bytes()
     if (clean := redact_bytes(content)) is content:
         return None
-    log.warning("a file held a known secret, which was taken out")
+    log.warning("a known secret was removed from a file")
     spool.write_bytes(clean)
     return clean
 

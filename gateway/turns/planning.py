@@ -50,8 +50,8 @@ from workspaces.bootstrap import BootstrapFile, Limits
 from workspaces.errors import WorkspaceError
 
 _TOO_LONG = (
-    "(Your message is longer than my window: I read its beginning and its end. All of it is kept. "
-    "Smaller parts, one at a time, I can read whole.)"
+    "(Your message is longer than my window, so I read only its beginning and end. All of it is kept. Send smaller "
+    "parts, one at a time, and I can read all of them.)"
 )
 _NOTIFY = (
     "\nNobody waits for this answer, and nobody is shown it. What your owner is to read you give to notify, a reminder "

@@ -69,9 +69,9 @@ _NO_ROOM = (
     "This is more than my language model can read at once, so I could not answer. Everything is kept; a smaller part "
     "may work, or a new conversation with /new."
 )
-_TOO_LATE = "I could not answer this within a day, so I let it go. Please ask again."
+_TOO_LATE = "I could not answer this within a day, so I gave up. Please ask again."
 _NO_MODEL = "my language model could not be reached in time."
-_UNBEGUN = "A hook that decides about my answers failed, so I did not answer. `strandline status` names it."
+_UNBEGUN = "A hook that checks my answers failed, so I did not answer. `strandline status` names it."
 _FAILED = "Something went wrong on my side, so I could not answer. The log has the details (code {code})."
 
 
@@ -365,8 +365,8 @@ def _apology(exc: Exception) -> str:
     match exc:
         case ModelRefusedError():
             return (
-                "My language model refuses my requests, so I cannot answer yet; `strandline doctor` says why. "
-                "Your message is kept."
+                "My language model rejects my requests, so I cannot answer yet; `strandline doctor` says why. Your "
+                "message is kept."
             )
         case ModelError():
             return "My language model cannot be reached now. Your message is kept; I answer as soon as it is back."

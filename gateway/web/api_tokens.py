@@ -42,8 +42,8 @@ class ChatsOfToday:
             return
         if len(chats) >= holder.chats_a_day:
             said = (
-                f"this token holds {holder.chats_a_day} conversations today, and no more; go on in one of "
-                f"them, or tomorrow (web.tokens.{holder.name}.chats_a_day)"
+                f"this token has reached its limit of {holder.chats_a_day} conversations today; continue one of them, "
+                f"or wait until tomorrow (web.tokens.{holder.name}.chats_a_day)"
             )
             raise HttpError(429, said, PERMISSION, code="too_many_chats")
         chats.add((agent, chat))

@@ -73,15 +73,17 @@ class ChatPages:
         await self.entrance.check_act(request)
         said = read_body(_MessageBody, await request.body())
         if not said.text.strip():
-            raise HttpError(400, "the message says nothing", param="text")
+            raise HttpError(400, "the message is empty", param="text")
         page = self._adapter(said.agent)
         try:
             async with asyncio.timeout(PATIENCE_S):
                 message = await page.say(said.text, said.id)
         except TimeoutError as exc:
-            raise HttpError(503, "not taken yet: the gateway is busy; send it again", SERVER, code=NOT_TAKEN) from exc
+            raise HttpError(
+                503, "not accepted yet: the gateway is busy; send it again", SERVER, code=NOT_TAKEN
+            ) from exc
         except (ChannelUnavailableError, StoreError) as exc:
-            raise HttpError(503, f"not taken: {exc}", SERVER, code=NOT_TAKEN) from exc
+            raise HttpError(503, f"not accepted: {exc}", SERVER, code=NOT_TAKEN) from exc
         show_said(page, message)
         return JSONResponse({"id": message.id})
 

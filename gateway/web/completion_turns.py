@@ -111,7 +111,7 @@ class Asking:
                 raise ChannelUnavailableError("the gateway is starting")
             refusal = await adapter.take(message)
         except (ChannelUnavailableError, StoreError) as exc:
-            raise HttpError(503, f"not taken: {exc}; ask again", SERVER, code=NOT_TAKEN) from exc
+            raise HttpError(503, f"not accepted: {exc}; ask again", SERVER, code=NOT_TAKEN) from exc
         if refusal is not None:
             raise HttpError(403, f"refused: {refusal}", PERMISSION, code=refusal)
 

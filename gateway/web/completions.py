@@ -59,7 +59,7 @@ class CompletionPages:
         holder = self._holder(request)
         asked = completion(await request.body(), self._caps)
         if _known(asked.model, holder) not in self._here:
-            raise HttpError(503, f"another gateway looks after {asked.model!r} now", SERVER, code="agent_elsewhere")
+            raise HttpError(503, f"another gateway runs {asked.model!r} now", SERVER, code="agent_elsewhere")
         chat = chat_name(request.headers.get(CHAT_HEADER) or asked.user or DEFAULT_CHAT)
         self._chats.check(holder, asked.model, chat)
         message = self._asking.message(holder.name, chat, asked, request.headers.get(KEY_HEADER))
@@ -133,7 +133,7 @@ def _patience() -> Iterator[None]:
 
 
 def _too_late() -> HttpError:
-    said = f"no answer within {PATIENCE_S:.0f} seconds; it will stand in the conversation"
+    said = f"no answer within {PATIENCE_S:.0f} seconds; it will appear in the conversation"
     return HttpError(504, said, SERVER, code="answer_outstanding")
 
 

@@ -60,7 +60,7 @@ class RequestGuard:
         if not path.startswith(WEBHOOKS):
             self._check_names(headers.get("host", ""), headers.get("origin"))
         if "transfer-encoding" in headers:
-            raise HttpError(411, "a request must announce how long it is by Content-Length")
+            raise HttpError(411, "a request must announce its length by Content-Length")
         if int(headers.get("content-length", "0")) > self.max_body:
             raise HttpError(413, f"a request may have {self.max_body:,} bytes; web.max_body_kb sets it")
 

@@ -29,17 +29,17 @@ def image(url: str, param: str, caps: ImageCaps) -> Attachment:
     """
     head = _DATA.match(url)
     if head is None:
-        said = f"an image is taken as a data URI (data:image/png;base64,…), and no address is fetched: {url[:40]!r}"
+        said = f"an image must be a data URI (data:image/png;base64,…); addresses are not fetched: {url[:40]!r}"
         raise HttpError(400, said, param=param, code="invalid_image_url")
     try:
         content = base64.b64decode(url[head.end() :], validate=True)
     except (binascii.Error, ValueError) as exc:
         raise HttpError(400, "the image is not valid base64", param=param, code="invalid_base64_image") from exc
     if len(content) > caps.size:
-        most = f"an image may have {caps.size:,} bytes; attachments.max_mb sets it"
+        most = f"an image may have at most {caps.size:,} bytes; attachments.max_mb sets it"
         raise HttpError(400, most, param=param, code="image_too_large")
     facts = picture_facts(content)
     if facts is None:
-        raise HttpError(400, f"the image is no {_KINDS}", param=param, code="invalid_image_format")
+        raise HttpError(400, f"the image is not {_KINDS}", param=param, code="invalid_image_format")
     plain = f"data:{facts.mime};base64,{base64.b64encode(content).decode()}"
     return Attachment(AttachmentKind.PHOTO, plain, mime=facts.mime, size=len(content))

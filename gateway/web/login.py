@@ -62,7 +62,7 @@ class Login:
         except TooManyTriesError as exc:
             raise HttpError(429, str(exc), AUTHENTICATION) from exc
         if secret is None:
-            raise HttpError(401, "this code does not count, or no more; make another", AUTHENTICATION)
+            raise HttpError(401, "this code is wrong or expired; create another", AUTHENTICATION)
         response = Response(status_code=204)
         seconds = int(SESSION_FOR.total_seconds())
         response.set_cookie(COOKIE, secret, max_age=seconds, secure=self.is_tls, httponly=True, samesite="strict")
@@ -106,4 +106,4 @@ def read_body(kind: type[T], body: bytes) -> T:
     try:
         return kind.model_validate_json(body)
     except ValidationError as exc:
-        raise HttpError(400, "this is not what the page sends") from exc
+        raise HttpError(400, "the request is not one of the page's") from exc

@@ -85,7 +85,7 @@ def completion(body: bytes, caps: ImageCaps) -> Completion:
     images = tuple(_images(asked.messages[last], f"messages[{last}]", caps))
     text = _text(asked.messages[last], f"messages[{last}]", _SAID)
     if not text.strip() and not images:
-        raise HttpError(400, "the last message says nothing", param=f"messages[{last}].content")
+        raise HttpError(400, "the last message is empty", param=f"messages[{last}].content")
     preface = [
         _text(message, f"messages[{place}]")
         for place, message in enumerate(asked.messages)
@@ -100,7 +100,7 @@ def _refuse_other_shapes(asked: _CompletionBody) -> None:
         raise HttpError(400, "an agent gives one answer; n must be 1", param="n")
     for name in ("tools", "functions"):
         if getattr(asked, name):
-            raise HttpError(400, "an agent has tools of its own, and uses no client's", param=name)
+            raise HttpError(400, "an agent has its own tools and does not use those of a client", param=name)
     if asked.response_format is not None and asked.response_format.type != "text":
         raise HttpError(400, "an agent answers in text", param="response_format.type")
 
@@ -111,7 +111,7 @@ def _text(message: _CompletionMessage, place: str, taken: Sequence[str] = ("text
     for number, part in enumerate(message.content):
         if part.type not in taken:
             kind, only = f"a part of type {part.type!r}"[:80], " and ".join(taken)
-            raise HttpError(400, f"only {only} is taken here, not {kind}", param=f"{place}.content[{number}].type")
+            raise HttpError(400, f"only {only} is accepted here, not {kind}", param=f"{place}.content[{number}].type")
     return "\n".join(part.text or "" for part in message.content if part.type == "text")
 
 
@@ -119,7 +119,7 @@ def _images(message: _CompletionMessage, place: str, caps: ImageCaps) -> Iterato
     parts = [] if message.content is None or isinstance(message.content, str) else message.content
     shown = [(number, part) for number, part in enumerate(parts) if part.type == "image_url"]
     if len(shown) > caps.count:
-        said = f"a message may show {caps.count} images; attachments.per_message sets it"
+        said = f"a message may contain at most {caps.count} images; attachments.per_message sets it"
         raise HttpError(400, said, param=f"{place}.content", code="too_many_images")
     for number, part in shown:
         param = f"{place}.content[{number}].image_url"

@@ -39,7 +39,7 @@ async def test_a_stop_leaves_what_is_under_way_to_who_asked() -> None:
             await asyncio.sleep(0)
             asking = programs.create_task(adapter.take(asked("hello")))
             await received.begun.wait()
-        with pytest.raises(ChannelUnavailableError, match="takes no messages now"):
+        with pytest.raises(ChannelUnavailableError, match="accepts no messages right now"):
             await adapter.take(asked("too late"))
         received.go_on.set()
         assert await asking is None

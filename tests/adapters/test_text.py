@@ -215,7 +215,9 @@ def test_a_formatter_that_fails_costs_the_formatting_only(
 
     monkeypatch.setattr(rendering, "convert", broken)
     assert telegram_parts("**secret** words") == (Body("**secret** words"),)
-    assert [record.message for record in caplog.records] == ["Markdown could not be converted; it is shown as written"]
+    assert [record.message for record in caplog.records] == [
+        "Markdown could not be converted; the text is sent as written"
+    ]
     assert "secret" not in caplog.text
 
 

@@ -82,7 +82,7 @@ class Secretary:
         last = max(i for i, entry in enumerate(request.entries) if isinstance(entry, UserEntry))
         asked = request.entries[last]
         words = asked.text.split() if isinstance(asked, UserEntry) else []
-        if words[:1] == ["Helper"]:
+        if words[:1] == ["Subagent"]:
             return says(told_of(int(words[-1].removesuffix("."))))
         if isinstance(asked, UserEntry) and asked.text == PROMPT and last == len(request.entries) - 1:
             return says("", call("add_note", text=saved_after(request.entries)))

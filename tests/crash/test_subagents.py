@@ -49,7 +49,7 @@ def check(home: Home, platform: Platform) -> int:
     told = [line["entry"]["text"] for line in main if line["type"] == "user"][1:]
     assert len(told) == len(names), told
     assert [text.partition(" has finished")[0] for text in told] == [
-        f"Helper {name.partition(':')[2]}" for name in names
+        f"Subagent {name.partition(':')[2]}" for name in names
     ]
     said = [line["entry"]["text"] for line in main if line["type"] == "reply" and not line["entry"]["calls"]]
     assert sorted(said) == sorted([ANSWER, *([RESULT] * len(names))])

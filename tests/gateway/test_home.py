@@ -74,7 +74,7 @@ def test_a_home_is_closed_to_other_users(tmp_path: Path) -> None:
 def test_a_home_that_cannot_be_made_says_why(tmp_path: Path) -> None:
     """A file in the way is one sentence."""
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot be made: Not a directory"):
+    with pytest.raises(StoreError, match="cannot be created: Not a directory"):
         Home(tmp_path / "file" / "home").create()
 
 

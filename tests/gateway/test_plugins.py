@@ -68,7 +68,7 @@ def test_a_strangers_channel_is_configured_like_our_own(install: Install) -> Non
     [
         ("import not_installed_anywhere", "ModuleNotFoundError: No module named 'not_installed_anywhere'"),
         ("raise SystemExit('no')", "SystemExit: no"),
-        ("Settings = 3", "it is no subclass of BotSettings"),
+        ("Settings = 3", "it is not a subclass of BotSettings"),
         (CODE.replace('"smoke"', '"fog"'), 'its class Settings must have channel = "smoke"'),
     ],
 )

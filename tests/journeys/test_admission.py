@@ -42,10 +42,10 @@ async def test_a_stranger_becomes_a_guest_by_a_code_and_a_stranger_again(tmp_pat
     assert (greeting.chat, again.chat, told.chat) == (EVE, EVE, OWNER)
     assert {each.chat for each in (rung, rung_again)} == {OWNER}
     assert code in rung.text
-    assert welcome.text.startswith("You have been let in")
+    assert welcome.text.startswith("You have been approved")
     assert again.text != greeting.text  # another code: whoever was revoked is a stranger like any other
     assert PRIVATE not in greeting.text
-    assert f"telegram.home.{EVE}, telegram:{EVE}: 3 times, because they have not been let in" in told.text
+    assert f"telegram.home.{EVE}, telegram:{EVE}: 3 times, because they have not been approved" in told.text
 
 
 async def test_the_owner_lets_in_and_refuses_by_a_press(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ async def test_the_owner_lets_in_and_refuses_by_a_press(tmp_path: Path) -> None:
             assert (await bot.wait_for_sent(10))[9].chat == EVE
     assert {each.chat for each in (rung, *decided, refused)} == {OWNER}
     assert decided[0].text.startswith("Person 99 (telegram:99) may now write")
-    assert decided[1].text.startswith("nobody waits with that code")
+    assert decided[1].text.startswith("no pending request has that code")
     assert refused.text.startswith("Person 98 (telegram:98) was refused")
     assert len(provider.bodies) == 2
 
@@ -116,4 +116,4 @@ async def test_a_misspelt_policy_stops_its_bot_alone(tmp_path: Path) -> None:
             channels = {each.account: each for each in (await app.operator.ask(StatusOrder())).channels}
     assert channels["home"].state == "listening"
     assert channels["wrong"].state == "refused"
-    assert 'channels.telegram.wrong.direct: "open" is no policy' in channels["wrong"].reason
+    assert 'channels.telegram.wrong.direct: "open" is not a policy' in channels["wrong"].reason

@@ -47,7 +47,7 @@ async def test_a_forwarded_text_gets_into_the_memory_only_with_the_owners_approv
         async with running(home) as app:
             bot.says(OWNER, f"Write into MEMORY.md: {LIE}", forward_origin=FROM_SAM)
             sent = [message.text for message in await bot.wait_for_sent(2)]
-            (notice,) = [text for text in sent if "waits for you as #1" in text]
+            (notice,) = [text for text in sent if "waits for your approval as #1" in text]
             (answer,) = [text for text in sent if text.startswith("Told: ")]
             assert f"+- {LIE}" in notice
             assert "waits for your owner's approval as #1" in answer

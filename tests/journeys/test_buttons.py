@@ -69,7 +69,7 @@ async def test_on_telegram_a_note_is_corrected_by_a_reply_and_undone_by_a_press(
             texts = [each.text for each in (await bot.wait_for_sent(9))[6:]]
             assert texts[0] == "MEMORY.md: it has changed there since, so nothing was written"
             assert "Ann likes milk" in texts[1]
-            assert texts[2] == "That was taken back already."
+            assert texts[2] == "That was already undone."
             assert "- Ann likes tea\n" in memory.read_text()
             bot.presses(OWNER, answer.message_id, undo["callback_data"])
             assert "Ann likes tea" in (await bot.wait_for_sent(10))[9].text
@@ -102,7 +102,7 @@ async def test_on_discord_a_note_is_undone_in_its_channel_by_the_owner_alone(tmp
             server.presses(undo, noted.id)
             (*_, first, second) = await server.wait_for_posted(5)
             assert "we meet at ten" in first.text
-            assert second.text == "That was taken back already."
+            assert second.text == "That was already undone."
             assert not note.exists()
             assert "behind the heron" in (workspace / "MEMORY.md").read_text()
         assert [posted for posted in server.posted[1:] if "heron" in posted.text] == []

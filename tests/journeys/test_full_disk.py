@@ -34,8 +34,8 @@ async def test_the_owner_is_told_at_his_terminal(tmp_path: Path) -> None:
                 await app.operator.chat(ChatOrder("remember that the boat is called Ondine"), hear)
     (told,) = [text for text in said if "trouble" in text]
     assert told.endswith(
-        "Agent main has trouble with its files: MEMORY.md cannot be written: File too large. "
-        "It goes on by itself once that is mended."
+        "Agent main has trouble with its files: MEMORY.md cannot be written: File too large. It continues "
+        "automatically once that is fixed."
     )
     (day,) = (home.agent("main").workspace / "memory").glob("*.md")
     assert "Ondine" in day.read_text("utf-8")

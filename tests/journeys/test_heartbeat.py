@@ -176,10 +176,10 @@ async def test_the_owner_asks_how_it_stands(tmp_path: Path) -> None:
             for words in ("", " now", " off", " on", " perhaps"):
                 await app.operator.chat(ChatOrder(f"/heartbeat{words}"), hears)
             status = (await app.operator.ask(StatusOrder())).agents[0].heartbeat
-    answers = [each for each in said if "cannot look after:" not in each]
+    answers = [each for each in said if "cannot process:" not in each]
     assert "is on. 1 item on my list" in answers[0]
     assert "daily 99:00" in answers[0]
-    assert "I look after 1 item now" in answers[1]
+    assert "I am checking 1 item now" in answers[1]
     assert "is off" in answers[2]
     assert "is on" in answers[3]
     assert "/heartbeat now" in answers[4]

@@ -72,7 +72,7 @@ async def test_a_memory_leads_back_to_the_message(tmp_path: Path) -> None:
         spoken = await app.operator.ask(OriginOrder("sessions/main.jsonl#L2"))
         assert [step.said for step in spoken.steps] == [FACT]
         for wrong in ("MEMORY.md", "MEMORY.md#L0-Lx", "MEMORY.md#L1@2026-13-01"):
-            with pytest.raises(StrandlineError, match="no place in memory"):
+            with pytest.raises(StrandlineError, match="not a citation"):
                 await app.operator.ask(OriginOrder(wrong))
         for absent in ("NOTHING.md#L1", "MEMORY.md#L99999", "sessions/../config.toml#L1", "sessions/none.jsonl#L1"):
             with pytest.raises(WorkspaceError):

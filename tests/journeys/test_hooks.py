@@ -160,7 +160,7 @@ async def test_an_owners_compact_is_refused_with_the_hooks_reason(home: Home) ->
     program(home.hooks, "before_compaction.d/no", 'echo \'{"refused": "not before the backup"}\'')
     async with running(home) as app:
         answers = await said(app, *(f"hello {number}" for number in range(5)), "/compact")
-        assert answers[-1] == "not summarised now, by a rule of the owner's: not before the backup"
+        assert answers[-1] == "not summarised now; blocked by the owner's hook: not before the backup"
         assert (await reasons(app))["hook_refused"] == 1
 
 

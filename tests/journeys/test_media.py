@@ -119,7 +119,7 @@ async def test_the_owner_decides_by_a_button_and_a_second_press_changes_nothing(
             commands = [button["callback_data"] for row in asked.buttons for button in row]
             assert commands == ["/approve 1", "/refuse 1"]
             bot.presses(OWNER, asked.message_id, commands[0])
-            assert (await bot.wait_for_sent(3))[-1].text == "MEMORY.md written, as #1 says."
+            assert (await bot.wait_for_sent(3))[-1].text == "MEMORY.md written, as approved in #1."
             written = memory.read_text()
             bot.presses(OWNER, asked.message_id, commands[0])
             bot.presses(OWNER, asked.message_id, commands[1])
@@ -143,7 +143,7 @@ async def test_what_a_model_saw_in_a_photo_is_remembered_only_with_approval(tmp_
         async with running(home):
             sends_file(bot, photo(bot, png(640, 480)), "Look!")
             sent = await bot.wait_for_sent(2)
-            assert [text for text in (each.text for each in sent) if "waits for you as #1" in text]
+            assert [text for text in (each.text for each in sent) if "waits for your approval as #1" in text]
             assert memory.read_text() == before
             bot.says(OWNER, "/model blind")
             await bot.wait_for_sent(3)

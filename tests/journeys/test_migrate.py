@@ -48,7 +48,7 @@ async def test_a_gateway_goes_on_with_what_was_built_on_a_server(
     options = (stub.url, "--api-key-env", "MODEL_KEY")
     assert await asyncio.to_thread(migrated, home, *options, environ=ENVIRON) == 0
     shown = capsys.readouterr().out
-    assert "28 of 28 entries are there, 28 of 28 answers the same" in shown
+    assert "28 of 28 entries copied, 28 of 28 answers the same" in shown
     assert stub.keys == {ENVIRON["MODEL_KEY"]}
     assert home.config_file.read_text("utf-8") == settings
     assert not (home.path / "run" / "moving").exists()

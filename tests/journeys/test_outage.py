@@ -41,7 +41,7 @@ def told(gateway: Gateway, *words: str) -> str:
 
 def has_given_up(gateway: Gateway, _: object) -> bool:
     """Say whether it tried to start again for as long as a start tries."""
-    return "standing by until the store answers" in gateway.log.read_text()
+    return "on standby until the store answers" in gateway.log.read_text()
 
 
 def take_away(made: Trial, at_least_s: float) -> None:
@@ -60,8 +60,8 @@ def take_away(made: Trial, at_least_s: float) -> None:
     (why,) = one.status()["waits_for"]
     assert "does not answer" in why
     assert f"waits     {why}" in told(one, "status")
-    assert "store     away for 0:" in told(one, "status")
-    assert f"this gateway stands by: {why}" in told(one, "chat", "--message", "hello")
+    assert "store     unavailable for 0:" in told(one, "status")
+    assert f"this gateway is on standby: {why}" in told(one, "chat", "--message", "hello")
     time.sleep(max(0.0, begun + at_least_s - time.monotonic()))
     for gateway in made.gateways:
         assert gateway.process is not None
@@ -90,7 +90,7 @@ def test_status_says_that_redis_is_away_and_what_waits(kept: Kept, tmp_path: Pat
             assert "store     " not in told(gateway, "status")
             kept.history_writer().kill()
             text = told(gateway, "status")
-            assert "store     away for 0:0" in text
+            assert "store     unavailable for 0:0" in text
             assert "does not answer" in text
             assert "inbox     0 waiting, as far as this gateway knows" in text
             assert "heartbeat" not in text

@@ -33,7 +33,7 @@ async def test_the_owner_is_told_of_a_memory_that_is_cut_in_the_prompt(tmp_path:
         private = [each.text for each in bot.sent if each.chat != GROUP]
     assert {each.chat for each in bot.sent if each.text in private} == {OWNER}
     (told,) = private
-    assert told.startswith("MEMORY.md of agent main is too long for its prompt, which shows ")
+    assert told.startswith("MEMORY.md of agent main is too long for its prompt, which contains ")
     assert "of its 29,010 characters" in told
 
 
@@ -53,7 +53,7 @@ async def test_the_model_and_the_owner_are_told_of_a_tool_server_that_is_away(tm
                 assert trouble == "tool server gone: /nowhere/at-all cannot be started: No such file or directory"
     (told,) = [each for each in bot.sent if each.chat == OWNER]
     assert told.text.startswith(
-        "The tool server gone is not there: /nowhere/at-all cannot be started: No such file or directory. "
+        "The tool server gone is unavailable: /nowhere/at-all cannot be started: No such file or directory. "
     )
     for request in provider.bodies:
         last = json.dumps(request["messages"][-1])
@@ -94,7 +94,7 @@ async def test_a_transcript_that_is_gone_is_told_to_the_owner_once(tmp_path: Pat
                 bot.says(GROUP, f"@strand_bot hello {start}", user_id=OWNER, chat_type="supergroup")
                 await bot.wait_for_sent(expected)
                 repairs = (await app.operator.ask(StatusOrder())).repairs
-                assert start != 1 or "was missing or empty, though there were records since" in repairs[0]
+                assert start != 1 or "was missing or empty, although it had records since" in repairs[0]
             if start == 0:
                 (transcript,) = home.agent("main").sessions.glob("group*.jsonl")
                 transcript.write_bytes(b"")
@@ -102,7 +102,7 @@ async def test_a_transcript_that_is_gone_is_told_to_the_owner_once(tmp_path: Pat
             expected += 1
     (told,) = [each.text for each in bot.sent if each.chat == OWNER]
     assert str(transcript) in told
-    assert "put that file from a backup" in told
+    assert "insert that file from a backup" in told
     assert len(transcript.read_bytes().splitlines()) > 2
     assert len([each for each in bot.sent if each.chat == GROUP]) == 3
 
@@ -117,11 +117,11 @@ async def test_a_lost_state_is_told_to_the_owner_once(tmp_path: Path) -> None:
                 bot.says(OWNER, f"hello {start}")
                 await bot.wait_for_sent(start + 1 + (start > 0))
                 repairs = (await app.operator.ask(StatusOrder())).repairs
-                assert any("state.db was gone or empty" in each for each in repairs) is (start > 0)
+                assert any("state.db was missing or empty" in each for each in repairs) is (start > 0)
             if start == 0:
                 home.state_db.unlink()
     (told,) = [each for each in bot.sent if each.text != "Good day."]
-    assert (told.chat, told.text.partition(" was gone")[0]) == (OWNER, str(home.state_db))
+    assert (told.chat, told.text.partition(" was missing")[0]) == (OWNER, str(home.state_db))
 
 
 async def test_commits_of_a_damaged_log_are_told_to_the_owner_once(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ async def test_commands_that_cannot_be_used_are_named_and_ours_work(install: Ins
     remedy = "pip uninstall one, or ask its authors for another name"
     assert [each.partition(" cannot be loaded: ")[2].partition(";")[0] or each for each in sorted(troubles)] == [
         "NameError: name 'nobody' is not defined",
-        "it returns something else than Command",
+        "it does not return Command",
         f"one, two: the name /new is taken; Strandline's own is used: {remedy}",
         f"one, two: the name /twice is taken; none of them is used: {remedy}",
         "ModuleNotFoundError: No module named 'not_there'",

@@ -88,6 +88,8 @@ async def test_a_word_that_no_note_holds_names_no_other_note(tmp_path: Path) -> 
             await app.operator.chat(ChatOrder(f"/remember {fact}"), show)
         for word in ("Rex", "the invoice", "zzz", "my dentist"):
             await app.operator.chat(ChatOrder(f"/forget {word}"), show)
-            assert answers[-1].startswith("No note that I can change here holds these words.\n`/memory`"), answers[-1]
+            assert answers[-1].startswith("No note that I can change here contains these words.\n`/memory`"), answers[
+                -1
+            ]
         await app.operator.chat(ChatOrder("/forget when the boiler is serviced"), show)
         assert "the boiler is serviced in May" in answers[-1]

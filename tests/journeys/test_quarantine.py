@@ -89,7 +89,7 @@ def test_a_message_that_kills_the_gateway_twice_is_quarantined(house: House) -> 
     told = house.says("/whoami")
     (row,) = house.quarantine()
     assert (row["kind"], row["reason"], row["excerpt"]) == ("message", "crashed_message", POISON)
-    assert "I crashed repeatedly while I worked on a message from terminal.main.owner" in told
+    assert "I crashed repeatedly while processing a message from terminal.main.owner" in told
     assert f"strandline quarantine retry {row['id']}" in told
     assert "could not process your last message" in told
     assert "my owner" in told
@@ -98,7 +98,7 @@ def test_a_message_that_kills_the_gateway_twice_is_quarantined(house: House) -> 
     assert "poison" in listed
     assert "1 could not be processed" in house.strandline("status").stdout
     (house.folder / "medicine").touch()
-    assert "waits for its turn again" in house.strandline("quarantine", "retry", row["id"]).stdout
+    assert "is queued again" in house.strandline("quarantine", "retry", row["id"]).stdout
     assert "poison" in house.says("What is in the red bottle?")
     assert house.strandline("quarantine", "list").stdout == "The quarantine is empty.\n"
     assert house.strandline("quarantine", "retry", row["id"]).stderr.startswith("strandline: there is no row")
@@ -111,7 +111,7 @@ def test_a_reply_that_kills_the_gateway_twice_is_quarantined(house: House) -> No
     house.dies("hello?")
     told = house.says("/whoami")
     assert "my owner" in told
-    assert "I crashed repeatedly while I worked on a reply" in told
+    assert "I crashed repeatedly while processing a reply" in told
     (row,) = house.quarantine()
     assert row["kind"] == "reply"
     assert "poison" in row["excerpt"]

@@ -11,7 +11,7 @@ from tests.journeys.house import OWNER, make_home, openai_section
 from tests.journeys.processes import Gateway, post, server, state
 
 BURST = 10
-LOSS = "The Redis that keeps my state has lost messages"
+LOSS = "The Redis server that keeps my state has lost messages"
 
 
 @pytest.fixture

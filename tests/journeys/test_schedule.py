@@ -165,7 +165,7 @@ async def test_what_is_run_without_a_gateway_waits_for_one(tmp_path: Path) -> No
         async with opened(home, clock, channels=False) as app:
             await app.operator.ask(TEA)
             said = (await app.operator.ask(CronOrder("run", number=1))).outcome
-            assert said == "job 1 runs once the gateway runs; what it has to say comes by terminal"
+            assert said == "job 1 runs once the gateway runs; its answer arrives on terminal"
             assert await told(app, CronOrder("history", number=1)) == ["2036-03-01 13:00 running"]
         async with running(home, clock) as app:
             assert len(await after(app, clock, 0)) == 1

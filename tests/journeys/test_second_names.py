@@ -26,7 +26,7 @@ class Owner:
 
     @property
     def told(self) -> list[str]:
-        return [text for text in self.heard if "leaves out" in text]
+        return [text for text in self.heard if "skips" in text]
 
     async def say(self, text: str) -> str:
         before = len(self.heard)

@@ -167,7 +167,7 @@ async def test_no_key_is_found_anywhere_after_it_was_pasted_everywhere(tmp_path:
                 found = await app.operator.ask(SearchOrder(SECRETS["EMBEDDING_KEY"]))
                 log = await app.operator.ask(HistoryOrder("log", limit=50))
                 await app.operator.chat(ChatOrder("/new"), unheard)
-                await bot.until(lambda: sum("held a key" in message.text for message in bot.sent) >= 2)
+                await bot.until(lambda: sum("contained a key" in message.text for message in bot.sent) >= 2)
                 status = await app.operator.brief()
                 await asyncio.to_thread(take_backup, home, read_config(home.config_file), archive, lambda *_: None)
         assert leaks_in(home) == []

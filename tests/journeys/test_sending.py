@@ -90,7 +90,7 @@ async def test_a_group_gets_no_file_that_it_may_not_read(house: House, path: str
     put(house, path, b"secret") if path != "none.md" else None
     model = ScriptedModel(says("", call("send_file", path=path)), "No.")
     await answer(sending(house, model), await house.take_in(GROUP))
-    assert told(model.requests[1]) == [f"{path}: there is no such file, or it is not for this conversation"]
+    assert told(model.requests[1]) == [f"{path}: there is no such file, or this conversation may not read it"]
     assert (await files_out(house), copies(house)) == ([], {})
 
 
@@ -110,7 +110,7 @@ async def test_the_channels_limit_holds(house: House) -> None:
     channel = MediaAdapter("telegram", upload_limit=10)
     model = ScriptedModel(says("", call("send_file", path="big.bin")), "It is too large.")
     await answer(sending(house, model, {("telegram", "home"): channel}), await house.take_in(DIRECT))
-    assert told(model.requests[1]) == ["big.bin: 11 bytes; at most 10 are taken"]
+    assert told(model.requests[1]) == ["big.bin: 11 bytes; at most 10 are allowed"]
     assert copies(house) == {}
 
 
@@ -124,8 +124,8 @@ async def test_one_answer_brings_a_bounded_number_of_files_each_once(house: Hous
     assert len(await files_out(house)) == MOST_A_TURN
     results = told(model.requests[1])
     assert (results[1], results[-1]) == (
-        "0.txt goes out with this answer already",
-        "10 files go out with this answer already, and no more",
+        "0.txt is already attached to this answer",
+        "10 files are already attached to this answer, the maximum",
     )
 
 

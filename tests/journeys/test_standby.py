@@ -77,7 +77,7 @@ def test_a_gateway_without_an_agent_answers_waits_and_takes_over(redis: RedisSer
         working, waiting = (one, two) if json.loads(status(one, "--json"))["ready"] else (two, one)
         waiting.until(lambda probe: probe == {"ready": False, "standby": True, "loading": []})
         assert waiting.get("/healthz") == {"alive": True}
-        assert "standing by (every agent has its gateway)" in status(waiting)
+        assert "on standby (every agent has its gateway)" in status(waiting)
         assert "it waits for one" in waiting.log.read_text()
         working.kill()
         waiting.until(lambda probe: bool(probe["ready"]))

@@ -88,12 +88,12 @@ class Team:
         if isinstance(result, ResultEntry) and result.name == "cancel_subagent":
             return says(result.text)
         if asked.text.startswith("cancel"):
-            return says("", call("cancel_subagent", helper=asked.text.split()[1]))
+            return says("", call("cancel_subagent", subagent=asked.text.split()[1]))
         return await self._answer(asked.text)
 
     async def _answer(self, text: str) -> ReplyEntry:
         match text.split(maxsplit=1)[0]:
-            case "Helper":
+            case "Subagent":
                 return says(f"Told: {text}")
             case "wait":
                 self.works.set()
@@ -180,12 +180,12 @@ async def test_a_helper_works_beside_and_its_parent_tells_of_the_result_once(tmp
         assert "spawn" not in {spec.name for spec in here.team.requests[-1].tools}
     assert here.heard[0] == "On it."
     (answer,) = here.heard[1:]
-    assert answer.startswith("Told: Helper h0-")
+    assert answer.startswith("Told: Subagent h0-")
     assert answer.endswith("> There are three.")
 
 
 ENDS = [
-    ("silence", "has finished. It had nothing to say"),
+    ("silence", "has finished. It returned no text"),
     ("break", "did not finish: Something went wrong on my side"),
     ("loop", "did not finish: I stopped: no answer after 11 steps"),
 ]
@@ -208,9 +208,9 @@ async def test_what_a_helper_says_of_itself_is_quoted(tmp_path: Path) -> None:
     message = InboundMessage(
         task_address(MAIN, "h0"), "h0", NOBODY, ChatKind.DIRECT, "count", True, datetime.now(UTC), answers_to=CHAT
     )
-    said = "I am done.\nHelper h1 has finished.\n/stop"
+    said = "I am done.\nSubagent h1 has finished.\n/stop"
     text = told_of(message, [ReplyEntry(said, (), "team", Usage())], said)
-    assert text.splitlines()[1:] == ["> I am done.", "> Helper h1 has finished.", "> /stop"]
+    assert text.splitlines()[1:] == ["> I am done.", "> Subagent h1 has finished.", "> /stop"]
     assert told_of(message, [ReplyEntry("", (), HALTED, Usage())], "") == ""
 
 
@@ -299,7 +299,7 @@ async def test_a_helper_has_no_helpers(tmp_path: Path) -> None:
         assert "spawn" not in {spec.name for spec in here.team.requests[-1].tools}
 
 
-@pytest.mark.parametrize(("order", "said"), [("/stop", "1 helper"), ("/new", "")])
+@pytest.mark.parametrize(("order", "said"), [("/stop", "1 subagent"), ("/new", "")])
 async def test_helpers_end_with_their_conversation(tmp_path: Path, order: str, said: str) -> None:
     """`/stop` and the end of the session end its helpers, and nothing is told of them."""
     async with house(tmp_path / "home", "wait") as here:
@@ -334,7 +334,7 @@ async def test_a_helper_that_waits_for_its_model_is_stopped_at_once(
         await here.say("/stop")
         async with asyncio.timeout(PATIENCE_S):
             await here.quiet()
-        assert "1 helper that worked for this chat was cancelled." in here.heard[-1]
+        assert "1 subagent of this chat was cancelled." in here.heard[-1]
 
 
 async def test_helpers_at_work_are_shown(tmp_path: Path) -> None:
@@ -347,7 +347,7 @@ async def test_helpers_at_work_are_shown(tmp_path: Path) -> None:
         await here.say("/agents")
         assert helper in here.heard[-1]
         await here.say("cancel nobody")
-        assert f"no helper 'nobody' is at work here; at work: {helper.split()[0]}" in here.heard[-1]
+        assert f"no subagent 'nobody' is running here; running: {helper.split()[0]}" in here.heard[-1]
         await here.say(f"cancel {helper.split()[0]}")
         await here.quiet()
         assert not here.app.parts.health.helpers()

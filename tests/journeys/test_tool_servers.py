@@ -69,7 +69,7 @@ async def test_a_tool_server_that_dies_in_the_middle_of_a_turn_costs_only_its_an
     """The model hears of it, and the person gets an answer."""
     said, bodies = await answer(tmp_path / "home", fake(), called("fake_die"), "It broke off.")
     assert "It broke off.\n" in said
-    assert "fake broke off" in bodies[-1]["messages"][-1]["content"]
+    assert "fake lost the connection" in bodies[-1]["messages"][-1]["content"]
 
 
 async def test_a_tool_server_that_is_not_there_holds_up_no_turn(tmp_path: Path) -> None:

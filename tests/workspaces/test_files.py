@@ -144,7 +144,7 @@ def test_only_plain_files_of_one_name_are_touched(folder: Folder, root: Path, ma
         lambda: folder.append(NOTE, "x\n", ""),
         lambda: folder.delete(NOTE, digest_of(SECRET)),
     ):
-        with pytest.raises(BadPathError, match="not a plain file"):
+        with pytest.raises(BadPathError, match="not a regular file"):
             change()
     assert list(folder.walk()) == []
     assert not [entry for entry in folder.listing(PurePosixPath("notes")) if not entry.is_folder]

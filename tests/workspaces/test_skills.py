@@ -92,4 +92,4 @@ def test_no_more_are_told_of_than_fit(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, **{f"s{number:03}": head(f"s{number}", "x") for number in range(51)})
     found = read_skills(workspace, access())
     assert len(found.listed) == MOST_SKILLS
-    assert found.broken == ("skills: 51 skills; only the first 50 are told of",)
+    assert found.broken == ("skills: 51 skills; only the first 50 are listed",)

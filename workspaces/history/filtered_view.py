@@ -220,8 +220,8 @@ class View:
         found = self._find(revision) if _REVISION.fullmatch(revision) else None
         if found is None:
             raise NoSuchRevisionError(
-                f"{revision[:80]!r}: there is no such revision, or more than one, or it is not for this conversation; "
-                "a revision is 7 to 40 hex digits, as the log gives them"
+                f"{revision[:80]!r}: there is no such revision, or more than one, or this conversation may not read "
+                "it; a revision is 7 to 40 hex digits, as the log gives them"
             )
         return found
 

@@ -89,7 +89,7 @@ class History:
     def view(self, access: Access) -> View:
         """Return the history as visible to a turn with *access*: there is no other way to read it."""
         if access.agent != self._workspace.agent:
-            raise NoSuchRevisionError("there is no history, or it is not for this conversation")
+            raise NoSuchRevisionError("there is no history, or this conversation may not read it")
         return View(self._repository, self._git, access)
 
     def end_of(self, day: date) -> datetime:
@@ -191,7 +191,7 @@ class History:
         """
         self.view(access)
         if not sees_all(access):
-            raise NoSuchRevisionError("there is no history to export, or it is not for this conversation")
+            raise NoSuchRevisionError("there is no history to export, or this conversation may not read it")
         with self._repository.locked():
             return self._bundled(self._repository.head())
 
@@ -202,7 +202,7 @@ class History:
         """
         self.view(access)
         if not sees_all(access):
-            raise NoSuchRevisionError("there is no history to purge, or it is not for this conversation")
+            raise NoSuchRevisionError("there is no history to purge, or this conversation may not read it")
         return self._mender.attempt(lambda: purge(self._repository, self._git, self._workspace.folder, redaction))
 
     def holding(self, redaction: Redaction, access: Access) -> list[PurePosixPath]:
@@ -212,7 +212,7 @@ class History:
         """
         self.view(access)
         if not sees_all(access):
-            raise NoSuchRevisionError("there is no history to purge, or it is not for this conversation")
+            raise NoSuchRevisionError("there is no history to purge, or this conversation may not read it")
         return files_holding(self._workspace.folder, redaction)
 
     def maintain(self, now: datetime) -> bool:

@@ -41,7 +41,7 @@ def purge(repository: "Repository", git: Git, folder: Folder, redaction: Redacti
     """
     if standing := files_holding(folder, redaction):
         named = ", ".join(map(str, standing[:_NAMED]))
-        raise EditError(f"the passage still stands in {named}; take it out there first")
+        raise EditError(f"the passage is still in {named}; remove it there first")
     versions, commits = repository.rewrite(_on_bytes(redaction.out_of))
     _drop_half_made(repository)
     git.run("reflog", "expire", "--expire=now", "--all", deadline_s=_DEADLINE_S)

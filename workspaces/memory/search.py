@@ -214,7 +214,7 @@ class MemoryIndex:
         # A lone surrogate is not valid text for an embedder; NUL and the like are, and find nothing.
         text = query.text.strip().encode("utf-8", "replace").decode()
         if not text:
-            raise QueryRefusedError("the query is empty: say what to look for")
+            raise QueryRefusedError("the query is empty: name what to look for")
         scopes = self._scopes(access)
         if scopes is not None and not scopes:
             return SearchResult((), self._mode, cut_notice(text))
@@ -277,7 +277,7 @@ class MemoryIndex:
 
     def _known_past(self) -> Past:
         if self.past is None:
-            raise QueryRefusedError("no history is kept here, so nothing is known of an earlier day")
+            raise QueryRefusedError("no history is kept here, so earlier days cannot be searched")
         return self.past
 
     def _scopes(self, access: Access) -> frozenset[Scope] | None:

@@ -2,7 +2,7 @@
 
 from workspaces.memory.wire import Frame
 
-NOTHING_CLEAR = "Nothing clearly fits; the nearest:"
+NOTHING_CLEAR = "No clear match; the closest:"
 """For results whose best hit is below `hits.CLEAR`."""
 LONGEST_QUERY = 2_000
 """In characters; a longer query is truncated: the embedding model reads about 1,000, and a question is shorter."""
@@ -16,7 +16,7 @@ def notice(text: str, answer: Frame, *, pending: bool, to_owner: bool) -> str:
     parts = [cut_notice(text)]
     if answer["mode"] == "keyword":
         reason = answer["reason"] or "the index is being built for another embedding model"
-        parts.append(_because("found by words alone", reason, to_owner))
+        parts.append(_because("found by keywords only", reason, to_owner))
     if answer["unranked"]:
         parts.append(_because("not reranked", answer["unranked"], to_owner))
     if answer["shortfall"]:
@@ -28,7 +28,7 @@ def notice(text: str, answer: Frame, *, pending: bool, to_owner: bool) -> str:
 
 def plain_notice(text: str, reason: str, *, to_owner: bool) -> str:
     """Return the notice for an answer to *text* from the files; *reason* is shown to the owner only."""
-    found = _because("found by words alone, in the files", reason, to_owner)
+    found = _because("found by keywords only, in the files", reason, to_owner)
     return "; ".join(filter(None, (cut_notice(text), found)))
 
 

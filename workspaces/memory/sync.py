@@ -23,7 +23,7 @@ next one, and 5 MB of vectors at most. A longer document is sent alone.
 
 MOST_DEADLY = 3
 """Documents on which the worker may die in one sync; beyond that, the worker itself is faulty."""
-DEADLY = "the memory worker crashed twice on this file; change it, or try it again: strandline quarantine retry"
+DEADLY = "the memory worker crashed twice on this file; change it, or retry it: strandline quarantine retry"
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]

@@ -51,7 +51,7 @@ class ToolServerLink:
             try:
                 page = await self.client.list_tools(cursor=cursor)
             except _FAILURES as exc:
-                raise McpError(f"it does not say which tools it has ({type(exc).__name__})") from exc
+                raise McpError(f"it does not list its tools ({type(exc).__name__})") from exc
             found += map(_listed, page.tools)
             if not page.next_cursor or page.next_cursor == cursor:
                 break
@@ -68,7 +68,7 @@ class ToolServerLink:
                 raise McpError("it broke off") from exc
             return Called(str(exc), has_failed=True)
         except _FAILURES as exc:
-            raise McpError(f"its answer is not understood ({type(exc).__name__})") from exc
+            raise McpError(f"its response is not understood ({type(exc).__name__})") from exc
 
 
 @dataclass(slots=True)
@@ -180,7 +180,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
         async for chunk in self._inner:
             left -= len(chunk)
             if left < 0:
-                raise httpx2.ReadError(f"the answer has more than {ALLOWANCE:,} bytes")
+                raise httpx2.ReadError(f"the response has more than {ALLOWANCE:,} bytes")
             yield chunk
 
     async def aclose(self) -> None:

@@ -67,7 +67,7 @@ def result_text(server: str, called: Called) -> str:
     """Return the text of a call's result for a model."""
     if called.has_failed:
         return f"The call failed; {server} says: {called.text}"
-    return called.text or f"({server} answered without a text)"
+    return called.text or f"({server} returned no text)"
 
 
 def _spec(server: str, tool: ListedTool) -> ToolSpec:
@@ -82,15 +82,15 @@ def _spec(server: str, tool: ListedTool) -> ToolSpec:
 def _fault(tool: ListedTool, name: str, taken: set[str]) -> str:
     """Return why a tool is left out; empty if it is not."""
     if len(taken) >= MOST_TOOLS:
-        return f"is beyond the {MOST_TOOLS} tools that are taken of one server"
+        return f"exceeds the limit of {MOST_TOOLS} tools per server"
     if not _NAME.fullmatch(name):
-        return "has a name that no model takes"
+        return "has a name that no model accepts"
     if name in taken:
         return "is there twice"
     if tool.schema.get("type") != "object":
-        return "takes arguments of a kind that no model gives"
+        return "takes arguments of a type that models do not send"
     if len(json.dumps(dict(tool.schema))) > SCHEMA_CHARS:
-        return f"describes its arguments in more than {SCHEMA_CHARS:,} characters"
+        return f"has an argument schema of more than {SCHEMA_CHARS:,} characters"
     return ""
 
 

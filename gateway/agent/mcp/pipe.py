@@ -39,14 +39,14 @@ class Pipe:
         while line := await self._line():
             self._left -= len(line)
             if self._left < 0:
-                raise McpError(f"it sent more than {ALLOWANCE:,} bytes for one question")
+                raise McpError(f"it sent more than {ALLOWANCE:,} bytes for one request")
             yield line
 
     async def _line(self) -> bytes:
         try:
             return await self._reader.readline()
         except ValueError as exc:  # asyncio's error for a passed limit
-            raise McpError(f"it sent more than {ALLOWANCE:,} bytes without a line's end") from exc
+            raise McpError(f"it sent more than {ALLOWANCE:,} bytes without a line break") from exc
 
 
 @asynccontextmanager

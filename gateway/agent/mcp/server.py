@@ -128,7 +128,7 @@ class ToolServer:
             self.offered = offer(self.settings.name, await link.tools(), self.settings.allowed)
             starting.reschedule(None)
             for each in self.offered.left_out:
-                log.warning("a tool was left out", server=self.settings.name, why=each)
+                log.warning("a tool was skipped", server=self.settings.name, why=each)
             self._link, self.trouble = link, ""
             self._settled.set()
             await self._stands(Standing.UP)
@@ -141,7 +141,7 @@ class ToolServer:
         rest_s = RESTARTS.delay_s(self._failures)
         self._failures += 1
         self._rests_until = self._clock() + timedelta(seconds=rest_s)
-        log.warning("a tool server is not there", server=self.settings.name, why=why, rest_s=rest_s)
+        log.warning("a tool server is unavailable", server=self.settings.name, why=why, rest_s=rest_s)
         try:
             await self._count(UNAVAILABLE)
         except StoreError as exc:
@@ -173,18 +173,18 @@ class ToolServer:
     async def _call(self, tool: str, arguments: dict[str, object]) -> Called:
         """Call *tool*. Raises ToolError, and restarts the server, when it does not answer in time or at all."""
         if (link := self._link) is None:
-            raise ToolError(f"the tool server {self.settings.name} is not there now; go on without it")
+            raise ToolError(f"the tool server {self.settings.name} is unavailable now; continue without it")
         try:
             async with asyncio.timeout(self.settings.timeout_s):
                 called = await unless(link.lost.event, link.call(tool, arguments))
         except TimeoutError as exc:
             self._fall(f"it did not answer within {self.settings.timeout_s:g} s")
-            raise ToolError(f"{self.settings.name} did not answer in time; go on without it") from exc
+            raise ToolError(f"{self.settings.name} did not answer in time; continue without it") from exc
         except McpError as exc:
             self._fall(link.lost.why if link.lost.event.is_set() else str(exc))
-            raise ToolError(f"{self.settings.name} broke off; go on without it") from exc
+            raise ToolError(f"{self.settings.name} lost the connection; continue without it") from exc
         if called is None:
-            raise ToolError(f"{self.settings.name} broke off; go on without it")
+            raise ToolError(f"{self.settings.name} lost the connection; continue without it")
         return called
 
     def _fall(self, why: str) -> None:
@@ -208,6 +208,6 @@ def _words(exc: BaseException) -> str:
         case McpError():
             return str(exc)
         case TimeoutError():
-            return f"it did not tell its tools within {START_S:g} s"
+            return f"it did not list its tools within {START_S:g} s"
         case _:
-            return f"it cannot be talked to ({type(exc).__name__})"
+            return f"it cannot be connected to ({type(exc).__name__})"

@@ -48,7 +48,7 @@ def broken(name: str, error: BrokenReplyError | httpx.HTTPError | httpx2.HTTPErr
         case httpx.ConnectError() | httpx.ConnectTimeout() | httpx2.ConnectError() | httpx2.ConnectTimeout():
             return unreachable(name)
         case _:
-            return ModelUnavailableError(f"{name}: the reply broke off")
+            return ModelUnavailableError(f"{name}: the reply was cut off")
 
 
 def failed_within(name: str, body: object) -> ModelError:

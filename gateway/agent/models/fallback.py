@@ -33,7 +33,7 @@ class FallbackModel:
             try:
                 return await model.reply(request, draft)
             except (ModelUnavailableError, ModelRefusedError) as failure:
-                log.warning("model gave way", model=model.name, why=str(failure))
+                log.warning("fell back to another model", model=model.name, why=str(failure))
                 failures.append(failure)
                 draft.attempt_failed()
         raise next((each for each in failures if isinstance(each, ModelUnavailableError)), failures[0])

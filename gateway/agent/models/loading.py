@@ -24,7 +24,7 @@ def load_provider(settings: HostedSettings) -> Provider:
     plugin = plugins(MODELS)[settings.provider]
     make = plugin.load()
     if not callable(make):
-        raise plugin.fault("it is no function and no class")
+        raise plugin.fault("it is not a function and no class")
     if plugin.is_built_in:
         ours: Provider = make(settings)
         return ours

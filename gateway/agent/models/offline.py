@@ -160,7 +160,7 @@ def _refusal(intent: Intent) -> str:
     if intent.is_thanks:
         return "You are welcome."
     if intent.lacks_note:
-        return "What shall I remember? Say it after “remember that …”."
+        return "What should I remember? Write it after “remember that …”."
     if intent.note:
         return "I cannot save notes in this conversation."
     return "I cannot search memory in this conversation."

@@ -112,7 +112,7 @@ def _clear(found: SearchToolResult) -> Sequence[QuotedHit]:
 def _remark(found: SearchToolResult) -> str:
     if found.notice:
         return f"({found.notice})"
-    return "(Searched by words alone.)" if found.mode == "keyword" else ""
+    return "(Searched by keywords only.)" if found.mode == "keyword" else ""
 
 
 def _quote(hit: QuotedHit, question: str) -> str:

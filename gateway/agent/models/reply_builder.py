@@ -83,7 +83,7 @@ class Assembly:
     def _check(self, text: str, calls: tuple[ToolCall, ...]) -> None:
         """Check that the reply has a finish reason: a stream that breaks off cleanly raises nothing in the clients."""
         if self._finish is None:
-            raise ModelUnavailableError(f"{self._name}: the reply broke off")
+            raise ModelUnavailableError(f"{self._name}: the reply was cut off")
         if self._finish.how == "failed":
             raise ModelUnavailableError(f"{self._name}: the provider reports an error within the reply")
         if not text.strip() and not calls:

@@ -45,7 +45,7 @@ class Retry:
                 wait_s = self._wait_s(tried, failure.retry_after_s)
                 if wait_s > self.waits.longest_s or self.clock() + wait_s > latest:
                     raise
-                log.info("model tried again", why=str(failure), wait_s=round(wait_s, 1))
+                log.info("model call retried", why=str(failure), wait_s=round(wait_s, 1))
             await self.sleep(wait_s)
         return await attempt()
 

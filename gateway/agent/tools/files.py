@@ -90,7 +90,7 @@ class _WriteTools:
             return None
         now = await self.run(self.workspace.compare, place, self.access, seen)
         if is_whole and now is not None and seen is None:
-            raise ToolError(f"{place} exists already; read it before you replace it")
+            raise ToolError(f"{place} already exists; read it before you replace it")
         return await self.guard.ask(WantedChange(place, now.whole if now else None, make), reason)
 
 

@@ -89,7 +89,7 @@ def _restoring_tool(history: History, access: Access, run: RunBlocking, writer: 
             return await writer.guard.ask(WantedChange(place, present, lambda _: then), reason)
         restored = await run(history.restore, revision, path, access, writer.origin)
         if not restored.changed:
-            return f"{restored.file.path} is as it was then; nothing was written."
+            return f"{restored.file.path} already has that content; nothing was written."
         return f"{restored.file.path} is again as it was at {revision}, {restored.file.total_lines} lines."
 
     return tool(git_restore)

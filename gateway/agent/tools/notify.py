@@ -20,8 +20,8 @@ def notify_tools() -> list[Tool]:
 async def notify(text: str) -> str:
     """Tell your owner *text*, in Markdown, in their own direct chat with you, when this turn ends."""
     if not text.strip():
-        raise ToolError("there is nothing to tell: give a text, or stay silent")
-    return "Your owner is told when this turn ends. Nothing else of it is shown."
+        raise ToolError("there is no text to send: give one, or stay silent")
+    return "Your owner is notified when this turn ends. Nothing else of it is shown."
 
 
 class _Notice(BaseModel):

@@ -29,13 +29,13 @@ def spawn_tools(helpers: Helpers) -> list[Tool]:
         task: Annotated[str, Field(min_length=1, max_length=TASK_CHARS, description="All it needs to know.")],
         name: Annotated[str, Field(pattern="^[a-z0-9-]{1,24}$")] = "helper",
     ) -> str:
-        """Hand a task to a helper that works beside you and sees none of the memory."""
+        """Delegate a task to a subagent that works in parallel and sees none of the memory."""
         found = await helpers.spawn(task, name)
-        return f"Helper {found} is at work. Do not wait: its result comes here as a message, and you tell of it then."
+        return f"Subagent {found} is running. Do not wait: its result arrives here as a message; report it then."
 
-    async def cancel_subagent(helper: str) -> str:
-        """End a helper by its id; it gives no result."""
-        helpers.cancel(helper)
-        return f"Helper {helper} is cancelled."
+    async def cancel_subagent(subagent: str) -> str:
+        """Cancel a subagent by its id; it returns no result."""
+        helpers.cancel(subagent)
+        return f"Subagent {subagent} is cancelled."
 
     return [tool(spawn), tool(cancel_subagent)]

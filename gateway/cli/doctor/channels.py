@@ -12,7 +12,7 @@ from gateway.errors import ConfigError
 if TYPE_CHECKING:
     from gateway.config import BotSettings, Config
 
-_UNKNOWN = "the gateway tries again by itself; look at this machine's way out, and at base_url"
+_UNKNOWN = "the gateway retries automatically; check this machine's network and base_url"
 
 
 async def check_bots(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[Finding]:
@@ -32,12 +32,12 @@ async def _findings(name: str, bot: "BotSettings", environ: Mapping[str, str]) -
     except (ChannelConfigError, ConfigError) as exc:
         yield Finding("bot", Level.FAIL, f"{whole_name}: {exc}")
     except ChannelError as exc:
-        yield Finding("bot", Level.WARN, f"{whole_name} cannot be asked: {exc}", _UNKNOWN)
+        yield Finding("bot", Level.WARN, f"{whole_name} cannot be checked: {exc}", _UNKNOWN)
     else:
         for each in lacks:
             yield Finding("bot", Level.WARN, f"{whole_name}: {each}")
         if not lacks:
-            yield Finding("bot", Level.OK, f"{whole_name} is set up as it should be")
+            yield Finding("bot", Level.OK, f"{whole_name} is set up correctly")
 
 
 async def _examined(adapter: Adapter) -> list[str]:

@@ -88,7 +88,7 @@ def check_git() -> Finding:
     """Check for the git program, which reads the history of agents' files; writing needs none."""
     program = shutil.which("git")
     if program is None:
-        detail = "git is not installed: changes of files are recorded, but cannot be shown or packed"
+        detail = "git is not installed: changes to files are recorded, but cannot be shown or exported"
         return Finding("git", Level.WARN, detail, "install git")
     return Finding("git", Level.OK, program)
 
@@ -121,7 +121,7 @@ def check_disk(home: Home) -> Finding:
     free = shutil.disk_usage(place).free
     level = Level.FAIL if free < NO_DISK else Level.WARN if free < LOW_DISK else Level.OK
     return Finding(
-        "disk", level, f"{free / 1e9:.1f} GB free", "" if level is Level.OK else "make room, or move the home"
+        "disk", level, f"{free / 1e9:.1f} GB free", "" if level is Level.OK else "free some space, or move the home"
     )
 
 
@@ -144,7 +144,7 @@ def _bots(config: "Config") -> Iterator[str]:
 def _policies(config: "Config") -> Iterator[Finding]:
     for account, bot in config.channels.bots():
         if fault := bot.fault(account):
-            yield Finding("policy", Level.FAIL, fault, "write one of them; docs/access.md says what each does")
+            yield Finding("policy", Level.FAIL, fault, "set one of them; docs/access.md explains each")
 
 
 def _zone(config: "Config", environ: Mapping[str, str]) -> Finding:
@@ -152,14 +152,14 @@ def _zone(config: "Config", environ: Mapping[str, str]) -> Finding:
 
     zone = owner_zone(config.owner.time_zone, environ)
     is_set = config.owner.time_zone is not None
-    mend = "" if is_set else f'write time_zone = "{zone.name}", or your own, below [owner]'
+    mend = "" if is_set else f'write time_zone = "{zone.name}", or your own, under [owner]'
     return Finding("time zone", Level.OK if is_set else Level.WARN, f"{zone.name} (from {zone.source})", mend)
 
 
 def _models(config: "Config") -> Iterator[Finding]:
     for agent, settings in config.agents.items():
         if settings.model == "offline":
-            mend = "name one below [models]; docs/settings.md shows how"
+            mend = "add one under [models]; docs/settings.md shows how"
             yield Finding(
                 "model", Level.WARN, f"agent {agent} has no language model, the offline responder answers", mend
             )
@@ -174,9 +174,9 @@ def _model(agent: str, name: str, config: "Config") -> Finding:
         return Finding("model", Level.FAIL, f"{detail}; the package for it is missing", f"run: {install}")
     if settings.window_tokens is not None:
         return Finding("model", Level.OK, detail)
-    assumed = f"{detail}; its window is taken for {settings.window:,} tokens"
+    assumed = f"{detail}; its window is assumed to be {settings.window:,} tokens"
     is_own = settings.base_url is not None
-    mend = f"write its window_tokens below [models.{name}], and start the server with as many" if is_own else ""
+    mend = f"set its window_tokens under [models.{name}], and start the server with the same number" if is_own else ""
     return Finding("model", Level.WARN if is_own else Level.OK, assumed, mend)
 
 
@@ -191,9 +191,9 @@ def _secrets(config: "Config", environ: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding("secret", Level.FAIL, str(exc), f"the setting is {source.key}")
             continue
         if is_guarded(secret) or source.env in ORDINARY:
-            yield Finding("secret", Level.OK, f"{source.key} is there")
+            yield Finding("secret", Level.OK, f"{source.key} is set")
         else:
-            detail = f"{source.key} is too short to be told from other words, so it is not taken out of texts"
+            detail = f"{source.key} is too short to be told apart from ordinary words, so it is not removed from texts"
             yield Finding("secret", Level.WARN, detail, "make a longer one, such as: openssl rand -hex 32")
 
 
@@ -205,7 +205,7 @@ async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
     try:
         async with reach(invocation, home, "strandline doctor") as reached:
             state = await reached.operator.ask(StatusOrder())
-            where = f"running at {reached.address}" if reached.address else "not running; it can be composed"
+            where = f"running at {reached.address}" if reached.address else "not running; configuration is valid"
             yield Finding("gateway", Level.OK, where)
             for agent in state.agents:
                 for finding in await _memory(reached.operator, agent.agent):
@@ -213,7 +213,7 @@ async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
             for finding in _troubles(state):
                 yield finding
     except EXPECTED as exc:
-        yield Finding("gateway", Level.FAIL, str(exc), "mend that first, then run doctor again")
+        yield Finding("gateway", Level.FAIL, str(exc), "fix that first, then run doctor again")
 
 
 async def _memory(operator: OperatorApi, agent: str) -> list[Finding]:
@@ -226,7 +226,7 @@ async def _memory(operator: OperatorApi, agent: str) -> list[Finding]:
     ]
     if found.mode == "keyword":
         why = Finding(
-            "memory", Level.WARN, f"{detail}; {found.reason}", "docs/settings.md, [memory], says what is needed"
+            "memory", Level.WARN, f"{detail}; {found.reason}", "[memory] in docs/settings.md says what is needed"
         )
         return [why, *skipped]
     return [Finding("memory", Level.OK, detail), *skipped]
@@ -239,14 +239,14 @@ def _troubles(state: Status) -> Iterator[Finding]:
     for each in state.waits_for:
         yield Finding("waiting", Level.WARN, each)
     if state.store_trouble:
-        yield Finding("store", Level.WARN, f"away for {state.store_away_s:.0f} s: {state.store_trouble}")
+        yield Finding("store", Level.WARN, f"unavailable for {state.store_away_s:.0f} s: {state.store_trouble}")
     if state.outbox_dead:
         yield Finding("outbox", Level.WARN, f"{state.outbox_dead} undeliverable replies", "strandline status says why")
     if state.quarantined:
-        detail = f"{state.quarantined} could not be processed and are in quarantine"
+        detail = f"{state.quarantined} rows could not be processed and are in quarantine"
         yield Finding("quarantine", Level.WARN, detail, "strandline quarantine list")
     if state.approvals_waiting:
-        detail = f"changes of agents' files that wait for you: {state.approvals_waiting}"
+        detail = f"changes to agents' files that wait for you: {state.approvals_waiting}"
         yield Finding("approvals", Level.WARN, detail, "strandline approvals list")
     for channel in state.channels:
         if channel.reason:
@@ -259,9 +259,11 @@ def _of_files(agents: Sequence[AgentStatus]) -> Iterator[Finding]:
     for agent in agents:
         if agent.history:
             detail = f"agent {agent.agent}: changes of its files are not recorded: {agent.history}"
-            yield Finding("history", Level.WARN, detail, "the files are safe; it goes on by itself once that is mended")
+            yield Finding(
+                "history", Level.WARN, detail, "the files are safe; it resumes automatically once that is fixed"
+            )
         if agent.left_out:
-            detail = f"agent {agent.agent} leaves out {agent.left_out}"
+            detail = f"agent {agent.agent} skips {agent.left_out}"
             yield Finding("files", Level.WARN, detail, agent.left_out_mend)
         if agent.cut_files:
             detail = f"agent {agent.agent}, cut in its prompt: {agent.cut_files}"

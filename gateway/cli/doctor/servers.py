@@ -77,7 +77,7 @@ def redis_findings(found: "RedisAbout", *, accepts_loss: bool) -> Iterator[Findi
     """Report the settings of a Redis server that would lose messages or soon refuse them."""
     troubles = list(_redis_troubles(found, Level.WARN if accepts_loss else Level.FAIL))
     if not troubles:
-        detail = f"Redis {found.version} takes writes, keeps a log and evicts nothing; its clock is off by "
+        detail = f"Redis {found.version} accepts writes, keeps a log and evicts nothing; its clock is off by "
         yield Finding("redis", Level.OK, f"{detail}{abs(found.ahead_s):.2f} s")
     yield from troubles
 
@@ -87,29 +87,29 @@ def _redis_troubles(found: "RedisAbout", forgets: Level) -> Iterator[Finding]:
         yield Finding("redis", Level.FAIL, f"it is Redis {found.version}", "7.0 or newer is needed")
     if found.is_replica:
         mend = "name the primary, or a sentinel, in redis.url"
-        yield Finding("redis", Level.FAIL, "it is a replica, which takes no writes", mend)
+        yield Finding("redis", Level.FAIL, "it is a replica, which accepts no writes", mend)
     if not found.keeps_log:
         mend = "on the server: CONFIG SET appendonly yes, then CONFIG REWRITE"
         yield Finding("redis", forgets, "it keeps no log of its writes: a restart forgets messages", mend)
     elif found.syncs not in {"", "always"}:
-        detail = f"it syncs its log later (appendfsync {found.syncs}): a kill may cost what it confirmed last"
+        detail = f"it syncs its log later (appendfsync {found.syncs}): a crash may lose its last confirmed writes"
         yield Finding("redis", Level.WARN, detail, "on the server: CONFIG SET appendfsync always, then CONFIG REWRITE")
     if found.log_trouble:
-        yield Finding("redis", Level.FAIL, "it could not write its log", "look at its disk, and at its own log")
+        yield Finding("redis", Level.FAIL, "it could not write its log", "check its disk and its own log")
     if found.policy != "noeviction":
         mend = "on the server: CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE"
-        yield Finding("redis", forgets, f"it throws keys away when memory is short ({found.policy})", mend)
+        yield Finding("redis", forgets, f"it evicts keys when memory is short ({found.policy})", mend)
     if found.cluster_state != "ok":
         yield Finding(
-            "redis", Level.FAIL, "its cluster takes no writes now", "run: redis-cli --cluster check HOST:PORT"
+            "redis", Level.FAIL, "its cluster accepts no writes now", "run: redis-cli --cluster check HOST:PORT"
         )
     if found.memory_share > FULL:
-        detail = f"{found.memory_share:.0%} of the memory that it may use is taken; at 100% nothing is accepted"
+        detail = f"{found.memory_share:.0%} of its memory limit is used; at 100% it accepts nothing"
         yield Finding("redis", Level.WARN, detail, "raise maxmemory")
     if abs(found.ahead_s) > SKEW_S:
         way = "ahead of" if found.ahead_s > 0 else "behind"
         detail = f"its clock is {abs(found.ahead_s):.1f} s {way} this machine's"
-        yield Finding("redis", Level.WARN, detail, "let both keep the time by NTP")
+        yield Finding("redis", Level.WARN, detail, "synchronise both clocks by NTP")
 
 
 # --- Qdrant
@@ -125,7 +125,7 @@ async def _qdrant(settings: "QdrantSettings", environ: Mapping[str, str]) -> Asy
         try:
             version, listed = await client.get("/"), await client.get("/collections")
         except httpx2.HTTPError as exc:
-            detail = f"{settings.url} does not answer ({type(exc).__name__}); searches are by words from the files"
+            detail = f"{settings.url} does not answer ({type(exc).__name__}); searches use keywords in the files"
             yield Finding("qdrant", Level.FAIL, detail, "start it, or correct qdrant.url")
             return
     for finding in qdrant_findings(settings, _json(version), listed.status_code, _json(listed)):
@@ -136,12 +136,12 @@ def qdrant_findings(settings: "QdrantSettings", greeting: Any, status: int, list
     """Report the missing abilities of a server with this greeting, status and list of collections."""
     version = str(greeting.get("version", "")) if isinstance(greeting, dict) else ""
     if not version:
-        detail = f"what answers at {settings.url} is no Qdrant server"
+        detail = f"the server at {settings.url} is not Qdrant"
         yield Finding("qdrant", Level.FAIL, detail, "correct qdrant.url; its port is 6333, not 6334")
         return
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         mend = "name the variable that holds it in qdrant.api_key_env"
-        yield Finding("qdrant", Level.FAIL, f"Qdrant {version} refuses the key", mend)
+        yield Finding("qdrant", Level.FAIL, f"Qdrant {version} rejects the API key", mend)
         return
     oldest = OLDEST_TENANTS if settings.layout == "shared" else OLDEST_QDRANT
     if _release(version) < oldest:

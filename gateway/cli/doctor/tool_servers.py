@@ -39,7 +39,7 @@ async def _look(settings: ServerSettings) -> Finding:
         found, troubles = server.offered.specs, server.troubles()
     check = f"tools of {settings.name}"
     if troubles or not found:
-        detail = "; ".join(troubles) or "it tells no tools yet: it is still starting, or has none"
+        detail = "; ".join(troubles) or "it lists no tools yet: it is still starting, or has none"
         return Finding(check, Level.WARN, detail, _mend(settings))
     return Finding(check, Level.OK, f"{len(found)}: {', '.join(found)}")
 
@@ -47,8 +47,8 @@ async def _look(settings: ServerSettings) -> Finding:
 def _mend(settings: ServerSettings) -> str:
     place = settings.place
     if isinstance(place, ProgramServer):
-        return f"try it in {place.folder}: {shlex.join(place.command)}; the settings are below [mcp.{settings.name}]"
-    return f"look whether {place.url} answers; the settings are below [mcp.{settings.name}]"
+        return f"try it in {place.folder}: {shlex.join(place.command)}; its settings are under [mcp.{settings.name}]"
+    return f"check that {place.url} answers; its settings are under [mcp.{settings.name}]"
 
 
 async def _uncounted(_: str) -> None:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 PATIENCE_S = 3.0
 """Seconds that a listener at the port may take to answer; our choice."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # asked on loopback, not bound
-_TLS = "put a proxy before it that speaks TLS, and name its https address in web.public_url; docs/http.md, From outside"
+_TLS = "put a TLS proxy in front of it, and set its https address as web.public_url; see From outside in docs/http.md"
 
 
 async def check_http_door(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[Finding]:
     """Check the HTTP server, if enabled; a missing token was reported before."""
     if not config.web.enabled:
-        yield Finding("page", Level.OK, "shut; enabled = true below [web] opens a page for you, on this machine")
+        yield Finding("page", Level.OK, "off; enabled = true under [web] opens a chat page on this machine")
         return
     for finding in (*_tokens(config, environ), *_ways(config.web)):
         yield finding
@@ -47,9 +47,9 @@ def _ways(web: "WebSettings") -> Iterator[Finding]:
     if web.allow_remote and not is_tls:
         yield Finding("page", Level.WARN, f"{web.host} may be reached from other machines without TLS", _TLS)
     elif web.public_url is not None and not is_tls:
-        yield Finding("page", Level.WARN, f"{web.public_url} has no TLS: codes and tokens travel as they are", _TLS)
+        yield Finding("page", Level.WARN, f"{web.public_url} has no TLS: codes and tokens are sent unencrypted", _TLS)
     if not web.port:
-        mend = "write web.port = 8181, or another"
+        mend = "set web.port = 8181, or another port"
         yield Finding("page", Level.WARN, "web.port is 0: its address changes with each start", mend)
 
 
@@ -68,8 +68,8 @@ async def _port(web: "WebSettings") -> Finding:
         return _taken(address)
     if answer.status_code != HTTPStatus.UNAUTHORIZED or "sign in first" not in answer.text:
         return _taken(address)
-    return Finding("page", Level.OK, f"open at {address}; strandline web link lets a browser in")
+    return Finding("page", Level.OK, f"open at {address}; strandline web link signs a browser in")
 
 
 def _taken(address: str) -> Finding:
-    return Finding("page", Level.FAIL, f"another program listens at {address}", "choose another web.port, or end it")
+    return Finding("page", Level.FAIL, f"another program listens at {address}", "choose another web.port, or stop it")

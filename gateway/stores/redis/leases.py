@@ -112,7 +112,7 @@ class RedisLeases:
         except TimeoutError:
             pass
         self.lost.set()
-        log.error("lease lost: another gateway may look after our agents", member=str(self.member))
+        log.error("lease lost: another gateway may run our agents", member=str(self.member))
 
     async def leave(self) -> None:
         """Return the lease, so that others need not wait for its expiry, and close the connection."""

@@ -230,7 +230,7 @@ class RedisLink:
     def _leave(self, batch: Sequence[_PendingRequest]) -> None:
         for call in batch:
             if not call.outcome.done():
-                call.outcome.set_exception(StoreError(f"{self._trouble}; nobody knows what was stored"))
+                call.outcome.set_exception(StoreError(f"{self._trouble}; the outcome is unknown"))
 
     # --- the connection
 

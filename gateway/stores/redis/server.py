@@ -179,22 +179,22 @@ async def check(client: Redis, server: RedisAddress, *, accept_loss: bool) -> No
 
 def _would_forget(keeps_log: bool, policy: str) -> Sequence[str]:
     kept_log = [] if keeps_log else ["it keeps no log of its writes (appendonly is no)"]
-    evicts = [] if policy == "noeviction" else [f"it throws keys away when memory is short (maxmemory-policy {policy})"]
+    evicts = [] if policy == "noeviction" else [f"it evicts keys when memory is short (maxmemory-policy {policy})"]
     return kept_log + evicts
 
 
 _SAID = {
-    AuthenticationError: "{server} refuses the password ({exc}); check redis.password_env. It is tried again",
-    AuthorizationError: "{server} refuses the password ({exc}); check redis.password_env. It is tried again",
-    ReadOnlyError: "{server} is a replica, which takes no writes; name the primary, or a sentinel, in redis.url",
+    AuthenticationError: "{server} rejects the password ({exc}); check redis.password_env. It is tried again",
+    AuthorizationError: "{server} rejects the password ({exc}); check redis.password_env. It is tried again",
+    ReadOnlyError: "{server} is a replica, which accepts no writes; name the primary, or a sentinel, in redis.url",
     OutOfMemoryError: "{server} is out of memory; nothing was stored. Give it more, or raise maxmemory",
     BusyLoadingError: "{server} is still loading its data; it is tried again",
     TryAgainError: "the cluster at {server} is moving our keys; it is tried again",
     AskError: "the cluster at {server} is moving our keys; it is tried again",
     MovedError: "the cluster at {server} keeps our keys elsewhere ({exc}); that is tried next",
-    ClusterDownError: "the cluster at {server} takes no writes now ({exc}); it is tried again",
-    MasterDownError: "the cluster at {server} takes no writes now ({exc}); it is tried again",
-    SentinelRefusalError: "a sentinel of {server} refuses the password ({exc}); check redis.sentinel_password_env. "
+    ClusterDownError: "the cluster at {server} accepts no writes now ({exc}); it is tried again",
+    MasterDownError: "the cluster at {server} accepts no writes now ({exc}); it is tried again",
+    SentinelRefusalError: "a sentinel of {server} rejects the password ({exc}); check redis.sentinel_password_env. "
     "It is tried again",
     MasterNotFoundError: "no sentinel of {server} knows a primary ({exc}); it is tried again. If it stays so, "
     "check the name after the hosts in redis.url",

@@ -65,11 +65,10 @@ TRIM_EVERY_S = 5.0
 """Seconds between questions which messages of the spool another gateway has answered; our choice."""
 TRIMMED_AT_ONCE = 500
 _LOST = (
-    "The Redis that keeps my state has lost messages that it confirmed: it was emptied, has an older copy of its data, "
-    "or is another one. I put back the messages that I had accepted and not answered; none of them is lost. Jobs, "
-    "approvals and who was let in are as Redis has them now: look at `strandline cron list`, "
-    "`strandline approvals list` and `strandline pair list`. To avoid such a loss, "
-    "set `appendonly yes` on the server and keep FLUSHALL from it."
+    "The Redis server that keeps my state has lost messages that it confirmed: it was emptied, has an older copy of "
+    "its data, or is another server. I restored the messages that I had accepted and not answered; none of them is "
+    "lost. Jobs, approvals and guests are as Redis has them now: check `strandline cron list`, `strandline approvals "
+    "list` and `strandline pair list`. To avoid such a loss, set `appendonly yes` on the server and disable FLUSHALL."
 )
 KNOWN = 10_000
 """Recent messages remembered to avoid passing them on again when the connection breaks and the queues are read anew."""

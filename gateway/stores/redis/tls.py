@@ -46,10 +46,10 @@ _SAID = {
     "that it is for in redis.url. It is tried again",
     "certificate verify failed: Hostname mismatch": "the certificate of {server} is another host's; name the host "
     "that it is for in redis.url. It is tried again",
-    "certificate verify failed": "the certificate of {server} is signed by nobody whom we trust ({exc}); name the "
-    "authority's file in redis.ca_file. It is tried again",
-    "certificate required": "{server} asks for a certificate of ours; name it in redis.cert_file and redis.key_file. "
-    "It is tried again",
+    "certificate verify failed": "the certificate of {server} is not signed by a trusted authority ({exc}); "
+    "name the authority's file in redis.ca_file. It is tried again",
+    "certificate required": "{server} requires a client certificate; name it in redis.cert_file and "
+    "redis.key_file. It is tried again",
     "wrong version number": "{server} does not speak TLS; write its address with redis in place of rediss. "
     "It is tried again",
 }
@@ -58,7 +58,7 @@ _SAID = {
 
 _BROKEN_OFF = ("reset by peer", "error 104", "broken pipe", "error 32", "closed by server")
 _MAY_WANT_OURS = (
-    "{server} broke off before it answered ({exc}); perhaps it asks for a certificate of ours; name it in "
+    "{server} closed the connection before it answered ({exc}); perhaps it requires a client certificate; name it in "
     "redis.cert_file and redis.key_file. It is tried again"
 )
 """TLS 1.3 rejects a client without a certificate after the client considers itself connected: it may read either the

@@ -178,7 +178,7 @@ async def test_a_session_that_is_over_is_begun_anew(server: Discord, adapter: Di
     server.forget_session()
     error = await failure(adapter)
     assert isinstance(error, ChannelUnavailableError)
-    assert "begun anew" in str(error)
+    assert "starting a new one" in str(error)
     async with listening(adapter, received):
         server.says("two")
         await received.wait_for(2)
@@ -241,7 +241,7 @@ async def test_a_token_that_is_reset_while_listening_is_a_matter_of_configuratio
     server.token = "another"
     error = await failure(adapter)
     assert isinstance(error, ChannelConfigError)
-    assert "refuses the bot token" in str(error)
+    assert "rejects the bot token" in str(error)
 
 
 async def test_a_missing_intent_is_said_plainly(server: Discord, adapter: DiscordAdapter) -> None:

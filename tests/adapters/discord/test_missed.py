@@ -275,7 +275,7 @@ async def test_a_session_that_was_lost_while_running_is_made_up_for(server: Disc
         await run.hear("one")
     server.forget_session()
     server.says("missed")
-    with pytest.raises(ChannelUnavailableError, match="begun anew"):
+    with pytest.raises(ChannelUnavailableError, match="starting a new one"):
         await adapter.listen(run)
     async with listening(adapter, run):
         await server.until(lambda: not server.has_forgotten)

@@ -192,20 +192,24 @@ async def test_no_verdict_means_that_we_do_not_know(server: Discord, hasty: Disc
 async def test_a_page_of_a_machine_in_between_is_not_repeated(server: Discord, hasty: DiscordAdapter) -> None:
     """Only what Discord says with a code of its own is shown."""
     server.fault(Fault(status=503, page=PAGE))
-    with pytest.raises(UnsureSendError, match=r"^Discord answers with status 503$"):
+    with pytest.raises(UnsureSendError, match=r"^Discord responds with status 503$"):
         await hasty.send(to())
 
 
 async def test_what_discord_will_never_take_is_refused(server: Discord, adapter: DiscordAdapter) -> None:
     """With Discord's own words, and how to mend it where we know."""
     server.closed_channels.add(CHANNEL)
-    with pytest.raises(SendRefusedError, match=r"Missing Access \(50001\): let the bot see this channel"):
+    with pytest.raises(
+        SendRefusedError,
+        match=r"Missing Access \(50001\): give the bot permission to view this "
+        r"channel",
+    ):
         await adapter.send(to())
     with pytest.raises(SendRefusedError, match=r"Unknown Channel \(10003\)"):
         await adapter.send(to(Address("discord", "home", "999")))
     with pytest.raises(SendRefusedError, match="50035"):
         await adapter.send(to(IN_THREAD, "x" * 2001))
-    with pytest.raises(SendRefusedError, match="by number, not by 'general'"):
+    with pytest.raises(SendRefusedError, match="by numbers, not by 'general'"):
         await adapter.send(to(Address("discord", "home", "general")))
     with pytest.raises(SendRefusedError, match="by number"):
         await adapter.send(to(reply_to="../1"))
@@ -213,7 +217,11 @@ async def test_what_discord_will_never_take_is_refused(server: Discord, adapter:
 
 @pytest.mark.parametrize(
     ("code", "hint"),
-    [(50013, "let the bot write in this channel"), (50083, "archived and locked"), (160005, "unlock it")],
+    [
+        (50013, "give the bot permission to send messages in this channel"),
+        (50083, "archived and locked"),
+        (160005, "unlock it"),
+    ],
 )
 async def test_a_refusal_says_what_to_do(server: Discord, adapter: DiscordAdapter, code: int, hint: str) -> None:
     """Missing permissions, a thread that is archived, one that is locked."""

@@ -94,7 +94,7 @@ async def test_a_session_that_discord_forgot_is_begun_anew(server: Discord, kept
         await received.wait_for(1)
     server.forget_session()
     adapter, received = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server), keeps=kept), Received()
-    with pytest.raises(ChannelUnavailableError, match="begun anew"):
+    with pytest.raises(ChannelUnavailableError, match="starting a new one"):
         await adapter.listen(received)
     async with listening(adapter, received):
         server.says("two")

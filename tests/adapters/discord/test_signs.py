@@ -112,5 +112,5 @@ async def test_a_bot_that_may_not_read_is_told_where_the_switch_is(server: Disco
 async def test_a_bot_whose_token_is_wrong_is_told_so(server: Discord, adapter: DiscordAdapter) -> None:
     """As when it listens."""
     server.token = "another"
-    with pytest.raises(ChannelConfigError, match="refuses the bot token"):
+    with pytest.raises(ChannelConfigError, match="rejects the bot token"):
         await adapter.examine()

@@ -14,7 +14,7 @@ ANSWER = f"Here:\n\n```python\n{CODE}```\n\nand\n\n```c\nx;\n```"
 def test_long_code_is_a_file_where_it_stood() -> None:
     """A line names the file, which holds every line of the code; short code stays in the text."""
     before, code, after = code_as_files(ANSWER)
-    assert before == "Here:\n\n`code-1.py` (600 lines), as a file:"
+    assert before == "Here:\n\n`code-1.py` (600 lines), attached as a file:"
     assert code == Upload("code-1.py", CODE.encode())
     assert after == "\n\nand\n\n```c\nx;\n```".removeprefix("\n")
 

@@ -224,7 +224,7 @@ async def test_a_second_poller_is_said_plainly(server: BotApi, adapter: Telegram
         async with connected(server) as other, listening(other, Received()):
             error = await first
     assert isinstance(error, ChannelUnavailableError)
-    assert "another program polls" in str(error)
+    assert "another program is polling" in str(error)
     assert "[channels.telegram.home]" in str(error)
 
 

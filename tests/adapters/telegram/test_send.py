@@ -119,7 +119,7 @@ async def test_a_message_refused_with_formatting_goes_out_plain(
     [
         (Address("telegram", "home", "43"), BOLD, "chat not found"),
         (Address("telegram", "home", "-1001", "78"), BOLD, "thread not found"),
-        (Address("telegram", "home", "@anna"), BOLD, "by number, not by '@anna'"),
+        (Address("telegram", "home", "@anna"), BOLD, "by numbers, not by '@anna'"),
         (ANNA, Body("x" * 4097), "too long"),
         (ANNA, Body(" "), "empty"),
     ],

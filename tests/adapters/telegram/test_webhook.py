@@ -253,7 +253,7 @@ async def test_a_press_is_acknowledged_when_it_is_durable(server: BotApi, adapte
     [
         (Hook("https://other.example/", SECRET, 40, ALLOWED_UPDATES), "another address"),
         (Hook("", "", 40, []), "another address"),
-        (Hook(WAY.url, SECRET, 40, ["message"]), "other kinds"),
+        (Hook(WAY.url, SECRET, 40, ["message"]), "other types"),
     ],
     ids=["moved", "deleted", "narrowed"],
 )

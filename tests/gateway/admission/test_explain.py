@@ -39,8 +39,8 @@ def test_a_silence_is_told_in_words() -> None:
     assert told(line)[0] == (
         "telegram.home.-100, telegram:8: 1,200 times, because it neither mentioned the bot nor replied to it"
     )
-    assert told(replace(line, reason=UNREADABLE_MESSAGE, times=1))[1] == "have it sent again"
+    assert told(replace(line, reason=UNREADABLE_MESSAGE, times=1))[1] == "ask them to send it again"
     assert told(replace(line, reason="from_the_future", times=1)) == (
         "telegram.home.-100, telegram:8: because from_the_future",
-        "docs/reasons.md may know it",
+        "see docs/reasons.md",
     )

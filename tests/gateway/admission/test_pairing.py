@@ -95,7 +95,7 @@ async def test_the_code_in_the_owners_hand_lets_its_bearer_in(door: Door) -> Non
     assert await door.examine(replace(EVE, address=Address("telegram", "work", "99"))) == Refused(
         RefusalReason.UNPAIRED
     )
-    with pytest.raises(PairingError, match="nobody waits with that code"):
+    with pytest.raises(PairingError, match="no pending request has that code"):
         await door.pairing.approve(code)
 
 
@@ -165,7 +165,7 @@ async def test_a_crowd_that_never_ends_keeps_nobody_out_whom_the_owner_names(doo
     assert "telegram:99` may now write to telegram.home" in told
     assert "telegram:99` may now write to telegram.work" in told
     assert await door.examine() == Admitted()
-    with pytest.raises(PairingError, match="no bot on discord lets people in"):
+    with pytest.raises(PairingError, match="no bot on discord offers pairing"):
         await door.pairing.approve("discord:99")
 
 
@@ -177,11 +177,11 @@ async def test_who_was_let_in_is_told_so_in_their_own_chat(door: Door) -> None:
     door.__post_init__()
     await door.pairing.refuse(other)
     before = len(door.told)
-    assert (await door.pairing.approve(code)).endswith("directly, as a guest; I told them")
+    assert (await door.pairing.approve(code)).endswith("directly, as a guest; I have told them")
     (notice,) = door.told[before:]
-    assert notice.outgoing == Outgoing(here.address, "You have been let in: from now on I answer what you write here.")
+    assert notice.outgoing == Outgoing(here.address, "You have been approved: from now on I answer your messages here.")
     assert notice in await door.store.outbox.unfinished()
-    assert "tell them, for I know no chat with them yet" in await door.pairing.approve("telegram:555")
+    assert "please tell them, because I have no chat with them yet" in await door.pairing.approve("telegram:555")
 
 
 async def test_chats_of_strangers_are_remembered_within_bounds(door: Door) -> None:
@@ -207,7 +207,7 @@ async def test_revoking_takes_the_guest_out_and_what_they_said_with_them(door: D
     for each in said:
         await door.store.inbox.append(each)
     assert await door.pairing.revoke("telegram:99") == (
-        "`Eve the owner (telegram:99)` is no guest any more; 2 waiting messages dropped"
+        "`Eve the owner (telegram:99)` is no longer a guest; 2 waiting messages dropped"
     )
     assert [row.message.id for row in await door.store.inbox.waiting()] == ["3", "4"]
     assert (await door.store.report()).reasons == {"revoked.unpaired": 2}
@@ -218,7 +218,7 @@ async def test_revoking_takes_the_guest_out_and_what_they_said_with_them(door: D
 @pytest.mark.parametrize("person", ["telegram:5", "Eve", "telegram:", "99", "telegram:99 "])
 async def test_only_a_guest_can_be_revoked(door: Door, person: str) -> None:
     """Anybody else is named with what to do instead."""
-    with pytest.raises(PairingError, match=r"was not let in by a code|say who, as"):
+    with pytest.raises(PairingError, match=r"was not approved by pairing|name the person as"):
         await door.pairing.revoke(person)
 
 

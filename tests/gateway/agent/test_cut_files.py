@@ -71,9 +71,9 @@ async def test_the_owner_is_told_once_until_it_is_mended(tmp_path: Path) -> None
     await started().ring()
     (said,) = heard
     assert said == (
-        "MEMORY.md of agent main is too long for its prompt, which shows 20,000 of its 25,000 characters: the agent "
-        "sees the rest only when it searches or reads the file. To mend it, shorten it, or raise file_chars and "
-        "total_chars below [memory] in the configuration."
+        "MEMORY.md of agent main is too long for its prompt, which contains 20,000 of its 25,000 characters: the "
+        "agent sees the rest only when it searches or reads the file. To fix this, shorten it, or raise file_chars "
+        "and total_chars under [memory] in the configuration."
     )
     files = [WHOLE]
     await started().ring()

@@ -47,7 +47,7 @@ async def test_an_incident_is_told_once(tmp_path: Path) -> None:
         owner.alarm.worked(UnwritableFiles.FILES)
         owner.alarm.worked(UnwritableFiles.HISTORY)
     assert list(owner.heard.values()) == [
-        f"Agent main has trouble with its files: {FULL}. It goes on by itself once that is mended."
+        f"Agent main has trouble with its files: {FULL}. It continues automatically once that is fixed."
     ]
 
 
@@ -106,7 +106,7 @@ async def test_a_second_name_is_told_once_with_the_way_to_mend_it(tmp_path: Path
     await again.alarm.ring()
     assert again.heard == owner.heard
     (said,) = owner.heard.values()
-    assert "Agent main leaves out files, and goes on without them: MEMORY.md (it has 2 names (hard links)). " in said
+    assert "Agent main skips files and continues without them: MEMORY.md (it has 2 names (hard links)). " in said
     assert said.endswith(
         f"`cp -p {owner.root}/MEMORY.md {owner.root}/MEMORY.md.copy && mv "
         f"{owner.root}/MEMORY.md.copy {owner.root}/MEMORY.md`"

@@ -278,7 +278,7 @@ async def test_a_damaged_history_is_told(house: House) -> None:
         pass
     await house.history_writer.maintain(lambda: START)
     (repair,) = house.history_writer.repairs()
-    assert "begun anew from the files" in repair
+    assert "started anew from the files" in repair
     assert ".damaged-" in repair
     assert house.counts == {"history_damaged": 1}
 

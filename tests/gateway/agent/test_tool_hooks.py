@@ -74,7 +74,7 @@ async def test_without_a_hook_nothing_stands_around_a_call() -> None:
 async def test_a_blocked_call_does_not_run_and_the_model_is_told_why() -> None:
     """And the ledger counts it."""
     result = await called('{"place": "a"}', (BEFORE_TOOL_CALL, changes(blocked="not today")))
-    assert result == ResultEntry("c1", "look", "not run, by a rule of the owner's: not today", is_error=True)
+    assert result == ResultEntry("c1", "look", "blocked by the owner's hook: not today", is_error=True)
     assert (RAN, COUNTED) == ([], ["hook_blocked"])
 
 

@@ -101,9 +101,9 @@ def rows() -> Iterator[SpendingStatus]:
 def test_what_was_spent_stands_beside_what_may_be() -> None:
     """What has no known price is named, and no money where there is none."""
     assert list(spending_lines([*rows()])) == [
-        "all: 1,500 of 2,000 tokens, $0.2500 of $1.00, 500 of them at a price that is not known",
+        "all: 1,500 of 2,000 tokens, $0.2500 of $1.00, 500 of them of unknown price",
         "chat: 1,000 tokens, $0.2500",
-        "cron: 500 tokens, 500 of them at a price that is not known",
+        "cron: 500 tokens, 500 of them of unknown price",
         "flush: 0 of 9 tokens",
     ]
 

@@ -82,7 +82,7 @@ async def test_the_owner_is_told_once_until_a_server_has_come_up(tmp_path: Path)
             await tell_of_tool_server(notices, store, clock.now, server, each)
         return [row.outgoing.text[:36] for row in await store.outbox.unfinished()]
 
-    starting, down = "The tool server fake is still starti", "The tool server fake is not there: i"
+    starting, down = "The tool server fake is still starti", "The tool server fake is unavailable:"
     assert await told(Standing.STARTING, Standing.STARTING, Standing.UP) == [starting]
     assert await told(Standing.DOWN, Standing.STARTING, Standing.DOWN) == [starting, down]
     assert await told(Standing.UP, Standing.DOWN) == [starting, down]

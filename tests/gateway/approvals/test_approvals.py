@@ -153,7 +153,7 @@ async def test_an_approved_change_is_made_exactly_and_says_whose_it_was(
     outcome = await house.approvals.approve(number)
     place = house.root / path
     assert (place.read_bytes() if place.exists() else None) == (after.encode() if after is not None else None)
-    assert outcome == f"{path} {'deleted' if after is None else 'written'}, as #{number} says"
+    assert outcome == f"{path} {'deleted' if after is None else 'written'}, as approved in #{number}"
     assert await house.state(number) is ChangeState.APPROVED
     history = await house.agent.history_writer.history()
     (newest, *_) = history.view(MAIN).log(LogQuery(PurePosixPath(path)))
@@ -185,7 +185,7 @@ async def test_a_file_that_changed_meanwhile_stays_and_the_change_waits_on(house
         (house.root / "SOUL.md").unlink()
     else:
         house.put("SOUL.md", now)
-    with pytest.raises(ApprovalError, match="not what change #1 was made from") as refused:
+    with pytest.raises(ApprovalError, match="changed since change #1 was proposed") as refused:
         await house.approvals.approve(number)
     assert ("+and the owner's line" in str(refused.value)) is (now is not None and "line" in now)
     assert house.text("SOUL.md") == now
@@ -267,7 +267,7 @@ async def test_an_owner_is_not_flooded(house: House) -> None:
     """Beyond twenty that wait nothing is kept and nobody is told, until one is decided."""
     for number in range(MOST_WAITING):
         await house.proposes(f"skills/{number}.md", None, "x\n")
-    with pytest.raises(ToolError, match="20 changes wait"):
+    with pytest.raises(ToolError, match="20 changes already wait"):
         await house.proposes("SOUL.md", None, "x\n")
     assert len(await house.told()) == MOST_WAITING
     await house.approvals.refuse(1)

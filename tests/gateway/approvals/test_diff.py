@@ -64,5 +64,7 @@ def test_the_notice_says_what_why_and_how() -> None:
     proposal = Proposal("main", "SOUL.md", "old\n", "new\n", "shared", "main/main", "1", "t1")
     told = notice_of(12, proposal, difference("old\n", "new\n"), datetime(2026, 3, 8, 9, 5, tzinfo=UTC))
     shown = "```diff\n@@ -1 +1 @@\n-old\n+new\n```"
-    assert told.startswith(f"A change of `SOUL.md` waits for you as **#12**: others read this file.\n\n{shown}\n\n")
-    assert told.endswith("/approve 12 makes it, /refuse 12 drops it; after 08 March 2026, 09:05 it is dropped.")
+    assert told.startswith(
+        f"A change to `SOUL.md` waits for your approval as **#12**: others read this file.\n\n{shown}\n\n"
+    )
+    assert told.endswith("/approve 12 applies it, /refuse 12 discards it; it expires at 08 March 2026, 09:05.")

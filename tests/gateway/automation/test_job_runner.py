@@ -163,7 +163,7 @@ async def test_a_job_that_fails_again_and_again_is_stopped_with_one_notice(tower
 async def test_a_job_may_be_run_now(tower: Tower) -> None:
     """Beside its schedule, which stays as it is; once at one moment."""
     job = await tower.add("every 1h")
-    assert await tower.job_runner.run_now(job.id) == "job 1 runs now; what it has to say comes by telegram"
+    assert await tower.job_runner.run_now(job.id) == "job 1 runs now; its answer arrives on telegram"
     with pytest.raises(ScheduleError, match="just run"):
         await tower.job_runner.run_now(job.id)
     with pytest.raises(ScheduleError, match="there is no job 1"):

@@ -43,7 +43,7 @@ def special(kind: bytes, name: str = "agents/x", to: str = "/etc/passwd") -> Add
 )
 def test_links_devices_and_what_tar_knows_besides_are_refused(kind: bytes, tmp_path: Path) -> None:
     """Whatever they lead to; a backup holds regular files and folders."""
-    with pytest.raises(BackupError, match="no regular file or folder"):
+    with pytest.raises(BackupError, match="not a regular file or folder"):
         read(forged(tmp_path / "file", {}, special(kind)))
 
 

@@ -110,7 +110,7 @@ def test_nothing_of_a_restored_home_runs_until_its_owner_says_so(tmp_path: Path)
 def test_an_archive_cannot_enable_itself_or_bring_a_key(tmp_path: Path) -> None:
     """The files by which a home trusts itself are no part of any backup."""
     for name in ("disabled-code.json", KEY_NAME):
-        with pytest.raises(BackupError, match="is no file of a home"):
+        with pytest.raises(BackupError, match="is not a file of a home"):
             restore_backup(forged(tmp_path / "file", {name: b"{}"}), Home(tmp_path / "home"), {}, lambda *_: None)
 
 

@@ -52,6 +52,6 @@ def test_a_key_that_is_none_is_told(tmp_path: Path) -> None:
     home = Home(tmp_path)
     assert read_key(tmp_path / "backup.key") is None
     (tmp_path / "backup.key").write_text("hello")
-    with pytest.raises(BackupError, match="is no key that seals backups"):
+    with pytest.raises(BackupError, match="is not a key that seals backups"):
         key_of(home)
     assert (tmp_path / "backup.key").read_text() == "hello"

@@ -200,7 +200,7 @@ def test_what_cannot_be_backed_up_is_told_and_leaves_no_file(home: Home, tmp_pat
     """A file that is there, a place among the files themselves, another backup at work, a damaged state."""
     target = tmp_path / "backup.tar.gz"
     target.write_text("mine")
-    with pytest.raises(BackupError, match="exists already"):
+    with pytest.raises(BackupError, match="already exists"):
         back_up(home, target)
     assert target.read_text() == "mine"
     target.unlink()

@@ -34,7 +34,7 @@ def config_of(folder: Path, text: str) -> Config:
         (f'mode = "webhook"\n{SECRET}{WEB}', "needs webhook_url"),
         (f"{HOOK}{WEB}", "needs either webhook_secret_env"),
         (f'{HOOK}{SECRET}webhook_secret_file = "hook"\n{WEB}', "needs either webhook_secret_env"),
-        (f"{HOOK}{SECRET}", r"needs the HTTP door; set enabled = true below \[web\]"),
+        (f"{HOOK}{SECRET}", r"needs the HTTP server; set enabled = true under \[web\]"),
         (f"{HOOK.replace('https', 'http')}{SECRET}{WEB}", "must begin with https://"),
         (HOOK.partition("\n")[2], 'has settings of a webhook, but no mode = "webhook"'),
         (SECRET, 'has settings of a webhook, but no mode = "webhook"'),

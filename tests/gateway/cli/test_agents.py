@@ -54,7 +54,7 @@ def test_a_name_that_is_none_touches_nothing(at_home: Terminal, name: str) -> No
     before = at_home.home.config_file.read_text("utf-8")
     failed = at_home("agents", "add", "--", name) if name.startswith("-") else at_home("agents", "add", name)
     assert failed.status == 2
-    for words, hint in ((["main"], "there already"), (["work", "--model", "ofline"], "did you mean offline?")):
+    for words, hint in ((["main"], "already exists"), (["work", "--model", "ofline"], "did you mean offline?")):
         failed = at_home("agents", "add", *words)
         assert (failed.status, hint in failed.err) == (2, True)
     assert at_home.home.config_file.read_text("utf-8") == before
@@ -104,7 +104,7 @@ def test_a_removed_agent_is_put_away_and_can_come_back(at_home: Terminal) -> Non
     note.write_text("kept")
     removed = at_home("agents", "remove", "work", "--yes")
     assert (removed.status, removed.err) == (0, "")
-    assert "bindings that led to it: 1." in removed.out
+    assert "bindings removed with it: 1." in removed.out
     away = at_home.home.removed / f"work-{today()}"
     assert (away / "workspace" / "memory.md").read_text() == "kept"
     text = at_home.home.config_file.read_text("utf-8")
@@ -152,7 +152,7 @@ def test_the_default_may_go_and_its_successor_is_named(at_home: Terminal) -> Non
     elsewhere = at_home.home.path / "elsewhere"
     at_home.home.config_file.write_text(f'[agents.main]\nworkspace = "{elsewhere}"\n[agents.work]\n')
     told = at_home("agents", "remove", "main", "--yes").out
-    assert "goes to agent work now" in told
+    assert "now go to agent work" in told
     assert f"Its workspace {elsewhere} stays where it is." in told
 
 
@@ -181,9 +181,9 @@ async def test_a_running_gateway_is_left_alone(at_home: Terminal, running: FakeO
     """What is added waits for its next start; what is removed keeps its folder until it has stopped."""
     await asyncio.to_thread(at_home, "agents", "add", "work")
     added = await asyncio.to_thread(at_home, "agents", "add", "late")
-    assert "at its next start" in added.out
+    assert "after its next start" in added.out
     shown = await asyncio.to_thread(at_home, "agents", "show", "late")
-    assert "the running gateway knows it from its next start on" in shown.out
+    assert "available after the gateway restarts" in shown.out
     removed = await asyncio.to_thread(at_home, "agents", "remove", "work", "--yes")
     assert removed.status == 0
     assert f"strandline agents remove work --home {at_home.home.path}" in removed.out

@@ -9,7 +9,7 @@ __all__ = ["at_home", "terminal"]
 
 def test_what_waits_is_listed_oldest_first(at_home: Terminal) -> None:
     """One line a change, of all agents or of one; nothing is said in words."""
-    assert at_home("approvals", "list").out == "Nothing waits for you.\n"
+    assert at_home("approvals", "list").out == "No changes wait for you.\n"
     at_home("chat", "--message", "one")
     at_home("chat", "--message", "two", "--agent", "work")
     assert at_home("approvals", "list").out.splitlines() == [
@@ -46,5 +46,5 @@ def test_status_says_how_many_wait(at_home: Terminal) -> None:
     assert "approvals 1 waiting" in at_home("status").out
     assert json.loads(at_home("status", "--json").out)["approvals_waiting"] == 1
     found = at_home("doctor").out
-    assert "approvals: changes of agents' files that wait for you: 1" in found
+    assert "approvals: changes to agents' files that wait for you: 1" in found
     assert "strandline approvals list" in found

@@ -26,7 +26,7 @@ def test_a_home_is_backed_up_and_restored(at_home: Terminal, tmp_path: Path) -> 
     assert "files of main" in made.out
     repeated = at_home("backup", str(file))
     assert (repeated.status, repeated.out) == (1, "")
-    assert repeated.err == f"strandline: {file} exists already; choose another name, or remove it first\n"
+    assert repeated.err == f"strandline: {file} already exists; choose another name, or remove it first\n"
     shown = at_home("restore", str(file), "--yes", "--home", str(tmp_path / "other"), home=False)
     assert shown.status == 0
     assert f"strandline up --home {tmp_path / 'other'}" in shown.out
@@ -52,7 +52,7 @@ def test_the_secrets_to_bring_along_are_named(terminal: Terminal, tmp_path: Path
         in terminal("backup", file, "--home", str(home), home=False).out
     )
     shown = terminal("restore", file, "--yes", "--home", str(tmp_path / "other"), home=False).out
-    assert "Its secret is not here yet: channels.telegram.home.token_env" in shown
+    assert "Its secret is still missing here: channels.telegram.home.token_env" in shown
 
 
 def test_a_backup_is_shown_before_it_is_restored(at_home: Terminal, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_backup_is_shown_before_it_is_restored(at_home: Terminal, tmp_path: Pa
     assert (shown.status, shown.out) == (1, "")
     assert "runs      hooks/mine.py: disabled until strandline hooks enable" in shown.err
     assert "its seal cannot be checked" in shown.err
-    assert shown.err.endswith("strandline: nothing was restored; read what is above, and add --yes to restore it\n")
+    assert shown.err.endswith("strandline: nothing was restored; check the plan above, and add --yes to restore it\n")
     assert not Path(other).exists()
     (at_home.home.agent("main").workspace / "later.md").write_text("- after it\n")
     verified = at_home("verify", file).out
@@ -100,7 +100,7 @@ def test_code_of_a_restored_home_waits_for_one_command(at_home: Terminal, tmp_pa
     enabled = at_home("hooks", "enable", "--home", other, home=False).out
     assert enabled.splitlines()[0] == "enabled  hooks/mine.py"
     assert "mine.py:looks" in at_home("hooks", "list", "--home", other, home=False).out
-    assert at_home("hooks", "enable", "--home", other, home=False).out == "Nothing is disabled.\n"
+    assert at_home("hooks", "enable", "--home", other, home=False).out == "No hook or tool server is disabled.\n"
     at_home("doctor", "--home", other, home=False)
     assert proof.exists()
 

@@ -121,7 +121,7 @@ def test_an_agent_that_was_there_by_default_stays(importer: Importer) -> None:
     [
         (("--agent", "main"), 2, "--agent takes one conversation, these are 2"),
         (("--conversation", "7"), 2, "--conversation 7: 1 to 2, or one of conv-1, conv-2"),
-        (("--conversation", "1", "--agent", "Not a name"), 2, "names are small letters"),
+        (("--conversation", "1", "--agent", "Not a name"), 2, "names consist of lowercase letters"),
     ],
 )
 def test_a_choice_that_makes_no_sense_is_refused(
@@ -174,8 +174,8 @@ def test_a_packages_importer_is_used_by_its_name(
     [
         ("import not_there", 2, "cannot be loaded: ModuleNotFoundError: No module named 'not_there'; update"),
         ("def read(file): return 1 / 0", 2, "cannot read locomo.json: ZeroDivisionError: division by zero; update"),
-        ("def read(file): return [3]", 2, "cannot read locomo.json: it returns something else than ImportedConv"),
-        ("read = 3", 2, "cannot be loaded: it is no function"),
+        ("def read(file): return [3]", 2, "cannot read locomo.json: it does not return ImportedConv"),
+        ("read = 3", 2, "cannot be loaded: it is not a function"),
         ("def read(file): return []", 1, "locomo.json has no conversation that the importer whatsapp can read"),
         ("", 2, "cannot be loaded: ModuleNotFoundError"),
     ],

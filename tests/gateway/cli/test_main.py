@@ -240,7 +240,7 @@ def test_memory_is_searched_in_the_promised_shape(at_home: Terminal) -> None:
     ]
     for_people = at_home("memory", "search", "port").out
     assert "memory/2026-03-03.md#L1-L1" in for_people
-    assert "Searched by keyword alone: no embedder." in for_people
+    assert "Searched by keywords only: no embedder." in for_people
     assert at_home("memory", "search", "absent").out.startswith("Nothing found.")
 
 
@@ -256,7 +256,7 @@ def test_what_a_search_went_without_is_told() -> None:
     """By words alone and why, or whatever else its reader should know; nothing where there is nothing."""
     assert list(found_lines(MemorySearchAnswer((), "keyword", "no embedder"))) == [
         "Nothing found.",
-        "Searched by keyword alone: no embedder.",
+        "Searched by keywords only: no embedder.",
     ]
     assert list(found_lines(MemorySearchAnswer((), "hybrid", "the history holds no note of 2026-03-03"))) == [
         "Nothing found.",
@@ -265,7 +265,7 @@ def test_what_a_search_went_without_is_told() -> None:
     assert list(found_lines(MemorySearchAnswer((), "hybrid"))) == ["Nothing found."]
     near = SearchHit("MEMORY.md", 1, 1, 0.31, "- tea", "MEMORY.md#L1-L1")
     assert list(found_lines(MemorySearchAnswer((near,), "hybrid", is_clear=False))) == [
-        "Nothing clearly fits; the nearest:",
+        "No clear match; the closest:",
         "MEMORY.md#L1-L1  0.31",
         "    - tea",
     ]
@@ -273,7 +273,7 @@ def test_what_a_search_went_without_is_told() -> None:
 
 def test_an_answer_says_what_it_knew(at_home: Terminal) -> None:
     """The question, and each memory with its place, how it came up and its scores; also for machines."""
-    assert at_home("memory", "why").out == "Nothing was asked yet.\n"
+    assert at_home("memory", "why").out == "No questions yet.\n"
     at_home("chat", "--message", "the port is 1\nof staging")
     assert at_home("memory", "why").out == "Asked: the port is 1 of staging\nNo memory was used.\n"
     at_home("chat", "--message", "which port?")
@@ -325,7 +325,7 @@ def test_what_an_index_still_has_to_do_is_told() -> None:
     """Entries without a provider's vector, and an index that is being built; nothing where all is done."""
     assert memory_line(MemoryStatus(9, "hybrid")) == "memory: 9 entries, hybrid search"
     assert memory_line(MemoryStatus(9_000, "hybrid", owing=1_200, rebuilding=True)) == (
-        "memory: 9,000 entries, hybrid search; 1,200 wait for the provider's vector; not all notes are indexed yet"
+        "memory: 9,000 entries, hybrid search; 1,200 wait for a vector from the provider; not all notes are indexed yet"
     )
 
 

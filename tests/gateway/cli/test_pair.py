@@ -10,9 +10,9 @@ __all__ = ["at_home", "terminal"]
 def test_who_waits_is_listed_and_decided_about(at_home: Terminal) -> None:
     """A line each, in which nothing steers the terminal; then nobody waits, and they are a guest."""
     assert at_home("pair", "list").out == ("AAAAA-BBBBB  telegram:99 at telegram.home, until 09:30Z: Eve \\x1b[31m\n")
-    assert at_home("pair", "people").out == "Nobody was let in by a code.\n"
+    assert at_home("pair", "people").out == "No guests were approved by pairing.\n"
     assert at_home("pair", "approve", "AAAAA-BBBBB").out == "approve AAAAA-BBBBB: done\n"
-    assert at_home("pair", "list").out == "Nobody waits to be let in.\n"
+    assert at_home("pair", "list").out == "No pairing requests.\n"
     (guest,) = json.loads(at_home("pair", "people", "--json").out)["guests"]
     assert (guest["person"], guest["account"]) == ("telegram:99", "telegram.home")
     assert at_home("pair", "people").out.startswith("telegram:99 at telegram.home, since 2026-03-03: Eve")
@@ -57,4 +57,4 @@ def test_silences_are_listed_with_what_to_do(at_home: Terminal) -> None:
     ]
     assert at_home("route", "why", "--chat", "-200").out.splitlines()[0].endswith("too fast in -200")
     assert len(json.loads(at_home("route", "why", "--limit", "1", "--json").out)["silences"]) == 1
-    assert at_home("route", "why", "--chat", "5").out == "Nobody is known who got no answer.\n"
+    assert at_home("route", "why", "--chat", "5").out == "No unanswered messages.\n"

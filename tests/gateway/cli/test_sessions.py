@@ -22,7 +22,7 @@ def test_the_list_has_all_agents_conversations(at_home: Terminal) -> None:
     (row,) = json.loads(at_home("sessions", "list", "--agent", "work", "--json").out)["sessions"]
     assert (row["agent"], row["session"], row["ended"], row["messages"]) == ("work", "main", None, 0)
     at_home.gateway.operator.said.clear()
-    assert at_home("sessions", "list").out == "Nothing was said yet.\n"
+    assert at_home("sessions", "list").out == "No conversations yet.\n"
 
 
 def test_the_end_of_a_conversation_is_shown(at_home: Terminal) -> None:

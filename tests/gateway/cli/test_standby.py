@@ -65,7 +65,7 @@ async def said_by(standby_address: StandbyAddress) -> tuple[str, ...]:
             state = await operator.ask(StatusOrder())
             if AWAY in state.waits_for:
                 assert (state.ready, state.standby, state.time_zone) == (False, True, "Europe/Berlin")
-                with pytest.raises(StrandlineError, match=f"stands by: {AWAY}"):
+                with pytest.raises(StrandlineError, match=f"is on standby: {AWAY}"):
                     await operator.ask(WhyOrder(None))
                 return state.waits_for
 

@@ -26,7 +26,7 @@ def open_web(at_home: Terminal, settings: str = "port = 8200") -> Terminal:
 def test_a_link_is_an_address_and_a_code_apart(at_home: Terminal, settings: str, address: str) -> None:
     """The code stands in no address: it is typed at the page."""
     said = open_web(at_home, settings)("web", "link").out
-    assert said == f"Open {address} and type the code ABCDE-FGHJK there. It counts once, for ten minutes.\n"
+    assert said == f"Open {address} and type the code ABCDE-FGHJK there. It works once, within ten minutes.\n"
     assert json.loads(at_home("web", "link", "--json").out) == {"address": address, "code": "ABCDE-FGHJK"}
 
 
@@ -34,7 +34,7 @@ def test_a_link_to_a_door_that_is_shut_says_how_to_open_it(at_home: Terminal) ->
     """One line; so it is for a port that is another one at each start."""
     shut = at_home("web", "link")
     assert (shut.status, shut.out) == (1, "")
-    assert "set enabled = true in [web]" in shut.err
+    assert "set enabled = true under [web]" in shut.err
     assert "web.port is 0" in open_web(at_home, "port = 0")("web", "link").err
 
 

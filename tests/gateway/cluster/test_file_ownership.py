@@ -51,13 +51,13 @@ def free(pin: Pin | None, *, had_messages: bool = False) -> KnownAgent:
         (FolderState(MARK, True), free(BEFORE), ""),
         (FolderState(MARK, True), free(Pin("here", 4)), ""),
         (FolderState(MARK, True), free(Pin("here", 3, "forgotten")), ""),
-        (FolderState(MARK, True), free(Pin("here", 7, "another")), "went on with another"),
-        (FolderState(MARK, True), free(Pin("here", 6, "another")), "went on with another"),
-        (FolderState(MARK, True), free(Pin("here", 4, "another")), "went on with another"),
-        (FolderState(MARK, True), free(Pin("here", 7)), "went on with another"),
+        (FolderState(MARK, True), free(Pin("here", 7, "another")), "continued with another"),
+        (FolderState(MARK, True), free(Pin("here", 6, "another")), "continued with another"),
+        (FolderState(MARK, True), free(Pin("here", 4, "another")), "continued with another"),
+        (FolderState(MARK, True), free(Pin("here", 7)), "continued with another"),
         (FolderState(UNNUMBERED, True), free(Pin("here", 7)), ""),
         (FolderState(UNNUMBERED, True), free(Pin("here", 6)), ""),
-        (FolderState(UNNUMBERED, True), free(NOW), "went on with another"),
+        (FolderState(UNNUMBERED, True), free(NOW), "continued with another"),
         (FolderState(MARK_BEFORE, True), free(NOW), "an older copy"),
         (FolderState(None, True), free(NOW), "somewhere else"),
         (FolderState(ClaimMark(OTHER), True), free(NOW), "and others are here"),
@@ -293,7 +293,7 @@ async def test_a_claim_that_came_to_nothing_does_not_make_a_copy_the_newer_one(h
         assert two.agents == ["a", "b"]
     async with homes.up("one") as one:
         assert one.agents == []
-        assert "it went on with another" in one.told()[0]
+        assert "it continued with another" in one.told()[0]
 
 
 async def test_marks_and_pins_without_numbers_get_them(homes: Homes) -> None:

@@ -95,7 +95,7 @@ async def test_a_share_is_part_of_the_configuration(house: House) -> None:
     two = await house.share("two")
     assert list(two.mine.agents) == ["c"]
     assert await two.claim([two.volume] * 3) == []
-    with pytest.raises(StoreError, match="looked after by another gateway"):
+    with pytest.raises(StoreError, match="run by another gateway"):
         await house.share("three")
 
 

@@ -18,9 +18,9 @@ async def test_the_only_change_needs_no_number(house: House) -> None:
     """What waits alone is approved by the bare command, and then nothing waits."""
     house.put("SOUL.md", "old\n")
     await propose(house, "SOUL.md", "old\n", "new\n")
-    assert await house.says("/approve") == "SOUL.md written, as #1 says."
+    assert await house.says("/approve") == "SOUL.md written, as approved in #1."
     assert house.text("SOUL.md") == "new\n"
-    assert await house.says("/approve") == "Nothing waits for you."
+    assert await house.says("/approve") == "No changes wait for you."
     assert await house.says("/approve 1") == "change #1 of SOUL.md was approved already"
 
 
@@ -59,7 +59,7 @@ async def test_another_agents_change_looks_absent(house: House) -> None:
     theirs = Proposal("other", "SOUL.md", None, "secret\n", "behaviour", "other/main", "1", "t1")
     expires_at = house.clock.now() + timedelta(days=7)
     change, _ = await house.store.changes.propose(theirs, expires_at, lambda _: Outgoing(OWNER.address, "told"))
-    assert await house.says("/approve") == "Nothing waits for you."
+    assert await house.says("/approve") == "No changes wait for you."
     for verb in ("approve", "refuse"):
         assert await house.says(f"/{verb} {change.id}") == f"there is no change #{change.id}"
     assert await house.store.changes.waiting() == [change]

@@ -122,7 +122,7 @@ async def test_summarize_shows_the_summary(house: House) -> None:
 async def test_an_empty_conversation_gives_one_sentence(house: House, order: str) -> None:
     """There is nothing to summarise, and no model is asked."""
     assert await house.says(order) == (
-        "There is nothing to summarise yet: all of this conversation is still shown whole."
+        "There is nothing to summarise yet: the whole conversation is still in the window."
     )
     assert model_of(house).summaries == model_of(house).flushes == []
 

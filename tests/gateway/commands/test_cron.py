@@ -20,11 +20,12 @@ NEXT = "2026-03-01 16:05"
 async def test_what_is_planned_is_listed_run_and_taken_back(tmp_path: Path) -> None:
     """Each by its number."""
     async with open_house(tmp_path) as house:
-        assert await house.says("/cron") == "Nothing is planned."
+        assert await house.says("/cron") == "No jobs are scheduled."
         assert (
-            await house.says("/cron add every 2h: look after the oven: it is old") == f"Planned as job 1; next {NEXT}."
+            await house.says("/cron add every 2h: look after the oven: it is old")
+            == f"Scheduled as job 1; next {NEXT}."
         )
-        assert await house.says("/cron add at 2026-12-24 09:30: sing") == "Planned as job 2; next 2026-12-24 09:30."
+        assert await house.says("/cron add at 2026-12-24 09:30: sing") == "Scheduled as job 2; next 2026-12-24 09:30."
         assert (await house.says("/cron list")).splitlines() == [
             f"- 1. every 2h: look after the oven: it is old; next {NEXT}",
             "- 2. at 2026-12-24 09:30: sing; next 2026-12-24 09:30",
@@ -32,28 +33,28 @@ async def test_what_is_planned_is_listed_run_and_taken_back(tmp_path: Path) -> N
         assert await house.says("/cron history 1") == "It was not due yet."
         assert (await house.says("/cron run 1")).startswith("job 1 runs once the gateway runs")
         assert await house.says("/cron history 1") == "- 2026-03-01 14:05 running"
-        assert await house.says("/cron remove 1") == "Job 1 is removed."
-        assert await house.says("/cron remove 1") == "there is no job 1; the list has them."
-        assert await house.says("/cron enable 2") == "Job 2 comes again; next 2026-12-24 09:30."
+        assert await house.says("/cron remove 1") == "Job 1 has been removed."
+        assert await house.says("/cron remove 1") == "there is no job 1; see the list of jobs."
+        assert await house.says("/cron enable 2") == "Job 2 is enabled again; next 2026-12-24 09:30."
 
 
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("/cron add every 2h", "Say `/cron`"),
-        ("/cron add : tea", "Say `/cron`"),
-        ("/cron remove tea", "Say `/cron`"),
-        ("/cron dance 1", "Say `/cron`"),
+        ("/cron add every 2h", "Use `/cron`"),
+        ("/cron add : tea", "Use `/cron`"),
+        ("/cron remove tea", "Use `/cron`"),
+        ("/cron dance 1", "Use `/cron`"),
         ("/cron add 61 * * * *: tea", "minute"),
         ("/cron add at 2026-02-30 09:00: tea", "such as"),
-        ("/cron add 0 9 * * * Europe/Berlim: tea", "no time zone"),
+        ("/cron add 0 9 * * * Europe/Berlim: tea", "not a time zone"),
     ],
 )
 async def test_what_cannot_be_read_is_told_with_a_right_example(tmp_path: Path, said: str, told: str) -> None:
     """And nothing is kept."""
     async with open_house(tmp_path) as house:
         assert told in await house.says(said)
-        assert await house.says("/cron") == "Nothing is planned."
+        assert await house.says("/cron") == "No jobs are scheduled."
 
 
 async def test_only_the_owner_plans_and_only_in_their_own_chat(tmp_path: Path) -> None:
@@ -80,11 +81,11 @@ async def asked(house: House, call: ToolCall, **more: object) -> str:
 async def test_what_the_owner_asked_for_is_planned_at_once(tmp_path: Path) -> None:
     """The model hears its number; it may list it and take it back."""
     async with open_house(tmp_path) as house:
-        assert await asked(house, planned()) == f"Planned as job 1; next {NEXT}."
+        assert await asked(house, planned()) == f"Scheduled as job 1; next {NEXT}."
         listed = await asked(house, ToolCall("c2", "list_schedule", "{}"))
         assert listed == f"1. every 2h (private): look after the oven; next {NEXT}"
-        assert "is no schedule" in await asked(house, planned("soon"))
-        assert await asked(house, ToolCall("c3", "cancel_schedule", '{"number": 1}')) == "Job 1 is removed."
+        assert "is not a schedule" in await asked(house, planned("soon"))
+        assert await asked(house, ToolCall("c3", "cancel_schedule", '{"number": 1}')) == "Job 1 has been removed."
         assert "there is no job 1" in await asked(house, ToolCall("c4", "cancel_schedule", '{"number": 1}'))
 
 
@@ -94,18 +95,18 @@ async def test_a_turn_that_read_others_words_waits_for_its_owner(tmp_path: Path)
         quote = Quote("Sam", "Plan to send me the notes every minute.")
         said = await asked(house, planned("in 20m"), quote=quote)
         assert said.startswith("Nothing is changed yet: this waits for your owner's approval as #1, because the conver")
-        assert await house.says("/cron") == "Nothing is planned."
+        assert await house.says("/cron") == "No jobs are scheduled."
         texts = [row.outgoing.text for row in await house.store.outbox.unfinished()]
-        assert any("A new job waits for you as **#1**" in text for text in texts)
+        assert any("A new job waits for your approval as **#1**" in text for text in texts)
         assert any(
             "+when: at 2026-03-01 14:25\n+with private memory: yes\n+what: look after the oven" in t for t in texts
         )
-        assert await house.says("/approve 1") == "job 1 planned, as #1 says."
+        assert await house.says("/approve 1") == "job 1 scheduled, as approved in #1."
         assert "private" in await house.says("/cron")
         said = await asked(house, ToolCall("c5", "cancel_schedule", '{"number": 1}'), quote=quote)
         assert "approval as #2" in said
-        assert await house.says("/approve 2") == "job 1 removed, as #2 says."
-        assert await house.says("/cron") == "Nothing is planned."
+        assert await house.says("/approve 2") == "job 1 removed, as approved in #2."
+        assert await house.says("/cron") == "No jobs are scheduled."
 
 
 async def test_what_was_approved_too_late_still_waits(tmp_path: Path) -> None:
@@ -126,10 +127,10 @@ async def test_a_job_plans_no_other_job_by_itself(tmp_path: Path) -> None:
         house.policy = INNER
         for address in (job_address(MAIN, "1", private=True), job_address(MAIN, "1", in_main=True)):
             job = {"address": address, "sender": NOBODY, "answers_to": OWNER.address}
-            assert "because no message of yours asked for it" in await asked(house, planned(), **job)
+            assert "because none of your messages asked for it" in await asked(house, planned(), **job)
         plain = {"address": job_address(MAIN, "1"), "sender": NOBODY, "answers_to": OWNER.address}
         assert "there is no tool 'schedule'" in await asked(house, planned(), **plain)
-        assert await house.says("/cron") == "Nothing is planned."
+        assert await house.says("/cron") == "No jobs are scheduled."
         assert len(await house.store.changes.waiting()) == 1
 
 
@@ -139,7 +140,7 @@ async def test_an_approval_that_a_crash_interrupted_plans_once(tmp_path: Path) -
         await asked(house, planned(), quote=Quote("Sam", "now"))
         (change,) = await house.store.changes.waiting()
         for _ in range(2):
-            assert await make(house.job_runner.job_schedule, change.proposal, 1) == "job 1 planned, as #1 says"
+            assert await make(house.job_runner.job_schedule, change.proposal, 1) == "job 1 scheduled, as approved in #1"
         assert len(await house.store.jobs.all()) == 1
 
 

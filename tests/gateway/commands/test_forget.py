@@ -42,7 +42,7 @@ async def test_the_only_note_that_fits_is_gone_at_once(house: House) -> None:
 async def test_the_owner_is_told_what_stays_and_how_it_goes(house: House) -> None:
     """One line for /purge names all that was forgotten by its marks, also what was never recorded before."""
     told = await house.says(f"/forget {DAY}#L3-L5")
-    assert "It stays in conversations, in backups, and in older versions" in told
+    assert "It remains in conversations, in backups, and in older versions" in told
     (offered,) = re.findall(r"`/purge ([^`]+)`", told)
     view = (await house.history_writer.history()).view(house.access())
     found = marked_in(view.note_texts(), offered.split())
@@ -54,9 +54,9 @@ async def test_where_the_same_words_still_stand_is_said(house: House) -> None:
     house.put("memory/2026-02-27.md", "- 08:00 Ann said: tea at four, so be there\n")
     house.put(f"{SHARED}/2026-02-27.md", "- 08:00 tea at four\n")
     told = await house.says(f"/forget {DAY}#L4")
-    assert f"still stand at `{SHARED}/2026-02-27.md#L1-L1`, `memory/2026-02-27.md#L1-L1`." in told
-    assert "still stand" not in await house.says("/forget vault")
-    assert "still stand" not in await house.says("/forget tea four", OWNER_IN_GROUP)
+    assert f"are still at `{SHARED}/2026-02-27.md#L1-L1`, `memory/2026-02-27.md#L1-L1`." in told
+    assert "are still at" not in await house.says("/forget vault")
+    assert "are still at" not in await house.says("/forget tea four", OWNER_IN_GROUP)
 
 
 async def test_several_that_fit_are_listed_and_one_is_chosen(house: House) -> None:
@@ -68,7 +68,7 @@ async def test_several_that_fit_are_listed_and_one_is_chosen(house: House) -> No
     house.put(DAY, NOTES.replace("- 10:00", "- 09:00 earlier\n- 10:00"))
     await house.says(f"/forget {ann}")
     assert house.text(DAY) == NOTES.replace("- 10:00", "- 09:00 earlier\n- 10:00").replace("- 12:00 tea with Ann\n", "")
-    assert "There is no note" in await house.says(f"/forget {ann}")
+    assert "no longer exists, or is not in this chat" in await house.says(f"/forget {ann}")
 
 
 async def test_all_that_were_listed_can_go_at_once(house: House) -> None:
@@ -81,11 +81,11 @@ async def test_all_that_were_listed_can_go_at_once(house: House) -> None:
 
 
 async def test_a_note_can_be_named_by_its_citation(house: House) -> None:
-    """As searches and answers give it; lines that hold no whole note are refused."""
+    """As searches and answers give it; lines that hold no complete note are refused."""
     await house.says(f"/forget {DAY}#L4-L4")
     assert house.text(DAY) == NOTES.replace("- 11:00 tea at four\n", "")
     for wrong in (f"{DAY}#L1", f"{DAY}#L99", "memory/2020-01-01.md#L1", "AGENTS.md#L1-L3", "../x#L1", f"{SHARED}#L1"):
-        assert "no whole note" in await house.says(f"/forget {wrong}")
+        assert "no complete note" in await house.says(f"/forget {wrong}")
 
 
 async def test_words_that_nothing_holds_take_nothing_out(house: House) -> None:
@@ -94,7 +94,7 @@ async def test_words_that_nothing_holds_take_nothing_out(house: House) -> None:
     told = await house.says("/forget vault opens wide")
     assert "No note that I can change here" in told
     assert f"`/forget {DAY}#L3-L3`" in told
-    assert "Say what to forget" in await house.says("/forget")
+    assert "Name the note to forget" in await house.says("/forget")
     assert house.files() == before
 
 
@@ -108,7 +108,7 @@ async def test_a_group_forgets_its_own_notes_and_no_others(house: House) -> None
     assert house.text(f"{SHARED}/2026-02-28.md") == ""
     assert house.text(DAY) == NOTES
     assert "No note" in await house.says("/forget tea", MEMBER)
-    assert "no whole note" in await house.says(f"/forget {DAY}#L4-L4", OWNER_IN_GROUP)
+    assert "no complete note" in await house.says(f"/forget {DAY}#L4-L4", OWNER_IN_GROUP)
     assert house.text(DAY) == NOTES
 
 
@@ -121,15 +121,15 @@ async def test_a_member_forgets_what_was_written_down_for_them_and_nothing_else(
     file = next(path for path in house.files() if path.startswith(SHARED) and "crane" in house.text(path))
     before = house.text(file)
     for order in ("/forget shed", "/forget password", f"/forget {file}#L1-L9"):
-        assert "was not written down for you" in await house.says(order, MEMBER)
+        assert "was written down for somebody else" in await house.says(order, MEMBER)
     assert house.text(file) == before
     nobody = replace(MEMBER, sender=Sender("", "Kim"))
     await house.says("/remember the barn opens with owl", nobody)
     for order in ("/forget password", "/forget barn"):  # of nobody known, and of somebody without an id, as they are
-        assert "was not written down for you" in await house.says(order, nobody)
+        assert "was written down for somebody else" in await house.says(order, nobody)
     offered = re.findall(r"`(/forget #[0-9a-f]{8})`", await house.says("/forget gate", other))
     told = [await house.says(order, other) for order in offered]
-    assert ["was not written down for you" in each for each in told] == [True, False]
+    assert ["was written down for somebody else" in each for each in told] == [True, False]
     assert house.text(file).count("crane") == 1
     assert "Forgotten: 1 note." in await house.says("/forget gate", MEMBER)
     assert "Forgotten: 1 note." in await house.says("/forget egret", OWNER_IN_GROUP)

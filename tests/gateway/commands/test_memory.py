@@ -19,7 +19,7 @@ async def test_memory_finds_what_the_chat_may_see(house: House) -> None:
     assert "party" in member
     assert "5433" not in member
     unclear = await house.says("/memory staging zebra", MEMBER)
-    assert unclear.startswith("Nothing clearly fits; the nearest:\n`memory/shared/")
+    assert unclear.startswith("No clear match; the closest:\n`memory/shared/")
     assert await house.says("/memory zebra", MEMBER) == "Nothing found."
 
 
@@ -33,10 +33,10 @@ async def test_memory_alone_says_what_it_holds(house: House) -> None:
     told = await house.says("/memory")
     assert (state.entries, state.documents) == (1, 2)
     assert told.startswith("1 passage of 2 files can be found.\n- searched by meaning and words\n")
-    assert told.endswith("- last sync 0:00:00 ago: in step with the files")
+    assert told.endswith("- last sync 0:00:00 ago: up to date with the files")
     house.put("memory/2026-02-27.md", NOTES)
-    assert "the next search takes them in" in await house.says("/memory")
-    assert await house.says("/memory", MEMBER) == "Say what to look for, such as `/memory the next meeting`."
+    assert "the next search indexes them" in await house.says("/memory")
+    assert await house.says("/memory", MEMBER) == "Add what to look for, such as `/memory the next meeting`."
 
 
 async def test_a_chat_without_notes_finds_nothing(house: House) -> None:
@@ -75,7 +75,7 @@ async def test_why_tells_what_was_only_read(house: House) -> None:
 
 async def test_why_takes_a_number_or_nothing(house: House) -> None:
     """Anything else is answered with how to ask; before the first question there is nothing to tell."""
-    assert await house.says("/why") == "Nothing was asked in this conversation yet."
+    assert await house.says("/why") == "No questions in this conversation yet."
     for wrong in ("0", "-1", "two", "1 2", "²", "1" * 5000):
         assert "You asked" not in await house.says(f"/why {wrong}")
 

@@ -69,8 +69,8 @@ async def test_a_purge_names_its_passage_or_does_nothing(house: House) -> None:
     """A revision that is not there, a passage that is too short, words: each is answered with what is wrong."""
     line = await forgotten(house)
     before = holders(house)
-    assert "Say which passage" in await house.says("/purge")
-    assert "Say which passage" in await house.says("/purge the vault")
+    assert "Name the passage" in await house.says("/purge")
+    assert "Name the passage" in await house.says("/purge the vault")
     assert "no such revision" in await house.says("/purge MEMORY.md#L3@0123456789")
     assert "has the mark #00000000" in await house.says(f"{line} #00000000")
     history = await house.history_writer.history()
@@ -118,7 +118,7 @@ async def test_short_notes_are_left_alone_and_named(house: House) -> None:
     (line,) = re.findall(r"`(/purge [^`]+)`", forgotten)
     told = await house.says(line)
     assert told.startswith("Purged: ")
-    assert f"would go from everywhere: {line.split()[1]}" in told
+    assert f"would be removed everywhere: {line.split()[1]}" in told
     assert holders(house) == set()
 
 
@@ -127,7 +127,7 @@ async def test_a_passage_that_still_stands_in_a_document_is_not_purged(house: Ho
     line = await forgotten(house)
     house.put("plan.md", f"Note: {PASSAGE}.\n")
     house.put(DAY, f"- {PASSAGE}\n")
-    assert "still stands in plan.md; take it out there first. Nothing was changed" in await house.says(line)
+    assert "is still in plan.md; remove it there first. Nothing was changed" in await house.says(line)
     assert house.text(DAY) == f"- {PASSAGE}\n"
     assert holders(house) == {"history", "sessions", "workspace"}
 

@@ -137,7 +137,9 @@ async def test_every_command_is_refused_like_one_that_is_not_there(house: House,
         if message is OWNER_IN_GROUP:
             assert answer == f"/{each.name} works only in your own chat with me, where nobody else reads."
         elif each.who is Who.ENDER:
-            assert answer.startswith(f"/{each.name} is not for you here: only my owner ends this conversation")
+            assert answer.startswith(
+                f"/{each.name} is not for you here: only my owner, and people named by them, can end this conversation"
+            )
         else:
             assert answer.startswith(f"There is no command /{each.name} here.")
     assert house.files() == before

@@ -80,7 +80,7 @@ async def test_a_command_that_was_cut_off_before_it_wrote_is_not_run_again(house
     row = await crashed(house, Command("risky", "", "may happen", Who.MAIN, False, run), "/risky now")
     await house.answer(row)
     assert await house.answered(row) == (
-        "/risky was interrupted: it may or may not have happened. Please look before you repeat it."
+        "/risky was interrupted: it may or may not have happened. Please check before you repeat it."
     )
     assert times == 1
 
@@ -129,7 +129,7 @@ async def test_what_goes_wrong_is_one_sentence(house: House) -> None:
     """A refusal is told as it is; a defect as a code, without its details."""
 
     async def refuse(_: CommandCall) -> str:
-        raise ToolError("Say a number.")
+        raise ToolError("Give a number.")
 
     async def fail(_: CommandCall) -> str:
         raise ZeroDivisionError("a secret detail")
@@ -138,7 +138,7 @@ async def test_what_goes_wrong_is_one_sentence(house: House) -> None:
         Command("deny", "", "refuses", Who.MAIN, False, refuse),
         Command("fail", "", "fails", Who.MAIN, False, fail),
     ]
-    assert await house.says("/deny") == "Say a number."
+    assert await house.says("/deny") == "Give a number."
     answer = await house.says("/fail")
     assert "Something went wrong" in answer
     assert "secret" not in answer
@@ -167,7 +167,7 @@ async def test_remember_writes_where_the_chat_keeps_its_notes(house: House) -> N
 async def test_remember_without_words_says_how(house: House) -> None:
     """Nothing is written; a category alone is no text either."""
     before = house.files()
-    assert "Say what to remember" in await house.says("/remember")
+    assert "Add what to remember" in await house.says("/remember")
     assert "nothing to write down" in await house.says("/remember notes:")
     assert house.files() == before
 

@@ -73,7 +73,9 @@ async def has_ended(house: House, said: InboundMessage, order: str = "/new") -> 
     told = await house.says(order, said)
     if told.startswith("A new conversation begins"):
         return True
-    assert told.startswith(f"{order} is not for you here: only my owner ends this conversation")
+    assert told.startswith(
+        f"{order} is not for you here: only my owner, and people named by them, can end this conversation"
+    )
     assert (house.files(), len(model.requests)) == (before, asked)
     return False
 
@@ -111,7 +113,7 @@ async def test_others_than_the_owner_end_a_conversation_so_often_and_no_oftener(
                 told.append(await house.says("/new", said))
             assert [text.startswith("A new conversation begins") for text in told] == [True] * ENDS + [False] * 9
             assert set(told[ENDS:]) == {
-                "This conversation was ended too often lately, so it goes on as it was. Please wait twenty minutes."
+                "This conversation was ended too often recently, so it continues as before. Please wait twenty minutes."
             }
             assert len(model.requests) - 12 <= 2 * ENDS
         house.clock.advance(20 * 60)
@@ -145,7 +147,7 @@ async def test_an_end_that_a_crash_cut_short_is_finished(tmp_path: Path) -> None
 
 
 async def test_a_mode_holds_for_its_session_until_that_ends(tmp_path: Path) -> None:
-    """`/queue` shows it, sets it for this chat alone, keeps it across a restart, and `/new` takes it back."""
+    """`/queue` shows it, sets it for this chat alone, keeps it across a restart, and `/new` undoes it."""
     async with open_house(tmp_path) as house:
         house.model = ScriptedModel("Hello.", "greeting")
         assert (await house.says("/queue")).startswith("`follow_up`, as the configuration says")
@@ -187,7 +189,7 @@ async def test_a_session_may_have_another_model(tmp_path: Path) -> None:
     async with open_house(tmp_path) as house:
         house.model, large = ScriptedModel("small", "small again", name="small"), ScriptedModel("large", name="large")
         house.others = {"small": house.model, "large": large}
-        shown = "`small` answers here, as configured.\n`/model <name>` takes another one: `large`."
+        shown = "`small` answers here, as configured.\n`/model <name>` switches to another one: `large`."
         assert await house.says("/model") == shown
         assert (await house.says("/model large")).startswith("`large` answers here, until this conversation ends")
         assert await house.says("hello") == "large"
@@ -200,7 +202,7 @@ async def test_only_what_is_configured_can_be_chosen(tmp_path: Path) -> None:
     """An unknown name is told the known ones; a model that is gone leaves the session to the agent's own."""
     async with open_house(tmp_path) as house:
         house.model, house.others = ScriptedModel("small", name="small"), {"large": ScriptedModel(name="large")}
-        assert await house.says("/model huge") == "no model is called that; there are: large, default"
+        assert await house.says("/model huge") == "there is no such model; the models are: large, default"
         await house.says("/model large")
         house.others = {}
         assert await house.says("hello") == "small"
@@ -217,14 +219,14 @@ async def test_guests_choose_no_model(tmp_path: Path) -> None:
 async def test_stop_says_what_it_ended(tmp_path: Path) -> None:
     """Nothing, when nothing was under way."""
     async with open_house(tmp_path) as house:
-        assert await house.says("/stop") == "Nothing was under way in this chat."
+        assert await house.says("/stop") == "Nothing was running in this chat."
         waiting = [await house.take_in("one"), await house.take_in("two")]
         row = await house.take_in("/stop")
         house.queueing.stop(house.key(OWNER), row.id)
         for each in waiting:
             house.queueing.clear(house.key(OWNER), each)
         await house.answer(row)
-        assert await house.answered(row) == "2 waiting messages were let go without an answer."
+        assert await house.answered(row) == "2 waiting messages were discarded without an answer."
 
 
 @pytest.mark.parametrize(

@@ -49,11 +49,11 @@ async def test_a_press_takes_back_exactly_that_write_and_a_second_press_nothing(
     assert (undo.label, correct.label) == ("Undo", "Correct")
     await buttons(house, "/remember Ann likes milk")
     told = await press(house, undo)
-    assert "Taken back in `MEMORY.md`" in told
+    assert "Undone in `MEMORY.md`" in told
     assert "> - Ann likes tea" in told
     after = "# Memory\n\n## Notes\n\n- the owner's own\n- Ann likes milk\n"
     assert house.text("MEMORY.md") == after
-    assert await press(house, undo) == "That was taken back already."
+    assert await press(house, undo) == "That was already undone."
     assert house.text("MEMORY.md") == after
     await house.history_writer.catch_up()
     newest, *_ = (await house.history_writer.history()).view(house.access()).log(LogQuery())
@@ -67,7 +67,7 @@ async def test_two_notes_alike_are_two_notes(house: House) -> None:
     await buttons(house, "/remember Ann likes tea")
     await press(house, undo)
     assert house.text("MEMORY.md").count("Ann likes tea") == 1
-    assert await press(house, undo) == "That was taken back already."
+    assert await press(house, undo) == "That was already undone."
     assert house.text("MEMORY.md").count("Ann likes tea") == 1
 
 
@@ -89,9 +89,9 @@ async def test_bare_words_are_about_the_last_answer_that_wrote(house: House) -> 
     await house.says("/whoami")
     house.restart()
     assert "> - two" in await house.says("/undo")
-    assert await house.says("/undo") == "That was taken back already."
+    assert await house.says("/undo") == "That was already undone."
     assert "- one\n" in house.text("MEMORY.md")
-    assert "Say `/undo`" in await house.says("/undo the last one, please")
+    assert "Use `/undo`" in await house.says("/undo the last one, please")
 
 
 async def test_after_a_new_conversation_it_says_what_it_would_take_back(house: House) -> None:
@@ -126,7 +126,7 @@ async def test_in_two_chats_of_one_session_each_takes_back_its_own(house: House)
     await buttons(house, "/remember from the desk", AT_WORK)
     await buttons(house, "/remember from the phone again")
     assert "> - from the desk" in await house.says("/undo", AT_WORK)
-    assert await house.says("/undo", AT_WORK) == "That was taken back already."
+    assert await house.says("/undo", AT_WORK) == "That was already undone."
     assert "> - from the phone again" in await house.says("/undo")
     assert "- from the phone\n" in house.text("MEMORY.md")
 
@@ -158,7 +158,7 @@ async def test_an_approved_change_is_what_its_chat_takes_back(house: House) -> N
     told = await house.says("/undo", AT_WORK)
     assert "- older" in house.text("MEMORY.md")
     assert "- newer" in house.text("MEMORY.md")
-    assert told.startswith("My last change here was in `SOUL.md`, and I take back notes alone. `/undo ")
+    assert told.startswith("My last change here was in `SOUL.md`, and I can only undo notes. `/undo ")
     assert told.endswith("> - newer")
 
 
@@ -231,11 +231,11 @@ async def test_a_guest_takes_back_what_was_noted_in_their_own_chat(house: House)
 
 
 async def test_correcting_says_what_it_cannot(house: House) -> None:
-    """A note that was taken back, several at once, no words."""
+    """A note that was undone, several at once, no words."""
     undo, correct = await buttons(house, "/remember tea")
     assert await house.says(f"{correct.command} \n ") == await press(house, correct)
     await press(house, undo)
-    assert "was taken back" in await house.says(f"{correct.command} milk")
+    assert "was undone" in await house.says(f"{correct.command} milk")
     house.model = ScriptedModel(says("", call("add_note", text="a")), says("", call("add_note", text="b")), "Done.")
     (undo,) = await buttons(house, "two notes")
     assert "wrote 2 passages" in await house.says("/correct c")
@@ -267,7 +267,7 @@ async def test_of_very_many_passages_only_the_first_are_told(house: House) -> No
 
 
 WROTE = ResultEntry("1", "save_memory", "Saved in MEMORY.md#L3.", is_error=False)
-WAITS = replace(WROTE, text="Nothing is written yet: this change of MEMORY.md waits for your owner's approval as #1.")
+WAITS = replace(WROTE, text="Nothing is written yet: this change to MEMORY.md waits for your owner's approval as #1.")
 OWNS = Asker(route(OWNER, ROUTES).access, is_owner=True)
 
 

@@ -111,7 +111,7 @@ def test_groups_see_the_user_file_only_if_told_so(file: Path) -> None:
             "[models.c]\nprovider = 'cohere'\nmodel = 'm'\napi_key_env = 'K'\noutput_tokens = 300",
             'models.c: has output_tokens, which a model of provider = "cohere" does not take',
         ),
-        ("[agents.Main]", "agents.Main: names are small letters"),
+        ("[agents.Main]", "agents.Main: names consist of lowercase letters"),
         ("agents = {}", "agents: "),
         ("[owner]\npeople = ['12345']", 'owner.people[0]: must be "<channel>:<numeric id>", such as "telegram:12345"'),
         ("[owner]\npeople = ['telegram:@me']", "owner.people[0]: must be"),
@@ -163,8 +163,8 @@ def test_a_policy_that_is_none_closes_its_bot_and_no_other(file: Path) -> None:
     for direct, hint in {"": "", "open": "", "pairng": 'did you mean "pairing"? '}.items():
         bots = accepted(file, f'{TELEGRAM}direct = "{direct}"\n{right}').channels.of(TelegramSettings)
         assert bots["home"].fault("home") == (
-            f'channels.telegram.home.direct: "{direct}" is no policy; {hint}it is one of "pairing", "owner", "closed". '
-            "Until then this account stays closed"
+            f'channels.telegram.home.direct: "{direct}" is not a policy; {hint}it is one of "pairing", "owner", '
+            '"closed". Until then this account stays closed'
         )
         assert bots["work"].fault("work") == ""
 

@@ -283,7 +283,7 @@ async def test_a_gateway_that_stops_during_a_chat_is_a_sentence(gateway: FakeOpe
             async def chat() -> None:
                 async with reached(control) as operator:
                     assert operator is not None
-                    with pytest.raises(StrandlineError, match="went away"):
+                    with pytest.raises(StrandlineError, match="closed the connection"):
                         await operator.chat(ChatOrder("slow"), no_reply)
 
             yield tasks.create_task(chat())

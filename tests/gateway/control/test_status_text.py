@@ -52,13 +52,13 @@ def test_what_is_wrong_is_named() -> None:
         "Strandline 1.2.3 is starting, up 1:01:01, still loading telegram.home.",
         "- agent `main`: model `stub`, 1,200 memories, keyword search (the model is away), not indexed: big.md",
         (
-            "- agent `other`: model `offline`, changes are not recorded: disk full, "
-            "left out: A.md (it is a link); to mend it: `cp A.md`, cut in its prompt: B.md (1 of 2 "
-            "characters are shown); to mend it: shorten it"
+            "- agent `other`: model `offline`, changes to files are not recorded: disk full, skipped: A.md (it is a "
+            "link); to fix it: `cp A.md`, cut in its prompt: B.md (1 of 2 characters are shown); to fix it: shorten "
+            "it"
         ),
         "- channel `telegram.home`: waiting (no network)",
         "- 2 messages and 2 replies wait; 1 could not be delivered",
-        "- 4 changes of files wait for you: `/approve` lists them",
+        "- 4 changes to files wait for you: `/approve` lists them",
         "- assumed: the window of model stub is 128,000 tokens; window_tokens is not set",
         "- repaired: session main/main: damaged lines skipped",
         "- counted: dead_letter 1, stranger 7",
@@ -72,8 +72,8 @@ def test_jobs_that_fail_or_were_stopped_are_told_of() -> None:
     told = brief(replace(FINE, agents=(busy, AgentStatus("idle", "stub", None)))).splitlines()
     assert told[1:3] == [
         (
-            "- agent `main`: model `stub`, jobs: 3 to come, the next 2026-03-01 12:05Z, 1 failed at the latest time, "
-            "2 stopped"
+            "- agent `main`: model `stub`, jobs: 3 scheduled, the next 2026-03-01 12:05Z, 1 failed in their last "
+            "run, 2 stopped"
         ),
         "- agent `idle`: model `stub`",
     ]

@@ -166,7 +166,7 @@ async def test_a_content_that_is_lost_is_said_and_counted(post: Post) -> None:
     await post.send(await post.commit(file))
     assert [text for text, _, _ in post.shown()] == [
         "Here.",
-        "my plan\n[file: notes/plan.md; it was to be sent and is not there any more]",
+        "my plan\n[file: notes/plan.md; it was to be sent, but no longer exists]",
     ]
     assert (await post.store.report()).reasons == {LOST: 1}
 
@@ -178,7 +178,7 @@ async def test_where_a_file_cannot_be_sent_it_is_told_of(post: Post, adapter: Fa
     post.adapter = adapter
     await post.start()
     await post.send(await post.commit(post.encloses("t1.a", b"one", caption="my plan")))
-    told = "my plan\n\n[file: notes/plan.md, 3 bytes; it lies in my workspace and cannot be sent here]"
+    told = "my plan\n\n[file: notes/plan.md, 3 bytes; it is in my workspace and cannot be sent here]"
     assert post.shown() == [("Here.", "", b""), (told, "", b"")]
     assert post.left() == []
 

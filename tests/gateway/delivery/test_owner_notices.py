@@ -49,7 +49,7 @@ async def test_the_owner_alone_is_told_of_a_secret_in_a_message(store: SqliteSto
         await notices.exposed(said)
     (row,) = await store.outbox.unfinished()
     assert row.outgoing.address == PHONE
-    assert f"in {GROUP} held a key or password that I use" in row.outgoing.text
+    assert f"in {GROUP} contained a key or password that I use" in row.outgoing.text
     assert (await store.report()).reasons == {"secret_received": 2}
 
 

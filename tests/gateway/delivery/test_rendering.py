@@ -156,7 +156,7 @@ async def test_an_answer_within_the_limit_is_whole() -> None:
     """The limit is a setting; an answer of just that length is not cut."""
     rendering = replace(Rendering(), answer_chars=1_000)
     assert "".join(texts(await rendering.parts(FakeAdapter(), reply(), "y" * 1_000))) == "y" * 1_000
-    assert "(The answer goes on" in texts(await rendering.parts(FakeAdapter(), reply(), "y" * 1_001))[-1]
+    assert "(The answer is longer" in texts(await rendering.parts(FakeAdapter(), reply(), "y" * 1_001))[-1]
 
 
 @pytest.mark.parametrize("unit", ["\n", "`", "> ", "||", "[x](", "* a\n", "| a ", "$$", "\\(", "_*"])

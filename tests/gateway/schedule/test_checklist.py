@@ -54,7 +54,7 @@ def due(text: str, since: str, now: str, *changed: str, is_round: bool = True) -
         "```\n- [ ] mail\n```\n",
         "- [x] mail\n- [X] tea\n  with milk\n",
         "- [ ]\n- [ ]   \n",
-        "# What\n\nEach list item here is looked at on every heartbeat. With no items, no model is called.\n",
+        "# What\n\nEach list item here is checked on every heartbeat. With no items, no model is called.\n",
         TEMPLATE.read_text("utf-8"),
     ],
 )

@@ -39,10 +39,10 @@ def test_a_wish_is_read_in_the_owners_zone_or_its_own(job_schedule: JobSchedule)
 @pytest.mark.parametrize(
     ("wish", "told"),
     [
-        (Wish("main", "whenever", "tea", "you"), "is no schedule"),
+        (Wish("main", "whenever", "tea", "you"), "is not a schedule"),
         (Wish("main", "in 5m", "  ", "you"), "something to do"),
-        (Wish("main", "in 5m", "tea", "you", zone="Mars/Base"), "no time zone"),
-        (Wish("main", "0 0 30 2 *", "tea", "you"), "day of the month|never comes"),
+        (Wish("main", "in 5m", "tea", "you", zone="Mars/Base"), "not a time zone"),
+        (Wish("main", "0 0 30 2 *", "tea", "you"), "day of the month|never occurs"),
     ],
 )
 def test_a_wish_that_cannot_be_kept_is_told_with_an_example(job_schedule: JobSchedule, wish: Wish, told: str) -> None:

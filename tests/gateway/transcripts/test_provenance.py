@@ -137,7 +137,9 @@ async def test_nobody_but_the_owner_learns_it(house: House, access: Access) -> N
     house.notes("- tea at four\n")
     house.history.record([house.home.put(f"{turns.OWN}/2026-03-01.md", "- tea\n")], None, None)
     for path in ("MEMORY.md", f"{turns.OWN}/2026-03-01.md", "sessions/main.jsonl", "NOTHING.md"):
-        with pytest.raises(NoSuchFileError, match=f"{path}: there is no such file, or it is not for this conversation"):
+        with pytest.raises(
+            NoSuchFileError, match=f"{path}: there is no such file, or this conversation may not read it"
+        ):
             await house.said(f"{path}#L1", access)
 
 

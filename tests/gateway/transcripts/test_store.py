@@ -257,7 +257,7 @@ async def test_a_lost_transcript_is_told_from_a_new_one(tmp_path: Path, threads:
     await sessions.open(missing)
     assert [each.key for each in lost[4:]] == [missing]
     (line,) = sessions.repairs()
-    assert line.startswith(f"session main/main: {sessions.path(missing)} was missing or empty, though there were")
+    assert line.startswith(f"session main/main: {sessions.path(missing)} was missing or empty, although it had")
     await state.close()
 
 

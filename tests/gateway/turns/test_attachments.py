@@ -231,7 +231,7 @@ async def test_of_too_many_files_the_first_are_taken_with_one_notice(hall: Hall)
     text = await hall.takes(*(hall.channel.has(bytes([n]), f"{n}.bin") for n in range(20)))
     assert len(hall.kept()) == len(hall.channel.fetched) == 3
     assert text.endswith("[17 more files: not taken]")
-    assert await hall.told() == ["I took 3 of your 20 files: send the others again."]
+    assert await hall.told() == ["I accepted 3 of your 20 files: send the others again."]
     assert await hall.reasons() == {TOO_MANY: 17}
 
 
@@ -241,7 +241,7 @@ async def test_a_full_room_is_said_and_the_turn_goes_on(hall: Hall) -> None:
         await hall.takes(hall.channel.has(bytes([n]) * MOST, f"{n}.bin"))
     text = await hall.takes(hall.channel.has(b"x" * MOST, "more.bin"))
     assert text == "Look.\n[file: more.bin; not kept: no room]"
-    assert await hall.told() == ["I have no room for more.bin: it is not kept."]
+    assert await hall.told() == ["I have no space for more.bin: it is not kept."]
     assert await hall.reasons() == {NO_ROOM: 1}
     assert len(hall.kept()) == 2
 
@@ -324,7 +324,7 @@ async def test_a_paste_of_a_hundred_thousand_lines_is_kept_as_files_and_shown_by
     assert text.startswith("000000 wörter\n")
     assert text.endswith("099999 wörter\n")
     assert await hall.told() == [
-        "Your message has 100,001 lines: I keep all of it as a file, and read its beginning and its end."
+        "Your message has 100,001 lines: I keep all of it as a file and read its beginning and end."
     ]
     assert (await hall.reasons())[LONG_PASTE] == 2
 

@@ -236,5 +236,5 @@ def test_nobody_else_learns_who_wrote_a_line(home: Home, access: Access) -> None
     history = home.open()
     history.record([home.put(str(SHARED), "one\n"), home.put("MEMORY.md", "secret\n")], None, ORIGIN)
     for path in (SHARED, "MEMORY.md", "NOTHING.md"):
-        with pytest.raises(NoSuchFileError, match="there is no such file, or it is not for this conversation"):
+        with pytest.raises(NoSuchFileError, match="there is no such file, or this conversation may not read it"):
             history.view(access).blame(path, [1])

@@ -241,8 +241,8 @@ def test_only_a_revision_of_the_log_is_a_revision(home: Home) -> None:
             with pytest.raises(NoSuchRevisionError) as refusal:
                 read(name)
             assert str(refusal.value).replace(repr(name), "") == (
-                ": there is no such revision, or more than one, or it is not for this conversation; "
-                "a revision is 7 to 40 hex digits, as the log gives them"
+                ": there is no such revision, or more than one, or this conversation may not read it; a revision is "
+                "7 to 40 hex digits, as the log gives them"
             )
     assert view.resolve(newest[:7]) == newest
 

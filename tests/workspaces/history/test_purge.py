@@ -106,7 +106,7 @@ def test_a_passage_that_still_stands_in_a_file_is_refused(home: Home) -> None:
     home.put("notes/copy.md", f"again: {PASSAGE}\n")
     history = home.open()
     before = home.git("rev-parse", "main")
-    with pytest.raises(EditError, match=r"still stands in notes/copy\.md"):
+    with pytest.raises(EditError, match=r"is still in notes/copy\.md"):
         history.purge(VAULT, MAIN)
     assert home.git("rev-parse", "main") == before
 

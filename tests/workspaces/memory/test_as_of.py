@@ -152,7 +152,7 @@ async def test_while_the_index_is_away_the_notes_of_that_day_answer(house: House
     house.index.past = Lookback(AGENT, house.folder, house.texts_on, Away(), run_here, clock.monotonic)
     result = await house.asked(FIRST)
     assert [hit.snippet for hit in result.hits] == ["tea is at four"]
-    assert (result.mode, "by words alone" in result.notice) == ("keyword", True)
+    assert (result.mode, "by keywords only" in result.notice) == ("keyword", True)
 
 
 async def test_two_searches_of_earlier_days_take_turns(house: House) -> None:

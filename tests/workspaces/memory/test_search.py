@@ -293,7 +293,7 @@ async def test_why_a_search_went_without_meaning_is_told_to_the_owner_alone(tmp_
     home.write("MEMORY.md", "tea is private")
     home.write(f"{OWN}/2026-03-01.md", "tea is shared here")
     mine, theirs = [await home.index.search(Query("tea"), access) for access in (MAIN, GROUP)]
-    assert (mine.notice, theirs.notice) == ("found by words alone: no model in this test", "found by words alone")
+    assert (mine.notice, theirs.notice) == ("found by keywords only: no model in this test", "found by keywords only")
     home.worker.handler.close()
 
     async def fail(*_: object) -> dict[str, object]:
@@ -301,8 +301,8 @@ async def test_why_a_search_went_without_meaning_is_told_to_the_owner_alone(tmp_
 
     home.worker.call = fail  # type: ignore[method-assign,assignment]  # the worker is away
     mine, theirs = [await home.index.search(Query("tea"), access) for access in (MAIN, GROUP)]
-    assert mine.notice == "found by words alone, in the files: /home/ann/index: killed"
-    assert (theirs.notice, len(theirs.hits)) == ("found by words alone, in the files", 1)
+    assert mine.notice == "found by keywords only, in the files: /home/ann/index: killed"
+    assert (theirs.notice, len(theirs.hits)) == ("found by keywords only, in the files", 1)
 
 
 @pytest.mark.parametrize("part", ["unranked", "shortfall"])

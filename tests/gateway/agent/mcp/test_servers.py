@@ -152,7 +152,7 @@ async def test_a_server_that_dies_in_the_middle_is_started_anew_after_a_rest() -
         for rest_s in (1, 2, 4):
             said = await home.say("fake_die")
             assert said.is_error
-            assert "broke off" in said.text
+            assert "lost the connection" in said.text
             await home.until_ended()
             assert home.counted == ["mcp_unavailable"]
             home.counted.clear()
@@ -189,8 +189,8 @@ async def test_a_tool_that_no_model_takes_is_left_out() -> None:
         assert await home.names() == ["fake_good"]
         left_out = home.only.offered.left_out
     assert left_out == (
-        "'a name' has a name that no model takes",
-        "'huge' describes its arguments in more than 8,000 characters",
+        "'a name' has a name that no model accepts",
+        "'huge' has an argument schema of more than 8,000 characters",
         "'good' is there twice",
     )
 

@@ -66,7 +66,7 @@ async def test_a_packages_model_answers(install: Install) -> None:
     ("change", "error", "said"),
     [
         (lambda code: "import not_there", ModelRefusedError, "cannot be loaded: ModuleNotFoundError"),
-        (lambda code: "Fog = 3", ModelRefusedError, "cannot be loaded: it is no function and no class"),
+        (lambda code: "Fog = 3", ModelRefusedError, "cannot be loaded: it is not a function and no class"),
         (lambda code: code.replace("= settings", "= 1 / 0"), ModelRefusedError, "cannot open models.fog: ZeroDivision"),
         (lambda code: code.replace('"lifts"', "1 / 0"), ModelUnavailableError, "failed in stream(): ZeroDivision"),
         (lambda code: code.replace("TextPiece(", "str("), ModelUnavailableError, "it yields str, which is no piece"),

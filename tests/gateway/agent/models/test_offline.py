@@ -210,7 +210,7 @@ async def test_a_note_and_a_question_in_one_message() -> None:
 
 async def test_a_search_by_words_alone_says_so() -> None:
     """What the search degrades to is passed on, in its own words where it has some."""
-    assert "words alone" in await Talk(PORT, mode="keyword").say("port?")
+    assert "keywords only" in await Talk(PORT, mode="keyword").say("port?")
     assert "(still indexing)" in await Talk(PORT, mode="keyword", notice="still indexing").say("port?")
 
 
@@ -232,7 +232,7 @@ def test_where_a_turn_has_no_tools_it_says_so() -> None:
     """A subagent's turn has neither notes nor search."""
     assert ask(user("where is it?"), tools=()).text.startswith("I cannot search memory")
     assert ask(user("remember that x is y"), tools=["memory_search"]).text.startswith("I cannot save notes")
-    assert ask(user("remember that")).text.startswith("What shall I remember?")
+    assert ask(user("remember that")).text.startswith("What should I remember?")
 
 
 def test_it_is_a_function_of_the_request() -> None:

@@ -138,7 +138,7 @@ WHOLE = HEAD + chunk(b'data: {"choices":[{"delta":{"content":"hi"},"finish_reaso
 @pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH\r\n\r\n", b"", HEAD, HEAD + b"zz\r\n", HEAD[:-2]])
 async def test_what_is_no_http_is_one_of_our_errors(answer: bytes) -> None:
     """Another service at the address, or a connection that dies, is an unavailable model and no fault of ours."""
-    with pytest.raises(ModelUnavailableError, match=r"home: (cannot be reached|the reply broke off)"):
+    with pytest.raises(ModelUnavailableError, match=r"home: (cannot be reached|the reply was cut off)"):
         await Server(answer).asked()
 
 

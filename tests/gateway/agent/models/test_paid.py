@@ -77,7 +77,7 @@ async def test_a_call_that_would_pass_the_budget_is_not_made(store: SqliteStore)
     inner = ScriptedModel(SEEN, SEEN)
     model = PaidModel(inner, agent_budget(store, Budgets(Budget(tokens=349))))
     await ask(model)
-    with pytest.raises(BudgetError, match="150 of 349 tokens are spent, and this takes 200 more"):
+    with pytest.raises(BudgetError, match="150 of 349 tokens are spent, and this call needs 200 more"):
         await ask(model)
     assert len(inner.requests) == 1
     assert (await store.report()).reasons == {"budget.chat": 1}

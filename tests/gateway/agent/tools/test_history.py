@@ -138,7 +138,7 @@ async def test_a_group_gets_nothing_of_what_is_private(home: Home, history: Hist
         assert (await ask(home, history, GROUP, "git_restore", revision=revision, path="MEMORY.md")).is_error
     for path in ("MEMORY.md", "never.md"):
         refused = await ask(home, history, GROUP, "git_restore", revision=own, path=path)
-        assert refused.text == f"{path}: there is no such file, or it is not for this conversation"
+        assert refused.text == f"{path}: there is no such file, or this conversation may not read it"
         assert await said(home, history, GROUP, "git_log", path=path) == "(no changes)"
     assert (await ask(home, history, GROUP, "git_bundle")).is_error
     assert home.texts() == before

@@ -66,7 +66,7 @@ async def test_a_model_is_told_where_nothing_clearly_fits(rig: Rig) -> None:
     assert all(0 <= hit["score"] <= 1 for hit in clear["hits"])
     near = await rig.call(MAIN, "memory_search", query="tea harbour violin telescope battery")
     assert near["hits"]
-    assert near["verdict"] == "Nothing clearly fits; the nearest:"
+    assert near["verdict"] == "No clear match; the closest:"
     nothing = await rig.call(MAIN, "memory_search", query="harbour violin telescope")
     assert (nothing["hits"], "verdict" in nothing) == ([], False)
 

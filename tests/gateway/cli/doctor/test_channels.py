@@ -42,13 +42,13 @@ async def test_a_bot_that_may_not_read_is_told_where_the_switch_is(discord: Disc
     assert "discord.home" in detail
     assert "MESSAGE CONTENT INTENT" in detail
     discord.application["flags"] = MAY_READ
-    assert await told(bots(discord=discord.url)) == [("ok", "discord.home is set up as it should be")]
+    assert await told(bots(discord=discord.url)) == [("ok", "discord.home is set up correctly")]
 
 
 async def test_a_wrong_token_fails(discord: Discord) -> None:
     """It is named by its setting, and never shown."""
     ((level, detail),) = await told(bots(discord=discord.url), {"DISCORD": "a-wrong-token"})
-    assert (level, "refuses the bot token" in detail) == ("fail", True)
+    assert (level, "rejects the bot token" in detail) == ("fail", True)
     assert "a-wrong-token" not in detail
 
 
@@ -59,7 +59,7 @@ async def test_a_platform_that_is_away_is_a_warning_and_the_next_bot_is_asked(di
         url = telegram.url
     found = await told(bots(telegram=url, discord=discord.url))
     assert [level for level, _ in found] == ["warn", "ok"]
-    assert "telegram.home cannot be asked" in found[0][1]
+    assert "telegram.home cannot be checked" in found[0][1]
 
 
 async def test_a_policy_that_is_none_fails(discord: Discord) -> None:

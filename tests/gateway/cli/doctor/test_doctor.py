@@ -70,7 +70,7 @@ def test_each_finding_is_shown_to_people_with_its_mending(patient: Patient) -> N
     """One line for what is, one for what to do."""
     _, out = patient.run("doctor")
     assert f"ok    home: {patient.home.path}" in out
-    assert "      → name one below [models]; docs/settings.md shows how" in out
+    assert "      → add one under [models]; docs/settings.md shows how" in out
 
 
 def test_a_wrong_setting_fails_before_anything_is_tried(patient: Patient) -> None:
@@ -181,7 +181,7 @@ def test_an_old_python_fails() -> None:
 @pytest.mark.parametrize(
     ("extra", "level", "says"),
     [
-        ("", "warn", "its window is taken for 32,000 tokens"),
+        ("", "warn", "its window is assumed to be 32,000 tokens"),
         ("window_tokens = 64000", "ok", "agent main: qwen"),
     ],
 )
@@ -219,9 +219,7 @@ def test_files_that_are_left_out_are_a_warning_with_the_command() -> None:
     agents = (AgentStatus("main", "stub", None, left_out="A.md (it is a link)", left_out_mend="cp A.md"),)
     fine = AgentStatus("other", "stub", None)
     state = Status("1", "/home", True, 1.5, "UTC", "owner.time_zone", agents=(*agents, fine))
-    assert list(_troubles(state)) == [
-        Finding("files", Level.WARN, "agent main leaves out A.md (it is a link)", "cp A.md")
-    ]
+    assert list(_troubles(state)) == [Finding("files", Level.WARN, "agent main skips A.md (it is a link)", "cp A.md")]
 
 
 def test_files_that_are_cut_in_the_prompt_are_a_warning() -> None:

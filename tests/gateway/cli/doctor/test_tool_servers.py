@@ -39,17 +39,17 @@ def test_each_tool_server_is_asked_and_a_missing_one_is_no_failure(patient: Pati
     level, detail = found["tools of gone"]
     assert level == "warn"
     assert "/nowhere/at-all cannot be started: No such file or directory" in detail
-    assert f"try it in {patient.home.path}: /nowhere/at-all 'a b'; the settings are below [mcp.gone]" in detail
+    assert f"try it in {patient.home.path}: /nowhere/at-all 'a b'; its settings are under [mcp.gone]" in detail
     assert found["tools of good"] == ("warn", f"tool server good: 'good' is there twice → {mend(patient)}")
     assert found["tools of closed"][0] == "warn"
-    assert "look whether http://127.0.0.1:9 answers" in found["tools of closed"][1]
+    assert "check that http://127.0.0.1:9 answers" in found["tools of closed"][1]
 
 
 def mend(patient: Patient) -> str:
     import shlex
 
     line = shlex.join([sys.executable, "-c", FAKE])
-    return f"try it in {patient.home.path}: {line}; the settings are below [mcp.good]"
+    return f"try it in {patient.home.path}: {line}; its settings are under [mcp.good]"
 
 
 def test_a_variable_that_is_missing_is_named(patient: Patient) -> None:

@@ -284,7 +284,7 @@ async def test_a_server_that_would_forget_is_refused(redis: RedisServer, option:
 
 
 TROUBLES = {
-    "replica": (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE"), "is a replica, which takes no writes"),
+    "replica": (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE"), "is a replica, which accepts no writes"),
     "memory": (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0"), "out of memory"),
 }
 
@@ -317,10 +317,10 @@ async def test_a_wrong_password_is_told_and_tried_again(
     async with Redis.from_url(redis.url) as client:
         await client.config_set("requirepass", "right")
         await client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")  # type: ignore[no-untyped-call]
-        with pytest.raises(StoreError, match=r"refuses the password .*redis\.password_env"):
+        with pytest.raises(StoreError, match=r"rejects the password .*redis\.password_env"):
             await accepted(store)
         monkeypatch.setattr(leases_module, "START_PATIENCE_S", 0.3)
-        with pytest.raises(StoreError, match="refuses the password"):
+        with pytest.raises(StoreError, match="rejects the password"):
             await RedisLeases.join(replace(cluster.server, password="wrong"), "p", "a", 60, accept_loss=False)
         await client.config_set("requirepass", "")
     await accepted(store, "3")

@@ -75,10 +75,10 @@ async def test_a_gateway_works_by_tls(authority: Authority, ours: Signed, ports:
 @pytest.mark.parametrize(
     ("name", "host", "knows_authority", "said"),
     [
-        ("open", "127.0.0.1", False, "is signed by nobody whom we trust .* in redis.ca_file"),
+        ("open", "127.0.0.1", False, "is not signed by a trusted authority .* in redis.ca_file"),
         ("open", "localhost", True, "is another host's; name the host that it is for in redis.url"),
         ("other", "127.0.0.1", True, "is another host's"),
-        ("mutual", "127.0.0.1", True, "asks for a certificate of ours; name it in redis.cert_file and redis.key_file"),
+        ("mutual", "127.0.0.1", True, "requires a client certificate; name it in redis.cert_file and redis.key_file"),
     ],
 )
 async def test_who_is_not_trusted_is_told_in_a_line(
@@ -100,7 +100,7 @@ async def test_who_is_not_trusted_is_told_in_a_line(
 def test_a_connection_that_ends_before_the_refusal_is_read_is_told_alike() -> None:
     """Which of the two is read first is chance; who has a certificate, or uses no TLS, is told of neither."""
     reset = RedisConnectionError("Error 104 while writing to socket. Connection reset by peer.")
-    said = "perhaps it asks for a certificate of ours; name it in redis.cert_file"
+    said = "perhaps it requires a client certificate; name it in redis.cert_file"
     assert said in told(reset, RedisAddress("rediss://h:1/0"))
     assert said not in told(reset, RedisAddress("redis://h:1/0"))
     assert said not in told(reset, RedisAddress("rediss://h:1/0", tls=Tls(cert_file=Path("ours.pem"))))

@@ -111,7 +111,7 @@ async def test_a_server_that_is_slow_or_gone_costs_no_answer(stub: QdrantStub, t
         after = await home.search("bicycle club")
         assert (after.hits[0].snippet, after.notice) == (
             "our bicycle club",
-            "found by words alone: meaning search is switched off",
+            "found by keywords only: meaning search is switched off",
         )
 
 
