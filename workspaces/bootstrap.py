@@ -55,6 +55,20 @@ class Limits:
             case BootstrapRole.FILE | BootstrapRole.MEMORY:
                 return self.file_chars
 
+    def within(self, chars: int) -> "Limits":
+        """Return the limits for a prompt of which the files may take *chars*; shares shrink with the total."""
+        if chars >= self.total_chars:
+            return self
+        share = chars / self.total_chars
+        small = replace(self, total_chars=chars, file_chars=min(self.file_chars, chars))
+        return replace(
+            small,
+            today_chars=int(self.today_chars * share),
+            yesterday_chars=int(self.yesterday_chars * share),
+            memory_share_chars=int(self.memory_share_chars * share),
+            file_share_chars=int(self.file_share_chars * share),
+        )
+
     def reserved(self, part: BootstrapRole) -> int:
         """Return the length that earlier files must leave for *part*."""
         match part:

@@ -20,6 +20,7 @@ from gateway.agent.window.compact import (
     extract,
     first_kept,
     instructions,
+    longest_summary,
     missing,
     parts,
     standing_orders,
@@ -156,13 +157,16 @@ class Compaction:
         task = _Task(
             model,
             crowded.window_tokens,
-            instructions(orders, crowded.focus),
+            orders,
+            crowded.focus,
             self._clock(),
         )
         text = await task.summary(before, older)
         outside = any(map(is_from_outside, [*previous, *older]))
         if text is None:
-            return SummaryEntry(extract(older, before), "", orders, outside, BY_WORDING)
+            return SummaryEntry(
+                extract(older, before, longest_summary(crowded.window_tokens)), "", orders, outside, BY_WORDING
+            )
         return SummaryEntry(text, "", orders, outside, model.name)
 
 
@@ -178,7 +182,8 @@ class _Task:
 
     model: Model
     window_tokens: int
-    instructions: str
+    orders: Sequence[str]
+    focus: str
     now: datetime
 
     async def summary(self, before: str, older: Sequence[Entry]) -> str | None:
@@ -201,16 +206,18 @@ class _Task:
     async def _checked(self, said: str) -> str | None:
         """Ask, and once more if the answer lacks a part; `None` if it still does or the model fails."""
         lacks: list[str] = []
+        longest = longest_summary(self.window_tokens)
+        told = instructions(self.orders, self.focus, longest)
         for _ in range(2):
             again = f"\nYour last summary lacked: {', '.join(lacks)}." if lacks else ""
             message = UserEntry(said, self.now, "", "")
-            request = ModelRequest(self.instructions + again, "", (message,), (), temperature=_TEMPERATURE)
+            request = ModelRequest(told + again, "", (message,), (), temperature=_TEMPERATURE)
             try:
                 reply = await self.model.reply(request, _unshown)
             except ModelError as exc:
                 log.warning("no summary", why=type(exc).__name__)
                 return None
-            lacks = missing(reply.text)
+            lacks = missing(reply.text, longest)
             if not lacks:
                 return reply.text.strip()
         return None

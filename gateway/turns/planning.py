@@ -24,7 +24,13 @@ from gateway.agent.tools.families import TurnActions
 from gateway.agent.tools.memory import Used
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.compact import CompactSettings
-from gateway.agent.window.count import CAUTIOUS, Scale, measured_scale, request_characters
+from gateway.agent.window.count import (
+    CAUTIOUS,
+    CHARACTERS_A_TOKEN,
+    Scale,
+    measured_scale,
+    request_characters,
+)
 from gateway.agent.window.prune import PruneSettings
 from gateway.agent.window.rounds import Rounds
 from gateway.agent.window.shown import ContextWindow, VisibleHistory, show
@@ -59,6 +65,10 @@ _NOTIFY = (
 )
 _WORTH_TELLING = 0.5
 """Share of the window from which on the agent is informed how full it is."""
+_FILES_PART, _TOOLS_PART = 6, 8
+"""Of a window, one in so many tokens is for the files, and for the tools' descriptions: 24,000 characters of files need
+48,000 tokens. Our choice.
+"""
 _AFTER_OVERFLOW = 0.75
 """Share of an oversized request that certainly fits; our choice."""
 
@@ -95,6 +105,8 @@ class _PlannedRequest:
     window_tokens: int
     tokens: int
     """Tokens that the request takes."""
+    older_tokens: int
+    """Tokens of the turns before this one: all that a summary replaces."""
 
     @property
     def fullness(self) -> str:
@@ -168,7 +180,7 @@ class Planner:
         """Return whether a summary is due; turns that were dropped without one count too."""
         compact = self.compaction.settings
         is_over = draft.shown.left_out > 0 or draft.tokens >= compact.limit(draft.window_tokens)
-        return compact.is_on and is_over
+        return compact.is_on and is_over and compact.is_worth(draft.older_tokens, draft.window_tokens)
 
     async def _made_room(
         self, asked: TurnRequest, draft: _PlannedRequest, order: SummaryOrder | None = None
@@ -188,12 +200,14 @@ class Planner:
     async def _draft(self, asked: TurnRequest, toolbox: Toolbox, window_tokens: int | None = None) -> _PlannedRequest:
         """Return the request of the turn, which offers *toolbox*, in the model's own window or in a smaller one."""
         agent, access, now = asked.agent, asked.access, asked.now
-        files, skills = await turn_context(agent, access, now.date(), self.settings.bootstrap, self.hooks)
+        tokens = window_tokens or agent.model.window_tokens
+        limits = self.settings.bootstrap.within(tokens * CHARACTERS_A_TOKEN // _FILES_PART)
+        toolbox.fit(tokens * CHARACTERS_A_TOKEN // _TOOLS_PART)
+        files, skills = await turn_context(agent, access, now.date(), limits, self.hooks)
         recalls = rights(access).memory_tools
         prompt = build_prompt(files, access.session_type, recall=recalls, now=now, skills=skills)
         prompt = await final_prompt(agent, access, prompt, self.hooks)
         sees = agent.model.name in self.settings.seeing
-        tokens = window_tokens or agent.model.window_tokens
         window = ContextWindow(tokens, self.settings.prune, self.compaction.settings, sees)
         records = self._remembered(asked)
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
@@ -201,7 +215,9 @@ class Planner:
         shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
         volatile = prompt.volatile + _how_to_speak(asked) + _left_out(shown) + self._away(asked)
         request = replace(bare, volatile=volatile, entries=shown.entries)
-        return _PlannedRequest(request, files, shown, scale, window.tokens, scale.tokens(request_characters(request)))
+        older = sum(records.rounds.sizes(scale.steady)[:-1])
+        size = scale.tokens(request_characters(request))
+        return _PlannedRequest(request, files, shown, scale, window.tokens, size, older)
 
     def _remembered(self, asked: TurnRequest) -> Records:
         """Return the records of its session that the turn may see."""

@@ -99,6 +99,14 @@ def test_the_days_can_be_left_out(workspace: Workspace) -> None:
     assert shown(workspace, GROUP, Limits(daily_notes=False)) == PERSONA
 
 
+def test_a_small_window_shrinks_all_limits_alike() -> None:
+    """A quarter of the total is a quarter of each share; a large window changes nothing."""
+    assert Limits().within(24_000) == Limits()
+    small = Limits().within(6_000)
+    assert (small.total_chars, small.file_chars, small.memory_share_chars) == (6_000, 6_000, 2_000)
+    assert (small.today_chars, small.yesterday_chars, small.file_share_chars) == (1_000, 500, 125)
+
+
 def test_the_alias_of_memory_counts_where_the_name_is_missing(workspace: Workspace, home: Path) -> None:
     """`memory.md` is memory, and beside `MEMORY.md` it is not shown."""
     put(home, "memory.md", "alias")

@@ -1,6 +1,7 @@
 """Port to language models: takes a request, returns a reply."""
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,23 @@ class ToolSpec:
     def characters(self) -> int:
         """Return its length in a request."""
         return len(self.name) + len(self.description) + len(json.dumps(dict(self.parameters)))
+
+    @cached_property
+    def shortened(self) -> "ToolSpec":
+        """Return it for a small window: the first sentence, and arguments without descriptions and titles."""
+        first = re.split(r"(?<=[.!?])\s", self.description, maxsplit=1)[0]
+        return ToolSpec(self.name, first, _bare(dict(self.parameters)))
+
+
+def _bare(schema: Mapping[str, object]) -> dict[str, object]:
+    """Return a JSON schema without the texts for readers; the names of properties may be such words too."""
+    found: dict[str, object] = {}
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, dict):
+            found[key] = {name: _bare(each) if isinstance(each, dict) else each for name, each in value.items()}
+        elif key not in {"description", "title", "examples"}:
+            found[key] = _bare(value) if isinstance(value, dict) else value
+    return found
 
 
 NOTIFY = "notify"

@@ -113,10 +113,15 @@ class Toolbox:
         self._is_private = rights(access).private
         self._heard = heard
         self._around: Around | None = None
+        self._room: int | None = None
 
     def wrap(self, around: Around) -> None:
         """Call *around* with every call from now on."""
         self._around = around
+
+    def fit(self, characters: int) -> None:
+        """Describe the tools in short if whole descriptions take more than so many *characters*."""
+        self._room = characters
 
     def add(self, tools: Iterable[Tool]) -> None:
         """Add *tools* to those offered."""
@@ -124,7 +129,10 @@ class Toolbox:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(each.spec for each in self._tools.values() if each.is_offered)
+        """The offered tools as the model sees them."""
+        specs = tuple(each.spec for each in self._tools.values() if each.is_offered)
+        is_short = self._room is not None and sum(each.characters for each in specs) > self._room
+        return tuple(each.shortened for each in specs) if is_short else specs
 
     async def call(self, call: ToolCall) -> ResultEntry:
         """Run *call*; a failure is a result that describes the fault, so that the model can correct it."""

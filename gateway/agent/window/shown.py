@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from gateway.agent.entries import Entry, UserEntry
-from gateway.agent.window.compact import CompactSettings
+from gateway.agent.window.compact import SMALL_WINDOW, CompactSettings
 from gateway.agent.window.count import CAUTIOUS, CHARACTERS_A_TOKEN, Scale, entry_tokens
 from gateway.agent.window.prune import PruneSettings, prune
 from gateway.agent.window.rounds import Rounds, without_pictures
@@ -33,7 +33,8 @@ class ContextWindow:
     @property
     def room(self) -> int:
         """Return the most tokens that a request may have; the conversation should have been summarised before."""
-        return max(self.tokens - self.compact.reserve_tokens, self.tokens * 3 // 5)
+        least = self.tokens * (17 if self.tokens <= SMALL_WINDOW else 12) // 20
+        return max(self.tokens - self.compact.reserve_tokens, least)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def model_of(house: House) -> KeepingModel:
     return house.model
 
 
-async def talk(house: House, messages: int = 8, first: str = ORDER) -> list[str]:
+async def talk(house: House, messages: int = 14, first: str = ORDER) -> list[str]:
     """Say *first* and then long things until the window was full at least once; return all of it."""
     said = [first, *(f"Message {number}: {LONG}" for number in range(1, messages))]
     for text in said:
@@ -99,7 +99,7 @@ async def test_the_request_begins_alike_until_the_next_summary(house: House) -> 
 
     With a summary the day's notes change too, which stand before the conversation.
     """
-    await talk(house, 16)
+    await talk(house, 28)
     turns = model_of(house).turns
     breaks = 0
     for before, after in pairwise(turns):
@@ -171,8 +171,8 @@ async def test_a_summary_that_cannot_be_used_is_made_by_wording(house: House, su
 
 async def test_a_summary_is_corrected_once(house: House) -> None:
     """The second try is told what the first one lacked."""
-    script = iter(["We talked.", f"{SUMMARY}\nGood."])
-    house.model = KeepingModel(summary=lambda _: next(script, SUMMARY))
+    script = iter(["We talked."])
+    house.model = KeepingModel(summary=lambda _: next(script, f"{SUMMARY}\nGood."))
     await talk(house)
     assert (await summaries(house))[0].text == f"{SUMMARY}\nGood."
     assert "lacked: Decisions, Open tasks" in model_of(house).summaries[1].stable
@@ -219,7 +219,7 @@ async def test_a_crash_at_any_step_hides_no_turn_and_keeps_one_summary(tmp_path:
         step += 1
         async with open_house(tmp_path / str(step)) as house:
             house.model = KeepingModel(flush=notes("Noted."))
-            said = await talk(house, 5)
+            said = await talk(house, 9)
             assert await summaries(house) == []
             row = await fill(house)
             survived = await cut_at(house, row, step)
@@ -275,7 +275,7 @@ async def test_words_of_others_stay_words_of_others(house: House) -> None:
 
 async def test_a_group_is_flushed_and_logged_into_its_own_notes(house: House) -> None:
     """Nothing of it reaches the owner's own notes."""
-    for number in range(8):
+    for number in range(14):
         await house.says(f"{number} {LONG}", MEMBER)
     transcript = await house.sessions.open(house.key(MEMBER))
     assert any(isinstance(record.entry, SummaryEntry) for record in transcript.records)

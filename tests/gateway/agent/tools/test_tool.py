@@ -52,6 +52,27 @@ def test_a_tools_spec_comes_from_its_function() -> None:
     }
 
 
+def test_where_room_is_short_the_texts_for_readers_are_left_out() -> None:
+    """The first sentence stays, and the names and types of all arguments, whatever these are called."""
+
+    @tool
+    async def lend(description: Annotated[str, Field(description="Whatever it is.")], days: int = 3) -> str:
+        """Lend a thing. It has to come back."""
+        return f"{description} {days}"
+
+    toolbox = Toolbox([lend], MAIN)
+    [whole] = toolbox.specs
+    toolbox.fit(whole.characters)
+    assert toolbox.specs == (whole,)
+    toolbox.fit(whole.characters - 1)
+    [short] = toolbox.specs
+    assert (short.name, short.description) == ("lend", "Lend a thing.")
+    properties = short.parameters["properties"]
+    assert isinstance(properties, dict)
+    assert properties["description"] == {"type": "string"}
+    assert properties["days"]["type"] == "integer"
+
+
 async def test_a_call_runs_the_function_with_its_defaults() -> None:
     """Arguments that the model leaves out have the function's defaults."""
     assert await ask('{"path": "a"}') == ("a 10", False)

@@ -14,6 +14,7 @@ from gateway.agent.window.compact import (
     extract,
     first_kept,
     instructions,
+    longest_summary,
     missing,
     parts,
     shown_summary,
@@ -33,10 +34,10 @@ def answered(text: str) -> ReplyEntry:
 
 
 @pytest.mark.parametrize(
-    ("window", "limit"), [(128_000, 104_000), (200_000, 176_000), (32_000, 16_000), (8_000, 4_000)]
+    ("window", "limit"), [(128_000, 104_000), (200_000, 176_000), (40_000, 20_000), (32_000, 25_600), (8_000, 6_400)]
 )
 def test_it_is_due_while_there_is_room_for_notes_and_an_answer(window: int, limit: int) -> None:
-    """24,000 tokens before the end of the window; a small window at its half."""
+    """24,000 tokens before the end of the window, at least at its half; a small window at four fifths."""
     assert CompactSettings().limit(window) == limit
 
 
@@ -135,6 +136,30 @@ def test_what_no_model_wrote_passes_the_same_check(texts: list[str], previous: s
     """The last resort is never refused, however much there is to say."""
     marked = [said(f"We decided {text} must be INV-{len(text)}. {'long ' * times}", text[:9]) for text in texts]
     assert missing(extract(marked, previous * times)) == []
+
+
+def test_repeated_summaries_have_each_heading_once_and_keep_what_has_a_fact() -> None:
+    """Forty of them, each of the one before: the first number is there still, and small talk made room for it."""
+    text = extract([said("We decided on the boat 4711.", "Ann")], "")
+    for number in range(40):
+        text = extract([said(f"We should really talk about it some more, time {'x' * number}.", "Ann")], text, 1_500)
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [f"## {each}" for each in HEADINGS]
+    assert "4711" in text
+    assert len(text) <= 1_500
+
+
+@pytest.mark.parametrize(("window", "longest"), [(8_000, 2_000), (16_000, 4_000), (128_000, LONGEST_SUMMARY)])
+def test_a_summary_leaves_room_for_the_conversation(window: int, longest: int) -> None:
+    """It takes about a twelfth of the window, and the model is told so."""
+    assert longest_summary(window) == longest
+    assert f"at most {longest:,} characters" in instructions((), "", longest)
+    assert missing(GOOD + "x" * longest, longest) == ["fewer characters"]
+
+
+def test_a_summary_of_little_is_not_worth_its_price() -> None:
+    """It frees only the older turns, whatever else fills the window."""
+    assert not CompactSettings().is_worth(799, 8_000)
+    assert CompactSettings().is_worth(800, 8_000)
 
 
 def test_without_a_model_sentences_are_kept_by_their_wording() -> None:
