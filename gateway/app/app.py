@@ -86,7 +86,7 @@ class App:
             receive=self.parts.reception.receive,
             adapters=resources.channels.adapters.loaded,
             outcomes=self.parts.outcomes,
-            presence=resources.presence,
+            presence=resources.channels.presence,
             sessions=resources.sessions,
             agents=tuple(resources.agents),
             sign_ins=self.operator.sign_ins,

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from adapters.channel import Adapter, ChannelError
 from adapters.terminal import TerminalAdapter
 from gateway.admission.internal_channels import HELPER
-from gateway.app.channels import bot_accounts, terminal_account, terminals_of, web_accounts
+from gateway.app.channels import bot_accounts, reaction_of, terminal_account, terminals_of, web_accounts
 from gateway.app.open_home import OpenHome
 from gateway.automation.subagent_results import ResultChannel
 from gateway.delivery.sender import AccountKey, Adapters
 from gateway.inbound.listener import BotAccount
+from gateway.turns.presence import Presence
 from workspaces.access import AgentId
 
 
@@ -23,6 +24,7 @@ class Channels:
     bots: list[BotAccount]
     """Those of platforms and of the HTTP server."""
     adapters: Adapters
+    presence: Presence
 
     @property
     def accounts(self) -> list[BotAccount]:
@@ -44,7 +46,8 @@ async def open_channels(home: OpenHome, environ: Mapping[str, str], *, has_bots:
     }
     adapters = Adapters(keys, inner)
     try:
-        yield Channels(terminals, bots, adapters)
+        async with Presence(adapters.loaded, reaction_of(config)) as presence:
+            yield Channels(terminals, bots, adapters, presence)
     finally:
         for adapter in adapters.loaded.values():
             with suppress(ChannelError):  # of a package, and logged there

@@ -33,7 +33,6 @@ from gateway.settings.secrets import known_secrets
 from gateway.stores.disk import disk_trouble
 from gateway.transcripts.session_marks import SessionMarks
 from gateway.transcripts.store import Sessions
-from gateway.turns.presence import Presence
 from workspaces.access import AgentId
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.secrets import guarding
@@ -63,7 +62,6 @@ class Resources:
     """The agents' budgets, charged by their models."""
     sessions: Sessions
     channels: Channels
-    presence: Presence
     tool_servers: ToolServers
     tasks: asyncio.TaskGroup
     hooks: Hooks
@@ -96,18 +94,15 @@ async def open_resources(
         agents = paid_agents(traced_agents(metered_agents(bare, meter), config.traces), agent_budgets)
         threads = stack.enter_context(closing(Threads("transcripts", TRANSCRIPT_THREADS)))
         accounts = await stack.enter_async_context(open_channels(opened, environ, has_bots=channels))
-        presence = await stack.enter_async_context(Presence(accounts.adapters.loaded, _reaction(config)))
         stands = partial(tell_of_tool_server, opened.notices, store, opened.now)
         tool_servers = await stack.enter_async_context(open_servers(servers, machine.clock.now, store.count, stands))
-        journal = stack.enter_context(_journal(home))
-        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        journal, tasks = stack.enter_context(_journal(home)), await stack.enter_async_context(asyncio.TaskGroup())
         yield Resources(
             home=opened,
             agents=agents,
             agent_budgets=agent_budgets,
             sessions=_sessions(opened, threads, machine.checkpoint),
             channels=accounts,
-            presence=presence,
             tool_servers=tool_servers,
             tasks=tasks,
             hooks=Hooks(hooks_of(home), store.count, tasks),
@@ -137,7 +132,3 @@ def _journal(home: Home) -> Iterator[WorkJournal]:
         except OSError as exc:
             raise disk_trouble(home.work_journal, exc) from exc
         yield journal
-
-
-def _reaction(config: Config) -> str:
-    return "" if config.signs.reaction == "off" else config.signs.reaction

@@ -61,7 +61,7 @@ from gateway.sessions.recall_check import RecallCheck
 from gateway.sessions.rest_flush import RestFlush
 from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.turns.planning import Planner, between_turns
-from gateway.turns.turn import Turns, no_offer
+from gateway.turns.turn import Turns
 from gateway.turns.worker import Item, LaneWork
 from gateway.web.page_mirror import PageMirror
 from workspaces.access import AgentId
@@ -311,13 +311,13 @@ class Parts:
             home.store,
             home.routes,
             self.planner,
-            presence=resources.presence,
+            presence=resources.channels.presence,
             outcome=timed(self._committed, resources.meter, home.clock),
             shortcut=self.commands,
             take_in=intake_of(resources),
             queueing=self.queueing,
             voice=self.choices.voice,
-            offer=Offers(policy) if self._config.memory.undo_buttons else no_offer,
+            offer=Offers(policy) if self._config.memory.undo_buttons else None,
             unstored=self.direct_notices.kept,
         )
 

@@ -25,10 +25,6 @@ _HOST = re.compile(
 _LAST_PORT = 65_535
 
 
-def _nothing() -> None:
-    """Let open requests end by themselves."""
-
-
 @asynccontextmanager
 async def serving(
     app: ASGIApp,
@@ -37,7 +33,7 @@ async def serving(
     *,
     grace_s: int = GRACE_S,
     key: str = "gateway.port",
-    on_stop: Callable[[], None] = _nothing,
+    on_stop: Callable[[], None] | None = None,
 ) -> AsyncIterator[str]:
     """Serve *app* while the block runs; yields the address. Port 0 is a free one.
 
@@ -63,7 +59,8 @@ async def serving(
         try:
             yield _address(listener)
         finally:
-            on_stop()
+            if on_stop is not None:
+                on_stop()
             server.should_exit = True
 
 

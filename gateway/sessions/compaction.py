@@ -14,7 +14,7 @@ from gateway.agent.budget import CostCause
 from gateway.agent.entries import Entry, FlushEntry, SummaryEntry, UserEntry
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
-from gateway.agent.models.port import Model, ModelRequest
+from gateway.agent.models.port import Model, ModelRequest, unshown
 from gateway.agent.window.compact import (
     CompactSettings,
     extract,
@@ -213,7 +213,7 @@ class _Task:
             message = UserEntry(said, self.now, "", "")
             request = ModelRequest(told + again, "", (message,), (), temperature=_TEMPERATURE)
             try:
-                reply = await self.model.reply(request, _unshown)
+                reply = await self.model.reply(request, unshown)
             except ModelError as exc:
                 log.warning("no summary", why=type(exc).__name__)
                 return None
@@ -226,7 +226,3 @@ class _Task:
 def latest_summary(records: Sequence[Record]) -> SummaryEntry | None:
     """Return the summary of the older part of a conversation; `None` while all of it is shown."""
     return next((r.entry for r in reversed(records) if isinstance(r.entry, SummaryEntry)), None)
-
-
-async def _unshown(_: str) -> None:
-    """Show nothing."""

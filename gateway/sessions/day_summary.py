@@ -8,7 +8,7 @@ from gateway.agent.budget import CostCause
 from gateway.agent.entries import UserEntry
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
-from gateway.agent.models.port import Model, ModelRequest
+from gateway.agent.models.port import Model, ModelRequest, unshown
 from gateway.errors import ModelError
 from gateway.sessions.extractive_summary import SpokenLine, extract, shortened, stated
 from workspaces.memory.text.facts import Fact, FactKind, facts_in, folded, sentences
@@ -56,7 +56,7 @@ async def _asked(model: Model, told: Sequence[tuple[SpokenLine, str]]) -> list[s
     request = ModelRequest(PROMPT, "", (UserEntry(text, told[-1][0].at, "", ""),), (), temperature=_TEMPERATURE)
     with suppress(ModelError, TimeoutError):
         async with asyncio.timeout(_PATIENCE_S):
-            reply = await paid_for(model, CostCause.FLUSH).reply(request, _unshown)
+            reply = await paid_for(model, CostCause.FLUSH).reply(request, unshown)
         return [shortened(line) for line in map(_item, reply.text.splitlines()) if line][:_MOST_LINES]
     return []
 
@@ -71,7 +71,3 @@ def _checked(line: str, *, is_log: bool = False) -> Iterator[Fact]:
     """Yield the facts of *line* that must be exact; without the time of day that a line of the log begins with."""
     text = line.partition("): ")[2] if is_log else line
     yield from (fact for each in sentences(text) for fact in facts_in(each) if fact.kind in _CHECKED)
-
-
-async def _unshown(_: str) -> None:
-    """Show nothing."""

@@ -15,7 +15,7 @@ from gateway.agent.limits import TurnLimits
 from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
-from gateway.agent.models.port import Model, ModelRequest, ToolSpec
+from gateway.agent.models.port import Model, ModelRequest, ToolSpec, unshown
 from gateway.agent.tool_hooks import lead_past
 from gateway.agent.tools.tool import Tool, Toolbox, tool
 from gateway.errors import ModelError, ToolError, TurnLimitError
@@ -101,7 +101,7 @@ class Flush:
         asked = replace(request, entries=[*request.entries, said], temperature=self._settings.temperature)
         limits = TurnLimits(steps=self._settings.steps)
         with suppress(ModelError, TurnLimitError):  # notes written until then count
-            await run_turn(model, asked, toolbox, limits, TurnOutlets(_unjournaled, _unshown))
+            await run_turn(model, asked, toolbox, limits, TurnOutlets(_unjournaled, unshown))
 
 
 def unflushed(records: Sequence[Record]) -> Sequence[Record]:
@@ -157,7 +157,3 @@ def _write(session: Session, text: str, at: datetime) -> NoteReceipt:
 
 async def _unjournaled(_: Entry) -> None:
     """Keep no record: only the notes and their receipt stay."""
-
-
-async def _unshown(_: str) -> None:
-    """Show nothing: a flush is silent."""

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from gateway.agent.entries import UserEntry
 from gateway.agent.models.offline import OFFLINE
-from gateway.agent.models.port import Model, ModelRequest
+from gateway.agent.models.port import Model, ModelRequest, unshown
 from gateway.errors import ModelError
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.extractive_summary import SpokenLine, conversation, shortened
@@ -68,7 +68,7 @@ async def slug_of(model: Model, said: Sequence[SpokenLine]) -> str:
     asked = UserEntry("\n".join(f"{each.who}: {shortened(each.text)}" for each in said), said[-1].at, "", "")
     with suppress(ModelError, TimeoutError):
         async with asyncio.timeout(_PATIENCE_S):
-            reply = await model.reply(ModelRequest(_NAME_IT, "", (asked,), (), temperature=0), _no_draft)
+            reply = await model.reply(ModelRequest(_NAME_IT, "", (asked,), (), temperature=0), unshown)
         return _slug(reply.text) or fallback
     return fallback
 
@@ -79,10 +79,6 @@ def _slug(text: str) -> str:
         return ""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_SLUG_CHARS].strip("-")
-
-
-async def _no_draft(_: str) -> None:
-    """Show nothing."""
 
 
 def _text(said: Sequence[SpokenLine]) -> str:

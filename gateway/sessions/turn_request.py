@@ -28,10 +28,6 @@ class TurnRequest:
     """Time in the owner's zone."""
 
 
-def _nobody(_: Entry) -> None:
-    """Ignore the entry."""
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The plan that answers a message."""
@@ -41,7 +37,7 @@ class Plan:
     toolbox: Toolbox
     notice: str = ""
     """Notice for the sender beside the answer."""
-    hears: Callable[[Entry], None] = _nobody
+    hears: Callable[[Entry], None] | None = None
     """Called with further entries that the model sees from now on, other than results."""
 
     def answer(self, text: str) -> str:
@@ -51,8 +47,3 @@ class Plan:
 
 Shortcut = Callable[[TurnRequest], Plan | None]
 """Returns the plan for a message that needs no language model; `None` leaves it to the agent's own."""
-
-
-def no_shortcut(_: TurnRequest) -> Plan | None:
-    """Leave every message to the agent's model."""
-    return None

@@ -98,11 +98,6 @@ TakeIn = Callable[[InboxRow, Access, Agent], Awaitable[TakenIn]]
 """The signature of `Intake`."""
 
 
-async def text_alone(row: InboxRow, _: Access, __: Agent) -> TakenIn:
-    """Return the text; attachments are ignored."""
-    return TakenIn(row.message.text)
-
-
 class Intake:
     """Stores a message's attachments in the workspace of the agent that answers it.
 

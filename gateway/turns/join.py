@@ -32,7 +32,7 @@ class Joining:
             others = [replace(await self.said(each), joins=True) for each in rows]
             await self.transcript.append(row.turn_id, await self.said(row), *others)
 
-    async def steered(self, hears: Callable[[Entry], None]) -> Sequence[UserEntry]:
+    async def steered(self, hears: Callable[[Entry], None] | None) -> Sequence[UserEntry]:
         """Record and return the messages since then; none in any other mode. *hears* is called with each."""
         known = self._ids()
         is_open = self.current.mode is QueueMode.STEER and not self.current.halt.soon.is_set()
@@ -40,8 +40,9 @@ class Joining:
         new = [replace(await self.said(each), joins=True) for each in rows if str(each.id) not in known]
         if new:
             await self.transcript.append(self.current.row.turn_id, *new)
-            for entry in new:
-                hears(entry)
+            if hears is not None:
+                for entry in new:
+                    hears(entry)
         return new
 
     def _ids(self) -> list[str]:

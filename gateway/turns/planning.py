@@ -21,7 +21,7 @@ from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.tool_hooks import lead_past
 from gateway.agent.tools.conversation import asked_focus
 from gateway.agent.tools.families import TurnActions
-from gateway.agent.tools.memory import Used
+from gateway.agent.tools.memory import Used, unrecorded
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.compact import CompactSettings
 from gateway.agent.window.count import (
@@ -236,7 +236,7 @@ class Planner:
 
     async def _unused_toolbox(self, asked: TurnRequest) -> Toolbox:
         """Return the tools that a turn would offer, without anything that calls them."""
-        return await self._toolbox(asked, self._guard(asked), _unused)
+        return await self._toolbox(asked, self._guard(asked), unrecorded)
 
     async def _toolbox(self, asked: TurnRequest, guard: WriteGuard, used: Used) -> Toolbox:
         actions = self._actions(asked, guard)
@@ -291,10 +291,6 @@ def _ordered(asked: TurnRequest) -> SummaryOrder | None:
         return None
     focus = asked_focus(each.entry for each in reversed(asked.transcript.records))
     return None if focus is None else SummaryOrder(focus)
-
-
-async def _unused(_: Sequence[UsedMemory]) -> None:
-    """Keep no record: nothing is answered."""
 
 
 def _texts(entries: Iterable[Entry]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.limits import within
 from gateway.agent.loop import UNANSWERED, TurnOutlets, run_turn
-from gateway.agent.models.port import ModelRequest
+from gateway.agent.models.port import ModelRequest, unshown
 from gateway.agent.tools.tool import Toolbox
 from gateway.automation.silence import is_unasked_prose, spoken
 from gateway.automation.subagents import is_task, told_of
@@ -39,14 +39,14 @@ from gateway.inbound.turn_mark import author_mark, chat_mark, mark_of
 from gateway.runtime.clock import unless
 from gateway.runtime.lanes import RetryLater
 from gateway.sessions.hook_events import leaving, note_end
-from gateway.sessions.turn_request import Plan, Shortcut, TurnRequest, no_shortcut
+from gateway.sessions.turn_request import Plan, Shortcut, TurnRequest
 from gateway.stores.admission import UNASKED_PROSE, Silence
 from gateway.stores.ports import Store
 from gateway.stores.rows import Enclosure, InboxRow, OutboxRow, Outgoing, TurnCommit, TurnId
 from gateway.transcripts.records import Records
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Transcript
-from gateway.turns.attachments import TakeIn, text_alone
+from gateway.turns.attachments import TakeIn, TakenIn
 from gateway.turns.cost_cause import asked_for, told_of_budget
 from gateway.turns.drafts import Draft
 from gateway.turns.join import Joining, joined
@@ -79,16 +79,6 @@ Offer = Callable[[InboundMessage, Access, Sequence[Entry]], tuple[Button, ...]]
 """Returns the buttons below the answer to a message, based on its turn."""
 
 
-def no_offer(_: InboundMessage, __: Access, ___: Sequence[Entry]) -> tuple[Button, ...]:
-    """Offer nothing."""
-    return ()
-
-
-def as_configured(_: SessionKey, agent: Agent) -> Agent:
-    """Return *agent* with its configured model."""
-    return agent
-
-
 @dataclass(frozen=True, slots=True)
 class Turns:
     """Answers messages, one turn each; a lane calls it for one message of a session at a time."""
@@ -102,15 +92,15 @@ class Turns:
     """Called with the rows committed for a message: an answer, silence, or the notice that it must wait."""
     presence: Presence = field(default_factory=lambda: Presence({}))
     """Shows that an answer is being written; no channel has signs by default."""
-    shortcut: Shortcut = no_shortcut
+    shortcut: Shortcut | None = None
     """Asked first: its answers need no language model, no prompt and no memories."""
-    take_in: TakeIn = text_alone
+    take_in: TakeIn | None = None
     """Takes in the message's attachments, and returns the text that the conversation stores."""
     queueing: Queueing = field(default_factory=Queueing)
     """Knows the messages waiting behind this one, and requests to end its turn."""
-    voice: Callable[[SessionKey, Agent], Agent] = as_configured
+    voice: Callable[[SessionKey, Agent], Agent] | None = None
     """Returns the agent with the model chosen for a session."""
-    offer: Offer = no_offer
+    offer: Offer | None = None
     unstored: Callable[[InboundMessage, StoreError], Awaitable[None]] | None = None
     """Told of a message whose answer, and even the notice that it must wait, cannot be stored."""
 
@@ -238,7 +228,7 @@ class Turn:
         planner, asked = self.turns.planner, self._request()
         plan = self._shortcut(asked) or await unless(current.halt.soon, planner.plan(asked)) or _ended(asked)
         limits = within(planner.settings.limits, self.row.message.allowance)
-        on_text = _unshown if planner.hooks.handles(MESSAGE_SENDING) else draft  # no hook has seen a draft
+        on_text = unshown if planner.hooks.handles(MESSAGE_SENDING) else draft  # no hook has seen a draft
         course = TurnOutlets(journal, on_text, partial(joining.steered, plan.hears), current.halt)
         try:
             answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
@@ -255,7 +245,8 @@ class Turn:
     def _request(self) -> TurnRequest:
         """Return the turn as its plan needs it, with the session's model, which is charged for the turn's cause."""
         message, key = self.row.message, self.envelope.key
-        agent = asked_for(self.turns.voice(key, self.agent), message, self.envelope)
+        voiced = self.agent if self.turns.voice is None else self.turns.voice(key, self.agent)
+        agent = asked_for(voiced, message, self.envelope)
         marks = {"mark": mark_of(message), "chat": chat_mark(message), "author": author_mark(message)}
         origin = Origin(str(key), str(self.row.id), self.row.turn_id, **marks)
         return TurnRequest(self.row, self.envelope.access, agent, self.transcript, origin, self.turns.planner.clock())
@@ -263,12 +254,15 @@ class Turn:
     def _shortcut(self, asked: TurnRequest) -> Plan | None:
         if _was_answered(self.transcript.records, self.row.turn_id):
             return _ended(asked)
-        return None if is_inner(self.row.message) else self.turns.shortcut(asked)  # our own text is never a command
+        if self.turns.shortcut is None or is_inner(self.row.message):  # our own text is never a command
+            return None
+        return self.turns.shortcut(asked)
 
     async def _said(self, row: InboxRow) -> UserEntry:
         """Return the entry of *row*: the turn's message, or one that joins it."""
         access = self.envelope.access
-        taken = await self.turns.take_in(row, access, self.agent)
+        take_in = self.turns.take_in
+        taken = TakenIn(row.message.text) if take_in is None else await take_in(row, access, self.agent)
         message = replace(as_correction(row.message, self.transcript.records), text=taken.text)
         entry = entry_of(replace(row, message=message), access.session_type)
         at = row.received_at if row.message.via is Via.EDIT else entry.at
@@ -301,7 +295,8 @@ class Turn:
             silence = Silence(self.turns.planner.clock(), row.message.address, principal(row.message), UNASKED_PROSE)
             await asyncio.gather(store.count(UNASKED_PROSE), store.silences.record(silence))
         text = spoken(row.message, kind, answer, entries)
-        buttons = self.turns.offer(row.message, self.envelope.access, entries) if text else ()
+        offer = self.turns.offer if text else None
+        buttons = () if offer is None else offer(row.message, self.envelope.access, entries)
         outgoing = [replace(_outgoing(row.message, text), files=files, buttons=buttons)] if text or files else []
         outgoing = await leaving(self.turns.planner.hooks, self.envelope, outgoing)
         answers = [row.id, *joined(entries)]
@@ -318,10 +313,6 @@ def _patience(message: InboundMessage) -> timedelta:
     if is_heartbeat(message):  # the next one comes anyway
         return timedelta(0)
     return timedelta(seconds=message.allowance.seconds) if message.allowance else GIVE_UP_AFTER
-
-
-async def _unshown(_: str) -> None:
-    """Show nothing before it is final."""
 
 
 def _ended(asked: TurnRequest) -> Plan:

@@ -125,7 +125,7 @@ async def test_no_draft_is_shown_of_an_answer_that_a_hook_looks_at(home: Home, i
     async with running(home) as app:
         agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
         agents[MAIN] = replace(agents[MAIN], model=ScriptedModel("The tea is green."))
-        with app.parts.resources.presence.follow(
+        with app.parts.resources.channels.presence.follow(
             Address("terminal", MAIN, "owner"), lambda _, text: drafts.append(text)
         ):
             assert await said(app, "what is the tea?") == ["The tea is green."]

@@ -516,7 +516,7 @@ GUARDS = (
     Guard(
         "gateway/turns/turn.py",
         "an answer that a hook will check is not shown as a draft",
-        "_unshown if planner.hooks.handles(MESSAGE_SENDING) else draft",
+        "unshown if planner.hooks.handles(MESSAGE_SENDING) else draft",
         "draft",
         "tests/journeys/test_hooks.py::test_no_draft_is_shown_of_an_answer_that_a_hook_looks_at",
     ),

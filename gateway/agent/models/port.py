@@ -78,6 +78,10 @@ OnText = Callable[[str], Awaitable[None]]
 """Takes each piece of text as it streams in; it is a draft until the turn ends."""
 
 
+async def unshown(_: str) -> None:
+    """Show nothing before it is final."""
+
+
 class Model(Protocol):
     """A language model, or a stand-in for one."""
 

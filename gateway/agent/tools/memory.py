@@ -36,24 +36,6 @@ def memory_tools(
     if not rights(access).memory_tools:
         return []
 
-    async def found(query: Query) -> Told:
-        result = await index.search(query, access)
-        await used([used_hit(hit, "search") for hit in result.hits])
-        text = _compact(_answer(result))
-        return told(text, from_outside=any(hit.scope != PRIVATE for hit in result.hits))
-
-    async def memory_search(
-        query: Annotated[str, Field(description="A question or keywords; ids and names as they are written.")],
-        max_results: Annotated[int, Field(ge=1, le=50)] = 6,
-        min_score: Annotated[float | None, Field(ge=0, le=1, description="Least score, 0 to 1.")] = None,
-    ) -> Told:
-        """Search your notes. Run it before answering about earlier work, decisions, dates, people, preferences, todos.
-
-        Answers with passages, best first, each with its source and a score from 0 to 1; cite the source. No hits: say
-        that you found nothing.
-        """
-        return await found(Query(query, max_results, min_score))
-
     async def memory_get(
         path: Annotated[str, Field(description="A path that memory_search gave.")],
         from_line: Annotated[int | None, Field(ge=1)] = None,
@@ -73,6 +55,25 @@ def memory_tools(
             {"path": path, "from_line": note.first_line, "total_lines": note.total_lines, "text": note.text}
         )
 
+    search, *others = _search_tools(index, access, used)
+    return [search, tool(memory_get), *others]
+
+
+def _search_tools(index: MemoryIndex, access: Access, used: Used) -> list[Tool]:
+    """Return the tools that search."""
+
+    async def memory_search(
+        query: Annotated[str, Field(description="A question or keywords; ids and names as they are written.")],
+        max_results: Annotated[int, Field(ge=1, le=50)] = 6,
+        min_score: Annotated[float | None, Field(ge=0, le=1, description="Least score, 0 to 1.")] = None,
+    ) -> Told:
+        """Search your notes. Run it before answering about earlier work, decisions, dates, people, preferences, todos.
+
+        Answers with passages, best first, each with its source and a score from 0 to 1; cite the source. No hits: say
+        that you found nothing.
+        """
+        return await _found(index, access, used, Query(query, max_results, min_score))
+
     async def search_history(
         query: str,
         exact: Annotated[bool, Field(description="Find it letter by letter, newest first.")] = False,
@@ -83,18 +84,27 @@ def memory_tools(
     ) -> Told:
         """Search notes and past conversations between two days, or notes as they once were."""
         if exact:
-            result = await index.find_exact(ExactQuery(query, since, until, max_results, as_of), access)
-            await used([UsedMemory(match.citation, "search") for match in result.matches])
-            theirs = any(index.audience(match.path) != PRIVATE for match in result.matches)
-            return told(_listed(result), from_outside=theirs)
-        return await found(Query(query, max_results, since=since, until=until, as_of=as_of))
+            return await _found_exactly(index, access, used, ExactQuery(query, since, until, max_results, as_of))
+        return await _found(index, access, used, Query(query, max_results, since=since, until=until, as_of=as_of))
 
     async def search_memory(query: str, max_results: Annotated[int, Field(ge=1, le=50)] = 20) -> Told:
         """Find a text letter by letter in notes and past conversations, newest first."""
         return await search_history(query, exact=True, max_results=max_results)
 
-    unoffered = replace(tool(search_memory), is_offered=False)
-    return [tool(memory_search), tool(memory_get), tool(search_history), unoffered]
+    return [tool(memory_search), tool(search_history), replace(tool(search_memory), is_offered=False)]
+
+
+async def _found(index: MemoryIndex, access: Access, used: Used, query: Query) -> Told:
+    result = await index.search(query, access)
+    await used([used_hit(hit, "search") for hit in result.hits])
+    return told(_compact(_answer(result)), from_outside=any(hit.scope != PRIVATE for hit in result.hits))
+
+
+async def _found_exactly(index: MemoryIndex, access: Access, used: Used, query: ExactQuery) -> Told:
+    result = await index.find_exact(query, access)
+    await used([UsedMemory(match.citation, "search") for match in result.matches])
+    theirs = any(index.audience(match.path) != PRIVATE for match in result.matches)
+    return told(_listed(result), from_outside=theirs)
 
 
 def _answer(result: SearchResult) -> dict[str, object]:
