@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from functools import partial
 from itertools import pairwise
@@ -23,19 +23,17 @@ from gateway.agent.models.port import Model
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.prompt_files import prompt_extents
 from gateway.agent.recall import RecallSettings
-from gateway.agent.window.compact import ONECLAW_SHARE, CompactSettings
-from gateway.agent.window.prune import PruneSettings
+from gateway.agent.window.compact import ONECLAW_SHARE
 from gateway.app.crash_recovery import tell_of_file
 from gateway.app.memory_worker import SERVER_PATIENCE_S
 from gateway.app.open_home import OpenHome
-from gateway.config import Config, ContextSettings, LimitSettings, MemorySettings
+from gateway.config import Config, LimitSettings, MemorySettings
 from gateway.config.heartbeat import hours_of, span_of
 from gateway.errors import ConfigError
 from gateway.home import Home
 from gateway.inbound.settings import QueueMode
 from gateway.runtime.threads import Threads
 from gateway.schedule.checklist import Rhythm
-from gateway.sessions.flush import FlushSettings
 from gateway.sessions.lifecycle import LifecycleSettings
 from gateway.transcripts.memory_source import SETTLE_S, TranscriptNotes
 from gateway.turns.planning import TurnSettings
@@ -273,50 +271,17 @@ def assumed_windows(config: Config) -> tuple[str, ...]:
 
 def turn_settings(config: Config) -> TurnSettings:
     """Return the configured settings of turns."""
-    limits = config.limits
+    limits, preset = config.limits, ONECLAW_SHARE if config.memory.preset == "oneclaw" else None
     temperatures = {AgentId(name): agent.temperature for name, agent in config.agents.items()}
     return TurnSettings(
         bootstrap=_bootstrap_limits(config.memory),
         recall=RecallSettings(config.memory.recall),
         limits=TurnLimits(limits.steps, limits.identical_calls, limits.tokens, limits.turn_s, limits.calls),
-        prune=_prune_settings(config.context),
-        compact=_compact_settings(config.context, config.memory),
-        flush=_flush_settings(config.context),
+        context=replace(config.context, share=preset) if config.context.share is None else config.context,
         jobs_remember=config.schedule.remembers,
         temperature={name: value for name, value in temperatures.items() if value is not None},
         seeing=frozenset(name for name, model in config.models.items() if model.vision),
     )
-
-
-def _prune_settings(context: ContextSettings) -> PruneSettings:
-    return PruneSettings(
-        cache_ttl=timedelta(seconds=context.prune_ttl_s) if context.prune == "cache-ttl" else None,
-        trim_share=context.trim_share,
-        clear_share=context.clear_share,
-        least_cleared=context.least_cleared_chars,
-        long=context.long_chars,
-        head=context.head_chars,
-        tail=context.tail_chars,
-        kept_turns=context.whole_turns,
-        only=context.prune_only,
-        never=context.prune_never,
-    )
-
-
-def _compact_settings(context: ContextSettings, memory: MemorySettings) -> CompactSettings:
-    preset = ONECLAW_SHARE if memory.preset == "oneclaw" else None
-    return CompactSettings(
-        is_on=context.compact,
-        reserve_tokens=context.reserve_tokens,
-        flush_tokens=context.flush_tokens,
-        share=preset if context.share is None else context.share,
-        kept_tokens=context.kept_tokens,
-    )
-
-
-def _flush_settings(context: ContextSettings) -> FlushSettings:
-    prompt = FlushSettings().prompt if context.flush_prompt is None else context.flush_prompt
-    return FlushSettings(context.flush, prompt, context.flush_steps, context.flush_temperature)
 
 
 def lifecycle_settings(config: Config, zone: tzinfo) -> LifecycleSettings:

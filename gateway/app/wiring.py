@@ -182,7 +182,7 @@ class Parts:
 
     @cached_property
     def flush(self) -> Flush:
-        return Flush(self._settings.flush, self._home.now, self.resources.hooks)
+        return Flush(self._settings.context, self._home.now, self.resources.hooks)
 
     @cached_property
     def lifecycle(self) -> Lifecycle:
@@ -262,7 +262,7 @@ class Parts:
     @cached_property
     def planner(self) -> Planner:
         home, hooks = self._home, self.resources.hooks
-        compaction = Compaction(self._settings.compact, self.flush, self.lifecycle, home.store.count, home.now, hooks)
+        compaction = Compaction(self._settings.context, self.flush, self.lifecycle, home.store.count, home.now, hooks)
         return Planner(
             self._settings,
             hooks,

@@ -15,7 +15,6 @@ from gateway.config.reading import read_config
 from gateway.config.schema import (
     AgentSettings,
     Config,
-    ContextSettings,
     GatewaySettings,
     LimitSettings,
     MetricsSettings,
@@ -38,7 +37,6 @@ __all__ = [
     "ChannelResources",
     "ChannelsSettings",
     "Config",
-    "ContextSettings",
     "EmbeddingSettings",
     "GatewaySettings",
     "GroupSettings",

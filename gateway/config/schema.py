@@ -5,8 +5,9 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
+from gateway.agent.window.settings import ContextSettings
 from gateway.automation.settings import SubagentSettings
 from gateway.channels.settings import BindingSettings, ChannelsSettings
 from gateway.config.budget import BudgetSettings
@@ -189,40 +190,6 @@ class ModelSettings(Section):
             return None
         key = "api_key_env" if self.api_key_env is not None else "api_key_file"
         return SecretSource(f"models.{name}.{key}", self.api_key_env, self.api_key_file, in_header=True)
-
-
-_ToolPatterns = tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...]
-
-
-class ContextSettings(Section):
-    """The part of a conversation that a model sees, and when notes are saved and the older part is summarised."""
-
-    prune: Literal["cache-ttl", "off"] = "cache-ttl"
-    prune_ttl_s: float = Field(default=300, gt=0, le=86_400)
-    prune_only: _ToolPatterns = ()
-    prune_never: _ToolPatterns = ()
-    trim_share: float = Field(default=0.3, ge=0, le=1)
-    clear_share: float = Field(default=0.5, ge=0, le=1)
-    least_cleared_chars: int = Field(default=50_000, ge=0)
-    long_chars: int = Field(default=4_000, ge=200)
-    head_chars: int = Field(default=1_500, ge=0)
-    tail_chars: int = Field(default=1_500, ge=0)
-    whole_turns: int = Field(default=3, ge=1, le=1_000)
-    compact: bool = True
-    reserve_tokens: int = Field(default=20_000, ge=0)
-    flush_tokens: int = Field(default=4_000, ge=0)
-    share: float | None = Field(default=None, ge=0.2, le=0.95)
-    kept_tokens: int = Field(default=20_000, ge=0)
-    flush: bool = True
-    flush_prompt: str | None = Field(default=None, min_length=1, max_length=10_000)
-    flush_steps: int = Field(default=5, ge=1, le=50)
-    flush_temperature: Temperature = 0.3
-
-    @model_validator(mode="after")
-    def _ends_are_shorter(self) -> Self:
-        if self.head_chars + self.tail_chars >= self.long_chars:
-            raise ValueError("head_chars and tail_chars together must be less than long_chars")
-        return self
 
 
 class SessionSettings(Section):

@@ -16,7 +16,6 @@ from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, unshown
 from gateway.agent.window.compact import (
-    CompactSettings,
     extract,
     first_kept,
     instructions,
@@ -27,6 +26,7 @@ from gateway.agent.window.compact import (
 )
 from gateway.agent.window.count import CHARACTERS_A_TOKEN, entry_tokens
 from gateway.agent.window.rounds import Round
+from gateway.agent.window.settings import ContextSettings
 from gateway.agent.write_policy import is_from_outside
 from gateway.errors import ModelError, StoreError
 from gateway.hooks import Hooks
@@ -91,7 +91,7 @@ class Compaction:
 
     def __init__(
         self,
-        settings: CompactSettings,
+        settings: ContextSettings,
         flush: Flush,
         lifecycle: Lifecycle,
         count: Callable[[str], Awaitable[None]],

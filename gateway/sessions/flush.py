@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 import structlog
@@ -18,6 +18,7 @@ from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, ToolSpec, unshown
 from gateway.agent.tool_hooks import lead_past
 from gateway.agent.tools.tool import Tool, Toolbox, tool
+from gateway.agent.window.settings import ContextSettings
 from gateway.errors import ModelError, ToolError, TurnLimitError
 from gateway.hooks import Hooks
 from gateway.sessions.hook_events import conversation_of
@@ -33,28 +34,25 @@ PROMPT = (
     "yet with add_note: decisions, facts, open tasks, names, numbers; one note for each. You cannot choose the file. "
     "When all is noted, or nothing is worth it, answer exactly NO_REPLY. Nobody reads this answer."
 )
+LEAST_MESSAGES = 3
+"""Messages of people, the reference systems' number; a shorter conversation has nothing to save."""
+DEADLINE_S = 60.0
+"""For the whole flush, in seconds; a person may be waiting. Our choice."""
 AGAIN = "Nothing was written. If anything of this conversation should be remembered, write it with add_note now."
-
-
-@dataclass(frozen=True, slots=True)
-class FlushSettings:
-    """When and how a model is asked to save notes; the numbers are the reference systems'."""
-
-    is_on: bool = True
-    prompt: str = PROMPT
-    steps: int = 5
-    temperature: float = 0.3
-    least_messages: int = 3
-    """Messages of people; a shorter conversation has nothing to save."""
-    deadline_s: float = 60.0
-    """For the whole flush, in seconds; a person may be waiting."""
 
 
 class Flush:
     """Runs the silent turn that saves notes."""
 
-    def __init__(self, settings: FlushSettings, clock: Callable[[], datetime], hooks: Hooks | None = None) -> None:
+    def __init__(
+        self,
+        settings: ContextSettings,
+        clock: Callable[[], datetime],
+        hooks: Hooks | None = None,
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
         """*clock* gives the time in the owner's zone, whose day a note belongs to."""
+        self._deadline_s = deadline_s
         self._settings = settings
         self._clock = clock
         self._hooks = hooks or Hooks()
@@ -75,8 +73,8 @@ class Flush:
         lead_past(toolbox, self._hooks, conversation_of(session.access, session.key))
         requests = 0
         try:
-            async with asyncio.timeout(self._settings.deadline_s):
-                for prompt in (self._settings.prompt, AGAIN):
+            async with asyncio.timeout(self._deadline_s):
+                for prompt in (self._settings.flush_prompt or PROMPT, AGAIN):
                     requests += 1
                     await self._ask(paid_for(session.agent.model, CostCause.FLUSH), request, prompt, toolbox)
                     if citations:
@@ -87,19 +85,19 @@ class Flush:
 
     def may_ask(self, session: Session) -> bool:
         """Return whether *session* keeps notes, a model that can write them, and enough messages since the last."""
-        if not self._settings.is_on or not rights(session.access).flush or session.agent.model.name == OFFLINE:
+        if not self._settings.flush or not rights(session.access).flush or session.agent.model.name == OFFLINE:
             return False
         new = sum(isinstance(record.entry, UserEntry) for record in unflushed(session.transcript.records))
-        return new >= self._settings.least_messages
+        return new >= LEAST_MESSAGES
 
     def _is_wanted(self, session: Session, request: ModelRequest) -> bool:
         shown = sum(isinstance(entry, UserEntry) for entry in request.entries)
-        return self.may_ask(session) and shown >= self._settings.least_messages
+        return self.may_ask(session) and shown >= LEAST_MESSAGES
 
     async def _ask(self, model: Model, request: ModelRequest, prompt: str, toolbox: Toolbox) -> None:
         said = UserEntry(prompt, self._clock(), "", "")
-        asked = replace(request, entries=[*request.entries, said], temperature=self._settings.temperature)
-        limits = TurnLimits(steps=self._settings.steps)
+        asked = replace(request, entries=[*request.entries, said], temperature=self._settings.flush_temperature)
+        limits = TurnLimits(steps=self._settings.flush_steps)
         with suppress(ModelError, TurnLimitError):  # notes written until then count
             await run_turn(model, asked, toolbox, limits, TurnOutlets(_unjournaled, unshown))
 

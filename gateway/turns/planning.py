@@ -23,7 +23,6 @@ from gateway.agent.tools.conversation import asked_focus
 from gateway.agent.tools.families import TurnActions
 from gateway.agent.tools.memory import Used, unrecorded
 from gateway.agent.tools.tool import Toolbox
-from gateway.agent.window.compact import CompactSettings
 from gateway.agent.window.count import (
     CAUTIOUS,
     CHARACTERS_A_TOKEN,
@@ -31,8 +30,8 @@ from gateway.agent.window.count import (
     measured_scale,
     request_characters,
 )
-from gateway.agent.window.prune import PruneSettings
 from gateway.agent.window.rounds import Rounds
+from gateway.agent.window.settings import ContextSettings
 from gateway.agent.window.shown import ContextWindow, VisibleHistory, show
 from gateway.agent.window.use import WindowUse, window_use
 from gateway.agent.write_guard import WriteGuard
@@ -44,7 +43,6 @@ from gateway.delivery.outgoing_files import Enclosures
 from gateway.errors import HookError, StoreError
 from gateway.hooks import Hooks
 from gateway.sessions.compaction import Compaction, CompactionResult, Crowded, SummaryOrder
-from gateway.sessions.flush import FlushSettings
 from gateway.sessions.hook_events import conversation_of
 from gateway.sessions.session import Session
 from gateway.sessions.turn_request import Plan, TurnRequest
@@ -80,9 +78,7 @@ class TurnSettings:
     bootstrap: Limits = field(default_factory=Limits)
     limits: TurnLimits = field(default_factory=TurnLimits)
     recall: RecallSettings = field(default_factory=RecallSettings)
-    prune: PruneSettings = field(default_factory=PruneSettings)
-    compact: CompactSettings = field(default_factory=CompactSettings)
-    flush: FlushSettings = field(default_factory=FlushSettings)
+    context: ContextSettings = field(default_factory=ContextSettings)
     jobs_remember: bool = False
     """Whether a job with a session of its own is shown its earlier runs."""
     temperature: Mapping[AgentId, float] = field(default_factory=lambda: MappingProxyType({}))
@@ -178,9 +174,9 @@ class Planner:
 
     def _is_full(self, draft: _PlannedRequest) -> bool:
         """Return whether a summary is due; turns that were dropped without one count too."""
-        compact = self.compaction.settings
-        is_over = draft.shown.left_out > 0 or draft.tokens >= compact.limit(draft.window_tokens)
-        return compact.is_on and is_over and compact.is_worth(draft.older_tokens, draft.window_tokens)
+        settings = self.compaction.settings
+        is_over = draft.shown.left_out > 0 or draft.tokens >= settings.limit(draft.window_tokens)
+        return settings.compact and is_over and settings.is_worth(draft.older_tokens, draft.window_tokens)
 
     async def _made_room(
         self, asked: TurnRequest, draft: _PlannedRequest, order: SummaryOrder | None = None
@@ -208,7 +204,7 @@ class Planner:
         prompt = build_prompt(files, access.session_type, recall=recalls, now=now, skills=skills)
         prompt = await final_prompt(agent, access, prompt, self.hooks)
         sees = agent.model.name in self.settings.seeing
-        window = ContextWindow(tokens, self.settings.prune, self.compaction.settings, sees)
+        window = ContextWindow(tokens, self.compaction.settings, sees)
         records = self._remembered(asked)
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), toolbox.specs, self.settings.temperature.get(agent.id))
@@ -280,7 +276,7 @@ async def between_turns(
     files = await project_context(agent, access, now.date(), settings.bootstrap, hooks)
     prompt = build_prompt(files, access.session_type, recall=False, now=now)
     prompt = await final_prompt(agent, access, prompt, hooks)
-    window = ContextWindow(agent.model.window_tokens, settings.prune, settings.compact)
+    window = ContextWindow(agent.model.window_tokens, settings.context)
     shown = show(Rounds(records), window, CAUTIOUS.tokens(len(prompt.stable)))
     return ModelRequest(prompt.stable, prompt.volatile, shown.entries, ())
 

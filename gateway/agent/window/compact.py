@@ -5,7 +5,6 @@ Pure decisions, which `gateway/sessions/compaction.py` carries out.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from gateway.agent.entries import COMMAND, Entry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry
 from gateway.agent.window.count import entry_tokens
@@ -17,12 +16,6 @@ HEADINGS = ("Decisions", "Open tasks", "Identifiers", "Standing orders", "People
 ORDERS_HEADING = "Standing orders"
 LONGEST_SUMMARY = 12_000
 """In characters; a longer summary is rejected."""
-SMALL_WINDOW = 32_000
-"""Tokens up to which a window is small: 20,000 for what a turn reads would leave nothing for the conversation."""
-_SMALL_SHARE, _SMALL_KEPT = 0.8, 10
-"""Share of a small window at which a summary is due, and the part of it that stays whole then: one in so many."""
-_WORTH = 10
-"""A summary is worth its price from one in so many tokens of the window on."""
 ONECLAW_SHARE = 0.8
 """OneClaw's share of the window from which on a conversation is summarised."""
 _ORDERS_CHARS = 8_000
@@ -38,35 +31,6 @@ _DECISION = re.compile(
     r"\b(?:decided|decision|agreed|let'?s|we(?:'ll| will)|chose|chosen|settled on|instead of)\b", re.IGNORECASE
 )
 _TASK = re.compile(r"\b(?:to-?do|remind|need to|have to|must|should|still open|tomorrow|next week|by \w+day)\b", re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class CompactSettings:
-    """When a conversation is summarised, and how much of it stays word for word."""
-
-    is_on: bool = True
-    reserve_tokens: int = 20_000
-    """Kept free for the answer and the results that the turn reads (the reference systems' number)."""
-    flush_tokens: int = 4_000
-    """Kept free in addition, for writing notes before (the reference systems' number)."""
-    share: float | None = None
-    """Share of the window at which a summary is due, instead of the two numbers (OneClaw: 0.8)."""
-    kept_tokens: int = 20_000
-    """The latest turns that stay whole (OpenClaw's number); at most a quarter of the window, a tenth of a small one."""
-
-    def limit(self, window_tokens: int) -> int:
-        """Return the size of a request, in tokens, from which on a conversation is summarised."""
-        if self.share is not None or window_tokens <= SMALL_WINDOW:
-            return int(window_tokens * (self.share or _SMALL_SHARE))
-        return max(window_tokens - self.reserve_tokens - self.flush_tokens, window_tokens // 2)
-
-    def is_worth(self, older_tokens: int, window_tokens: int) -> bool:
-        """Return whether a summary of *older_tokens* frees enough: nothing else of a request gets smaller by it."""
-        return older_tokens >= window_tokens // _WORTH
-
-    def kept(self, window_tokens: int) -> int:
-        """Return how many tokens of the latest turns stay whole."""
-        return min(self.kept_tokens, window_tokens // (_SMALL_KEPT if window_tokens <= SMALL_WINDOW else 4))
 
 
 def first_kept(turns: Sequence[Sequence[Entry]], kept_tokens: int) -> int:

@@ -9,39 +9,10 @@ a restart.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from fnmatch import fnmatchcase
 
 from gateway.agent.entries import Entry, ResultEntry, UserEntry
 from gateway.agent.window.count import entry_tokens
-
-
-@dataclass(frozen=True, slots=True)
-class PruneSettings:
-    """When tool results are trimmed, and how; the defaults are those of the reference systems."""
-
-    cache_ttl: timedelta | None = timedelta(minutes=5)
-    """How long a provider keeps a prompt; with `None` nothing is ever trimmed."""
-    trim_share: float = 0.3
-    """Share of the window from which on long results are cut down to their ends."""
-    clear_share: float = 0.5
-    """Share of the window from which on whole results are cleared, the oldest first."""
-    least_cleared: int = 50_000
-    """Fewest characters worth clearing: for less, a cold cache is too expensive."""
-    long: int = 4_000
-    """Characters from which on a result is long."""
-    head: int = 1_500
-    tail: int = 1_500
-    kept_turns: int = 3
-    """The latest turns, in which nothing is trimmed."""
-    only: tuple[str, ...] = ()
-    """Names or patterns of the tools whose results may be trimmed; empty means all."""
-    never: tuple[str, ...] = ()
-    """Names or patterns of the tools whose results never are."""
-
-    def may_trim(self, tool: str) -> bool:
-        """Return whether results of *tool* may be trimmed; those of a tool in both lists may not."""
-        allowed = not self.only or any(fnmatchcase(tool, pattern) for pattern in self.only)
-        return allowed and not any(fnmatchcase(tool, pattern) for pattern in self.never)
+from gateway.agent.window.settings import ContextSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +27,7 @@ class Pruned:
 
 
 def prune(
-    entries: Sequence[Entry], times: Sequence[datetime], window_tokens: int, base_tokens: int, settings: PruneSettings
+    entries: Sequence[Entry], times: Sequence[datetime], window_tokens: int, base_tokens: int, settings: ContextSettings
 ) -> Pruned:
     """Return *entries* with old results trimmed as far as the window requires.
 
@@ -67,7 +38,7 @@ def prune(
         cold = _written_before_pause(times, settings.cache_ttl)
     if not cold:
         return Pruned(list(entries))
-    end = _kept_from(entries[:cold], settings.kept_turns)
+    end = _kept_from(entries[:cold], settings.whole_turns)
     prunable = [i for i, entry in enumerate(entries[:end]) if _is_prunable(entry, settings)]
     shown = list(entries)
     used = base_tokens + sum(entry_tokens(entry) for entry in entries[:cold])
@@ -75,16 +46,16 @@ def prune(
     if used < settings.trim_share * window_tokens:
         return Pruned(shown)
     for i in prunable:
-        if len(_text(shown[i])) > settings.long:
+        if len(_text(shown[i])) > settings.long_chars:
             used -= _put(shown, i, _ends(_text(shown[i]), settings))
             trimmed += 1
-    if sum(len(_text(shown[i])) for i in prunable) < settings.least_cleared:
+    if sum(len(_text(shown[i])) for i in prunable) < settings.least_cleared_chars:
         return Pruned(shown, trimmed)
     for i in prunable:
         if used < settings.clear_share * window_tokens:
             break
         used -= _put(shown, i, _mark(_text(entries[i])))
-        trimmed -= len(_text(entries[i])) > settings.long
+        trimmed -= len(_text(entries[i])) > settings.long_chars
         cleared += 1
     return Pruned(shown, trimmed, cleared)
 
@@ -102,7 +73,7 @@ def _kept_from(entries: Sequence[Entry], turns: int) -> int:
     return begins[-turns] if len(begins) >= turns else 0
 
 
-def _is_prunable(entry: Entry, settings: PruneSettings) -> bool:
+def _is_prunable(entry: Entry, settings: ContextSettings) -> bool:
     return isinstance(entry, ResultEntry) and settings.may_trim(entry.name)
 
 
@@ -110,10 +81,10 @@ def _text(entry: Entry) -> str:
     return entry.text if isinstance(entry, ResultEntry) else ""
 
 
-def _ends(text: str, settings: PruneSettings) -> str:
-    left_out = len(text) - settings.head - settings.tail
+def _ends(text: str, settings: ContextSettings) -> str:
+    left_out = len(text) - settings.head_chars - settings.tail_chars
     note = f"[… {left_out:,} characters of an old result are not shown; ask again for them …]"
-    return f"{text[: settings.head]}\n{note}\n{text[len(text) - settings.tail :]}"
+    return f"{text[: settings.head_chars]}\n{note}\n{text[len(text) - settings.tail_chars :]}"
 
 
 def _mark(text: str) -> str:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from gateway.agent.entries import Entry, UserEntry
-from gateway.agent.window.compact import SMALL_WINDOW, CompactSettings
 from gateway.agent.window.count import CAUTIOUS, CHARACTERS_A_TOKEN, Scale, entry_tokens
-from gateway.agent.window.prune import PruneSettings, prune
+from gateway.agent.window.prune import prune
 from gateway.agent.window.rounds import Rounds, without_pictures
+from gateway.agent.window.settings import SMALL_WINDOW, ContextSettings
 
 KEPT_SHARE = 0.6
 """Share of the room for past turns that is filled again once turns had to be dropped."""
@@ -25,8 +25,7 @@ class ContextWindow:
     """The room that a model has."""
 
     tokens: int
-    prune: PruneSettings = field(default_factory=PruneSettings)
-    compact: CompactSettings = field(default_factory=CompactSettings)
+    settings: ContextSettings = field(default_factory=ContextSettings)
     sees: bool = False
     """The model is shown the pictures of the last round."""
 
@@ -34,7 +33,7 @@ class ContextWindow:
     def room(self) -> int:
         """Return the most tokens that a request may have; the conversation should have been summarised before."""
         least = self.tokens * (17 if self.tokens <= SMALL_WINDOW else 12) // 20
-        return max(self.tokens - self.compact.reserve_tokens, least)
+        return max(self.tokens - self.settings.reserve_tokens, least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def show(rounds: Rounds, window: ContextWindow, base_tokens: int = 0, scale: Sca
     Summarised rounds are shown as their summary. Rounds are shown whole, so that a call and its result stay together.
     """
     steady, whole = scale.steady, _seen(rounds, window)
-    pruned = prune(whole, rounds.times, window.tokens, base_tokens, window.prune)
+    pruned = prune(whole, rounds.times, window.tokens, base_tokens, window.settings)
     is_as_it_was = whole is rounds.entries and not (pruned.trimmed or pruned.cleared)
     sizes = rounds.sizes(steady) if is_as_it_was else _sizes(rounds, pruned.entries, steady)
     before = base_tokens + sum(entry_tokens(entry, steady) for entry in rounds.summary)

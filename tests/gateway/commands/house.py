@@ -125,13 +125,13 @@ class House:
 
     @property
     def flush(self) -> Flush:
-        return Flush(self.settings.flush, self.clock.now)
+        return Flush(self.settings.context, self.clock.now)
 
     @property
     def planner(self) -> Planner:
         """What plans turns for the model."""
         count, now = self.store.count, self.clock.now
-        compaction = Compaction(self.settings.compact, self.flush, self.lifecycle, count, now)
+        compaction = Compaction(self.settings.context, self.flush, self.lifecycle, count, now)
         return Planner(self.settings, Hooks(), self.approvals, compaction, self.clock.now)
 
     @property

@@ -1,18 +1,15 @@
 """What the owner sets about prompts and files arrives where prompts are made and files are written."""
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
-from gateway.agent.window.compact import CompactSettings
-from gateway.agent.window.prune import PruneSettings
+from gateway.agent.window.settings import ContextSettings
 from gateway.app.agents import file_caps, hosted_settings, turn_settings
 from gateway.config import Config, LimitSettings
 from gateway.config.reading import fields_of, parse_config
 from gateway.errors import ConfigError
-from gateway.sessions.flush import FlushSettings
 from gateway.turns.planning import TurnSettings
 from tests.journeys.house import make_home, running
 from tests.workspaces.turns import MAIN
@@ -76,18 +73,27 @@ def test_every_setting_of_the_context_arrives() -> None:
             }
         )
     )
-    minute = timedelta(seconds=60)
-    assert settings.prune == PruneSettings(minute, 0.1, 0.2, 3, 500, 5, 6, 7, ("read_*",), ("read_file",))
-    assert settings.compact == CompactSettings(False, 8, 9, 0.7, 10)
-    assert settings.flush == FlushSettings(False, "Save.", 11, 1.2)
-
-
-def test_the_context_s_defaults_are_the_same_in_both_places() -> None:
-    """Who sets nothing gets what each part says itself."""
-    settings = turn_settings(Config())
-    assert settings.prune == PruneSettings()
-    assert settings.compact == CompactSettings()
-    assert settings.flush == FlushSettings()
+    assert settings.context == ContextSettings(
+        prune_ttl_s=60,
+        prune_only=("read_*",),
+        prune_never=("read_file",),
+        trim_share=0.1,
+        clear_share=0.2,
+        least_cleared_chars=3,
+        long_chars=500,
+        head_chars=5,
+        tail_chars=6,
+        whole_turns=7,
+        compact=False,
+        reserve_tokens=8,
+        flush_tokens=9,
+        share=0.7,
+        kept_tokens=10,
+        flush=False,
+        flush_prompt="Save.",
+        flush_steps=11,
+        flush_temperature=1.2,
+    )
 
 
 def test_trimming_can_be_off_and_oneclaw_counts_by_share() -> None:
@@ -96,9 +102,9 @@ def test_trimming_can_be_off_and_oneclaw_counts_by_share() -> None:
     def made(**tables: dict[str, object]) -> TurnSettings:
         return turn_settings(Config.model_validate(tables))
 
-    assert made(context={"prune": "off"}).prune.cache_ttl is None
-    assert made(memory={"preset": "oneclaw"}).compact.share == 0.8
-    assert made(memory={"preset": "oneclaw"}, context={"share": 0.6}).compact.share == 0.6
+    assert made(context={"prune": "off"}).context.cache_ttl is None
+    assert made(memory={"preset": "oneclaw"}).context.share == 0.8
+    assert made(memory={"preset": "oneclaw"}, context={"share": 0.6}).context.share == 0.6
 
 
 def test_the_ends_of_a_long_result_are_shorter_than_it() -> None:

@@ -10,8 +10,9 @@ import pytest
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import FlushEntry, ReplyEntry, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
+from gateway.agent.window.settings import ContextSettings
 from gateway.errors import ModelError, ModelUnavailableError
-from gateway.sessions.flush import AGAIN, PROMPT, Flush, FlushSettings, unflushed
+from gateway.sessions.flush import AGAIN, DEADLINE_S, PROMPT, Flush, unflushed
 from gateway.sessions.lifecycle import LifecycleSettings
 from gateway.sessions.session import Session
 from gateway.stores.rows import TurnId
@@ -33,12 +34,14 @@ async def session(house: Resting, key: SessionKey = KEY) -> Session:
 async def flushed(
     house: Resting,
     key: SessionKey = KEY,
-    settings: FlushSettings | None = None,
+    settings: ContextSettings | None = None,
     clock: Callable[[], datetime] | None = None,
+    deadline_s: float = DEADLINE_S,
 ) -> FlushEntry | None:
     """Flush what stands in the session's transcript."""
     place = await session(house, key)
-    flush = Flush(settings or FlushSettings(), clock or (lambda: house.clock.now().astimezone(BERLIN)))
+    now = clock or (lambda: house.clock.now().astimezone(BERLIN))
+    flush = Flush(settings or ContextSettings(), now, deadline_s=deadline_s)
     return await flush(place, ModelRequest("stable", "", place.transcript.entries, SPECS))
 
 
@@ -99,7 +102,7 @@ async def test_a_model_that_saves_nothing_is_asked_twice_and_changes_nothing(tmp
         assert files(house) == before
         asked = [e.text for r in model.flushes for e in r.entries if isinstance(e, UserEntry) and "add_note" in e.text]
         assert list(dict.fromkeys(asked)) == [PROMPT, AGAIN]
-        assert len(model.flushes) <= 2 * FlushSettings().steps
+        assert len(model.flushes) <= 2 * ContextSettings().flush_steps
 
 
 async def test_notes_until_a_failure_count(tmp_path: Path) -> None:
@@ -138,13 +141,13 @@ async def test_a_session_without_notes_of_its_own_is_never_asked(tmp_path: Path,
 @pytest.mark.parametrize(
     ("settings", "talk", "name"),
     [
-        (FlushSettings(is_on=False), TALK, "scripted"),
-        (FlushSettings(), TALK[:2], "scripted"),
-        (FlushSettings(), TALK, "offline"),
+        (ContextSettings(flush=False), TALK, "scripted"),
+        (ContextSettings(), TALK[:2], "scripted"),
+        (ContextSettings(), TALK, "offline"),
     ],
 )
 async def test_where_it_is_off_or_too_little_was_said_nobody_is_asked(
-    tmp_path: Path, settings: FlushSettings, talk: tuple[tuple[str, str], ...], name: str
+    tmp_path: Path, settings: ContextSettings, talk: tuple[tuple[str, str], ...], name: str
 ) -> None:
     """More than two messages; a language model; the setting."""
     model = KeepingModel(flush=notes("x"), name=name)
@@ -193,7 +196,7 @@ async def test_two_conversations_flush_into_one_day(tmp_path: Path) -> None:
     async with resting(tmp_path, SETTINGS, model=model) as house:
         await house.talk(KEY, *TALK)
         place = await session(house)
-        flush = Flush(FlushSettings(), lambda: START.astimezone(BERLIN))
+        flush = Flush(ContextSettings(), lambda: START.astimezone(BERLIN))
         request = ModelRequest("", "", place.transcript.entries, SPECS)
         receipts = await asyncio.gather(*(flush(Session(KEY, place.agent, place.transcript), request) for _ in keys))
         lines = house.file(TODAY).splitlines()
@@ -213,7 +216,7 @@ async def test_over_midnight_each_note_goes_into_the_day_on_which_it_is_written(
             clock.advance(3_600)
         return says("", call("add_note", text=f"{clock.now():%d %H:%M}"))
 
-    settings = FlushSettings(steps=5)
+    settings = ContextSettings(flush_steps=5)
     async with resting(tmp_path, SETTINGS, model=KeepingModel(flush=hourly), clock=clock) as house:
         await house.talk(KEY, *TALK)
         receipt = await flushed(house, settings=settings, clock=lambda: clock.now().astimezone(BERLIN))
@@ -240,5 +243,5 @@ async def test_a_model_that_thinks_too_long_is_left_alone(tmp_path: Path) -> Non
     model = SlowModel(flush=lambda _: says("", call("add_note", text="In time.")))
     async with resting(tmp_path, SETTINGS, model=model) as house:
         await house.talk(KEY, *TALK)
-        receipt = await flushed(house, settings=FlushSettings(deadline_s=3))
+        receipt = await flushed(house, deadline_s=3)
         assert receipt == FlushEntry((f"{TODAY}#L3",), 1)

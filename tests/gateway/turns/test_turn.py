@@ -15,7 +15,7 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import CallStartEntry, ReplyEntry, ResultEntry, ToolCall, Usage, UsedEntry, UserEntry
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
-from gateway.agent.window.compact import CompactSettings
+from gateway.agent.window.settings import ContextSettings
 from gateway.approvals.approvals import Approvals
 from gateway.errors import ModelRefusedError, ModelUnavailableError, StoreError
 from gateway.hooks import Hooks
@@ -23,7 +23,7 @@ from gateway.inbound.outcomes import Outcome, Outcomes
 from gateway.runtime.lanes import RetryLater
 from gateway.runtime.threads import Threads
 from gateway.sessions.compaction import Compaction
-from gateway.sessions.flush import Flush, FlushSettings
+from gateway.sessions.flush import Flush
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
 from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.store import SqliteStore
@@ -84,7 +84,7 @@ class House:
         sessions = Sessions({MAIN: self.folder / "sessions"}, self.threads)
         now, count = self.clock.now, self.store.count
         lifecycle = Lifecycle(agents, sessions, LifecycleSettings(), self.clock, count)
-        compaction = Compaction(CompactSettings(), Flush(FlushSettings(), now), lifecycle, count, now)
+        compaction = Compaction(ContextSettings(), Flush(ContextSettings(), now), lifecycle, count, now)
         approvals = Approvals({}, self.store, timedelta(days=7), now, lambda _: None)
         return Turns(
             agents=agents,

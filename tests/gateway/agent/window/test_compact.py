@@ -10,7 +10,6 @@ from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, SummaryEntry, 
 from gateway.agent.window.compact import (
     HEADINGS,
     LONGEST_SUMMARY,
-    CompactSettings,
     extract,
     first_kept,
     instructions,
@@ -21,6 +20,7 @@ from gateway.agent.window.compact import (
     standing_orders,
 )
 from gateway.agent.window.count import entry_tokens
+from gateway.agent.window.settings import ContextSettings
 
 START = datetime(2026, 11, 22, 9, tzinfo=UTC)
 
@@ -38,12 +38,12 @@ def answered(text: str) -> ReplyEntry:
 )
 def test_it_is_due_while_there_is_room_for_notes_and_an_answer(window: int, limit: int) -> None:
     """24,000 tokens before the end of the window, at least at its half; a small window at four fifths."""
-    assert CompactSettings().limit(window) == limit
+    assert ContextSettings().limit(window) == limit
 
 
 def test_oneclaw_waits_for_four_fifths() -> None:
     """The preset counts by share."""
-    assert CompactSettings(share=0.8).limit(100_000) == 80_000
+    assert ContextSettings(share=0.8).limit(100_000) == 80_000
 
 
 @given(st.lists(st.integers(0, 3_000), min_size=1, max_size=20), st.integers(0, 5_000))
@@ -158,8 +158,8 @@ def test_a_summary_leaves_room_for_the_conversation(window: int, longest: int) -
 
 def test_a_summary_of_little_is_not_worth_its_price() -> None:
     """It frees only the older turns, whatever else fills the window."""
-    assert not CompactSettings().is_worth(799, 8_000)
-    assert CompactSettings().is_worth(800, 8_000)
+    assert not ContextSettings().is_worth(799, 8_000)
+    assert ContextSettings().is_worth(800, 8_000)
 
 
 def test_without_a_model_sentences_are_kept_by_their_wording() -> None:

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.window.count import entry_tokens
-from gateway.agent.window.prune import Pruned, PruneSettings, prune
+from gateway.agent.window.prune import Pruned, prune
+from gateway.agent.window.settings import ContextSettings
 
 START = datetime(2026, 11, 22, 9, tzinfo=UTC)
-SETTINGS = PruneSettings()
+SETTINGS = ContextSettings()
 WINDOW = 20_000
 PAUSE = timedelta(minutes=5)
 
@@ -32,7 +33,7 @@ def times(entries: Sequence[Entry], *, pause_before: int) -> list[datetime]:
     return [START + timedelta(seconds=i) + (PAUSE if i >= pause_before else timedelta()) for i in range(len(entries))]
 
 
-def pruned(entries: Sequence[Entry], settings: PruneSettings = SETTINGS, window: int = WINDOW) -> Pruned:
+def pruned(entries: Sequence[Entry], settings: ContextSettings = SETTINGS, window: int = WINDOW) -> Pruned:
     """Prune as for a message that comes after a pause."""
     message = UserEntry("and now?", START, "", "last")
     every = [*entries, message]
@@ -67,7 +68,7 @@ def test_nothing_is_trimmed_while_the_cache_may_hold() -> None:
     entries = [*turn(1, "a" * 40_000), *turn(2), *turn(3), *turn(4)]
     hurried = [START + timedelta(seconds=i) for i in range(len(entries))]
     assert prune(entries, hurried, WINDOW, 0, SETTINGS).entries == entries
-    assert prune(entries, times(entries, pause_before=2), WINDOW, 0, replace(SETTINGS, cache_ttl=None)).trimmed == 0
+    assert prune(entries, times(entries, pause_before=2), WINDOW, 0, replace(SETTINGS, prune="off")).trimmed == 0
 
 
 def test_from_half_of_the_window_on_whole_results_make_way_the_oldest_first() -> None:
@@ -91,13 +92,13 @@ def test_too_little_to_clear_is_not_cleared() -> None:
 @pytest.mark.parametrize(
     ("settings", "may"),
     [
-        (PruneSettings(never=("read_*",)), False),
-        (PruneSettings(only=("memory_*",)), False),
-        (PruneSettings(only=("read_file",)), True),
-        (PruneSettings(only=("*",), never=("read_file",)), False),
+        (ContextSettings(prune_never=("read_*",)), False),
+        (ContextSettings(prune_only=("memory_*",)), False),
+        (ContextSettings(prune_only=("read_file",)), True),
+        (ContextSettings(prune_only=("*",), prune_never=("read_file",)), False),
     ],
 )
-def test_tools_may_be_named_or_excepted(settings: PruneSettings, *, may: bool) -> None:
+def test_tools_may_be_named_or_excepted(settings: ContextSettings, *, may: bool) -> None:
     """A list of tools narrows what is trimmed, and an exception wins."""
     shown = pruned([*turn(1, "a" * 40_000), *turn(2), *turn(3), *turn(4)], settings)
     assert (shown.trimmed > 0) == may
