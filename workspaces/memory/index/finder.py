@@ -76,8 +76,6 @@ class MatchingEntry:
     matched: float
     is_exact: bool
     """It contains an identifier of the query verbatim."""
-    is_of_day: bool
-    """It is of a day that the query names."""
 
 
 class Finder:
@@ -97,10 +95,9 @@ class Finder:
         pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._held(question, ids))
         ranked = rank(question, pool, _aged(_weights(request), asked.decay), asked.today)
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
-        told = _Telling(self._engine, self._manifest, request, pool).found(within)
+        told = _Telling(self._engine, self._manifest, request, pool, asked.min_score).found(within)
         found = thinned(each for each in told if is_evidence(each.entry.text, asked.text))
-        least = LEAST if self._embedder else 0.0
-        return list(islice((each for each in found if _passes(each, asked.min_score, least)), asked.limit))
+        return list(islice(found, asked.limit))
 
     def request(self, asked: SearchRequest) -> CandidateRequest:
         """Return the engine's request: words weighted by rarity, and the vectors of the query."""
@@ -141,33 +138,56 @@ class Finder:
 
 
 @dataclass(frozen=True, slots=True)
+class _Scored:
+    """A candidate before its entry is read."""
+
+    ranked: Ranked
+    id: PointId
+    score: float
+    matched: float
+    is_exact: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Telling:
-    """Reads ranked entries, best first, as far as needed."""
+    """Reads ranked entries that pass the threshold, best first, as far as needed."""
 
     engine: HybridEngine
     manifest: Manifest
     request: CandidateRequest
     pool: Pool
+    min_score: float | None
 
     def found(self, ranked: Iterator[Ranked]) -> Iterator[MatchingEntry]:
-        while some := list(islice(ranked, READ)):
-            ids = [PointId(int(self.pool.scores.ids[each.row])) for each in some]
-            entries = self.engine.entries(ids)
-            yield from (self._found(each, id_, entries[id_]) for each, id_ in zip(some, ids, strict=True))
+        passing = (scored for each in ranked if self._passes(scored := self._scored(each)))
+        while some := list(islice(passing, READ)):
+            entries = self.engine.entries([each.id for each in some])
+            yield from (self._found(each, entries[each.id]) for each in some)
 
-    def _found(self, ranked: Ranked, id_: PointId, entry: Entry) -> MatchingEntry:
+    def _scored(self, ranked: Ranked) -> _Scored:
         scores, row = self.pool.scores, ranked.row
+        id_, is_exact = PointId(int(scores.ids[row])), bool(self.pool.held[row])
         matched = self._matched(id_)
-        cosine, late, is_exact = float(scores.cosine[row]), float(scores.late[row]), bool(self.pool.held[row])
+        score = 1.0 if is_exact else relevance(float(scores.cosine[row]), float(scores.late[row]), matched)
+        return _Scored(ranked, id_, score, matched, is_exact)
+
+    def _passes(self, scored: _Scored) -> bool:
+        """Tell whether it passes the threshold; by default all of a day that the query names does."""
+        if self.min_score is not None:
+            return scored.score >= self.min_score
+        has_vectors = self.request.dense is not None
+        return not has_vectors or scored.score >= LEAST or scored.ranked.parts["date"] > 0
+
+    def _found(self, scored: _Scored, entry: Entry) -> MatchingEntry:
+        scores, row = self.pool.scores, scored.ranked.row
         return MatchingEntry(
             entry=entry,
-            score=1.0 if is_exact else relevance(cosine, late, matched),
-            similarity=cosine,
-            late=late,
+            score=scored.score,
+            similarity=float(scores.cosine[row]),
+            late=float(scores.late[row]),
             keyword=float(max(scores.bm25[row], scores.bm25_context[row])),
-            matched=matched,
-            is_exact=is_exact,
-            is_of_day=ranked.parts["date"] > 0,
+            matched=scored.matched,
+            is_exact=scored.is_exact,
         )
 
     def _matched(self, id_: PointId) -> float:
@@ -181,13 +201,6 @@ class _Telling:
 def _promise(scores: Scores) -> Column:
     """Return a rough score of each candidate, at a tenth of the cost of ranking, that finds the better half."""
     return np.asarray(scores.late_context + scores.cosine + scores.bm25 / (scores.bm25.max(initial=0.0) or 1.0))
-
-
-def _passes(found: MatchingEntry, min_score: float | None, least: float) -> bool:
-    """Tell whether it passes the threshold; with the default, *least*, all of a day that the query names does."""
-    if min_score is None:
-        return found.is_of_day or found.score >= least
-    return found.score >= min_score
 
 
 def _aged(weights: Weights, decay: Decay) -> Weights:
