@@ -58,8 +58,6 @@ class Corpus:
     name: str
     notes: Mapping[str, str]
     questions: Sequence[Question]
-    unanswerable: Sequence[str] = ()
-    """Questions that the notes cannot answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,8 +112,8 @@ async def test_no_text_ends_its_quotation(home: Home) -> None:
 
 
 async def test_number_and_tokens_are_bounded(home: Home) -> None:
-    """Eight memories, eight hundred tokens with the sentence that introduces them."""
-    await home.write("MEMORY.md", *(f"bicycle {word} {number}" for number, word in enumerate("abcdefghijk")))
+    """Twelve memories, eight hundred tokens with the sentence that introduces them."""
+    await home.write("MEMORY.md", *(f"bicycle {word} {number}" for number, word in enumerate("abcdefghijklmnop")))
     assert len((await home.brought(ASKED)).used) == ON.memories
     await home.write("MEMORY.md", *(f"bicycle {letter} {f'{letter}x ' * 200}" for letter in "abcd"))
     recalled = await home.brought(ASKED, settings=ON)
