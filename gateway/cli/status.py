@@ -122,7 +122,8 @@ def memory_line(memory: MemoryStatus | None) -> str:
     if memory is None:
         return "memory: not loaded yet"
     entries = "1 entry" if memory.entries == 1 else f"{memory.entries:,} entries"
-    found = f"memory: {entries}, {memory.mode} search{_because(memory.reason)}"
+    embedder = f" by {memory.embedder}" if memory.embedder else ""
+    found = f"memory: {entries}, {memory.mode} search{embedder}{_because(memory.reason)}"
     owing = f"; {memory.owing:,} wait for a vector from the provider" if memory.owing else ""
     return f"{found}{owing}{'; not all notes are indexed yet' if memory.rebuilding else ''}"
 

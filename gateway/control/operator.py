@@ -288,7 +288,8 @@ class LocalOperator:
 
     async def _memory(self, order: MemoryOrder) -> MemoryStatus:
         state = await self._named(order.agent).memory.status()
-        return MemoryStatus(state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
+        known = (state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
+        return MemoryStatus(*known, f"{state.embedder} for {state.languages}" if state.embedder else "")
 
     async def _history(self, order: HistoryOrder) -> HistoryAnswer:
         agent = self._named(order.agent)

@@ -33,6 +33,8 @@ class MemoryStatus:
     """Entries that wait for a provider's vector."""
     rebuilding: bool = False
     """Some notes are not in the index yet."""
+    embedder: str = ""
+    """Name of the embedding model, and its languages; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)

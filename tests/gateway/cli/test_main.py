@@ -324,6 +324,8 @@ def test_memory_is_indexed_and_its_state_told(at_home: Terminal) -> None:
 def test_what_an_index_still_has_to_do_is_told() -> None:
     """Entries without a provider's vector, and an index that is being built; nothing where all is done."""
     assert memory_line(MemoryStatus(9, "hybrid")) == "memory: 9 entries, hybrid search"
+    named = MemoryStatus(9, "hybrid", embedder="minilm for English")
+    assert memory_line(named) == "memory: 9 entries, hybrid search by minilm for English"
     assert memory_line(MemoryStatus(9_000, "hybrid", owing=1_200, rebuilding=True)) == (
         "memory: 9,000 entries, hybrid search; 1,200 wait for a vector from the provider; not all notes are indexed yet"
     )
