@@ -2,31 +2,17 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adapters.channel import Allowance
 from gateway.agent.entries import ReplyEntry, ToolCall
+from gateway.agent.settings import TurnLimits
 from gateway.errors import TurnLimitError
 
 LONGEST_CIRCLE = 4
 """Longest cycle of calls that is detected; a longer one meets the limit of calls alike."""
 Mark = tuple[str, str]
 """A tool's name and its arguments."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnLimits:
-    """The limits of one turn; all but the time keep counting when a turn is resumed after a crash."""
-
-    steps: int = 12
-    """Replies of the model."""
-    identical_calls: int = 3
-    """From this number on, calls with the same name and arguments are no longer run."""
-    tokens: int = 1_000_000
-    """Input and output of all steps together."""
-    seconds: float = 300.0
-    calls: int = 64
-    """Calls in one reply; if a reply has more, none is run. Our choice: models ask for a few."""
 
 
 def within(limits: TurnLimits, allowance: Allowance | None) -> TurnLimits:
@@ -37,14 +23,14 @@ def within(limits: TurnLimits, allowance: Allowance | None) -> TurnLimits:
         limits,
         steps=min(limits.steps, allowance.steps),
         tokens=min(limits.tokens, allowance.tokens),
-        seconds=min(limits.seconds, allowance.seconds),
+        turn_s=min(limits.turn_s, allowance.seconds),
     )
 
 
 def allowed_rest(limits: TurnLimits, replies: Sequence[ReplyEntry], shares: int, seconds: float) -> Allowance:
     """Return each share of the rest that a turn with *replies* leaves to others: together never more than that rest."""
     rest = max(limits.tokens - _tokens(replies), 0)
-    return Allowance(max(limits.steps - len(replies), 1), rest // shares, min(limits.seconds, seconds))
+    return Allowance(max(limits.steps - len(replies), 1), rest // shares, min(limits.turn_s, seconds))
 
 
 def check_steps(replies: Sequence[ReplyEntry], limits: TurnLimits) -> None:

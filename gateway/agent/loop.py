@@ -17,8 +17,9 @@ from gateway.agent.entries import (
     interrupted,
     not_run,
 )
-from gateway.agent.limits import TurnLimits, check_calls, check_repeats, check_steps, mark_of
+from gateway.agent.limits import check_calls, check_repeats, check_steps, mark_of
 from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.count import request_characters
 from gateway.errors import ModelFloodError, TurnLimitError
@@ -73,7 +74,7 @@ async def run_turn(
     `turn_repeats`, `turn_circle`, `turn_calls`, `turn_output`, `turn_tokens` or `turn_time` at a limit.
     """
     record = _TurnHistory(request.entries, course.journal)
-    deadline = asyncio.timeout(limits.seconds)
+    deadline = asyncio.timeout(limits.turn_s)
     try:
         async with deadline:
             while (reply := record.last_reply()) is None or reply.calls:
@@ -85,7 +86,7 @@ async def run_turn(
     except TimeoutError as exc:
         if not deadline.expired():
             raise
-        raise TurnLimitError("turn_time", f"no answer within {limits.seconds:g} seconds") from exc
+        raise TurnLimitError("turn_time", f"no answer within {limits.turn_s:g} seconds") from exc
     return _answer(reply)
 
 

@@ -3,8 +3,8 @@
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
-from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta, tzinfo
+from dataclasses import asdict, dataclass, replace
+from datetime import date, datetime, tzinfo
 from functools import partial
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -16,7 +16,6 @@ from gateway.agent.cut_files import CutFiles
 from gateway.agent.file_trouble import Alarm
 from gateway.agent.history_writer import SETTLE_S as HISTORY_SETTLE_S
 from gateway.agent.history_writer import HistoryWriter, kept_folders
-from gateway.agent.loop import TurnLimits
 from gateway.agent.models.choose import choose
 from gateway.agent.models.image_budget import MEGABYTE, ImageBudget
 from gateway.agent.models.port import Model
@@ -271,12 +270,12 @@ def assumed_windows(config: Config) -> tuple[str, ...]:
 
 def turn_settings(config: Config) -> TurnSettings:
     """Return the configured settings of turns."""
-    limits, preset = config.limits, ONECLAW_SHARE if config.memory.preset == "oneclaw" else None
+    preset = ONECLAW_SHARE if config.memory.preset == "oneclaw" else None
     temperatures = {AgentId(name): agent.temperature for name, agent in config.agents.items()}
     return TurnSettings(
         bootstrap=_bootstrap_limits(config.memory),
         recall=RecallSettings(config.memory.recall),
-        limits=TurnLimits(limits.steps, limits.identical_calls, limits.tokens, limits.turn_s, limits.calls),
+        limits=config.limits,
         context=replace(config.context, share=preset) if config.context.share is None else config.context,
         jobs_remember=config.schedule.remembers,
         temperature={name: value for name, value in temperatures.items() if value is not None},
@@ -286,14 +285,8 @@ def turn_settings(config: Config) -> TurnSettings:
 
 def lifecycle_settings(config: Config, zone: tzinfo) -> LifecycleSettings:
     """Return the configured settings of sessions' rests, ends and retention; *zone* is the owner's."""
-    sessions, keep_days = config.sessions, config.subagents.keep_days
     return LifecycleSettings(
-        rest=timedelta(minutes=sessions.rest_minutes) if sessions.rest_minutes else None,
-        idle=timedelta(minutes=sessions.idle_minutes) if sessions.idle_minutes else None,
-        daily_hour=sessions.daily_hour,
-        zone=zone,
-        helpers=timedelta(days=keep_days) if keep_days else None,
-        day_summaries=config.context.flush,
+        **asdict(config.sessions), zone=zone, keep_days=config.subagents.keep_days, day_summaries=config.context.flush
     )
 
 

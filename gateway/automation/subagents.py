@@ -16,8 +16,9 @@ from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import HELPER, NOBODY, chat_of, kind_of, result_address, task_address
 from gateway.admission.routing import SessionKey, session_of
 from gateway.agent.entries import HALTED, UNFINISHED, CallStartEntry, Entry, ReplyEntry
-from gateway.agent.limits import TurnLimits, allowed_rest
+from gateway.agent.limits import allowed_rest
 from gateway.agent.models.offline import OFFLINE
+from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.spawn import Helpers
 from gateway.automation.settings import SubagentSettings
 from gateway.errors import ToolError

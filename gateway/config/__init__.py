@@ -20,7 +20,6 @@ from gateway.config.schema import (
     MetricsSettings,
     ModelSettings,
     OwnerSettings,
-    SessionSettings,
     TraceSettings,
 )
 from gateway.config.web import WebSettings
@@ -51,7 +50,6 @@ __all__ = [
     "RedisSettings",
     "RerankSettings",
     "SecretSource",
-    "SessionSettings",
     "SignSettings",
     "TraceSettings",
     "WebSettings",

@@ -3,10 +3,12 @@
 `docs/settings.md` explains each one; a test keeps the two in step.
 """
 
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from gateway.agent.settings import TurnLimits
 from gateway.agent.window.settings import ContextSettings
 from gateway.automation.settings import SubagentSettings
 from gateway.channels.settings import BindingSettings, ChannelsSettings
@@ -19,6 +21,7 @@ from gateway.config.web import WebSettings
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.plugins import MODELS, plugins
 from gateway.schedule.settings import ScheduleSettings
+from gateway.sessions.settings import SessionSettings
 from gateway.settings.secrets import SecretSource
 from gateway.settings.section import (
     AgentName,
@@ -192,35 +195,21 @@ class ModelSettings(Section):
         return SecretSource(f"models.{name}.{key}", self.api_key_env, self.api_key_file, in_header=True)
 
 
-class SessionSettings(Section):
-    """When a conversation is written to the day's notes, and when it ends by itself."""
-
-    rest_minutes: int = Field(default=60, ge=0, le=1_440)
-    """0: only at the end, at a change of day and at shutdown."""
-    idle_minutes: int = Field(default=0, ge=0, le=525_600)
-    """0: never."""
-    daily_hour: int | None = Field(default=None, ge=0, le=23)
-
-
-class LimitSettings(Section):
+@dataclass(frozen=True, slots=True)
+class LimitSettings(TurnLimits):
     """Limits of a turn, a queue and a shutdown."""
 
-    steps: int = Field(default=12, ge=1, le=200)
-    identical_calls: int = Field(default=3, ge=2, le=50)
-    calls: int = Field(default=64, ge=1, le=10_000)
-    tokens: int = Field(default=1_000_000, ge=1_000)
-    turn_s: float = Field(default=300, gt=0, le=86_400)
-    drain_s: float = Field(default=10, ge=0, le=600)
-    workspace_mb: int = Field(default=512, ge=1, le=1_000_000)
-    workspace_files: int = Field(default=20_000, ge=20, le=1_000_000)
-    shared_mb: int = Field(default=16, ge=1, le=1_000_000)
-    shared_files: int = Field(default=1_000, ge=1, le=1_000_000)
-    attachments_mb: int = Field(default=512, ge=1, le=1_000_000)
-    attachments_files: int = Field(default=5_000, ge=1, le=5_000)
-    approval_days: int = Field(default=7, ge=1, le=365)
-    person_a_minute: int = Field(default=20, ge=1, le=10_000)
-    person_burst: int = Field(default=10, ge=1, le=10_000)
-    answer_chars: int = Field(default=40_000, ge=1_000, le=1_000_000)
+    drain_s: Annotated[float, Field(ge=0, le=600)] = 10
+    workspace_mb: Annotated[int, Field(ge=1, le=1_000_000)] = 512
+    workspace_files: Annotated[int, Field(ge=20, le=1_000_000)] = 20_000
+    shared_mb: Annotated[int, Field(ge=1, le=1_000_000)] = 16
+    shared_files: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000
+    attachments_mb: Annotated[int, Field(ge=1, le=1_000_000)] = 512
+    attachments_files: Annotated[int, Field(ge=1, le=5_000)] = 5_000
+    approval_days: Annotated[int, Field(ge=1, le=365)] = 7
+    person_a_minute: Annotated[int, Field(ge=1, le=10_000)] = 20
+    person_burst: Annotated[int, Field(ge=1, le=10_000)] = 10
+    answer_chars: Annotated[int, Field(ge=1_000, le=1_000_000)] = 40_000
 
 
 class Config(Section):

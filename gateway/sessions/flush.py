@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict
 
 from gateway.agent.budget import CostCause
 from gateway.agent.entries import Entry, FlushEntry, UserEntry
-from gateway.agent.limits import TurnLimits
 from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, ToolSpec, unshown
+from gateway.agent.settings import TurnLimits
 from gateway.agent.tool_hooks import lead_past
 from gateway.agent.tools.tool import Tool, Toolbox, tool
 from gateway.agent.window.settings import ContextSettings

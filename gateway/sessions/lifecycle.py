@@ -24,6 +24,7 @@ from gateway.sessions.due import DueSession, Ending, Pause
 from gateway.sessions.hook_events import note_rest, note_start
 from gateway.sessions.session import Session
 from gateway.sessions.session_note import SessionNote
+from gateway.sessions.settings import SessionSettings
 from gateway.stores.rows import TurnId
 from gateway.transcripts.expiry import FORGOTTEN, forget_helpers
 from gateway.transcripts.records import Records
@@ -38,7 +39,6 @@ LOOK_BACK = timedelta(days=2)
 """How far back a start looks for conversations missing from the notes after a crash; older ones wait for a message."""
 UNLOGGED = "session_not_logged"
 """Counted when a conversation could not be written to the notes; it is tried again."""
-_MIDNIGHT_HOUR = 0
 
 
 Listener = Callable[[Session, Ending | Pause], Awaitable[Sequence[PurePosixPath]]]
@@ -59,43 +59,15 @@ class SessionObservers:
 
 
 @dataclass(frozen=True, slots=True)
-class LifecycleSettings:
-    """When sessions pause and end; `None` for never."""
+class LifecycleSettings(SessionSettings):
+    """When sessions pause and end, and what is kept of them."""
 
-    rest: timedelta | None = timedelta(hours=1)
-    idle: timedelta | None = None
-    daily_hour: int | None = None
-    """At this full hour in the owner's time zone."""
     zone: tzinfo = UTC
     """The owner's time zone."""
-    helpers: timedelta | None = timedelta(days=90)
-    """How long subagents' transcripts are kept."""
+    keep_days: int = 90
+    """Days that subagents' transcripts are kept; 0: for ever."""
     day_summaries: bool = True
     """Whether a model summarises long conversations for the day's notes."""
-
-    @property
-    def has_ends(self) -> bool:
-        """Whether sessions end by themselves."""
-        return self.idle is not None or self.daily_hour is not None
-
-    def due(self, last: datetime, now: datetime) -> Ending | Pause | None:
-        """Return the pause or end due at *now* after a last message at *last*; both times in the owner's zone."""
-        silent = now.timestamp() - last.timestamp()  # subtracting times of one zone would use wall-clock time
-        if self.idle is not None and silent >= self.idle.total_seconds():
-            return Ending.IDLE
-        if self.daily_hour is not None and last.timestamp() < _latest(self.daily_hour, now).timestamp():
-            return Ending.DAILY
-        if last.timestamp() < _latest(_MIDNIGHT_HOUR, now).timestamp():
-            return Pause.DAY
-        if self.rest is not None and silent >= self.rest.total_seconds():
-            return Pause.REST
-        return None
-
-
-def _latest(hour: int, now: datetime) -> datetime:
-    """Return the latest time at which it was *hour* o'clock."""
-    today = now.replace(hour=hour, minute=0, second=0, microsecond=0)
-    return today if today.timestamp() <= now.timestamp() else today - timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +222,9 @@ class Lifecycle:
 
         Raises StoreError and WorkspaceError.
         """
-        if (kept := self._settings.helpers) is None:
+        if not self._settings.keep_days:
             return
-        before = self._clock.now() - kept
+        before = self._clock.now() - timedelta(days=self._settings.keep_days)
         for _ in range(await forget_helpers(self._agents, self._sessions, before, busy)):
             await self._count(FORGOTTEN)
 

@@ -11,13 +11,13 @@ from types import MappingProxyType
 from gateway.admission.internal_channels import is_heartbeat
 from gateway.admission.routing import session_of
 from gateway.agent.entries import CallStartEntry, Entry, UsedEntry, UsedMemory
-from gateway.agent.loop import TurnLimits
 from gateway.agent.mcp.servers import ToolServers
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.prompt import build_prompt
 from gateway.agent.prompt_files import final_prompt, project_context, turn_context
 from gateway.agent.recall import Recalled, RecallSettings, recall
+from gateway.agent.settings import TurnLimits
 from gateway.agent.tool_hooks import lead_past
 from gateway.agent.tools.conversation import asked_focus
 from gateway.agent.tools.families import TurnActions

@@ -28,8 +28,9 @@ from gateway.admission.internal_channels import NOBODY, job_address, result_addr
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
-from gateway.agent.limits import TurnLimits, allowed_rest, within
+from gateway.agent.limits import allowed_rest, within
 from gateway.agent.models.port import ModelRequest, OnText
+from gateway.agent.settings import TurnLimits
 from gateway.app.app import App
 from gateway.app.resources import THIS_MACHINE, Machine
 from gateway.automation.settings import SubagentSettings
@@ -382,10 +383,10 @@ def test_who_may_have_helpers(settings: str, is_offered: bool) -> None:
 
 def test_helpers_share_what_their_parent_had_left() -> None:
     """Steps and tokens are inherited, not reset: all helpers together never have more than the parent's own rest."""
-    limits = TurnLimits(steps=12, tokens=1_000, seconds=60)
+    limits = TurnLimits(steps=12, tokens=1_000, turn_s=60)
     spent = [ReplyEntry("", (), "team", Usage(300, 100))] * 2
     share = allowed_rest(limits, spent, shares=5, seconds=300)
     assert share == Allowance(steps=10, tokens=40, seconds=60)
-    assert within(limits, share) == TurnLimits(steps=10, tokens=40, seconds=60)
+    assert within(limits, share) == TurnLimits(steps=10, tokens=40, turn_s=60)
     assert within(limits, None) is limits
     assert allowed_rest(limits, spent * 2, shares=5, seconds=10) == Allowance(steps=8, tokens=0, seconds=10)

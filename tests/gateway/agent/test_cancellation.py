@@ -7,9 +7,9 @@ import pytest
 
 from gateway.agent.cancellation import Halt
 from gateway.agent.entries import HALTED, CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
-from gateway.agent.limits import TurnLimits
 from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.errors import TurnLimitError
 from tests.fakes.model import ScriptedModel, call, says

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, Usage, UserEntry
-from gateway.agent.limits import TurnLimits
 from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.port import ModelRequest, OnText
+from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.agent.window.count import request_characters
 from gateway.errors import ModelFloodError, ModelUnavailableError, ToolError, TurnLimitError
@@ -192,7 +192,7 @@ async def test_a_reply_keeps_how_long_its_request_was() -> None:
 async def test_time_is_bounded() -> None:
     """A model that hangs costs the turn its time and no more."""
     with pytest.raises(TurnLimitError) as stopped:
-        await Bench().turn(StuckModel(), limits=TurnLimits(seconds=0.01))
+        await Bench().turn(StuckModel(), limits=TurnLimits(turn_s=0.01))
     assert stopped.value.reason == "turn_time"
 
 

@@ -26,7 +26,7 @@ from workspaces.errors import WorkspaceUnusableError
 from workspaces.notes import append_note
 
 SETTINGS = LifecycleSettings(zone=BERLIN)
-NEVER = LifecycleSettings(rest=None, zone=BERLIN)
+NEVER = LifecycleSettings(rest_minutes=0, zone=BERLIN)
 TODAY = "memory/2026-03-01.md"
 SHARED = "memory/shared/telegram.home.-100/2026-03-01.md"
 PORT = ("The staging database moved to port 5433.", "Noted.")
@@ -48,8 +48,8 @@ def at(text: str) -> datetime:
         (SETTINGS, "2026-03-01 23:59", "2026-03-02 00:00", Pause.DAY),
         (NEVER, "2026-03-01 00:00", "2026-03-01 23:59", None),
         (NEVER, "2026-03-01 00:00", "2026-03-02 00:00", Pause.DAY),
-        (replace(SETTINGS, idle=timedelta(hours=2)), "2026-03-01 14:05", "2026-03-01 16:05", Ending.IDLE),
-        (replace(SETTINGS, idle=timedelta(minutes=30)), "2026-03-01 14:05", "2026-03-01 14:35", Ending.IDLE),
+        (replace(SETTINGS, idle_minutes=120), "2026-03-01 14:05", "2026-03-01 16:05", Ending.IDLE),
+        (replace(SETTINGS, idle_minutes=30), "2026-03-01 14:05", "2026-03-01 14:35", Ending.IDLE),
         (replace(NEVER, daily_hour=4), "2026-03-01 03:59", "2026-03-01 04:00", Ending.DAILY),
         (replace(NEVER, daily_hour=4), "2026-03-01 04:00", "2026-03-01 23:00", None),
         (replace(NEVER, daily_hour=4), "2026-03-01 23:00", "2026-03-02 03:59", Pause.DAY),
@@ -345,7 +345,7 @@ async def test_who_cannot_write_it_down_keeps_the_session(tmp_path: Path) -> Non
     async def fails(_session: Session, _why: Ending | Pause) -> list[PurePosixPath]:
         raise WorkspaceUnusableError("the disk is full")
 
-    async with resting(tmp_path, replace(SETTINGS, idle=timedelta(hours=2))) as house:
+    async with resting(tmp_path, replace(SETTINGS, idle_minutes=120)) as house:
         await house.talk(KEY, PORT)
         house.lifecycle._listeners.insert(0, fails)
         with pytest.raises(WorkspaceUnusableError):
@@ -387,7 +387,7 @@ async def test_rest_and_idle_come_by_themselves(tmp_path: Path) -> None:
     """Each is handed on once, also of a session that only an earlier start knew; a file that is none is passed over."""
     now = datetime.now(UTC)  # what an earlier start left is dated by its file
     in_the_morning = timezone(timedelta(hours=8 - now.hour))
-    settings = replace(SETTINGS, idle=timedelta(hours=3), zone=in_the_morning)
+    settings = replace(SETTINGS, idle_minutes=180, zone=in_the_morning)
     async with resting(tmp_path, settings, clock=ManualClock(now)) as house:
         await house.talk(KEY, PORT)
         await watched(house, lambda: None)
@@ -409,7 +409,7 @@ async def test_rest_and_idle_come_by_themselves(tmp_path: Path) -> None:
         assert len(house.archived()) == 2
 
 
-@pytest.mark.parametrize("settings", [NEVER, SETTINGS, replace(SETTINGS, idle=timedelta(hours=3))])
+@pytest.mark.parametrize("settings", [NEVER, SETTINGS, replace(SETTINGS, idle_minutes=180)])
 async def test_a_session_that_rests_takes_no_memory(tmp_path: Path, settings: LifecycleSettings) -> None:
     """Of each chat that has fallen silent nothing is known, however many there were; one that speaks again is noted."""
     async with resting(tmp_path, settings) as house:

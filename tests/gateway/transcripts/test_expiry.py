@@ -3,7 +3,6 @@
 import os
 import time
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 from gateway.admission.routing import SessionKey
@@ -12,7 +11,7 @@ from gateway.sessions.lifecycle import LifecycleSettings
 from gateway.stores.rows import TurnId
 from tests.gateway.sessions.resting import BERLIN, KEY, MAIN, Resting, resting
 
-SETTINGS = LifecycleSettings(zone=BERLIN, helpers=timedelta(days=30))
+SETTINGS = LifecycleSettings(zone=BERLIN, keep_days=30)
 CITED = "Tides are in sessions/subagent:tides-2.jsonl#L3, and (sessions/subagent:gone-9.jsonl#L1) is no more.\n"
 
 
@@ -51,7 +50,7 @@ async def test_what_is_old_and_cited_nowhere_is_removed(tmp_path: Path) -> None:
 
 async def test_without_a_limit_all_are_kept(tmp_path: Path) -> None:
     """As long as there is a disk for them."""
-    async with resting(tmp_path, replace(SETTINGS, helpers=None)) as house:
+    async with resting(tmp_path, replace(SETTINGS, keep_days=0)) as house:
         old = await spoke(house, "subagent:old-0", 10_000)
         await house.lifecycle.forget_helpers(())
         assert house.sessions.path(old).exists()

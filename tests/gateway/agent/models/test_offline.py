@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
-from gateway.agent.limits import TurnLimits
 from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.offline import OfflineModel, respond
 from gateway.agent.models.offline_quotes import NOTHING, OFFER, QUOTE_CAP, UNCLEAR, excerpt
 from gateway.agent.models.port import ModelRequest, ToolSpec
+from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.errors import ToolError
 from tests.workspaces.turns import MAIN
