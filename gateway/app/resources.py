@@ -2,28 +2,40 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+from adapters.channel import Adapter, ChannelError
+from adapters.terminal import TerminalAdapter
+from gateway.admission.internal_channels import HELPER
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
 from gateway.agent.mcp.servers import ToolServers, open_servers
 from gateway.agent.models.paid import AgentBudget
 from gateway.app.agents import open_agents, open_models, open_workspaces, turn_settings
 from gateway.app.budgets import agent_budgets_of, paid_agents
-from gateway.app.channels import routes_of
+from gateway.app.channels import (
+    bot_accounts,
+    reaction_of,
+    routes_of,
+    terminal_account,
+    terminals_of,
+    web_accounts,
+)
 from gateway.app.lost_records import tell_of_transcript
 from gateway.app.memory_worker import memory_worker
 from gateway.app.metering import measure, metered_agents
-from gateway.app.open_channels import Channels, open_channels
 from gateway.app.open_home import OpenHome
 from gateway.app.tool_servers import server_settings, tell_of_tool_server
 from gateway.app.tracing import traced_agents
+from gateway.automation.subagent_results import ResultChannel
 from gateway.cluster.membership import open_share
 from gateway.config import Config, owner_zone
+from gateway.delivery.sender import AccountKey, Adapters
 from gateway.home import Home
 from gateway.hooks import Hooks, hooks_of
+from gateway.inbound.listener import BotAccount
 from gateway.observability.metrics import Meter
 from gateway.runtime.clock import Clock, SystemClock
 from gateway.runtime.crash_report import has_crashed
@@ -33,6 +45,7 @@ from gateway.settings.secrets import known_secrets
 from gateway.stores.disk import disk_trouble
 from gateway.transcripts.session_marks import SessionMarks
 from gateway.transcripts.store import Sessions
+from gateway.turns.presence import Presence
 from workspaces.access import AgentId
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.secrets import guarding
@@ -50,6 +63,22 @@ class Machine:
 
 
 THIS_MACHINE = Machine()
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """The accounts of one gateway."""
+
+    terminals: Mapping[AgentId, TerminalAdapter]
+    bots: list[BotAccount]
+    """Those of platforms and of the HTTP server."""
+    adapters: Adapters
+    presence: Presence
+
+    @property
+    def accounts(self) -> list[BotAccount]:
+        """Every listening account, terminals first."""
+        return [*map(terminal_account, self.terminals.values()), *self.bots]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +122,7 @@ async def open_resources(
         agent_budgets = agent_budgets_of(config, store, opened.now, store.count)
         agents = paid_agents(traced_agents(metered_agents(bare, meter), config.traces), agent_budgets)
         threads = stack.enter_context(closing(Threads("transcripts", TRANSCRIPT_THREADS)))
-        accounts = await stack.enter_async_context(open_channels(opened, environ, has_bots=channels))
+        accounts = await stack.enter_async_context(_open_channels(opened, environ, has_bots=channels))
         stands = partial(tell_of_tool_server, opened.notices, store, opened.now)
         tool_servers = await stack.enter_async_context(open_servers(servers, machine.clock.now, store.count, stands))
         journal, tasks = stack.enter_context(_journal(home)), await stack.enter_async_context(asyncio.TaskGroup())
@@ -109,6 +138,28 @@ async def open_resources(
             meter=meter,
             journal=journal,
         )
+
+
+@asynccontextmanager
+async def _open_channels(home: OpenHome, environ: Mapping[str, str], *, has_bots: bool) -> AsyncIterator[Channels]:
+    """Yield the accounts, only terminals unless it *has_bots*; loaded adapters are closed afterwards."""
+    config, store, share = home.config, home.store, home.share
+    terminals = terminals_of(config)
+    bots = web_accounts(config) if has_bots else []
+    if has_bots and not share.is_standby:
+        bots = [*bot_accounts(config, environ, store.count, store, share.may_listen), *bots]
+    keys = [*((terminal.channel, terminal.account) for terminal in terminals.values()), *(bot.key for bot in bots)]
+    inner: dict[AccountKey, Adapter] = {
+        (HELPER, agent): ResultChannel(agent, home.entrance.enter, home.clock.now) for agent in terminals
+    }
+    adapters = Adapters(keys, inner)
+    try:
+        async with Presence(adapters.loaded, reaction_of(config)) as presence:
+            yield Channels(terminals, bots, adapters, presence)
+    finally:
+        for adapter in adapters.loaded.values():
+            with suppress(ChannelError):  # of a package, and logged there
+                await adapter.close()
 
 
 def _sessions(home: OpenHome, threads: Threads, checkpoint: Checkpoint) -> Sessions:
