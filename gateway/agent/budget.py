@@ -6,7 +6,9 @@ from datetime import date, timedelta
 from enum import StrEnum
 from functools import reduce
 from operator import add
-from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import Field
 
 from gateway.errors import BudgetError
 from gateway.stores.spending import NANOS, Spend
@@ -37,28 +39,37 @@ class CostCause(StrEnum):
 class Budget:
     """Spending limit for one day in the owner's time zone; `None` sets no limit, 0 allows nothing."""
 
-    tokens: int | None = None
+    tokens_a_day: Annotated[int, Field(ge=0)] | None = None
     """Input and output tokens, including those that the provider had cached."""
-    nanos: int | None = None
-    """Money, in billionths of a dollar."""
+    money_a_day: Annotated[float, Field(ge=0)] | None = None
+    """In US dollars."""
+
+    @property
+    def nanos(self) -> int | None:
+        """The money in billionths of a dollar."""
+        return None if self.money_a_day is None else round(self.money_a_day * NANOS)
 
     @property
     def is_set(self) -> bool:
-        return self != Budget()
+        return self.tokens_a_day is not None or self.money_a_day is not None
+
+
+_OTHERS = (CostCause.GUEST, CostCause.GROUP, CostCause.TOKEN)
 
 
 @dataclass(frozen=True, slots=True)
-class Budgets:
-    """The spending limits of one agent."""
+class Budgets(Budget):
+    """The spending limits of one agent: for all causes together, and for single causes in addition."""
 
-    total: Budget = field(default_factory=Budget)
-    """For all causes together."""
-    causes: Mapping[CostCause, Budget] = field(default_factory=lambda: MappingProxyType({}))
-    """For each cause alone, in addition."""
+    causes: dict[CostCause, Budget] = field(default_factory=dict)
+
+    def of(self, cause: CostCause) -> Budget:
+        """Return the limit for *cause* alone: as set, or the default of others than the owner."""
+        return self.causes.get(cause, Budget(OTHERS_TOKENS_A_DAY if cause in _OTHERS else None))
 
     def over(self, cause: CostCause) -> Iterator[tuple[CostCause | None, Budget]]:
         """Yield each budget that a call for *cause* has to keep, the one for all causes under `None`."""
-        found = (None, self.total), (cause, self.causes.get(cause, Budget()))
+        found: tuple[tuple[CostCause | None, Budget], ...] = ((None, self), (cause, self.of(cause)))
         yield from ((of, budget) for of, budget in found if budget.is_set)
 
 
@@ -72,12 +83,10 @@ def check_budget(agent: str, budgets: Budgets, spent: Mapping[str, Spend], call:
     for of, budget in budgets.over(call.cause):
         so_far = summed(spent) if of is None else spent.get(of, Spend())
         table = f"[agents.{agent}.budget{'' if of is None else f'.causes.{of}'}]"
-        if _passes(budget.tokens, so_far.tokens, call.least.tokens):
-            facts = (
-                f"{so_far.tokens:,} of {budget.tokens:,} tokens are spent, and this call needs {call.least.tokens:,} "
-                "more"
-            )
-            raise _stop(call, f"{table} tokens_a_day", budget.tokens or 0, facts)
+        if _passes(budget.tokens_a_day, so_far.tokens, call.least.tokens):
+            facts = f"{so_far.tokens:,} of {budget.tokens_a_day:,} tokens are spent, and this call needs "
+            facts += f"{call.least.tokens:,} more"
+            raise _stop(call, f"{table} tokens_a_day", budget.tokens_a_day or 0, facts)
         if _passes(budget.nanos, so_far.nanos, call.least.nanos):
             facts = f"{dollars(so_far.nanos)} of {dollars(budget.nanos or 0)} are spent, and this call "
             facts += f"needs at least {dollars(call.least.nanos)} more"

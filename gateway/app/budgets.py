@@ -1,17 +1,15 @@
 """The agents' budgets, by the configured limits and prices."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
 from gateway.agent.agent import Agent
-from gateway.agent.budget import Budget, Budgets, CostCause
+from gateway.agent.budget import Budgets
 from gateway.agent.models.paid import AgentBudget, PaidModel, Prices
 from gateway.agent.models.prices import Price, listed_price
-from gateway.config import BudgetSettings, Config, ModelSettings
-from gateway.config.budget import SpendingLimit
+from gateway.config import Config, ModelSettings
 from gateway.stores.ports import Store
-from gateway.stores.spending import NANOS
 from workspaces.access import AgentId
 
 
@@ -21,7 +19,7 @@ def agent_budgets_of(
     """Return the budget of every agent; *now* returns the owner's time."""
     prices = Prices({name: price for name, model in config.models.items() if (price := _price(model)) is not None})
     return {
-        AgentId(name): AgentBudget(AgentId(name), _budgets(agent.budget), prices, store.spending, now, count)
+        AgentId(name): AgentBudget(AgentId(name), agent.budget, prices, store.spending, now, count)
         for name, agent in config.agents.items()
     }
 
@@ -47,21 +45,8 @@ def unpriced_models(config: Config) -> tuple[str, ...]:
     )
 
 
-def _limits_money(budget: BudgetSettings) -> bool:
-    return any(limit.money_a_day is not None for limit in _all_limits(budget))
-
-
-def _all_limits(budget: BudgetSettings) -> Iterator[SpendingLimit]:
-    yield budget
-    yield from budget.causes.values()
-
-
-def _budgets(given: BudgetSettings) -> Budgets:
-    return Budgets(_budget(given), {CostCause(cause): _budget(limit) for cause, limit in given.limits.items()})
-
-
-def _budget(given: SpendingLimit) -> Budget:
-    return Budget(given.tokens_a_day, None if given.money_a_day is None else round(given.money_a_day * NANOS))
+def _limits_money(budgets: Budgets) -> bool:
+    return any(limit.money_a_day is not None for limit in (budgets, *budgets.causes.values()))
 
 
 def _price(model: ModelSettings) -> Price | None:

@@ -7,7 +7,6 @@ from gateway.channels.settings import (
     ChannelsSettings,
     GroupSettings,
 )
-from gateway.config.budget import BudgetSettings
 from gateway.config.mcp import McpSettings
 from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import EmbeddingSettings, MemorySettings, RerankSettings
@@ -32,7 +31,6 @@ __all__ = [
     "AttachmentSettings",
     "BindingSettings",
     "BotSettings",
-    "BudgetSettings",
     "ChannelResources",
     "ChannelsSettings",
     "Config",

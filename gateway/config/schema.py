@@ -8,11 +8,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from gateway.agent.budget import Budgets
 from gateway.agent.settings import TurnLimits
 from gateway.agent.window.settings import ContextSettings
 from gateway.automation.settings import SubagentSettings
 from gateway.channels.settings import BindingSettings, ChannelsSettings
-from gateway.config.budget import BudgetSettings
 from gateway.config.heartbeat import HeartbeatSettings
 from gateway.config.mcp import McpName, McpSettings
 from gateway.config.media import AttachmentSettings, SignSettings
@@ -110,7 +110,7 @@ class AgentSettings(Section):
     queue: QueueMode | None = None
     """Default: the mode of `[queue]`."""
     heartbeat: HeartbeatSettings = HeartbeatSettings()
-    budget: BudgetSettings = BudgetSettings()
+    budget: Budgets = Budgets()
 
 
 PROVIDER_WINDOW = 128_000

@@ -11,15 +11,12 @@ async def spending_of(agent_budget: AgentBudget | None) -> tuple[SpendingStatus,
     if agent_budget is None:
         return ()
     spent = await agent_budget.spent()
-    rows = [_row("all", summed(spent), agent_budget.budgets.total)]
-    rows += [
-        _row(cause, spent.get(cause, Spend()), agent_budget.budgets.causes.get(cause, Budget())) for cause in CostCause
-    ]
+    rows = [_row("all", summed(spent), agent_budget.budgets)]
+    rows += [_row(cause, spent.get(cause, Spend()), agent_budget.budgets.of(cause)) for cause in CostCause]
     unspent = (SpendingStatus(row.cause, 0, 0.0, 0, limit) for row in rows for limit in (None, OTHERS_TOKENS_A_DAY))
     return tuple(row for row in rows if row not in {*unspent})
 
 
 def _row(cause: str, spend: Spend, budget: Budget) -> SpendingStatus:
-    money_a_day = None if budget.nanos is None else budget.nanos / NANOS
     money = spend.nanos / NANOS
-    return SpendingStatus(cause, spend.tokens, money, spend.unpriced_tokens, budget.tokens, money_a_day)
+    return SpendingStatus(cause, spend.tokens, money, spend.unpriced_tokens, budget.tokens_a_day, budget.money_a_day)

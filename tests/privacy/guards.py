@@ -899,10 +899,10 @@ GUARDS = (
         "tests/journeys/test_schedule.py::test_what_a_job_writes_without_notify_is_shown_to_nobody",
     ),
     Guard(
-        "gateway/config/budget.py",
+        "gateway/agent/budget.py",
         "other people than the owner have a limit by default",
-        "        return default | self.causes",
-        "        return self.causes",
+        "OTHERS_TOKENS_A_DAY if cause in _OTHERS else None",
+        "None",
         "tests/gateway/app/test_budgets.py::test_others_than_the_owner_have_a_limit_without_any_setting",
     ),
     Guard(

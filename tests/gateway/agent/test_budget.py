@@ -27,14 +27,14 @@ def stopped(budgets: Budgets, call: ModelCall = CHAT, spent: Mapping[str, Spend]
     ("budgets", "is_stopped"),
     [
         (Budgets(), False),
-        (Budgets(Budget(tokens=1_000)), False),
-        (Budgets(Budget(tokens=999)), True),
-        (Budgets(Budget(nanos=2 * NANOS + NANOS // 10)), False),
-        (Budgets(Budget(nanos=2 * NANOS + NANOS // 10 - 1)), True),
-        (Budgets(causes={CostCause.CHAT: Budget(tokens=900)}), False),
-        (Budgets(causes={CostCause.CHAT: Budget(tokens=899)}), True),
-        (Budgets(causes={CostCause.CRON: Budget(tokens=0)}), False),
-        (Budgets(Budget(tokens=999), {CostCause.CHAT: Budget(tokens=5_000)}), True),
+        (Budgets(tokens_a_day=1_000), False),
+        (Budgets(tokens_a_day=999), True),
+        (Budgets(money_a_day=(2 * NANOS + NANOS // 10) / NANOS), False),
+        (Budgets(money_a_day=(2 * NANOS + NANOS // 10 - 1) / NANOS), True),
+        (Budgets(causes={CostCause.CHAT: Budget(tokens_a_day=900)}), False),
+        (Budgets(causes={CostCause.CHAT: Budget(tokens_a_day=899)}), True),
+        (Budgets(causes={CostCause.CRON: Budget(tokens_a_day=0)}), False),
+        (Budgets(tokens_a_day=999, causes={CostCause.CHAT: Budget(tokens_a_day=5_000)}), True),
     ],
 )
 def test_a_call_may_reach_a_limit_and_not_pass_it(budgets: Budgets, *, is_stopped: bool) -> None:
@@ -42,20 +42,20 @@ def test_a_call_may_reach_a_limit_and_not_pass_it(budgets: Budgets, *, is_stoppe
     assert (stopped(budgets) is not None) is is_stopped
 
 
-@pytest.mark.parametrize("zero", [Budget(tokens=0), Budget(nanos=0)])
+@pytest.mark.parametrize("zero", [Budget(tokens_a_day=0), Budget(money_a_day=0)])
 def test_a_budget_of_nothing_lets_nothing_run(zero: Budget) -> None:
     """Not even what costs nothing, such as the offline responder; and it says so plainly, without a tomorrow."""
     free = replace(CHAT, least=Spend())
-    error = stopped(Budgets(zero), free, {})
+    error = stopped(Budgets(zero.tokens_a_day, zero.money_a_day), free, {})
     assert error is not None
     assert "is 0" in str(error)
     assert "2026-11-22" not in str(error)
-    assert stopped(Budgets(Budget(tokens=900)), free) is None
+    assert stopped(Budgets(tokens_a_day=900), free) is None
 
 
 def test_the_owner_reads_what_is_spent_which_setting_stops_it_and_when_it_goes_on() -> None:
     """All that is needed to raise it, or to wait."""
-    error = stopped(Budgets(causes={CostCause.CHAT: Budget(tokens=850)}))
+    error = stopped(Budgets(causes={CostCause.CHAT: Budget(tokens_a_day=850)}))
     assert error is not None
     for part in ("800 of 850", "100 more", "[agents.main.budget.causes.chat] tokens_a_day", "2026-11-22", "chat"):
         assert part in str(error)
@@ -65,13 +65,13 @@ def test_another_limit_another_day_or_another_cause_is_another_mark() -> None:
     """By its mark it is known whether somebody was told: a limit that was raised and reached again is told again."""
     tomorrow = replace(CHAT, day=date(2026, 11, 22))
     errors = [
-        stopped(Budgets(Budget(tokens=10))),
-        stopped(Budgets(Budget(tokens=20))),
-        stopped(Budgets(Budget(nanos=10))),
-        stopped(Budgets(Budget(tokens=10)), tomorrow),
-        stopped(Budgets(Budget(tokens=10)), replace(CHAT, cause=CostCause.CRON)),
+        stopped(Budgets(tokens_a_day=10)),
+        stopped(Budgets(tokens_a_day=20)),
+        stopped(Budgets(money_a_day=(10) / NANOS)),
+        stopped(Budgets(tokens_a_day=10), tomorrow),
+        stopped(Budgets(tokens_a_day=10), replace(CHAT, cause=CostCause.CRON)),
     ]
-    again = stopped(Budgets(Budget(tokens=10)), replace(CHAT, least=Spend(7)))
+    again = stopped(Budgets(tokens_a_day=10), replace(CHAT, least=Spend(7)))
     marks = [error.mark for error in errors if error]
     assert len(set(marks)) == len(errors)
     assert again is not None

@@ -59,10 +59,8 @@ async def test_prices_and_budgets_are_those_of_the_configuration(tmp_path: Path)
     assert money == {"listed": 0.675, "elsewhere": 0, "mine": 3.0, "unheard": 0}
     assert main.prices.of("elsewhere", million).unpriced_tokens == 2_000_000
     assert main.prices.of("offline", million) == Spend()
-    assert main.budgets.total == Budget(None, 1_500_000_000)
-    others = Budget(OTHERS_TOKENS_A_DAY)
-    default = {CostCause.GUEST: others, CostCause.GROUP: others, CostCause.TOKEN: others}
-    assert main.budgets.causes == {CostCause.CRON: Budget(7), **default}
+    assert (main.budgets.tokens_a_day, main.budgets.money_a_day, main.budgets.nanos) == (None, 1.5, 1_500_000_000)
+    assert main.budgets.of(CostCause.CRON) == Budget(7)
     assert not [*other.budgets.over(CostCause.CHAT)]
     await store.close()
 
@@ -129,10 +127,11 @@ async def test_others_than_the_owner_have_a_limit_without_any_setting(tmp_path: 
         agent_budget = agent_budgets_of(
             read(tmp_path, f"[agents.main]\n{text}"), store, ManualClock().now, store.count
         )[AgentId("main")]
-        return {str(cause): budget for cause, budget in agent_budget.budgets.causes.items()}
+        return {str(cause): agent_budget.budgets.of(cause) for cause in CostCause}
 
     limit = Budget(OTHERS_TOKENS_A_DAY)
-    assert causes("") == {"guest": limit, "group": limit, "token": limit}
+    none = dict.fromkeys(map(str, CostCause), Budget())
+    assert causes("") == none | {"guest": limit, "group": limit, "token": limit}
     own = "[agents.main.budget.causes.guest]\ntokens_a_day = 5\n[agents.main.budget.causes.group]\n"
-    assert causes(own) == {"guest": Budget(5), "group": Budget(), "token": limit}
+    assert causes(own) == none | {"guest": Budget(5), "group": Budget(), "token": limit}
     await store.close()

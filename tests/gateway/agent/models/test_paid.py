@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.budget import Budget, Budgets, CostCause
+from gateway.agent.budget import Budgets, CostCause
 from gateway.agent.entries import ReplyEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import AgentBudget, PaidModel, Prices, paid_for
@@ -75,7 +75,7 @@ async def test_a_reply_is_counted_under_its_cause_with_what_it_cost(store: Sqlit
 async def test_a_call_that_would_pass_the_budget_is_not_made(store: SqliteStore) -> None:
     """It is stopped before anything is sent, and counted by its cause."""
     inner = ScriptedModel(SEEN, SEEN)
-    model = PaidModel(inner, agent_budget(store, Budgets(Budget(tokens=349))))
+    model = PaidModel(inner, agent_budget(store, Budgets(tokens_a_day=349)))
     await ask(model)
     with pytest.raises(BudgetError, match="150 of 349 tokens are spent, and this call needs 200 more"):
         await ask(model)
@@ -86,7 +86,7 @@ async def test_a_call_that_would_pass_the_budget_is_not_made(store: SqliteStore)
 async def test_two_calls_at_once_cannot_both_have_what_is_left_for_one(store: SqliteStore) -> None:
     """What a call takes at least is set aside before it is sent."""
     stuck, other = StuckModel(), ScriptedModel(SEEN)
-    spending = agent_budget(store, Budgets(Budget(tokens=399)))
+    spending = agent_budget(store, Budgets(tokens_a_day=399))
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(ask(PaidModel(stuck, spending)))
         await stuck.asked.wait()
@@ -108,7 +108,7 @@ async def test_a_call_that_was_cut_off_stays_counted(store: SqliteStore) -> None
 
 async def test_a_call_that_failed_costs_nothing(store: SqliteStore) -> None:
     """What was set aside for it is given back."""
-    spending = agent_budget(store, Budgets(Budget(tokens=300)))
+    spending = agent_budget(store, Budgets(tokens_a_day=300))
     model = PaidModel(ScriptedModel(ModelUnavailableError("down"), SEEN), spending)
     with pytest.raises(ModelUnavailableError):
         await ask(model)
@@ -126,7 +126,7 @@ async def test_a_reply_that_did_not_end_is_counted_by_what_was_written(store: Sq
 
 async def test_a_provider_that_does_not_count_is_counted_by_estimate(store: SqliteStore) -> None:
     """A server that says no tokens is no way around a budget."""
-    spending = agent_budget(store, Budgets(Budget(tokens=300)))
+    spending = agent_budget(store, Budgets(tokens_a_day=300))
     model = PaidModel(ScriptedModel("one", "two"), spending)
     await ask(model)
     with pytest.raises(BudgetError):
@@ -137,17 +137,17 @@ async def test_a_provider_that_does_not_count_is_counted_by_estimate(store: Sqli
 async def test_the_offline_responder_is_free_and_still_stopped_by_nothing(store: SqliteStore) -> None:
     """It may go on where the tokens are spent, unless the owner lets nothing run."""
     free = ReplyEntry("hello", (), OFFLINE, Usage())
-    spending = agent_budget(store, Budgets(Budget(tokens=1)))
+    spending = agent_budget(store, Budgets(tokens_a_day=1))
     await ask(PaidModel(ScriptedModel(free, name=OFFLINE), spending))
     assert await spending.spent() == {}
     with pytest.raises(BudgetError, match="is 0"):
-        await ask(PaidModel(ScriptedModel(free, name=OFFLINE), agent_budget(store, Budgets(Budget(tokens=0)))))
+        await ask(PaidModel(ScriptedModel(free, name=OFFLINE), agent_budget(store, Budgets(tokens_a_day=0))))
 
 
 async def test_the_next_day_goes_on_by_itself(store: SqliteStore) -> None:
     """What was spent yesterday stands in yesterday's sums."""
     clock = ManualClock()
-    spending = agent_budget(store, Budgets(Budget(tokens=200)), clock)
+    spending = agent_budget(store, Budgets(tokens_a_day=200), clock)
     model = PaidModel(ScriptedModel(SEEN, SEEN), spending)
     await ask(model)
     with pytest.raises(BudgetError):
