@@ -141,7 +141,7 @@ async def test_a_webhook_that_telegram_does_not_reach_is_named(server: BotApi) -
         assert await adapter.examine() == []
         server.says(42, "hello")
         (finding,) = await adapter.examine()
-        assert "Connection timed out (1 updates wait)" in finding
+        assert "Connection timed out (1 updates are waiting)" in finding
         server.hook = Hook("https://other.example/", "", 40, [])
         assert await adapter.examine() == []
 
