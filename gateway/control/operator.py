@@ -105,6 +105,8 @@ class Health:
     """Disabled hooks and commands from a restored backup; this gateway started without them."""
     plugin_faults: tuple[str, ...] = ()
     """Plug-ins that cannot be used, each in one sentence; this gateway started without them."""
+    version: str = field(default_factory=partial(version, "strandline"))
+    """Read once, as it is in a file."""
     waits_for: Callable[[], tuple[str, ...]] = tuple
     """Returns the agents that cannot run for lack of their files, with the remedy."""
 
@@ -196,7 +198,7 @@ class LocalOperator:
         """Return the part of the state that this process knows by itself."""
         agents = [await self._agent_status(agent) for agent in self.agents.values()]
         return Status(
-            version=version("strandline"),
+            version=self.health.version,
             home=self.home,
             ready=self.health.ready,
             standby=self.health.standby,

@@ -1,7 +1,8 @@
 """The page itself, signing in and out, and the list of signed-in browsers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from secrets import compare_digest
@@ -36,6 +37,8 @@ class Login:
     """Agents that this gateway runs."""
     is_tls: bool
     """Whether browsers connect over TLS: the cookie is then restricted to it."""
+    version: str = field(default_factory=partial(version, "strandline"))
+    """Read once, as it is in a file."""
 
     def routes(self) -> list[Route]:
         return [
@@ -78,7 +81,7 @@ class Login:
 
     async def me(self, request: Request) -> Response:
         secret = await self.check(request)
-        return JSONResponse({"agents": list(self.agents), "csrf": csrf_token(secret), "version": version("strandline")})
+        return JSONResponse({"agents": list(self.agents), "csrf": csrf_token(secret), "version": self.version})
 
     async def check(self, request: Request) -> str:
         """Return the secret of the request's session. Raises HttpError 401 without a valid one."""
