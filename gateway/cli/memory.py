@@ -16,14 +16,20 @@ from gateway.cli.history import SHOWN_DIGITS
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer, print_json
 from gateway.cli.migrate import migrate
 from gateway.cli.status import memory_line
+from gateway.control.exam import ExamOrder, ExamReport
 from gateway.control.operator_api import Progress
 from gateway.control.status_wire import MemoryOrder, MemoryStatus
 from gateway.control.wire import IndexOrder, MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why, WhyOrder
 from gateway.runtime.escape import visible
 from workspaces.memory.search_notes import NOTHING_CLEAR
 
+LOST = 0.01
+"""Share of questions that may be lost from one examination to the next."""
+MISSED = 10
+"""Unanswered questions that are shown to people."""
+
 app = typer.Typer(
-    help="Manage memory: status, index, search, why, origin, migrate.",
+    help="Manage memory: status, index, search, exam, why, origin, migrate.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -85,6 +91,17 @@ def search(  # noqa: PLR0913 - one for each option
 
 
 @app.command()
+def exam(
+    context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
+) -> None:
+    """Ask the search questions made from the agent's own notes; 1 if it lost more than 1 % since the last time."""
+    report = ask(context, home, ExamOrder(agent))
+    print_answer(report, as_json, _exam_lines(report))
+    if report.lost > LOST:
+        raise typer.Exit(1)
+
+
+@app.command()
 def why(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
@@ -104,6 +121,23 @@ def origin(
     """Show the change that wrote a passage, and the message that led to it."""
     known = ask(context, home, OriginOrder(citation, agent))
     print_answer(known, as_json, _steps(known))
+
+
+def _exam_lines(report: ExamReport) -> Iterator[str]:
+    if not report.asked:
+        yield "No notes with facts to ask for."
+        return
+    share = f"{report.found / report.asked:.1%}"
+    yield f"{report.found} of {report.asked} questions answered ({share}), {report.first} of them first."
+    yield ", ".join(f"{kind} {found} of {asked}" for kind, (found, asked) in report.kinds.items())
+    yield from (f"not found: {each}" for each in report.missed[:MISSED])
+    if len(report.missed) > MISSED:
+        yield f"… {len(report.missed) - MISSED} more: --json"
+    if report.before:
+        yield f"before    {report.before[-1]}"
+        yield from (f"          {each}" for each in reversed(report.before[:-1]))
+        change = f"{report.lost:.1%} of the same questions lost" if report.lost > 0 else "nothing lost"
+        yield f"since     {change}"
 
 
 def _steps(known: MemorySource) -> Iterator[str]:

@@ -26,6 +26,7 @@ from gateway.control.approvals import answer_approvals
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, answer_browsers
 from gateway.control.cron import answer_cron, jobs_status
 from gateway.control.cron_wire import CronAnswer, CronOrder
+from gateway.control.exam import ExamOrder, answer_exam
 from gateway.control.history import answer_history
 from gateway.control.operator_api import OnReply, Progress
 from gateway.control.order import Answer, Answers, Order
@@ -174,6 +175,7 @@ class LocalOperator:
             QuarantineOrder: self._quarantine,
             CronOrder: self._cron,
             ToolOrder: self._tools,
+            ExamOrder: partial(answer_exam, self._named, self.transcripts.folder),
             BrowserOrder: self._browsers,
             PairOrder: self.admission.pair,
             RouteOrder: self.admission.explain,

@@ -28,15 +28,16 @@ FILLERS = (
 NAMES = ("Farouk", "Ingeborg", "Tomasz", "Oluwaseun", "Yuki", "Marisol", "Dragan", "Fionnuala", "Zbigniew", "Anahera")
 PLACES = ("Nyborg", "Aveiro", "Ghent", "Kaunas", "Tromsø", "Matera", "Plzeň", "Cork", "Izmir", "Rouen")
 MONTHS = ("January", "March", "April", "June", "August", "October", "December")
+COLOURS = ("red", "green", "oak", "brass", "folding", "borrowed", "tiny", "silver", "striped", "Danish")
 THINGS = ("trailer", "tent", "accordion", "ladder", "projector", "kayak", "telescope", "sewing machine", "drill", "cot")
 LEAST = {"identifier": 1.0, "name": 0.95, "number": 0.95, "date": 0.95}
 CONVERSATIONS = [pytest.param(1, id="one"), pytest.param(50, id="fifty", marks=pytest.mark.nightly)]
 
 
-def planted(dice: random.Random) -> dict[str, tuple[str, str, str]]:
-    """Return a sentence, its fact and a question for it by kind."""
+def planted(dice: random.Random, thing: str) -> dict[str, tuple[str, str, str]]:
+    """Return a sentence about *thing*, its fact and a question for it by kind."""
     code = "".join(dice.choices(string.ascii_uppercase, k=2)) + f"-{dice.randrange(1000, 9999)}"
-    name, place, thing = dice.choice(NAMES), dice.choice(PLACES), dice.choice(THINGS)
+    name, place = dice.choice(NAMES), dice.choice(PLACES)
     day = f"{dice.randrange(1, 28)} {dice.choice(MONTHS)}"
     price = str(dice.randrange(111, 999))
     return {
@@ -51,9 +52,9 @@ def planted(dice: random.Random) -> dict[str, tuple[str, str, str]]:
     }
 
 
-async def told(terminal: Terminal, dice: random.Random) -> dict[str, tuple[str, str, str]]:
+async def told(terminal: Terminal, dice: random.Random, thing: str) -> dict[str, tuple[str, str, str]]:
     """Talk for forty messages, the facts somewhere among them, and end the conversation."""
-    facts = planted(dice)
+    facts = planted(dice, thing)
     said = dice.choices(FILLERS, k=36)
     for sentence, _, _ in facts.values():
         said.insert(dice.randrange(len(said)), sentence)
@@ -75,7 +76,8 @@ async def test_every_planted_fact_comes_back(tmp_path: Path, conversations: int)
     """Each is searched for in other words than its own, while other conversations hold facts of the same kind."""
     dice, home = random.Random(conversations), make_home(tmp_path / "home")
     async with started(home) as terminal:
-        facts = [await told(terminal, dice) for _ in range(conversations)]
+        things = dice.sample([f"{colour} {thing}" for colour in COLOURS for thing in THINGS], conversations)
+        facts = [await told(terminal, dice, thing) for thing in things]
     found, asked = Counter[str](), Counter[str]()
     async with started(home) as terminal:
         assert "facts findable on 20" in (await terminal.app.operator.ask(StatusOrder())).agents[0].recall
@@ -92,5 +94,5 @@ async def test_every_planted_fact_comes_back(tmp_path: Path, conversations: int)
     counted = receipts(home)
     print(shares, [(each["found"], each["asked"], each["took_ms"]) for each in counted])
     assert {kind: share for kind, share in shares.items() if share < LEAST[kind]} == {}
-    assert len(counted) == conversations
+    assert len(counted) >= conversations
     assert sum(each["found"] for each in counted) >= 0.95 * sum(each["asked"] for each in counted)

@@ -352,6 +352,13 @@ GUARDS = (
         "tests/workspaces/memory/test_exact_search.py::test_each_audience_finds_its_own",
     ),
     Guard(
+        "workspaces/memory/search.py",
+        "an examination asks about what its audience may read",
+        "return await self._documents(self._scopes(access))",
+        "return await self._documents(None)",
+        "tests/workspaces/memory/test_exam.py::test_each_audience_is_examined_on_its_own",
+    ),
+    Guard(
         "gateway/sessions/recall_check.py",
         "a conversation's facts are looked for in what its own audience may read",
         "session.agent.memory.search(Query(text, RESULTS), session.access)",

@@ -254,6 +254,10 @@ class MemoryIndex:
                 return await self._run(source.read, path)
         return None
 
+    async def documents(self, access: Access) -> list[Document]:
+        """Return the documents that *access* may read; those that cannot be indexed are left out."""
+        return await self._documents(self._scopes(access))
+
     def audience(self, path: str) -> Scope | None:
         """Return the audience of *path*, derived from the path alone; `None` if it is never indexed."""
         return next((scope for source in self._sources if (scope := source.audience(path)) is not None), None)
@@ -292,15 +296,19 @@ class MemoryIndex:
         """Answer from the files while the index is unavailable; a later search tries it again."""
         if self.faults is not None:
             await self.faults.count(DEGRADED)
-        documents: list[Document] = []
-        for source in self._sources:
-            paths = [path for path in await self._run(source.stamps) if self._is_for(source.audience(path), scopes)]
-            documents += await self._run(documents_of, source, paths)
+        documents = await self._documents(scopes)
         dated = [document for document in documents if _is_within(document.date, query)]
         found = await self._run(find_plainly, text[:LONGEST_QUERY], dated, min(max(query.max_results, 1), MOST_RESULTS))
         hits = (hit_of_line(each) for each in found)
         kept = tuple(hit for hit in hits if query.min_score is None or hit.score >= query.min_score)
         return SearchResult(kept, "keyword", plain_notice(text, reason, to_owner=scopes is None))
+
+    async def _documents(self, scopes: frozenset[Scope] | None) -> list[Document]:
+        found: list[Document] = []
+        for source in self._sources:
+            paths = [path for path in await self._run(source.stamps) if self._is_for(source.audience(path), scopes)]
+            found += await self._run(documents_of, source, paths)
+        return found
 
     def _is_for(self, audience: Scope | None, scopes: frozenset[Scope] | None) -> bool:
         return scopes is None or audience in scopes

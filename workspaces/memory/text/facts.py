@@ -125,7 +125,10 @@ def _names(text: str) -> Iterator[str]:
     yield from _KATAKANA.findall(text)
 
 
-_NOT_NAMES = frozenset({"I", "OK", "Ok", "TODO", "PS", "Sie", "Ihr", "Ihnen"})
+_NOT_NAMES = frozenset(
+    """OK Ok TODO PS Sie Ihr Ihnen We The My Our Your His Her Their It He She They You This That These Those There An If
+    In On At And But So What When Where Who Which How Why Yes No Not Please Remember""".split()  # noqa: SIM905
+)
 
 
 def folded(text: str) -> str:

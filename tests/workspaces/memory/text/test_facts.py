@@ -24,6 +24,7 @@ D, I, N, P = FactKind.DATE, FactKind.IDENTIFIER, FactKind.NUMBER, FactKind.NAME 
         ("we meet on 2026-05-03", [(D, "2026-05-03")]),
         ("彼はレックスと呼ぶ", [(P, "レックス")]),
         ("I may march on", []),
+        ("so We hope that The cat stays", []),
         ("The cat ate the tulips", []),
     ],
 )

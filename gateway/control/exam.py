@@ -1,0 +1,115 @@
+"""The operator's memory examination: its order, its answer, and the record of earlier ones."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from gateway.agent.agent import Agent
+from gateway.control.order import Order
+from workspaces.access import AgentId, owner_access
+from workspaces.memory.exam import ExamAnswer, examine, lost
+
+EXAMS = "exams.jsonl"
+"""Beside an agent's workspace: one line an examination. It holds digests of questions, and no text of the notes."""
+VIA = "terminal:exam"
+"""Way in of an examination: the owner, at the command line."""
+SHOWN = 10
+"""Earlier examinations that are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExamReport:
+    """The outcome of an examination."""
+
+    asked: int
+    found: int
+    """Questions whose answer is among the first six hits."""
+    first: int
+    """Questions whose answer is the first hit."""
+    kinds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Found and asked by kind of fact."""
+    missed: tuple[str, ...] = ()
+    """The questions that were not answered, each with its place."""
+    lost: float = 0.0
+    """Share of the last examination's questions that are no longer answered; negative for a gain."""
+    before: tuple[str, ...] = ()
+    """Earlier examinations in words, the latest last."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExamOrder(Order[ExamReport]):
+    """A request to examine an agent's memory; `None` is the default agent."""
+
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _PastExam:
+    at: datetime
+    version: str
+    embedder: str
+    asked: tuple[str, ...]
+    missed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        found = len(self.asked) - len(self.missed)
+        share = f"{found / max(len(self.asked), 1):.1%}"
+        return f"{self.at:%Y-%m-%d %H:%MZ}  {found} of {len(self.asked)} ({share}), {self.embedder}, {self.version}"
+
+
+_PAST_EXAMS = TypeAdapter(_PastExam)
+
+
+async def answer_exam(
+    named: Callable[[str | None], Agent], sessions: Callable[[AgentId], Path], order: ExamOrder
+) -> ExamReport:
+    """Examine an agent's memory as its owner, and add the outcome to the record beside its *sessions*.
+
+    Raises MemoryUnavailableError, WorkspaceError and OSError.
+    """
+    agent = named(order.agent)
+    file = sessions(agent.id).parent / EXAMS
+    answers = await examine(agent.memory, owner_access(agent.id, VIA))
+    known = await agent.run(_earlier, file)
+    embedder = (await agent.memory.status()).embedder or "keywords alone"
+    missed = [each for each in answers if not each.rank]
+    ids, missed_ids = (tuple(each.question.id for each in some) for some in (answers, missed))
+    if answers:
+        await agent.run(_add, file, _PastExam(datetime.now(UTC), version("strandline"), embedder, ids, missed_ids))
+    return ExamReport(
+        len(answers),
+        len(answers) - len(missed),
+        sum(each.rank == 1 for each in answers),
+        _by_kind(answers),
+        tuple(str(each.question) for each in missed),
+        lost(answers, known[-1].asked, known[-1].missed) if known else 0.0,
+        tuple(map(str, known[-SHOWN:])),
+    )
+
+
+def _by_kind(answers: Sequence[ExamAnswer]) -> dict[str, tuple[int, int]]:
+    asked = Counter(str(each.question.fact.kind) for each in answers)
+    found = Counter(str(each.question.fact.kind) for each in answers if each.rank)
+    return {kind: (found[kind], asked[kind]) for kind in sorted(asked)}
+
+
+def _earlier(file: Path) -> list[_PastExam]:
+    """Return the readable records, the latest last."""
+    records = []
+    for line in file.read_text("utf-8").splitlines() if file.exists() else ():
+        with suppress(ValidationError):
+            records.append(_PAST_EXAMS.validate_json(line))
+    return records
+
+
+def _add(file: Path, record: _PastExam) -> None:
+    line = json.dumps(_PAST_EXAMS.dump_python(record, mode="json"), separators=(",", ":"))
+    with file.open("a", encoding="utf-8") as records:
+        records.write(f"{line}\n")

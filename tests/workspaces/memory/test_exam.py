@@ -1,0 +1,83 @@
+"""The memory examination: its questions are made from the notes, and its outcome is that of the search."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
+from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
+from workspaces.access import PRIVATE
+from workspaces.memory.entry import Document
+from workspaces.memory.exam import ExamAnswer, examine, lost, questions
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.workspace_source import WorkspaceNotes
+from workspaces.workspace import Workspace
+
+NOTES = """# 2026-03-01
+
+- 14:05 Owner: The boiler has the serial number BX-7741-Q.
+- 14:06 Owner asked: Which boat has the number AB-1234?
+- 14:07 Owner: ok thanks
+- 14:08 Owner: The ferry with Mira leaves at 19:30.
+"""
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[MemoryIndex]:
+    """Private notes and a group's, both with facts."""
+    (tmp_path / "workspace").mkdir()
+    workspace, worker = Workspace.open(tmp_path / "workspace", AGENT), HandlerWorker(WordsEmbedder())
+    for path, text in {"memory/2026-03-01.md": NOTES, f"{OWN}/2026-03-01.md": "- The tent costs 312 euros.\n"}.items():
+        file = tmp_path / "workspace" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    sources = [WorkspaceNotes(workspace.folder)]
+    yield MemoryIndex(AGENT, tmp_path / "index", sources, worker, run_here, SetClock().clock())
+    worker.handler.close()
+    workspace.folder.close()
+
+
+def told(answers: list[ExamAnswer]) -> set[tuple[str, str]]:
+    return {(each.question.fact.value, each.question.citation) for each in answers}
+
+
+async def test_each_fact_of_the_notes_is_asked_for(index: MemoryIndex) -> None:
+    """By the words around it, with its true line; questions and small talk are none."""
+    answers = await examine(index, MAIN)
+    day = "memory/2026-03-01.md"
+    facts = {
+        ("BX-7741-Q", f"{day}#L3"),
+        ("Mira", f"{day}#L6"),
+        ("19:30", f"{day}#L6"),
+        ("312", f"{OWN}/2026-03-01.md#L1"),
+    }
+    assert told(answers) == facts
+    assert all(each.rank > 0 for each in answers)
+
+
+async def test_each_audience_is_examined_on_its_own(index: MemoryIndex) -> None:
+    """A group is asked for nothing private."""
+    assert told(await examine(index, GROUP)) == {("312", f"{OWN}/2026-03-01.md#L1")}
+
+
+def test_the_same_notes_give_the_same_questions_whatever_their_order() -> None:
+    """And most stay when notes are added, so that two examinations can be compared."""
+    documents = [
+        Document(f"memory/{n}.md", PRIVATE, f"- The code of door {n} is XQ-{n}77.", None, "") for n in range(300)
+    ]
+    asked = [each.id for each in questions(documents)]
+    assert asked == [each.id for each in questions(reversed(documents))]
+    assert len(asked) == len(set(asked)) == 200
+    assert len({*asked} & {each.id for each in questions(documents[:280])}) > 180
+
+
+async def test_only_questions_of_both_examinations_are_compared(index: MemoryIndex) -> None:
+    """New notes are no gain and removed ones no loss."""
+    answers = await examine(index, MAIN)
+    ids = [each.question.id for each in answers]
+    failed = [ExamAnswer(each.question, 0) for each in answers]
+    assert lost(answers, ids, []) == 0
+    assert lost(failed, ids[:2], []) == 1
+    assert lost(answers, ids[:2], ids[:1]) == -0.5
+    assert lost(failed, ["gone"], []) == 0
