@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from gateway.errors import BudgetError
-from gateway.stores.spending import NANOS, Spend
+from gateway.stores.spending import NANOS, Spend, dollars
 
 OTHERS_TOKENS_A_DAY = 1_000_000
 """Default daily tokens per agent for guests, groups and API tokens, each kind separately: some hundred short turns.
@@ -119,12 +119,6 @@ def _stop(call: ModelCall, setting: str, limit: int, facts: str) -> BudgetError:
             "and restart."
         )
     return BudgetError(call.cause, said, f"{call.cause}:{call.day}:{setting}:{limit}")
-
-
-def dollars(nanos: int) -> str:
-    """Format an amount of money; small amounts keep enough digits to differ from zero."""
-    amount = nanos / NANOS
-    return f"${amount:,.2f}" if amount >= 1 or not nanos else f"${amount:.4f}"
 
 
 def in_money(spend: Spend) -> str:

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from gateway.agent.budget import dollars
 from gateway.control.status_wire import SpendingStatus
-from gateway.stores.spending import NANOS
+from gateway.stores.spending import NANOS, dollars
 
 
 def spending_lines(rows: Sequence[SpendingStatus]) -> Iterator[str]:

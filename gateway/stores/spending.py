@@ -48,3 +48,9 @@ class Spending(Protocol):
 
     async def on(self, agent: str, day: date) -> Mapping[str, Spend]:
         """Return the spending of *agent* on *day*, by cause; causes without any are omitted."""
+
+
+def dollars(nanos: int) -> str:
+    """Format an amount of money; small amounts keep enough digits to differ from zero."""
+    amount = nanos / NANOS
+    return f"${amount:,.2f}" if amount >= 1 or not nanos else f"${amount:.4f}"

@@ -6,9 +6,9 @@ from datetime import date
 
 import pytest
 
-from gateway.agent.budget import Budget, Budgets, CostCause, ModelCall, check_budget, dollars, summed
+from gateway.agent.budget import Budget, Budgets, CostCause, ModelCall, check_budget, summed
 from gateway.errors import BudgetError
-from gateway.stores.spending import NANOS, Spend
+from gateway.stores.spending import NANOS, Spend, dollars
 
 DAY = date(2026, 11, 21)
 CHAT = ModelCall(CostCause.CHAT, DAY, Spend(100, nanos=NANOS // 10))
