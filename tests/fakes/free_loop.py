@@ -24,7 +24,7 @@ DELIBERATE = {
     ("gateway/cluster/membership.py", "_joined"): "the same",
     ("gateway/cluster/membership.py", "_took"): "the same, and again for an agent that has become free",
     ("gateway/cluster/own_state.py", "open_own_state"): "the same",
-    ("gateway/config/zone.py", "load_zone"): "a time zone is a small file, read once",
+    ("gateway/settings/zone.py", "load_zone"): "a time zone is a small file, read once",
     ("gateway/control/remote.py", "reached"): "called by commands: nothing else runs on their loop",
     ("gateway/plugins.py", "_registered"): "read once, with the configuration; a test may be without one",
     ("gateway/stores/redis/link.py", "script"): "a script is read once",
