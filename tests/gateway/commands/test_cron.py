@@ -114,7 +114,7 @@ async def test_what_was_approved_too_late_still_waits(tmp_path: Path) -> None:
     async with open_house(tmp_path) as house:
         await asked(house, planned("in 20m"), quote=Quote("Sam", "now"))
         house.clock.advance(3600)
-        assert "is over" in await house.says("/approve 1")
+        assert "is in the past" in await house.says("/approve 1")
         assert await house.says("/refuse 1") == "#1 refused; the schedule stays as it is."
 
 

@@ -36,7 +36,7 @@ async def test_the_owner_is_told_once_what_to_write_when_a_group_moved(store: Sq
         await notices.moved(GROUP, "-1007")
     (row,) = woken
     assert row.outgoing.address == OWNER
-    assert "below [channels.telegram.home]" in row.outgoing.text
+    assert "under [channels.telegram.home]" in row.outgoing.text
     assert 'moved = { "-5" = "-1007" }' in row.outgoing.text
     assert [each.id for each in await store.outbox.unfinished()] == [row.id]
 
