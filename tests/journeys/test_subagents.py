@@ -89,7 +89,7 @@ class Team:
         if isinstance(result, ResultEntry) and result.name == "cancel_subagent":
             return says(result.text)
         if asked.text.startswith("cancel"):
-            return says("", call("cancel_subagent", subagent=asked.text.split()[1]))
+            return says("", call("cancel_subagent", task_id=asked.text.split()[1]))
         return await self._answer(asked.text)
 
     async def _answer(self, text: str) -> ReplyEntry:

@@ -33,9 +33,9 @@ def spawn_tools(helpers: Helpers) -> list[Tool]:
         found = await helpers.spawn(task, name)
         return f"Subagent {found} is running. Do not wait: its result arrives here as a message; report it then."
 
-    async def cancel_subagent(subagent: str) -> str:
+    async def cancel_subagent(task_id: str) -> str:
         """Cancel a subagent by its id; it returns no result."""
-        helpers.cancel(subagent)
-        return f"Subagent {subagent} is cancelled."
+        helpers.cancel(task_id)
+        return f"Subagent {task_id} is cancelled."
 
     return [tool(spawn), tool(cancel_subagent)]

@@ -170,9 +170,10 @@ _QUANTITY = re.compile(r"\d+(?:[.,:]\d+)?[-.]?[^\W\d_]{0,3}|\d+(?:st|nd|rd|th)?(
 """12, 3.5, 5th, 20km, 3pm, 7-year-old: measurements, not names."""
 _DATE = re.compile(
     r"\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?(?:t[\d:]+)?|\d{1,2}\.\d{1,2}\.(?:\d\d|\d{4})|\d\d?:\d\d:\d\d"
-    r"|[^\W\d_]{1,40}-(?:19|20)\d\d",
+    r"|(?-i:(?![A-Z]+-))[^\W\d_]{3,40}-(?:19|20)\d\d",
     re.IGNORECASE,
 )
+"""With mid-2023 and May-2023, but not LT-2093, the number of a ticket."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CAMEL = re.compile(r"^[a-z]{2}[a-z0-9]*[A-Z][a-z]")
 """getUser, but neither YouTube nor iPhone: those are names that many notes may contain."""

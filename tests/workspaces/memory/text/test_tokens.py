@@ -84,7 +84,17 @@ def test_a_term_is_asked_once_and_counted_as_often_as_it_stands() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("GLYPH-12345", "MAX_RETRIES", "getUserById", "src/app.py", "/etc/hosts", ".env", "v2.3.1", "1.2.3"),
+        *(
+            "GLYPH-12345",
+            "LT-2093",
+            "MAX_RETRIES",
+            "getUserById",
+            "src/app.py",
+            "/etc/hosts",
+            ".env",
+            "v2.3.1",
+            "1.2.3",
+        ),
         *("a.b@example.org", "https://example.org/x", "localhost:5432", "192.168.0.1", "8080", "12345", "x86_64"),
         *("a1b2c3d4", "COVID-19", "std::vector", "ТЗ-123", "config.toml", "~/.ssh/config", "PR#12"),
     ],
@@ -98,7 +108,19 @@ def test_an_identifier_is_recognised_whole(text: str) -> None:
     "text",
     [
         *("2023", "2023-05-08", "10:30", "8.5.2023", "5th", "3pm", "20km", "3.5", "7-year-old", "20-minute", "24/7"),
-        *("mid-2022", "well-known", "and/or", "e.g.", "U.S.", "YouTube", "iPhone", "Caroline's", "don't", "O'Brien"),
+        *(
+            "mid-2022",
+            "May-2023",
+            "well-known",
+            "and/or",
+            "e.g.",
+            "U.S.",
+            "YouTube",
+            "iPhone",
+            "Caroline's",
+            "don't",
+            "O'Brien",
+        ),
         *("wait...what", "2nd-hand", "東京", "🎉"),
     ],
 )
