@@ -1,4 +1,4 @@
-"""Fixtures that make test results independent of the machine's speed and load.
+"""Fixtures of every test: results independent of the machine's speed and load, and no key left in a home.
 
 A promised duration is tested where it is made, with that duration; everywhere else a test waits patiently.
 """
@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from gateway.agent.recall import RecallSettings
 from tests.fakes.patience import PATIENCE_S
+from tests.leak_search import leaks_in_homes
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
@@ -25,3 +26,12 @@ def patient_memory() -> Iterator[None]:
         defaults = {each.name: each.default for each in fields(RecallSettings)} | {"deadline_s": PATIENCE_S}
         patch.setattr(RecallSettings.__init__, "__defaults__", tuple(defaults.values()))
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_key_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test after which a configured key stands in a file or a version of a home, but for its configuration."""
+    folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
+    yield
+    if folder is not None:
+        assert leaks_in_homes(folder) == []

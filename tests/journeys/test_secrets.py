@@ -1,7 +1,6 @@
 """Keys that turn up in chats, tools, files and answers: afterwards they are nowhere, in whatever form."""
 
 import asyncio
-import base64
 import gzip
 import json
 import subprocess
@@ -9,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 
@@ -24,6 +22,7 @@ from tests.fakes.provider_stub import Body, Call, Reply
 from tests.fakes.redis_server import program
 from tests.fakes.redis_server import running as redis_server
 from tests.journeys.house import GROUP, OWNER, make_home, openai_section, running
+from tests.leak_search import forms, traces
 from workspaces.secrets import REMOVED
 
 SECRETS = {
@@ -39,34 +38,15 @@ BY_HAND = "notes/by-hand.md"
 """The owner's own file: it stays as it was written."""
 
 
-def forms(key: str) -> Iterator[str]:
-    """Give *key* as it may stand in a text."""
-    yield key
-    yield json.dumps(key)[1:-1]
-    yield json.dumps(key, ensure_ascii=False)[1:-1]
-    yield quote(key, safe="")
-    for before in range(3):
-        yield base64.b64encode(b"u:p"[:before] + key.encode() + b" and more").decode()
-        yield base64.urlsafe_b64encode(b"u:p"[:before] + key.encode()).decode()
-
-
 def pasted() -> str:
     """Return a text with every key in every form, one of them as a header writes it."""
     lines = [form for key in SECRETS.values() for form in forms(key)]
     return "\n".join(["here are all", *lines, f"Authorization: Bearer {SECRETS['MODEL_KEY']}"])
 
 
-def traces() -> list[bytes]:
-    """Return what would be left of a key: all of it, or the middle of its base64."""
-    whole = [form for key in SECRETS.values() for form in (key, json.dumps(key)[1:-1], quote(key, safe=""))]
-    middles = [form[8:-16] for key in SECRETS.values() for form in list(forms(key))[4:]]
-    assert min(map(len, middles)) >= 8
-    return [each.encode() for each in dict.fromkeys([*whole, *middles])]
-
-
 def leaks(name: str, content: bytes | str) -> list[str]:
     data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
-    return [f"{name}: {trace.decode()}" for trace in traces() if trace in data]
+    return [f"{name}: {trace.decode()}" for trace in traces(SECRETS.values()) if trace in data]
 
 
 def leaks_in(home: Home, but_for: str = BY_HAND) -> list[str]:
