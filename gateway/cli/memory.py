@@ -16,7 +16,7 @@ from gateway.cli.history import SHOWN_DIGITS
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer, print_json
 from gateway.cli.migrate import migrate
 from gateway.cli.status import memory_line
-from gateway.control.exam import ExamOrder, ExamReport
+from gateway.control.exam_wire import ExamOrder, ExamReport
 from gateway.control.operator_api import Progress
 from gateway.control.status_wire import MemoryOrder, MemoryStatus
 from gateway.control.wire import IndexOrder, MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why, WhyOrder

@@ -1,10 +1,10 @@
-"""The operator's memory examination: its order, its answer, and the record of earlier ones."""
+"""The operator's memory examination, and the record of earlier ones."""
 
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.agent.agent import Agent
-from gateway.control.order import Order
+from gateway.control.exam_wire import ExamOrder, ExamReport
 from workspaces.access import AgentId, owner_access
 from workspaces.memory.exam import ExamAnswer, examine, lost
 
@@ -22,32 +22,6 @@ VIA = "terminal:exam"
 """Way in of an examination: the owner, at the command line."""
 SHOWN = 10
 """Earlier examinations that are listed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExamReport:
-    """The outcome of an examination."""
-
-    asked: int
-    found: int
-    """Questions whose answer is among the first six hits."""
-    first: int
-    """Questions whose answer is the first hit."""
-    kinds: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Found and asked by kind of fact."""
-    missed: tuple[str, ...] = ()
-    """The questions that were not answered, each with its place."""
-    lost: float = 0.0
-    """Share of the last examination's questions that are no longer answered; negative for a gain."""
-    before: tuple[str, ...] = ()
-    """Earlier examinations in words, the latest last."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExamOrder(Order[ExamReport]):
-    """A request to examine an agent's memory; `None` is the default agent."""
-
-    agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ from gateway.control.approvals import answer_approvals
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, answer_browsers
 from gateway.control.cron import answer_cron, jobs_status
 from gateway.control.cron_wire import CronAnswer, CronOrder
-from gateway.control.exam import ExamOrder, answer_exam
+from gateway.control.exam import answer_exam
+from gateway.control.exam_wire import ExamOrder
 from gateway.control.history import answer_history
 from gateway.control.operator_api import OnReply, Progress
 from gateway.control.order import Answer, Answers, Order

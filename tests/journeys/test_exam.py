@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from gateway.control.exam import EXAMS, ExamOrder
+from gateway.control.exam import EXAMS
+from gateway.control.exam_wire import ExamOrder
 from tests.journeys.house import make_home
 from tests.journeys.test_what_you_tell import started
 

@@ -1,0 +1,31 @@
+"""The memory examination's order and its answer."""
+
+from dataclasses import dataclass, field
+
+from gateway.control.order import Order
+
+
+@dataclass(frozen=True, slots=True)
+class ExamReport:
+    """The outcome of an examination."""
+
+    asked: int
+    found: int
+    """Questions whose answer is among the first six hits."""
+    first: int
+    """Questions whose answer is the first hit."""
+    kinds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Found and asked by kind of fact."""
+    missed: tuple[str, ...] = ()
+    """The questions that were not answered, each with its place."""
+    lost: float = 0.0
+    """Share of the last examination's questions that are no longer answered; negative for a gain."""
+    before: tuple[str, ...] = ()
+    """Earlier examinations in words, the latest last."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExamOrder(Order[ExamReport]):
+    """A request to examine an agent's memory; `None` is the default agent."""
+
+    agent: str | None = None
