@@ -26,7 +26,7 @@ READER_PATIENCE_S = 5.0
 """Time a reader may take for one message before it counts as gone; our choice."""
 
 
-def _now() -> datetime:
+def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
@@ -39,7 +39,7 @@ class TerminalAdapter:
     channel = CHANNEL
 
     def __init__(
-        self, account: str, *, now: Callable[[], datetime] = _now, patience_s: float = READER_PATIENCE_S
+        self, account: str, *, now: Callable[[], datetime] = _utc_now, patience_s: float = READER_PATIENCE_S
     ) -> None:
         """Take the name of the *account*: a gateway gives each of its agents a terminal."""
         self.account = account

@@ -58,7 +58,7 @@ def _parts(piece: str | Upload, limit: int) -> Sequence[Body]:
     pieces: list[str] = []
     offset = 0
     for block in outline(with_targets(piece)):
-        text, found = _shown(block)
+        text, found = _formatted_block(block)
         if text.strip():
             gap = ("\n\n" if block.is_apart else "\n") if pieces else ""
             entities += [replace(entity, offset=entity.offset + offset + len(gap)) for entity in found]
@@ -67,7 +67,7 @@ def _parts(piece: str | Upload, limit: int) -> Sequence[Body]:
     return list(split("".join(pieces), entities, limit))
 
 
-def _shown(block: Block) -> tuple[str, list[Entity]]:
+def _formatted_block(block: Block) -> tuple[str, list[Entity]]:
     """Return the text of *block* and its formatting; unformatted if that would lose words or take too long."""
     if block.is_code:
         return block.text, [Entity(EntityType.PRE, 0, units(block.text), language=block.language or None)]
@@ -116,11 +116,11 @@ def _convert(markdown: str) -> tuple[str, list[MessageEntity], str]:
     signs = MarkPlaceholders.absent_from(markdown)
     prepared = prepare(markdown, signs)
     text, entities = convert(prepared.translate(signs.for_converter), latex_escape=False, config=_look())
-    known = [_restored(found, signs) for found in entities if found.type in _ENTITY_TYPES]
+    known = [_unmask_entity(found, signs) for found in entities if found.type in _ENTITY_TYPES]
     return *_spell_out_links(text.translate(signs.literals), known), prepared
 
 
-def _restored(found: MessageEntity, signs: MarkPlaceholders) -> MessageEntity:
+def _unmask_entity(found: MessageEntity, signs: MarkPlaceholders) -> MessageEntity:
     url, language, marks = found.url, found.language, signs.literals
     return replace(found, url=url and url.translate(marks), language=language and language.translate(marks))
 
@@ -148,7 +148,7 @@ def _spell_out_links(text: str, entities: list[MessageEntity]) -> tuple[str, lis
         done = _end(link)
         added.append(added[-1] + len(target) // 2)
     ends = [_end(link) for link in dead]
-    kept = [_moved(found, ends, added) for found in entities if not _is_dead_link(found)]
+    kept = [_shifted_entity(found, ends, added) for found in entities if not _is_dead_link(found)]
     return b"".join([*spelled, units[2 * done :]]).decode("utf-16-le"), kept
 
 
@@ -163,7 +163,7 @@ def _is_dead_link(found: MessageEntity) -> bool:
     return link is None or int(link["port"] or 1) > _LAST_PORT
 
 
-def _moved(found: MessageEntity, ends: Sequence[int], added: Sequence[int]) -> MessageEntity:
+def _shifted_entity(found: MessageEntity, ends: Sequence[int], added: Sequence[int]) -> MessageEntity:
     """Return *found* after units were inserted at *ends*: before it, it shifts; within it, it grows."""
     before = added[bisect_right(ends, found.offset)]
     within = added[bisect_left(ends, _end(found))] - before

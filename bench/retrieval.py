@@ -30,7 +30,7 @@ from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.engine import DayRange, Scores
 from workspaces.memory.index.finder import Finder, MatchingEntry, SearchRequest
 from workspaces.memory.index.index import Index
-from workspaces.memory.index.ranking import WITHOUT_LATE, Pool, held, question_of, rank
+from workspaces.memory.index.ranking import WITHOUT_LATE, Pool, identifiers_in_text, question_of, rank
 from workspaces.memory.text.chunking import token_count
 from workspaces.memory.text.dates import date_in
 
@@ -161,7 +161,7 @@ class Bench:
         scores, entries = self._all(text)
         question = question_of(text, self._today)
         standing = [self._manifest.points[id_] for id_ in scores.ids.tolist()]
-        pool = Pool(scores, standing, [held(question, entry.text) for entry in entries])
+        pool = Pool(scores, standing, [identifiers_in_text(question, entry.text) for entry in entries])
         return [entries[each.row] for each in rank(question, pool, WITHOUT_LATE, self._today)]
 
     def dense(self, text: str) -> list[Entry]:

@@ -198,7 +198,7 @@ class Home:
             try:
                 stack.enter_context(folder_lock(self.path))
             except FolderLockedError as exc:
-                raise HomeLockedError(self._who_owns_it()) from exc
+                raise HomeLockedError(self._owner_description()) from exc
             except OSError as exc:
                 raise StoreError(f"the home {self.path} cannot be locked: {exc.strerror}") from exc
             yield
@@ -243,7 +243,7 @@ class Home:
         """Names the process that owns the home."""
         return self.path / "run" / "holder"
 
-    def _who_owns_it(self) -> str:
+    def _owner_description(self) -> str:
         holder = holder_in(self.holder_file) or f"another process (fuser -v {self.path} names it)"
         control = self.control()
         where = f" at {control.address}" if control is not None else ""

@@ -1,7 +1,7 @@
 """A model provider of your own: a client for its models, registered as an entry point of `strandline.models`."""
 
 from gateway.agent.entries import ToolCall, Usage
-from gateway.agent.models.messages import Answered, Returned, Seen, UnansweredMessages, opened, voices
+from gateway.agent.models.messages import Answered, Returned, Seen, UnansweredMessages, voices, with_person_first
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, Provider, TextPiece, ThoughtPiece
 from gateway.agent.models.settings import HostedSettings
@@ -27,6 +27,6 @@ __all__ = [
     "ToolSpec",
     "UnansweredMessages",
     "Usage",
-    "opened",
     "voices",
+    "with_person_first",
 ]

@@ -7,21 +7,21 @@ from functools import partial
 
 import pytest
 
-from gateway.config.editing import _parted
+from gateway.config.editing import _split_at_agent
 from gateway.inbound.agent_crosstalk import _is_to
 from gateway.settings.section import PERSON
 from tests.patterns import ROOT, Found, Pattern, made, of_calls, of_modules, sources
 from tests.pumping import Pump, grows, pumps
 from workspaces.memory.index.ranking import _name
 from workspaces.memory.text.dates import _forms
-from workspaces.memory.text.tokens import _exactly, _pattern
+from workspaces.memory.text.tokens import _exact_pattern, _pattern
 from workspaces.secrets import Redactor
 
 MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]]]] = {
     "gateway.channels.settings._enders": lambda: _searched(re.compile(PERSON)),
     "gateway.channels.settings.is_person": lambda: _searched(re.compile("[0-9]+")),
-    "gateway.config.editing._parted": lambda: [
-        (re.compile(r"\s*\[\s*agents\s*\.\s*([\"']?)main\1\s*[].]"), lambda text: _parted([text], "main"))
+    "gateway.config.editing._split_at_agent": lambda: [
+        (re.compile(r"\s*\[\s*agents\s*\.\s*([\"']?)main\1\s*[].]"), lambda text: _split_at_agent([text], "main"))
     ],
     "gateway.inbound.agent_crosstalk._is_to": lambda: [
         (re.compile(r"(?<!\w)@main(?![\w-])"), partial(_is_to, account="main", is_mention_needed=True))
@@ -29,7 +29,7 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "workspaces.memory.index.ranking._name": lambda: _searched(_name("ann lee")),
     "workspaces.memory.text.dates._forms": lambda: [found for form in _forms() for found in _searched(form)],
     "workspaces.memory.text.tokens._pattern": lambda: _searched(_pattern()),
-    "workspaces.memory.text.tokens._exactly": lambda: _searched(_exactly("glyph-1234")),
+    "workspaces.memory.text.tokens._exact_pattern": lambda: _searched(_exact_pattern("glyph-1234")),
     "workspaces.secrets.__init__": lambda: [
         (re.compile("aaaaaaaab|a secret"), Redactor(["aaaaaaaab", "a secret"])),
     ],

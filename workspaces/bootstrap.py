@@ -10,7 +10,7 @@ from workspaces.access import Access, may_read, may_show, rights
 from workspaces.errors import NoSuchFileError, NotTextError, TooLargeError
 from workspaces.files import Identity
 from workspaces.notes import day_path
-from workspaces.truncate import cut, cut_end
+from workspaces.truncate import truncate, truncate_end
 from workspaces.workspace import Workspace
 
 _ORDER = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md")
@@ -143,15 +143,15 @@ def extents(workspace: Workspace, access: Access, today: date, limits: Limits) -
     """
     files = gather(workspace, access, today, limits)
     files = filter_for(access, files, hidden_files(workspace, access, files))
-    shown = {file.name: file for file in _fitted(files, limits)}
+    shown = {file.name: file for file in _fit(files, limits)}
     return [
-        ShownExtent(file.name, len(file.text), _shown(file, shown.get(file.name)))
+        ShownExtent(file.name, len(file.text), _shown_length(file, shown.get(file.name)))
         for file in files
         if file.part in (BootstrapRole.FILE, BootstrapRole.MEMORY)
     ]
 
 
-def _shown(whole: BootstrapFile, fitted: BootstrapFile | None) -> int:
+def _shown_length(whole: BootstrapFile, fitted: BootstrapFile | None) -> int:
     if fitted is None:
         return 0
     return len(fitted.text) if fitted.is_cut else len(whole.text)
@@ -208,11 +208,11 @@ def fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
 
     If the reserves exceed the total, earlier files are served first; a file without any room is dropped.
     """
-    fitted = _fitted(files, limits)
+    fitted = _fit(files, limits)
     return _in_one_block(fitted) if limits.oneclaw else fitted
 
 
-def _fitted(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
+def _fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
     reserves = [min(len(file.text), limits.of(file.part), limits.reserved(file.part)) for file in files]
     left, later = limits.total_chars, sum(reserves)
     fitted = []
@@ -227,7 +227,7 @@ def _fitted(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFil
 def _cut_file(file: BootstrapFile, size: int, limits: Limits) -> BootstrapFile:
     if len(file.text) <= size:
         return file
-    text = cut_end(file.text, size) if limits.oneclaw else cut(file.text, size, file.name)
+    text = truncate_end(file.text, size) if limits.oneclaw else truncate(file.text, size, file.name)
     return replace(file, text=text, is_cut=True)
 
 

@@ -79,7 +79,7 @@ class FileSlot:
     def read(self) -> FileContent | None:
         """Return the file; `None` if missing or not a plain file."""
         try:
-            with self._opened(os.O_RDONLY) as (handle, facts):
+            with self._open(os.O_RDONLY) as (handle, facts):
                 return self._content(handle, facts)
         except OSError as exc:
             if exc.errno in ABSENT:
@@ -88,7 +88,7 @@ class FileSlot:
 
     def pieces(self, most: int) -> Iterator[bytes]:
         """Yield the plain file, of at most *most* bytes, piece by piece. Raises TooLargeError above that."""
-        with self._opened(os.O_RDONLY) as (handle, facts):
+        with self._open(os.O_RDONLY) as (handle, facts):
             if facts.st_size > most:
                 raise TooLargeError(f"{self.path}: {facts.st_size:,} bytes; at most {most:,} are allowed")
             while most > 0 and (piece := os.read(handle, min(PIECE, most))):
@@ -106,7 +106,7 @@ class FileSlot:
         *expected* is the old content's digest, `None` if there must be no file.
         """
         self._refuse_size(len(data))
-        with self._staged([data]) as (staged, name):
+        with self._stage([data]) as (staged, name):
             now = self._read_or_refuse()
             self._refuse_change(now, expected)
             if now is not None:
@@ -119,7 +119,7 @@ class FileSlot:
 
     def create(self, pieces: Iterable[bytes]) -> None:
         """Create a file from *pieces* atomically; there must be none yet."""
-        with self._staged(pieces) as (_, name):
+        with self._stage(pieces) as (_, name):
             if facts_of(self.folder, self.name) is not None:
                 raise FileChangedError(f"{self.path} already exists; nothing was written")
             self.checkpoint("file.replace", 0)
@@ -147,7 +147,7 @@ class FileSlot:
         return Appended(line, before.data if before else None, now.data) if now is not None and line else None
 
     def _grow(self, addition: bytes) -> None:
-        with self._opened(os.O_RDWR | os.O_APPEND) as (handle, _):
+        with self._open(os.O_RDWR | os.O_APPEND) as (handle, _):
             self._append(handle, addition)
             self._sync(handle)
         self._sync(self.folder)
@@ -164,7 +164,7 @@ class FileSlot:
         return now.data
 
     @contextmanager
-    def _opened(self, flags: int) -> Iterator[tuple[int, os.stat_result]]:
+    def _open(self, flags: int) -> Iterator[tuple[int, os.stat_result]]:
         """Open the plain file and yield its handle and stat result; raise FileNotFoundError for anything else."""
         for _ in range(_TRIES):
             handle = os.open(self.name, _FLAGS | flags, 0o600, dir_fd=self.folder)
@@ -194,7 +194,7 @@ class FileSlot:
         return facts if is_here and is_plain(facts) and facts.st_ctime_ns == first.st_ctime_ns else None
 
     @contextmanager
-    def _staged(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, str]]:
+    def _stage(self, pieces: Iterable[bytes]) -> Iterator[tuple[int, str]]:
         """Write *pieces* durably into a new file of the same folder and yield its handle and name."""
         name = f"{OWN_PREFIX}{secrets.token_hex(8)}.tmp"
         handle = os.open(name, _FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self.folder)

@@ -34,7 +34,7 @@ from workspaces.file_slot import (
     is_plain,
     names_in,
 )
-from workspaces.folder_entries import FolderEntry, FoundFile, LeftOut, entry_of, left_out
+from workspaces.folder_entries import FolderEntry, FoundFile, LeftOut, entry_of, left_out_reason
 from workspaces.paths import DEPTH, OWN_PREFIX, clean_path, fold, is_taken
 from workspaces.secrets import redact, redact_bytes
 from workspaces.usage import Quotas, StorageUsage
@@ -123,7 +123,7 @@ class Folder:
 
     def read(self, path: PurePosixPath) -> FileContent:
         """Return the whole file."""
-        with _told(path), self._place(path) as place:
+        with _translated_errors(path), self._place(path) as place:
             content = place.read()
         if content is None:
             if (obstacle := self.obstacle(path)) is not None:
@@ -133,14 +133,14 @@ class Folder:
 
     def obstacle(self, path: PurePosixPath) -> LeftOut | None:
         """Return the entry that blocks a file at *path*; `None` for nothing, a plain file and a folder."""
-        with suppress(NoSuchFileError), _told(path), self._place(path) as place:
+        with suppress(NoSuchFileError), _translated_errors(path), self._place(path) as place:
             facts = facts_of(place.folder, place.name)
-            return left_out(path, facts) if facts is not None else None
+            return left_out_reason(path, facts) if facts is not None else None
         return None
 
     def identity(self, path: PurePosixPath) -> Identity | None:
         """Return the identity of the plain file at *path*; `None` if there is none."""
-        with _told(path), self._place(path) as place:
+        with _translated_errors(path), self._place(path) as place:
             facts = facts_of(place.folder, place.name)
         return identity_of(facts) if facts is not None and is_plain(facts) else None
 
@@ -153,12 +153,12 @@ class Folder:
         data = redact_bytes(data)
         with self._changing(path) as place:
             self._usage.refuse_over(place.path, len(data), present=place.size())
-            self._written(Written(place.path, place.replace(data, expected), data))
+            self._notify(Written(place.path, place.replace(data, expected), data))
         return digest_of(data)
 
     def pieces(self, path: PurePosixPath, most: int) -> Iterator[bytes]:
         """Yield the file, of at most *most* bytes, piece by piece: it may be larger than `read` allows."""
-        with _told(path), self._place(path) as place:
+        with _translated_errors(path), self._place(path) as place:
             yield from place.pieces(most)
 
     def add(self, path: PurePosixPath, size: int, pieces: Iterable[bytes]) -> None:
@@ -183,7 +183,7 @@ class Folder:
             self._usage.refuse_over(place.path, (present or 0) + more, present=present)
             for _ in range(_APPEND_TRIES):
                 if (added := place.append(lines, heading)) is not None:
-                    self._written(Written(place.path, added.before, added.after))
+                    self._notify(Written(place.path, added.before, added.after))
                     return added.line
         raise FileChangedError(f"{path} is being replaced by another program again and again; try later")
 
@@ -192,23 +192,23 @@ class Folder:
 
         Raises FileChangedError as `write` does.
         """
-        with self._telling(path), _told(path):
+        with self._telling(path), _translated_errors(path):
             with self._place(path) as place:
                 before = place.remove(expected)
                 if before is None:
                     raise no_such_file(path)
-                self._written(Written(place.path, before, None))
+                self._notify(Written(place.path, before, None))
             self._remove_empty(path.parents)
 
     def listing(self, path: PurePosixPath) -> tuple[FolderEntry, ...]:
         """Return the folders and plain files in the folder at *path*, sorted by name."""
-        with _told(path), self._opened(path) as folder:
+        with _translated_errors(path), self._open_folder(path) as folder:
             names = filter(is_taken, names_in(folder))
             return tuple(entry for name in names if (entry := entry_of(name, facts_of(folder, name))))
 
     def names(self) -> list[str]:
         """Return every name in the workspace's top folder, of any type."""
-        with _told(PurePosixPath()), self._opened(PurePosixPath()) as folder:
+        with _translated_errors(PurePosixPath()), self._open_folder(PurePosixPath()) as folder:
             return names_in(folder)
 
     def folders(self) -> Iterator[PurePosixPath]:
@@ -219,7 +219,7 @@ class Folder:
     def holds_folder(self, path: PurePosixPath) -> bool:
         """Tell whether there is a folder at *path*."""
         try:
-            with _told(path), self._opened(path):
+            with _translated_errors(path), self._open_folder(path):
                 return True
         except NoSuchFileError:
             return False
@@ -235,11 +235,11 @@ class Folder:
 
     def sweep(self) -> int:
         """Remove files left half-written by a crash and return their number."""
-        with _told(PurePosixPath()), self.resting():
+        with _translated_errors(PurePosixPath()), self.resting():
             return sum(self._sweep(path) for path in self.folders())
 
     def _sweep(self, path: PurePosixPath) -> int:
-        with self._opened(path) as folder:
+        with self._open_folder(path) as folder:
             left = [name for name in names_in(folder) if _LEFT_OVER.fullmatch(name)]
             for name in left:
                 os.unlink(name, dir_fd=folder)
@@ -258,20 +258,20 @@ class Folder:
                     folders.append(path / name)
                 elif is_plain(facts):
                     files.append(FoundFile(path / name, facts.st_size, facts.st_mtime_ns, identity_of(facts)))
-                elif (other := left_out(path / name, facts)) is not None:
+                elif (other := left_out_reason(path / name, facts)) is not None:
                     others.append(other)
             yield path, files, others
             waiting.extend(reversed(folders))
 
     def _scan(self, path: PurePosixPath) -> list[tuple[str, os.stat_result]]:
         """Return the stat result of each name in one folder; nothing if it is gone."""
-        with suppress(NoSuchFileError), _told(path), self._opened(path) as folder:
+        with suppress(NoSuchFileError), _translated_errors(path), self._open_folder(path) as folder:
             known = [(name, facts_of(folder, name)) for name in filter(is_taken, names_in(folder))]
             return [(name, facts) for name, facts in known if facts is not None]
         return []
 
     @contextmanager
-    def _opened(self, path: PurePosixPath, *, create: bool = False) -> Iterator[int]:
+    def _open_folder(self, path: PurePosixPath, *, create: bool = False) -> Iterator[int]:
         """Open the folder at *path*, one component at a time; the yielded handle is closed afterwards."""
         parts = clean_path(str(path)).parts
         # Opened anew: copies of a handle share the position of a listing, and two threads would see a part, or nothing.
@@ -301,7 +301,7 @@ class Folder:
             raise no_such_file(path)
         # The workspace itself is never listed here, so its own handle will do.
         is_here = len(path.parts) == 1 and not create
-        with nullcontext(self._handle) if is_here else self._opened(path.parent, create=create) as folder:
+        with nullcontext(self._handle) if is_here else self._open_folder(path.parent, create=create) as folder:
             yield FileSlot(folder, path.name, path, self.caps.file_bytes, self.checkpoint)
 
     @contextmanager
@@ -311,7 +311,7 @@ class Folder:
         Folders created for a file that is then refused are removed: nobody fills a disk with them.
         """
         path = clean_path(str(path))
-        with self._telling(path), _told(path, writing=True):
+        with self._telling(path), _translated_errors(path, writing=True):
             missing = list(takewhile(lambda folder: not self.holds_folder(folder), path.parents))
             try:
                 with self._place(path, create=True) as place:
@@ -325,7 +325,7 @@ class Folder:
         """Remove *folders*, innermost first, until one is not empty."""
         with suppress(OSError):
             for folder in folders:
-                with self._opened(folder.parent) as above:
+                with self._open_folder(folder.parent) as above:
                     os.rmdir(folder.name, dir_fd=above)
 
     @contextmanager
@@ -354,7 +354,7 @@ class Folder:
         finally:
             self._tell(WriteAttempt(path))
 
-    def _written(self, written: Written) -> None:
+    def _notify(self, written: Written) -> None:
         sizes = (len(data) if data is not None else None for data in (written.before, written.after))
         self._usage.changed(written.path, *sizes)
         self._tell(written)
@@ -366,7 +366,7 @@ class Folder:
 
 
 @contextmanager
-def _told(path: PurePosixPath, *, writing: bool = False) -> Iterator[None]:
+def _translated_errors(path: PurePosixPath, *, writing: bool = False) -> Iterator[None]:
     """Translate system errors into ours."""
     try:
         yield

@@ -25,13 +25,13 @@ def only_place(text: str, passage: str, name: str) -> int:
     if not places:
         raise EditError(
             f"not found: the text to replace does not occur in {name}; read the file and copy the passage exactly"
-            + _shown("; the nearest:", text, _nearest(text, passage))
+            + _excerpt("; the nearest:", text, _nearest(text, passage))
         )
     if len(places) > 1:
         lines = [text.count("\n", 0, place) for place in places[:_SHOWN_MATCHES]]
         more = "\n…" if len(places) > _SHOWN_MATCHES else ""
         told = f"ambiguous: the text to replace occurs {len(places)} times in {name}; give more of it"
-        raise EditError(_shown(told, text, lines) + more)
+        raise EditError(_excerpt(told, text, lines) + more)
     return places[0]
 
 
@@ -50,7 +50,7 @@ def _nearest(text: str, passage: str) -> list[int]:
     return sorted(lines.index(line) for line in found)
 
 
-def _shown(lead: str, text: str, numbers: Iterable[int]) -> str:
+def _excerpt(lead: str, text: str, numbers: Iterable[int]) -> str:
     lines = text.split("\n")
     shown = [f"\nline {number + 1}: {lines[number].strip()[:_SHOWN_CHARS]}" for number in numbers]
     return "".join([lead, *shown]) if shown else ""

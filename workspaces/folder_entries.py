@@ -60,7 +60,7 @@ def entry_of(name: str, facts: os.stat_result | None) -> FolderEntry | None:
     return None
 
 
-def left_out(path: PurePosixPath, facts: os.stat_result) -> LeftOut | None:
+def left_out_reason(path: PurePosixPath, facts: os.stat_result) -> LeftOut | None:
     """Return the reason for leaving out *path*; `None` for a plain file and for a folder.
 
     Hidden links are never notes: editors use them as locks.
@@ -73,7 +73,7 @@ def left_out(path: PurePosixPath, facts: os.stat_result) -> LeftOut | None:
     return LeftOut(path, why, is_file, identity_of(facts), facts.st_ctime_ns)
 
 
-def named(found: Sequence[LeftOut]) -> str:
+def describe_left_out(found: Sequence[LeftOut]) -> str:
     """Return the paths and the reasons for leaving them out, the first few by name."""
     shown = [f"{each.path} ({each.why})" for each in found[:SHOWN]]
     return ", ".join(shown) + (f" and {len(found) - SHOWN} more" if len(found) > SHOWN else "")

@@ -111,8 +111,8 @@ def take_out(workspace: Workspace, access: Access, redaction: Redaction) -> int:
 
 def holding(notes: Iterable[NotePassage], words: str) -> list[NotePassage]:
     """Return those of *notes* that contain each of the *words*, in any case and order; none without a word."""
-    wanted = _folded(words).split()
-    return [note for note in notes if wanted and all(word in _folded(note.text) for word in wanted)]
+    wanted = _folded_text(words).split()
+    return [note for note in notes if wanted and all(word in _folded_text(note.text) for word in wanted)]
 
 
 def forget(workspace: Workspace, access: Access, notes: Collection[NotePassage]) -> None:
@@ -128,10 +128,10 @@ def forget(workspace: Workspace, access: Access, notes: Collection[NotePassage])
         file = workspace.read(path, access)
         if not {*here} <= {*notes_of(path, file.whole)}:
             raise EditError(f"{path} changed in between; nothing more was removed, so check again")
-        workspace.write(path, without(file.whole, here), access, file)
+        workspace.write(path, without_notes(file.whole, here), access, file)
 
 
-def without(whole: str, notes: Iterable[NotePassage]) -> str:
+def without_notes(whole: str, notes: Iterable[NotePassage]) -> str:
     """Return *whole* without the lines of *notes*; of the blank lines around one, those above it stay."""
     mark = _BOM if whole.startswith(_BOM) else ""
     lines = _LINE.findall(whole.removeprefix(_BOM))
@@ -151,5 +151,5 @@ def _lines_of(entry: Entry) -> range:
     return range(entry.start_line, entry.end_line + 1)
 
 
-def _folded(text: str) -> str:
+def _folded_text(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()

@@ -60,15 +60,15 @@ def list_item(text: str, lead: str = "") -> str:
     if not lines:
         raise ValueError("the note is empty")
     first, *further = lines
-    begin = first.strip() if lead else _tamed(first.strip())
-    return "".join([f"- {lead}{begin}\n", *(f"  {_tamed(line)}\n" for line in further)])
+    begin = first.strip() if lead else _escaped_line(first.strip())
+    return "".join([f"- {lead}{begin}\n", *(f"  {_escaped_line(line)}\n" for line in further)])
 
 
 def _plain(line: str) -> str:
     return "".join(char for char in line.rstrip() if char == "\t" or unicodedata.category(char) != "Cc")
 
 
-def _tamed(line: str) -> str:
+def _escaped_line(line: str) -> str:
     """Escape text that would read as a heading or as another note; indentation, as of nested lists, stays."""
     body = line.lstrip()
     return line[: len(line) - len(body)] + ("\\" if _FORGERY.match(body) else "") + body

@@ -39,7 +39,7 @@ class _Words:
     @classmethod
     def of(cls, text: str) -> "_Words":
         found = list(_WORD.finditer(text))
-        return cls(tuple(_folded(match[0]) for match in found), tuple(match.span() for match in found))
+        return cls(tuple(_folded_word(match[0]) for match in found), tuple(match.span() for match in found))
 
 
 class Redaction:
@@ -57,7 +57,7 @@ class Redaction:
 
     def out_of(self, text: str) -> str:
         """Return a note's *text* without the passages; lines with nothing else are removed too."""
-        return _without(text, [_whole_lines(text, span) or (*span, "") for span in self._spans(text)])
+        return _cut_out(text, [_whole_lines(text, span) or (*span, "") for span in self._spans(text)])
 
     def over(self, value: object) -> object:
         """Return *value*, parsed JSON, with passages marked as purged in every text, also in JSON within a text.
@@ -66,22 +66,22 @@ class Redaction:
         """
         match value:
             case dict():
-                return self._over_call({name: self.over(inner) for name, inner in value.items()})
+                return self._redact_call({name: self.over(inner) for name, inner in value.items()})
             case list():
                 return [self.over(inner) for inner in value]
             case str():
-                return self._over_text(value)
+                return self._redact_text(value)
             case _:
                 return value
 
-    def _over_text(self, text: str) -> str:
-        if text[:1] in {"{", "["} and (again := self._over_json(text)) is not None:
+    def _redact_text(self, text: str) -> str:
+        if text[:1] in {"{", "["} and (again := self._redact_json(text)) is not None:
             return again
         if (command := _COMMAND.fullmatch(text)) and self._names(command["words"]):
             return f"{command['name']} {PURGED}"
-        return _without(text, [(*span, PURGED) for span in self._spans(text)])
+        return _cut_out(text, [(*span, PURGED) for span in self._spans(text)])
 
-    def _over_json(self, text: str) -> str | None:
+    def _redact_json(self, text: str) -> str | None:
         """Return the JSON in *text* redacted; `None` if it is not JSON."""
         try:
             value = json.loads(text)
@@ -90,7 +90,7 @@ class Redaction:
         redacted = self.over(value)
         return text if redacted == value else json.dumps(redacted, ensure_ascii=False)
 
-    def _over_call(self, record: dict[str, object]) -> dict[str, object]:
+    def _redact_call(self, record: dict[str, object]) -> dict[str, object]:
         """Return a *record*, possibly a command's call, without the words that name a passage."""
         name, arguments = record.get("name"), record.get("arguments")
         if not (isinstance(name, str) and name.startswith("/") and isinstance(arguments, str)):
@@ -112,7 +112,7 @@ class Redaction:
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Return the ranges of passages in *text*, in order and disjoint."""
         found = _Words.of(text)
-        joined = _joined(found.words)
+        joined = _join_words(found.words)
         starts = [0]
         for word in found.words:
             starts.append(starts[-1] + len(word) + 1)
@@ -126,14 +126,14 @@ class Redaction:
 
 def _words_of(passage: str) -> tuple[str, ...]:
     """Return the words of *passage* without its marks, its time and, in a line of a dialogue, its speaker."""
-    line = read_line(_unmarked(passage.lstrip()))
+    line = read_line(_without_marks(passage.lstrip()))
     told = _Words.of(line.text).words
     if line.speaker and not (line.time and _weight(told) >= SHORTEST):
         return _Words.of(f"{line.speaker} {line.text}").words
     return told
 
 
-def _unmarked(text: str) -> str:
+def _without_marks(text: str) -> str:
     """Return *text* without its leading marks."""
     marks = _MARKS.match(text)
     return text[marks.end() :] if marks else text
@@ -141,7 +141,7 @@ def _unmarked(text: str) -> str:
 
 def _places(joined: str, words: Sequence[str], starts: Sequence[int]) -> Iterator[int]:
     """Yield the number of each word at which *words* occur in *joined*; `str.find` takes linear time."""
-    wanted = _joined(words)
+    wanted = _join_words(words)
     place = joined.find(wanted)
     while place >= 0:
         yield bisect_left(starts, place)
@@ -177,12 +177,12 @@ def _whole_lines(text: str, span: tuple[int, int]) -> tuple[int, int, str] | Non
     after = _REST_OF_LINE.match(text, span[1])
     if after is None or span[0] - begin > LONGEST_LEAD:
         return None
-    lead = _unmarked(text[begin : span[0]])
+    lead = _without_marks(text[begin : span[0]])
     is_lead = not _WORD.search(lead) or read_line(f"{lead}x").text.lstrip("*_`\"'([") == "x"
     return (begin, after.end(), "") if is_lead else None
 
 
-def _without(text: str, cuts: Sequence[tuple[int, int, str]]) -> str:
+def _cut_out(text: str, cuts: Sequence[tuple[int, int, str]]) -> str:
     """Return *text* with each of *cuts*, in order, replaced."""
     parts, at = [], 0
     for begin, end, instead in cuts:
@@ -202,7 +202,7 @@ def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _joined(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     return "\0".join(["", *words, ""])
 
 
@@ -210,5 +210,5 @@ def _weight(words: Sequence[str]) -> int:
     return sum(2 if _UNSPACED.fullmatch(word) else len(word) for word in words)
 
 
-def _folded(word: str) -> str:
+def _folded_word(word: str) -> str:
     return unicodedata.normalize("NFC", word).casefold()

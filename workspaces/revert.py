@@ -45,7 +45,7 @@ def passages(before: str | None, after: str | None) -> tuple[str, ...]:
     return tuple("".join(each.lines).rstrip("\r\n") for each in _passages(_hunks(before, after)))
 
 
-def taken_back(before: str | None, after: str | None, now: str | None) -> str | None:
+def reverted_text(before: str | None, after: str | None, now: str | None) -> str | None:
     """Return the text *now* without the change from *before* to *after*; `None` stands for no file.
 
     If others added to the text, headings from the change stay: the additions may belong below them. Raises EditError if
@@ -70,7 +70,7 @@ def taken_back(before: str | None, after: str | None, now: str | None) -> str | 
     return "".join(lines)
 
 
-def corrected(before: str | None, after: str | None, now: str | None, words: str) -> str:
+def corrected_text(before: str | None, after: str | None, now: str | None, words: str) -> str:
     """Return the text *now* with *words* in place of the one passage written by the change from *before*.
 
     A list item stays one, with its time. Raises EditError if the change wrote no passage, or several, or if *now*
@@ -82,11 +82,11 @@ def corrected(before: str | None, after: str | None, now: str | None, words: str
     (passage,) = written
     lines = _lines(now)
     at, end = _standing(passage, lines, _places(_lines(after), lines))
-    lines[at:end] = [_reworded(passage.lines[0], words)]
+    lines[at:end] = [_rewritten_line(passage.lines[0], words)]
     return "".join(lines)
 
 
-def _reworded(line: str, words: str) -> str:
+def _rewritten_line(line: str, words: str) -> str:
     """Return *words* with the start of *line*: an item with its time, or plain text with its margin."""
     begun = _ITEM.match(line)
     margin, bullet, time = (begun["margin"], begun["bullet"], begun["time"]) if begun else ("", None, None)
@@ -99,7 +99,7 @@ def _hunks(before: str | None, after: str | None) -> list[_Hunk]:
     old, new = _lines(before), _lines(after)
     return [
         _Hunk(old[first:last], new[begin:end], begin)
-        for kind, first, last, begin, end in _compared(old, new)
+        for kind, first, last, begin, end in _difference_ranges(old, new)
         if kind != "equal"
     ]
 
@@ -158,13 +158,13 @@ def _places(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
     """Return the position in *new* of each line of *old* that is still there."""
     return {
         first + number: begin + number
-        for kind, first, last, begin, _ in _compared(old, new)
+        for kind, first, last, begin, _ in _difference_ranges(old, new)
         if kind == "equal"
         for number in range(last - first)
     }
 
 
-def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
+def _difference_ranges(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
     """Yield the equal and differing ranges of two texts, as `difflib` does; equal ends are quick.
 
     Everything between the ends counts as different if lines repeat so often that a comparison would take minutes.

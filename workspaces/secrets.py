@@ -124,23 +124,23 @@ def redact_all(value: T) -> T:
 
     A `StrEnum` is one of a few known words and stays.
     """
-    return cast("T", _redacted(value))
+    return cast("T", _redact_value(value))
 
 
-def _redacted(value: object) -> object:
+def _redact_value(value: object) -> object:
     match value:
         case str():
             return redact(value) if type(value) is str else value
         case tuple() | list():
-            changed = [_redacted(each) for each in value]
+            changed = [_redact_value(each) for each in value]
             is_same = all(map(_is, value, changed))
             return value if is_same else type(value)(changed)
         case dict():
-            pairs = {name: _redacted(each) for name, each in value.items()}
+            pairs = {name: _redact_value(each) for name, each in value.items()}
             return value if all(map(_is, value.values(), pairs.values())) else pairs
         case _ if is_dataclass(value) and not isinstance(value, type):
             parts = ((name, getattr(value, name)) for name in _names(type(value)))
-            other = {name: new for name, part in parts if (new := _redacted(part)) is not part}
+            other = {name: new for name, part in parts if (new := _redact_value(part)) is not part}
             return replace(value, **other) if other else value
         case _:
             return value

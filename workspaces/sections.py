@@ -55,7 +55,7 @@ def update_memory(workspace: Workspace, access: Access, old: str, new: str | Non
     """
     current = _current(workspace, access)
     if current is None:
-        raise _nothing_yet()
+        raise _no_memory_error()
     at, end, put = replaced(current.whole, old, new)
     written = workspace.write(current.path, current.whole[:at] + put + current.whole[end:], access, current)
     return NoteReceipt(written.path, written.whole.count("\n", 0, at) + 1)
@@ -77,7 +77,7 @@ def saved(whole: str | None, entry: str, category: Category) -> str:
 def updated(whole: str | None, old: str, new: str | None) -> str:
     """Return the result of `update_memory` on the text *whole*, without writing it."""
     if whole is None:
-        raise _nothing_yet()
+        raise _no_memory_error()
     at, end, put = replaced(whole, old, new)
     return whole[:at] + put + whole[end:]
 
@@ -125,7 +125,7 @@ def replaced(whole: str, old: str, new: str | None) -> tuple[int, int, str]:
     return start + whole.startswith("\ufeff", start), stop, ""
 
 
-def _nothing_yet() -> NoSuchFileError:
+def _no_memory_error() -> NoSuchFileError:
     return NoSuchFileError("there is no long-term memory yet; save_memory begins it")
 
 
@@ -140,7 +140,7 @@ def _current(workspace: Workspace, access: Access) -> TextFile | None:
 
 def _headings(lines: list[str]) -> dict[int, str]:
     """Return the headings by line number, from 0; text in a closed code fence does not count."""
-    fenced = _fenced(lines)
+    fenced = _code_lines(lines)
     found = {}
     for number, line in enumerate(lines):
         if number in fenced:
@@ -152,7 +152,7 @@ def _headings(lines: list[str]) -> dict[int, str]:
     return found
 
 
-def _fenced(lines: list[str]) -> set[int]:
+def _code_lines(lines: list[str]) -> set[int]:
     fenced: set[int] = set()
     opened: tuple[int, str] | None = None
     for number, line in enumerate(lines):

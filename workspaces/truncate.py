@@ -9,7 +9,7 @@ _LONGEST_CLUSTER = 32
 """Longest shift of a cut to keep a visible character whole."""
 
 
-def cut(text: str, limit: int, name: str) -> str:
+def truncate(text: str, limit: int, name: str) -> str:
     """Return *text* in at most *limit* characters: 70 % head, 20 % tail, and a marker that says how to read on."""
     limit = max(limit, 0)
     if len(text) <= limit:
@@ -29,7 +29,7 @@ def _marker(name: str, first: int, last: int) -> str:
     return f"\n[… {name} goes on here, lines {first}-{last}: {how} …]\n"
 
 
-def cut_end(text: str, limit: int) -> str:
+def truncate_end(text: str, limit: int) -> str:
     """Return *text* in at most *limit* characters, its end replaced by OneClaw's marker."""
     limit = max(limit, 0)
     if len(text) <= limit:

@@ -158,7 +158,7 @@ class Workspace:
         try:
             self.folder.write(place, data, expected.digest if expected else None)
         except FileChangedError as exc:
-            raise (_changed(place, expected, exc.current) if expected else exc) from exc
+            raise (_changed_error(place, expected, exc.current) if expected else exc) from exc
         return self.read(place, access)
 
     def edit(
@@ -172,7 +172,7 @@ class Workspace:
         place = self._writable(path, access)
         current = self.read(place, access)
         if expected is not None and expected.digest != current.digest:
-            raise _changed(place, expected, current.whole.encode())
+            raise _changed_error(place, expected, current.whole.encode())
         return self.write(place, replace_once(current.whole, old, new, str(place)), access, current)
 
     def delete(self, path: str | PurePosixPath, access: Access, expected: TextFile) -> None:
@@ -181,7 +181,7 @@ class Workspace:
         try:
             self.folder.delete(place, expected.digest)
         except FileChangedError as exc:
-            raise _changed(place, expected, exc.current) from exc
+            raise _changed_error(place, expected, exc.current) from exc
 
     def present(self, path: str | PurePosixPath, access: Access) -> TextFile | None:
         """Return the present file; `None` if there is none that *access* may read."""
@@ -203,7 +203,7 @@ class Workspace:
         """
         place, current = clean_path(str(path)), self.present(path, access)
         if expected is not None and (current is None or current.digest != expected.digest):
-            raise _changed(place, expected, current.whole.encode() if current else None)
+            raise _changed_error(place, expected, current.whole.encode() if current else None)
         return current
 
     def check(self, path: PurePosixPath, text: str) -> None:
@@ -283,7 +283,7 @@ def _bytes_of(text: str, path: PurePosixPath) -> bytes:
         raise NotTextError(f"{path}: the text is not valid Unicode (character {exc.start + 1:,})") from exc
 
 
-def _changed(path: PurePosixPath, expected: TextFile, current: bytes | None) -> FileChangedError:
+def _changed_error(path: PurePosixPath, expected: TextFile, current: bytes | None) -> FileChangedError:
     """Return the error for a write to a file that is not *expected* any more, with the difference."""
     if current is None:
         return FileChangedError(f"{path} was removed since it was read; nothing was written")

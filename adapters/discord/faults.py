@@ -55,13 +55,13 @@ class DiscordFaults:
             case RateLimited():
                 return ChannelUnavailableError("Discord asks us to wait", retry_after_s=fault.retry_after)
             case HTTPException() if fault.status == 429 or fault.code in _SLOW_DOWN:
-                return ChannelUnavailableError("Discord asks us to wait", retry_after_s=_told_to_wait(fault))
-        return ChannelUnavailableError(self._what(fault))
+                return ChannelUnavailableError("Discord asks us to wait", retry_after_s=_retry_after_s(fault))
+        return ChannelUnavailableError(self._description(fault))
 
     def of_send(self, fault: Exception) -> ChannelError:
         """Translate *fault* of a send, whose outcome must be known or reported as unsure."""
         if isinstance(fault, HTTPException) and fault.status in _PLATFORM_SAYS_NO and fault.code not in _SLOW_DOWN:
-            return SendRefusedError(self._said(fault))
+            return SendRefusedError(self._quoted_message(fault))
         error = self.of_call(fault)
         return UnsureSendError(str(error)) if _may_have_arrived(fault) else error
 
@@ -79,17 +79,17 @@ class DiscordFaults:
             "turn on MESSAGE CONTENT INTENT, then restart"
         )
 
-    def _what(self, fault: Exception) -> str:
+    def _description(self, fault: Exception) -> str:
         match fault:
             case ConnectionClosed():
                 return f"Discord closed the connection (code {fault.code})"
             case HTTPException():
-                return self._said(fault)
+                return self._quoted_message(fault)
             case ClientError() | OSError():
                 return f"Discord cannot be reached ({type(fault).__name__})"
         return "Discord's response cannot be read"
 
-    def _said(self, fault: HTTPException) -> str:
+    def _quoted_message(self, fault: HTTPException) -> str:
         """Quote Discord's own message, which comes with a code; a page from an intermediate proxy has none."""
         if not fault.code:
             return f"Discord responds with status {fault.status}"
@@ -98,7 +98,7 @@ class DiscordFaults:
         return f"Discord says: {words} ({fault.code})" + (f": {hint}" if hint else "")
 
 
-def _told_to_wait(fault: HTTPException) -> float | None:
+def _retry_after_s(fault: HTTPException) -> float | None:
     try:
         return float(fault.response.headers["Retry-After"])
     except (KeyError, ValueError):

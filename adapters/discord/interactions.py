@@ -40,7 +40,7 @@ def parse_interaction(
     Discord gives no time; the id begins with the milliseconds since `EPOCH`, above 22 bits of other data.
     """
     user = interaction.member.user if interaction.member else interaction.user
-    said = _ordered(interaction, me)
+    said = _command_text(interaction, me)
     if user is None or said is None:
         return IgnoredEvent.NO_COMMAND
     if place is None:
@@ -60,7 +60,7 @@ def parse_interaction(
     )
 
 
-def _ordered(interaction: Interaction, me: DiscordBot) -> tuple[str, Via, str] | None:
+def _command_text(interaction: Interaction, me: DiscordBot) -> tuple[str, Via, str] | None:
     """Return the command as text, how it was given, and the reference for its answer."""
     data, below = interaction.data, interaction.message
     if data is None:

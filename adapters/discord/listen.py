@@ -168,7 +168,7 @@ class Listening:
         if (channel := interaction.channel) and not self._places.knows(channel.id):
             self._places.note([channel])
         place = await self._place(interaction.channel_id) if interaction.channel_id else None
-        found = parse_interaction(interaction, place, self._me(bot_id))
+        found = parse_interaction(interaction, place, self._bot_of(bot_id))
         if isinstance(found, IgnoredEvent):
             await self._ignore("INTERACTION_CREATE", found)
         elif await receive(found) is None:
@@ -176,7 +176,7 @@ class Listening:
 
     async def _take(self, event: str, message: MessageData, bot_id: str, receive: Receive) -> None:
         """Pass on *message* if it is for the gateway, and note it as received in its chat."""
-        found = await self._said(event, message, bot_id)
+        found = await self._parsed_message(event, message, bot_id)
         is_admitted = isinstance(found, InboundMessage) and await receive(found) is None
         if isinstance(found, IgnoredEvent):
             await self._ignore(event, found)
@@ -187,15 +187,17 @@ class Listening:
         logger.info("event ignored", extra={"account": self._faults.account, "event": event, "reason": reason})
         await self._count(reason)
 
-    async def _said(self, event: str, message: MessageData, bot_id: str) -> InboundMessage | IgnoredEvent | None:
+    async def _parsed_message(
+        self, event: str, message: MessageData, bot_id: str
+    ) -> InboundMessage | IgnoredEvent | None:
         server = message.guild_id
         if message.mention_roles and server and not self._places.knows_roles(server):
             route = Route("GET", "/guilds/{guild_id}/roles", guild_id=server)
             self._places.note_roles(server, await self._calls.read(list[Role], route) or [], bot_id)
         parse = parse_message if event == _CREATED else parse_edit
-        return parse(message, await self._place(message.channel_id), self._me(bot_id))
+        return parse(message, await self._place(message.channel_id), self._bot_of(bot_id))
 
-    def _me(self, bot_id: str) -> DiscordBot:
+    def _bot_of(self, bot_id: str) -> DiscordBot:
         return DiscordBot(self._faults.account, bot_id, self._places.own_roles)
 
     async def _place(self, channel_id: str) -> ChatLocation | None:

@@ -57,7 +57,7 @@ def parse_message(
         return None
     if place is None:
         return IgnoredEvent.NO_CHAT
-    forwarded = _forwarded(message)
+    forwarded = _forwarded_text(message)
     text = _text(message, me)
     if message.type not in _SAID or not (text or forwarded or message.attachments):
         return IgnoredEvent.HIDDEN if _is_hidden(message) else IgnoredEvent.NO_TEXT
@@ -69,7 +69,7 @@ def parse_message(
         text=text,
         is_for_us=place.kind is ChatKind.DIRECT or _names_us(message, me) or _answers_us(message, me),
         sent_at=message.timestamp,
-        quote=Quote("somebody", forwarded) if forwarded else _replied(message, me),
+        quote=Quote("somebody", forwarded) if forwarded else _quoted_reply(message, me),
         attachments=tuple(_attachment(file, message) for file in message.attachments),
         space=message.guild_id,
     )
@@ -139,7 +139,7 @@ def _stickers(content: MessageContent) -> list[str]:
     return [f"[sticker: {_line(sticker.name)}]" for sticker in content.sticker_items]
 
 
-def _beside(content: MessageContent) -> list[str]:
+def _attachment_names(content: MessageContent) -> list[str]:
     """Return a line with the name of each item that accompanies quoted words."""
     files = [f"[attachment: {_line(file.filename)}, {_size(file.size)}]" for file in content.attachments]
     return files + _stickers(content)
@@ -154,7 +154,7 @@ def _size(size: int) -> str:
     return f"{size / unit:.1f} {sign}" if unit > 1 else f"{size} {sign}"
 
 
-def _forwarded(message: MessageData) -> str:
+def _forwarded_text(message: MessageData) -> str:
     """Return forwarded text; Discord does not name its author."""
     if message.message_reference is None or message.message_reference.type != _FORWARD:
         return ""
@@ -162,21 +162,21 @@ def _forwarded(message: MessageData) -> str:
 
 
 def _all(content: MessageContent) -> str:
-    return "\n".join(filter(None, [content.content.strip(), *_beside(content)]))
+    return "\n".join(filter(None, [content.content.strip(), *_attachment_names(content)]))
 
 
-def _replied(message: MessageData, me: DiscordBot) -> Quote | None:
+def _quoted_reply(message: MessageData, me: DiscordBot) -> Quote | None:
     """Return the message that is replied to; nothing if it is gone or has no text."""
     target = message.referenced_message
     if target is None:
         return None
-    text = _forwarded(target) or _all(target)
+    text = _forwarded_text(target) or _all(target)
     return Quote(_sender(target).name, text, _is_ours(target, message, me)) if text else None
 
 
 def _is_ours(target: MessageData, message: MessageData, me: DiscordBot) -> bool:
     """Tell whether *target* is by us or the sender, and neither a webhook's nor forwarded."""
-    if target.webhook_id is not None or message.webhook_id is not None or _forwarded(target):
+    if target.webhook_id is not None or message.webhook_id is not None or _forwarded_text(target):
         return False
     return target.author.id in (me.id, message.author.id)
 

@@ -68,7 +68,7 @@ class DiscordSender:
 
     async def _sent(self, route: Route, content: dict[str, Any], upload: Upload | None) -> Sent:
         try:
-            return Sent(str((await self._calls.make(route, **_written(content, upload)))["id"]))
+            return Sent(str((await self._calls.make(route, **_multipart_body(content, upload)))["id"]))
         except CALL_FAULTS as fault:
             is_by_token = route.webhook_token is not None
             if is_by_token and isinstance(fault, HTTPException) and fault.status in _NO_LONGER_KNOWN:
@@ -122,7 +122,7 @@ def _reference(message: OutboundMessage, channel: int) -> dict[str, Any]:
     return {"message_reference": target | {"fail_if_not_exists": False}}
 
 
-def _written(content: dict[str, Any], upload: Upload | None) -> dict[str, Any]:
+def _multipart_body(content: dict[str, Any], upload: Upload | None) -> dict[str, Any]:
     """Return *content* for the SDK, as a multipart body if there is a file."""
     if upload is None:
         return {"json": content}

@@ -41,13 +41,13 @@ def discord_parts(markdown: str, limit: int = DISCORD_LIMIT) -> tuple[Body, ...]
 def _parts(piece: str | Upload, limit: int) -> Sequence[Body]:
     if isinstance(piece, Upload):
         return [Body("", upload=piece)]
-    return [Body(part) for part in _split(_fitted(with_targets(piece)), limit) if part.strip()]
+    return [Body(part) for part in _split(_with_code_tables(with_targets(piece)), limit) if part.strip()]
 
 
 # --- constructs that Discord does not support
 
 
-def _fitted(markdown: str) -> str:
+def _with_code_tables(markdown: str) -> str:
     """Write tables and every kind of code block as the one kind of code block that Discord supports."""
     markdown = plain_lines(markdown)
     lines = markdown.split("\n")
@@ -59,7 +59,7 @@ def _fitted(markdown: str) -> str:
             begin, end = token.map
             fitted += [*_prose(lines[done:begin]), *_marker(lines[begin], token)]
             fitted += (
-                _fenced(table_lines(map(tokens.__getitem__, range(number, len(tokens)))))
+                _code_block(table_lines(map(tokens.__getitem__, range(number, len(tokens)))))
                 if token.type == "table_open"
                 else _code(token)
             )
@@ -84,10 +84,10 @@ def _code(token: Token) -> list[str]:
     language = token.info.strip()
     known = _LANGUAGE.fullmatch(language)
     above = [language] if language and not known else []
-    return _fenced([*above, *token.content.removesuffix("\n").split("\n")], language if known else "")
+    return _code_block([*above, *token.content.removesuffix("\n").split("\n")], language if known else "")
 
 
-def _fenced(lines: Sequence[str], language: str = "") -> list[str]:
+def _code_block(lines: Sequence[str], language: str = "") -> list[str]:
     return [FENCE + language, *(line.replace(FENCE, _UNBROKEN) for line in lines), FENCE]
 
 

@@ -103,10 +103,10 @@ def _plain(markdown: str) -> str:
 
 def _row_lines(row: list[list[str]], widths: list[int]) -> Iterator[str]:
     for cells in zip_longest(*row, fillvalue=""):
-        yield " | ".join(map(_padded, cells, widths)).rstrip()
+        yield " | ".join(map(_padded_cell, cells, widths)).rstrip()
 
 
-def _padded(cell: str, width: int) -> str:
+def _padded_cell(cell: str, width: int) -> str:
     return cell + " " * (width - _width(cell))
 
 

@@ -71,7 +71,7 @@ def prepare(markdown: str, signs: MarkPlaceholders) -> str:
     emphasis; it searches for the ends of formulas in quadratic and for those of spoilers in exponential time.
     """
     return "".join(
-        _masked(text, signs) if is_code else _prose(text, signs)
+        _mask_signs(text, signs) if is_code else _prose(text, signs)
         for span in code_spans(markdown)
         for is_code, text in ([span] if span[0] else _formulas(span[1], signs))
     )
@@ -130,7 +130,7 @@ def _prose(prose: str, signs: MarkPlaceholders) -> str:
     prose = _SPOILER.sub(rf"{signs.hide}\1{signs.show}", prose)
     prose = keep_stars(prose, signs.star)
     prose = _ESCAPED.sub(lambda found: signs.less if found[1] == "<" else signs.dollar, prose)
-    return _masked(prose, signs)
+    return _mask_signs(prose, signs)
 
 
 def keep_stars(prose: str, sign: str) -> str:
@@ -145,6 +145,6 @@ def keep_stars(prose: str, sign: str) -> str:
     return _STARS.sub(kept, prose)
 
 
-def _masked(text: str, signs: MarkPlaceholders) -> str:
+def _mask_signs(text: str, signs: MarkPlaceholders) -> str:
     text = _LONE_TILDE.sub(signs.tilde, text.replace("||", signs.bar * 2))
     return text.translate({ord("<"): signs.less, ord("$"): signs.dollar})

@@ -37,15 +37,15 @@ def outline(markdown: str) -> Iterator[Block]:
         if token.level or token.map is None or token.nesting < 0:
             continue
         begin, end = token.map
-        yield from _between(lines, done, begin)
+        yield from _text_between(lines, done, begin)
         while end > begin and not lines[end - 1].strip() and token.type != "fence":
             end -= 1
         yield _block(tokens, number, lines, begin, end)
         done = end
-    yield from _between(lines, done, len(lines))
+    yield from _text_between(lines, done, len(lines))
 
 
-def _between(lines: list[str], begin: int, end: int) -> Iterator[Block]:
+def _text_between(lines: list[str], begin: int, end: int) -> Iterator[Block]:
     """Yield text outside all blocks: definitions that no link uses."""
     while begin < end and not lines[begin].strip():
         begin += 1

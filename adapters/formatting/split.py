@@ -28,7 +28,7 @@ def split(text: str, entities: Sequence[Entity], limit: int, most: int = MOST_EN
         after = offset + units(part)
         begun += [waiting.pop() for _ in range(_count_before(waiting, after))]
         if part.strip():
-            yield Body(part, tuple(_clipped(found, offset, after) for found in begun[:most]))
+            yield Body(part, tuple(_clipped_entity(found, offset, after) for found in begun[:most]))
         open_ones = [found for found in begun[:most] if found.offset + found.length > after]
         begin, offset = end, after
 
@@ -84,7 +84,7 @@ def _count_before(waiting: Sequence[Entity], end: int) -> int:
     return count
 
 
-def _clipped(found: Entity, begin: int, end: int) -> Entity:
+def _clipped_entity(found: Entity, begin: int, end: int) -> Entity:
     first, last = max(found.offset, begin), min(found.offset + found.length, end)
     return replace(found, offset=first - begin, length=last - first)
 

@@ -67,7 +67,7 @@ class TelegramFaults:
             case TelegramNetworkError():
                 return ChannelUnavailableError(f"Telegram cannot be reached ({type(fault.__cause__).__name__})")
             case TelegramAPIError():
-                return ChannelUnavailableError(self._said(fault))
+                return ChannelUnavailableError(self._quoted_message(fault))
         return ChannelUnavailableError("Telegram's response cannot be read")
 
     def of_send(self, fault: Exception) -> ChannelError:
@@ -76,7 +76,7 @@ class TelegramFaults:
             case TelegramMigrateToChat():
                 return SendRefusedError(f"the group became a supergroup, whose id is {fault.migrate_to_chat_id}")
             case TelegramBadRequest() | TelegramForbiddenError() | TelegramEntityTooLarge():
-                return SendRefusedError(self._said(fault))
+                return SendRefusedError(self._quoted_message(fault))
         error = self.of_call(fault)
         return UnsureSendError(str(error)) if _may_have_arrived(fault) else error
 
@@ -86,7 +86,7 @@ class TelegramFaults:
             f"Telegram rejects the bot token of [channels.telegram.{self.account}]: copy it again from @BotFather"
         )
 
-    def _said(self, fault: TelegramAPIError) -> str:
+    def _quoted_message(self, fault: TelegramAPIError) -> str:
         return f"Telegram says: {fault.message or 'no reason'}".replace(self.token, "<token>")
 
 

@@ -119,7 +119,7 @@ def _message(message: Message, me: TelegramBot) -> InboundMessage | Migration | 
         text=text if borrowed is None else "",
         is_for_us=kind is ChatKind.DIRECT or _answers_us(message, me) or (borrowed is None and _names_us(message, me)),
         sent_at=message.date,
-        quote=_replied(message, me) if borrowed is None else Quote(borrowed, text),
+        quote=_quoted_reply(message, me) if borrowed is None else Quote(borrowed, text),
         attachments=attachments,
     )
 
@@ -213,7 +213,7 @@ def _origin(origin: MessageOriginUnion) -> str:
             return origin.chat.title or ""
 
 
-def _replied(message: Message, me: TelegramBot) -> Quote | None:
+def _quoted_reply(message: Message, me: TelegramBot) -> Quote | None:
     """Return the message replied to: the quoted part chosen by the sender, or else all of it."""
     chosen = message.quote.text if message.quote else ""
     if message.external_reply is not None:
@@ -255,15 +255,15 @@ def _is_mention(mark: MessageEntity, text: str, me: TelegramBot) -> bool:
     name = f"@{me.username}".lower()
     match mark.type:
         case Mark.MENTION:
-            return _marked(mark, text).lower() == name
+            return _stretch(mark, text).lower() == name
         case Mark.TEXT_MENTION:
             return mark.user is not None and mark.user.id == me.id
         case Mark.BOT_COMMAND:
-            return _marked(mark, text).lower().endswith(name)
+            return _stretch(mark, text).lower().endswith(name)
     return False
 
 
-def _marked(mark: MessageEntity, text: str) -> str:
+def _stretch(mark: MessageEntity, text: str) -> str:
     """Return the stretch of *text* that *mark* is about, in UTF-16 units; the SDK fails on half a character."""
     units = text.encode("utf-16-le", "surrogatepass")
     begin = max(mark.offset, 0)

@@ -81,7 +81,7 @@ def explain(message: InboundMessage, routes: Routes, *, is_guest: bool) -> Expla
     return Explanation(*facts, False, decision.reason, meaning.what, meaning.mend)
 
 
-def told(silence: Silence) -> tuple[str, str]:
+def describe_silence(silence: Silence) -> tuple[str, str]:
     """Return a text about an unanswered sender, with the reason, and the remedy; the caller adds the time."""
     if silence.reason in _OTHERS:
         meaning = _OTHERS[silence.reason]

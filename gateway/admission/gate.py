@@ -114,8 +114,8 @@ class AdmissionGate:
         """Return the bucket and the time of *message*: delayed messages arrive chat by chat, and count as of their
         sending."""
         if self._has_waited(message):
-            return f"{_who(message)} waited in {message.address}", message.sent_at
-        return _who(message), self._now()
+            return f"{_bucket_key(message)} waited in {message.address}", message.sent_at
+        return _bucket_key(message), self._now()
 
     def _has_waited(self, message: InboundMessage) -> bool:
         """Return whether *message* arrives late by no fault of its sender; an edit has the time of its original."""
@@ -151,7 +151,7 @@ def with_context(message: InboundMessage, context: Context) -> InboundMessage:
     return replace(message, heard=context.heard) if context.heard else message
 
 
-def _who(message: InboundMessage) -> str:
+def _bucket_key(message: InboundMessage) -> str:
     """Return the bucket of a message; the anonymous senders of a chat share one."""
     return principal(message) if message.sender.id else str(message.address)
 

@@ -11,8 +11,8 @@ from gateway.stores.codec import address_key
 from workspaces.access import AgentId, SessionType
 
 CLOCK = "clock"
-HELPER = "helper"
-CHANNELS = frozenset({CLOCK, HELPER})
+SUBAGENT = "helper"
+CHANNELS = frozenset({CLOCK, SUBAGENT})
 RESULT = "result"
 """Prefix of the chat of a subagent's result; the name of the receiving session follows."""
 PRIVATE_JOB = "private"
@@ -43,12 +43,12 @@ def job_address(agent: AgentId, job: str, *, in_main: bool = False, private: boo
 
 def task_address(agent: AgentId, task: str) -> Address:
     """Return the address of the task of a subagent of *agent*."""
-    return Address(HELPER, agent, f"{SessionType.SUBAGENT}:{task}")
+    return Address(SUBAGENT, agent, f"{SessionType.SUBAGENT}:{task}")
 
 
 def result_address(agent: AgentId, session: str, chat: Address | None = None) -> Address:
     """Return the address of a subagent's result: the session of that name, which speaks in *chat*."""
-    return Address(HELPER, agent, f"{RESULT}:{session}", None if chat is None else address_key(chat))
+    return Address(SUBAGENT, agent, f"{RESULT}:{session}", None if chat is None else address_key(chat))
 
 
 def chat_of(address: Address) -> Address | None:

@@ -43,12 +43,12 @@ def new_code() -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))
 
 
-def shown(code: str) -> str:
+def format_code(code: str) -> str:
     """Return *code* formatted for people."""
     return f"{code[: CODE_LENGTH // 2]}-{code[CODE_LENGTH // 2 :]}"
 
 
-def typed(code: str) -> str:
+def parse_code(code: str) -> str:
     """Return the code in its original form, however it was typed."""
     return "".join(each for each in code.upper() if each.isalnum())
 
@@ -88,7 +88,7 @@ class Pairing:
         address, sender, now, code = message.address, message.sender, self._now(), new_code()
         visitor = Visitor(address.channel, address.account, sender.id, " ".join(sender.name.split()))
         request = PairingRequest(visitor, code, now, now + CODE_LIFE)
-        reply = Outgoing(address, _GREETING.format(code=shown(code)))
+        reply = Outgoing(address, _GREETING.format(code=format_code(code)))
         if row := await self._store.pairings.ask(request, MOST_WAITING, reply, now - HELD_FOR):
             await self._remember_chat(visitor, address)
             self._wake([row])
@@ -110,7 +110,7 @@ class Pairing:
         """
         if person := _PERSON.fullmatch(whom.strip()):
             return await self._let_in(person["channel"], person["id"])
-        if (guest := await self._store.pairings.approve(typed(whom))) is None:
+        if (guest := await self._store.pairings.approve(parse_code(whom))) is None:
             raise PairingError(_NOBODY)
         return await self._welcome(guest.visitor)
 
@@ -136,7 +136,7 @@ class Pairing:
 
         Return a description of the result.
         """
-        done = f"{named(visitor)} may now write to {visitor.channel}.{visitor.account} directly, as a guest"
+        done = f"{describe_visitor(visitor)} may now write to {visitor.channel}.{visitor.account} directly, as a guest"
         chats = await self._chats(visitor)
         if (chat := chats.get(visitor.id)) is None:
             return f"{done}; please tell them, because I have no chat with them yet"
@@ -161,10 +161,10 @@ class Pairing:
 
     async def refuse(self, code: str) -> str:
         """Silence the holder of *code*; return a description of the result. Raises PairingError, StoreError."""
-        visitor = await self._store.pairings.refuse(typed(code), self._now() + REFUSED_FOR)
+        visitor = await self._store.pairings.refuse(parse_code(code), self._now() + REFUSED_FOR)
         if visitor is None:
             raise PairingError(_NOBODY)
-        return f"{named(visitor)} was refused, and gets no new code for {REFUSED_FOR.days} days"
+        return f"{describe_visitor(visitor)} was refused, and gets no new code for {REFUSED_FOR.days} days"
 
     async def revoke(self, person: str) -> str:
         """Revoke the access of *person*, `<channel>:<numeric id>`, and drop their waiting messages.
@@ -179,7 +179,7 @@ class Pairing:
         if not gone:
             raise PairingError(f"{person.strip()} was not approved by pairing; {_WHO_ELSE}")
         queued = f"; {dropped} waiting message{'' if dropped == 1 else 's'} dropped" if dropped else ""
-        return f"{named(gone[0].visitor)} is no longer a guest{queued}"
+        return f"{describe_visitor(gone[0].visitor)} is no longer a guest{queued}"
 
     async def _purge(self, channel: str, person: str) -> int:
         """Drop that person's direct messages that would not be admitted now; return their number."""
@@ -194,7 +194,7 @@ class Pairing:
         return dropped
 
 
-def named(visitor: Visitor) -> str:
+def describe_visitor(visitor: Visitor) -> str:
     """Return the identity of *visitor*, as code: their own name first, then the platform's facts.
 
     So a stranger's name cannot be a link in the owner's chat, end the quotation, or reverse the text that follows.

@@ -30,7 +30,7 @@ class Rates:
 
         Past times need a bucket of their own, as they are not ordered with current ones.
         """
-        bucket = self._filled(person, at)
+        bucket = self._refilled_bucket(person, at)
         if bucket.tokens < 1:
             return False
         bucket.tokens -= 1
@@ -38,11 +38,11 @@ class Rates:
 
     def should_tell(self, person: str, at: datetime | None = None) -> bool:
         """Return, once until the bucket is full again, whether to tell *person* to slow down."""
-        bucket = self._filled(person, at)
+        bucket = self._refilled_bucket(person, at)
         was_told, bucket.is_told = bucket.is_told, True
         return not was_told
 
-    def _filled(self, person: str, at: datetime | None = None) -> _Bucket:
+    def _refilled_bucket(self, person: str, at: datetime | None = None) -> _Bucket:
         now = at or self._now()
         bucket = self._buckets[person] = self._buckets.get(person) or _Bucket(self._burst, now)
         passed_s = max(0.0, (now - bucket.filled_at).total_seconds())

@@ -81,7 +81,7 @@ class SignIns:
         """Return a new code, in two halves to be typed; valid once, for ten minutes. Raises StoreError."""
         code = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
         async with self._one_by_one:
-            kept = await self._kept()
+            kept = await self._load_codes()
             codes = (*kept.codes, _IssuedCode(_digest(code), self._now() + CODE_FOR))[-CODES:]
             await self._keep(replace(kept, codes=codes))
         return f"{code[:5]}-{code[5:]}"
@@ -97,7 +97,7 @@ class SignIns:
         self._tries.append(now)  # before it is looked at: of many at once, only the first few are
         digest = _digest("".join(code.upper().split()).replace("-", ""))
         async with self._one_by_one:
-            kept = await self._kept()
+            kept = await self._load_codes()
             rest = tuple(each for each in kept.codes if each.digest != digest)
             if len(rest) == len(kept.codes):
                 return None
@@ -115,17 +115,17 @@ class SignIns:
 
     async def sessions(self) -> tuple[SignedIn, ...]:
         """Return the signed-in browsers, oldest first. Raises StoreError."""
-        return (await self._kept()).sessions
+        return (await self._load_codes()).sessions
 
     async def revoke(self, session: str | None) -> int:
         """Sign out the browser with that id, or all of them; return their number. Raises StoreError."""
         async with self._one_by_one:
-            kept = await self._kept()
+            kept = await self._load_codes()
             rest = tuple(each for each in kept.sessions if session is not None and each.id != session)
             await self._keep(replace(kept, sessions=rest))
         return len(kept.sessions) - len(rest)
 
-    async def _kept(self) -> _StoredCodes:
+    async def _load_codes(self) -> _StoredCodes:
         stored = await self._store.get(STORED_AS)
         return (_adapter().validate_json(stored) if stored else _StoredCodes()).at(self._now())
 

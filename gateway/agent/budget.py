@@ -73,7 +73,7 @@ class Budgets(Budget):
         yield from ((of, budget) for of, budget in found if budget.is_set)
 
 
-def summed(spent: Mapping[str, Spend]) -> Spend:
+def total_spend(spent: Mapping[str, Spend]) -> Spend:
     """Return the spending of all causes together."""
     return reduce(add, spent.values(), Spend())
 
@@ -81,7 +81,7 @@ def summed(spent: Mapping[str, Spend]) -> Spend:
 def check_budget(agent: str, budgets: Budgets, spent: Mapping[str, Spend], call: "ModelCall") -> None:
     """Raise BudgetError if *call* would exceed one of the *budgets* of *agent*; *spent* is the day's total so far."""
     for of, budget in budgets.over(call.cause):
-        so_far = summed(spent) if of is None else spent.get(of, Spend())
+        so_far = total_spend(spent) if of is None else spent.get(of, Spend())
         table = f"[agents.{agent}.budget{'' if of is None else f'.causes.{of}'}]"
         if _passes(budget.tokens_a_day, so_far.tokens, call.least.tokens):
             facts = f"{so_far.tokens:,} of {budget.tokens_a_day:,} tokens are spent, and this call needs "
@@ -121,7 +121,7 @@ def _stop(call: ModelCall, setting: str, limit: int, facts: str) -> BudgetError:
     return BudgetError(call.cause, said, f"{call.cause}:{call.day}:{setting}:{limit}")
 
 
-def in_money(spend: Spend) -> str:
+def format_spend(spend: Spend) -> str:
     """Format *spend*; usage without a known price is named, not counted as free."""
     if not spend.unpriced_tokens:
         return dollars(spend.nanos)

@@ -42,7 +42,7 @@ def news(told: Mapping[str, Told], files: Iterable[ShownExtent]) -> tuple[list[S
     return fresh, known
 
 
-def in_words(files: Iterable[ShownExtent]) -> str:
+def describe_cut_files(files: Iterable[ShownExtent]) -> str:
     """Return which of *files* are cut and by how much; empty if none is."""
     return ", ".join(
         f"{file.name} ({file.shown:,} of {file.length:,} characters are shown)" for file in files if file.missing
@@ -82,7 +82,7 @@ class CutFiles:
 
     async def _told(self, files: Sequence[ShownExtent]) -> None:
         key = f"cut_files:{self._agent}"
-        told = _decoded(await self._store.get(key))
+        told = _decode_told(await self._store.get(key))
         fresh, known = news(told, files)
         for file in fresh:
             said = (
@@ -95,5 +95,5 @@ class CutFiles:
             await self._store.put(key, json.dumps({name: [each.length, each.missing] for name, each in known.items()}))
 
 
-def _decoded(text: str | None) -> dict[str, Told]:
+def _decode_told(text: str | None) -> dict[str, Told]:
     return {name: Told(*numbers) for name, numbers in json.loads(text or "{}").items()}

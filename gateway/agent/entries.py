@@ -258,7 +258,7 @@ Mark = (
 """Journal entries beside the conversation; never sent to a model."""
 
 
-def interrupted(call: ToolCall) -> ResultEntry:
+def interrupted_result(call: ToolCall) -> ResultEntry:
     """Return the result of a *call* that started and has no known outcome; such a call is never run again."""
     return ResultEntry(
         call.id, call.name, "interrupted: it may or may not have happened; look before you repeat it", True

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from gateway.errors import StoreError
 from workspaces.access import AgentId
 from workspaces.files import Folder, Identity
-from workspaces.folder_entries import LeftOut, mend, named
+from workspaces.folder_entries import LeftOut, describe_left_out, mend
 
 OVER_AFTER = timedelta(minutes=10)
 """Time without failures before a success ends an incident: a nearly full disk fails only now and then."""
@@ -84,10 +84,10 @@ class Alarm:
             stand = "\0".join(f"{each.path}\0{each.identity}\0{each.changed_ns}" for each in found)
             key = blake2b(stand.encode(), digest_size=8).hexdigest()
             said = (
-                f"Agent {self._agent} skips files and continues without them: {named(found)}. It neither reads nor "
-                "changes a file that has a second name, because the file may belong to somebody else. Copies made of "
-                "hard links (cp -al) and deduplicating programs create such names. To include the files again: "
-                f"`{mend(self._folder.root, found)}`"
+                f"Agent {self._agent} skips files and continues without them: {describe_left_out(found)}. It neither "
+                "reads nor changes a file that has a second name, because the file may belong to somebody else. "
+                "Copies made of hard links (cp -al) and deduplicating programs create such names. To include the "
+                f"files again: `{mend(self._folder.root, found)}`"
             )
             self._untold[f"left-out:{self._agent}:{key}"] = said
         return len(fresh)

@@ -197,7 +197,7 @@ class HistoryWriter:
 
     def repairs(self) -> list[str]:
         """Return the damage found since the start, one line each."""
-        return [_in_words(repair) for repair in self._history.repairs] if self._history else []
+        return [_describe_repair(repair) for repair in self._history.repairs] if self._history else []
 
     async def _look(self, origin: Origin | None) -> None:
         """Record every change outside of open turns; changes of unknown origin belong to *origin*."""
@@ -270,7 +270,7 @@ def kept_folders(folder: Folder) -> Sequence[Path]:
     return [folder.root / path for path in folder.folders()]
 
 
-def _in_words(repair: Repair) -> str:
+def _describe_repair(repair: Repair) -> str:
     if repair.reason is RepairReason.STALE_LOCK:
         return "history: removed a lock that a crash had left"
     what = "was damaged" if repair.reason is RepairReason.DAMAGED else "was not this agent's"

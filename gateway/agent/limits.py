@@ -15,7 +15,7 @@ Mark = tuple[str, str]
 """A tool's name and its arguments."""
 
 
-def within(limits: TurnLimits, allowance: Allowance | None) -> TurnLimits:
+def narrow_limits(limits: TurnLimits, allowance: Allowance | None) -> TurnLimits:
     """Return *limits*, narrowed to the allowance of the turn's message."""
     if allowance is None:
         return limits

@@ -14,7 +14,7 @@ from gateway.agent.entries import (
     ResultEntry,
     Usage,
     UserEntry,
-    interrupted,
+    interrupted_result,
     not_run,
 )
 from gateway.agent.limits import check_calls, check_repeats, check_steps, mark_of
@@ -100,14 +100,14 @@ async def _finish_calls(record: "_TurnHistory", toolbox: Toolbox, limits: TurnLi
         if call.id in done:
             continue
         if call.id in begun:
-            await record.add(interrupted(call))
+            await record.add(interrupted_result(call))
             continue
         if halt.soon.is_set():
             await record.add(not_run(call))
             continue
         check_repeats(marks[: place + 1], limits)
         await record.add(CallStartEntry(call.id))
-        await record.add(await unless(halt.now, toolbox.call(call)) or interrupted(call))
+        await record.add(await unless(halt.now, toolbox.call(call)) or interrupted_result(call))
 
 
 async def _next_reply(model: Model, step: ModelRequest, course: TurnOutlets) -> ReplyEntry:
@@ -118,10 +118,10 @@ async def _next_reply(model: Model, step: ModelRequest, course: TurnOutlets) -> 
             reply = await unless(course.halt.soon, model.reply(step, course.on_text))
         except ModelFloodError as exc:
             raise TurnLimitError("turn_output", str(exc)) from exc
-    return UNANSWERED if reply is None else _weighed(reply, step)
+    return UNANSWERED if reply is None else _with_request_length(reply, step)
 
 
-def _weighed(reply: ReplyEntry, step: ModelRequest) -> ReplyEntry:
+def _with_request_length(reply: ReplyEntry, step: ModelRequest) -> ReplyEntry:
     """Return *reply* with the length of the request in which its tokens were counted."""
     return replace(reply, usage=replace(reply.usage, characters=request_characters(step)))
 

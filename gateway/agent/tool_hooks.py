@@ -36,16 +36,16 @@ class HookedCalls:
     async def __call__(self, call: ToolCall, run: Callable[[ToolCall], Awaitable[ResultEntry]]) -> ResultEntry:
         """Return the result of *call* as recorded: of the call that the hooks allow, or the reason for a refusal."""
         try:
-            allowed = await self._allowed(call)
+            allowed = await self._checked_call(call)
         except ToolError as refusal:
             return ResultEntry(call.id, call.name, str(refusal), is_error=True)
-        result = await self._kept(await run(allowed))
+        result = await self._checked_result(await run(allowed))
         if self.hooks.handles(AFTER_TOOL_CALL):
             told = ToolCalled(self.where, call.name, allowed.arguments, result.text, result.is_error)
             self.hooks.note(AFTER_TOOL_CALL, told)
         return result
 
-    async def _allowed(self, call: ToolCall) -> ToolCall:
+    async def _checked_call(self, call: ToolCall) -> ToolCall:
         """Return the call to run, exactly as the hooks saw it. Raises ToolError if they refuse it."""
         if not self.hooks.handles(BEFORE_TOOL_CALL):
             return call
@@ -62,7 +62,7 @@ class HookedCalls:
             log.info("a hook changed the arguments of a call", tool=call.name)
         return replace(call, arguments=decided.arguments)
 
-    async def _kept(self, result: ResultEntry) -> ResultEntry:
+    async def _checked_result(self, result: ResultEntry) -> ResultEntry:
         if not self.hooks.handles(TOOL_RESULT_PERSIST):
             return result
         told = ToolResult(self.where, result.name, result.text, result.is_error)

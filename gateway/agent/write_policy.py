@@ -52,7 +52,7 @@ def reason_to_ask(access: Access, path: PurePosixPath, act: Act, *, is_exposed: 
     row = rights(access)
     if not (row.private and row.writes):
         return None
-    if _steers(path) and not (act is Act.DELETE and not is_exposed and _folded(path) == (_ONCE,)):
+    if _steers(path) and not (act is Act.DELETE and not is_exposed and _folded_parts(path) == (_ONCE,)):
         return ApprovalReason.BEHAVIOUR
     if scope_of(path) != PRIVATE:
         return ApprovalReason.SHARED
@@ -84,14 +84,14 @@ def is_from_outside(entry: Entry) -> bool:
 
 def is_others_place(path: PurePosixPath) -> bool:
     """Return whether the content at *path*, names in a listing too, is written by others than the owner."""
-    parts = _folded(path)
+    parts = _folded_parts(path)
     return any(parts[: len(folder)] == folder for folder in _OTHERS_FOLDERS)
 
 
 def _steers(path: PurePosixPath) -> bool:
-    parts = _folded(path)
+    parts = _folded_parts(path)
     return parts[:1] == (_BEHAVIOUR_FOLDER,) or (len(parts) == 1 and parts[0] in _BEHAVIOUR)
 
 
-def _folded(path: PurePosixPath) -> tuple[str, ...]:
+def _folded_parts(path: PurePosixPath) -> tuple[str, ...]:
     return tuple(map(fold, path.parts))

@@ -35,12 +35,12 @@ def worker_settings(settings: EmbeddingSettings, environ: Mapping[str, str]) -> 
             return WorkerSettings(embedder=choice)
         case "auto":
             ready = [name for name, preset in PRESETS.items() if environ.get(preset.key_env, "").strip()]
-            hosted = [_hosted(settings, name, _usual_key(name).read(environ)) for name in ready]
+            hosted = [_hosted_embedding(settings, name, _usual_key(name).read(environ)) for name in ready]
             return WorkerSettings(embedder="auto", hosted=hosted)
         case named:
             source = settings.api_key()
             return WorkerSettings(
-                embedder="hosted", hosted=[_hosted(settings, named, source.read(environ) if source else "")]
+                embedder="hosted", hosted=[_hosted_embedding(settings, named, source.read(environ) if source else "")]
             )
 
 
@@ -66,7 +66,7 @@ def reranking(settings: RerankSettings, environ: Mapping[str, str]) -> Reranking
     return Reranking(settings.base_url, settings.model, key, settings.top, settings.deadline_s, settings.may_leave)
 
 
-def _hosted(settings: EmbeddingSettings, provider: Provider, key: str) -> HostedEmbedding:
+def _hosted_embedding(settings: EmbeddingSettings, provider: Provider, key: str) -> HostedEmbedding:
     preset = PRESETS[provider]
     is_named = settings.provider == provider
     return HostedEmbedding(

@@ -22,15 +22,15 @@ def metered_agents(agents: Mapping[AgentId, Agent], meter: Meter | None) -> dict
     """Return the agents with metered models."""
     if meter is None:
         return dict(agents)
-    return {name: _metered(agent, meter) for name, agent in agents.items()}
+    return {name: _metered_agent(agent, meter) for name, agent in agents.items()}
 
 
-def _metered(agent: Agent, meter: Meter) -> Agent:
+def _metered_agent(agent: Agent, meter: Meter) -> Agent:
     others = {name: MeteredModel(other, agent.id, meter) for name, other in agent.others.items()}
     return replace(agent, model=MeteredModel(agent.model, agent.id, meter), others=others)
 
 
-def counted(submit: Submit, meter: Meter | None) -> Submit:
+def count_accepted(submit: Submit, meter: Meter | None) -> Submit:
     """Return *submit*, which passes on accepted messages, with a counter."""
     if meter is None:
         return submit
@@ -42,7 +42,7 @@ def counted(submit: Submit, meter: Meter | None) -> Submit:
     return submit_counted
 
 
-def timed(outcome: Outcome, meter: Meter | None, clock: Clock) -> Outcome:
+def time_turns(outcome: Outcome, meter: Meter | None, clock: Clock) -> Outcome:
     """Return *outcome*, which receives the result of each turn, with a timer from the message's arrival."""
     if meter is None:
         return outcome

@@ -8,7 +8,7 @@ from functools import partial
 
 from adapters.channel import Adapter, ChannelError
 from adapters.terminal import TerminalAdapter
-from gateway.admission.internal_channels import HELPER
+from gateway.admission.internal_channels import SUBAGENT
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
 from gateway.agent.mcp.servers import ToolServers, open_servers
@@ -150,7 +150,7 @@ async def _open_channels(home: OpenHome, environ: Mapping[str, str], *, has_bots
         bots = [*bot_accounts(config, environ, store.count, store, share.may_listen), *bots]
     keys = [*((terminal.channel, terminal.account) for terminal in terminals.values()), *(bot.key for bot in bots)]
     inner: dict[AccountKey, Adapter] = {
-        (HELPER, agent): ResultChannel(agent, home.entrance.enter, home.clock.now) for agent in terminals
+        (SUBAGENT, agent): ResultChannel(agent, home.entrance.enter, home.clock.now) for agent in terminals
     }
     adapters = Adapters(keys, inner)
     try:

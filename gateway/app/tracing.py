@@ -76,10 +76,10 @@ def traced_agents(agents: Mapping[AgentId, Agent], settings: TraceSettings) -> d
     """Return the agents, with traced models if *settings* enable it."""
     if not settings.enabled:
         return dict(agents)
-    return {name: _traced(agent) for name, agent in agents.items()}
+    return {name: _traced_agent(agent) for name, agent in agents.items()}
 
 
-def _traced(agent: Agent) -> Agent:
+def _traced_agent(agent: Agent) -> Agent:
     others = {name: TracedModel(other, agent.id) for name, other in agent.others.items()}
     return replace(agent, model=TracedModel(agent.model, agent.id), others=others)
 

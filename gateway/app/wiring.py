@@ -21,7 +21,7 @@ from gateway.app.agents import (
 from gateway.app.budgets import unpriced_models
 from gateway.app.channels import TERMINAL
 from gateway.app.files import enclosures_of, intake_of
-from gateway.app.metering import counted, sent_counter, timed
+from gateway.app.metering import count_accepted, sent_counter, time_turns
 from gateway.app.resources import Resources
 from gateway.app.tracing import traced
 from gateway.approvals.approvals import Approvals
@@ -312,7 +312,7 @@ class Parts:
             home.routes,
             self.planner,
             presence=resources.channels.presence,
-            outcome=timed(self._committed, resources.meter, home.clock),
+            outcome=time_turns(self._committed, resources.meter, home.clock),
             shortcut=self.commands,
             take_in=intake_of(resources),
             queueing=self.queueing,
@@ -361,4 +361,4 @@ class Parts:
     def connect(self) -> None:
         """Build every part, and lead the waker and the entrance to theirs."""
         self._home.waker.lead_to(self.delivery.wake)
-        self._home.entrance.lead_to(counted(self.backlog.take, self.resources.meter))
+        self._home.entrance.lead_to(count_accepted(self.backlog.take, self.resources.meter))

@@ -93,7 +93,7 @@ class Approvals:
     async def _make(self, home: Agent, proposal: Proposal, number: int) -> str:
         if self.job_schedule is not None and is_of_jobs(proposal):
             return await make(self.job_schedule, proposal, number)
-        await _made(home, proposal, number)
+        await _apply(home, proposal, number)
         return f"{proposal.path} {'deleted' if proposal.after is None else 'written'}, as approved in #{number}"
 
     async def refuse(self, number: int, agent: AgentId | None = None) -> str:
@@ -165,7 +165,7 @@ class TurnApprovalSink:
         return await self.approvals.propose(proposal, self.owner)
 
 
-async def _made(home: Agent, proposal: Proposal, number: int) -> None:
+async def _apply(home: Agent, proposal: Proposal, number: int) -> None:
     """Change the file, and record it in the history as requested by the turn and approved by the owner."""
     asked = Origin(proposal.session, proposal.message, proposal.turn, OWNER, proposal.mark, chat=proposal.chat)
     origin, turn = asked, f"change-{number}"

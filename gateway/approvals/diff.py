@@ -24,7 +24,7 @@ def difference(before: str | None, after: str | None) -> str:
     """
     old, new = _lines(before), _lines(after)
     if len(old) + len(new) > COMPARED_LINES:
-        lines = _in_a_row(old, new)
+        lines = _single_hunk(old, new)
     else:
         lines = list(difflib.unified_diff(old, new, lineterm="", n=_CONTEXT))[2:]
     if after is None:
@@ -32,7 +32,7 @@ def difference(before: str | None, after: str | None) -> str:
     return visible("\n".join(lines)) or "(only line ends differ)"
 
 
-def _in_a_row(old: list[str], new: list[str]) -> list[str]:
+def _single_hunk(old: list[str], new: list[str]) -> list[str]:
     """Return one hunk of all lines between the first that differ and the last."""
     first = next((n for n, (was, now) in enumerate(zip(old, new, strict=False)) if was != now), min(len(old), len(new)))
     rest = zip(reversed(old[first:]), reversed(new[first:]), strict=False)
@@ -54,7 +54,7 @@ def notice_of(number: int, proposal: Proposal, diff: str, expires_at: datetime) 
     """Return the message, as Markdown, that asks the owner to decide about *proposal*."""
     return (
         f"{_act(proposal)} waits for your approval as **#{number}**: {ApprovalReason(proposal.reason).in_words}.\n\n"
-        f"{fenced(capped(diff, number))}\n\n"
+        f"{code_block(truncated_diff(diff, number))}\n\n"
         f"/approve {number} applies it, /refuse {number} discards it; it expires at {expires_at:%d %B %Y, %H:%M}."
     )
 
@@ -70,7 +70,7 @@ def _code(path: str) -> str:
     return shown if "`" in shown else f"`{shown}`"
 
 
-def capped(text: str, number: int) -> str:
+def truncated_diff(text: str, number: int) -> str:
     """Return as much of a diff as fits a chat, with a note if there is more."""
     lines = text.split("\n")
     shown = "\n".join(lines[:SHOWN_LINES])[:SHOWN_CHARS]
@@ -80,7 +80,7 @@ def capped(text: str, number: int) -> str:
     return f"{shown}\n… NOT ALL IS SHOWN: {left:,} more characters; strandline approvals show {number} prints them"
 
 
-def fenced(text: str) -> str:
+def code_block(text: str) -> str:
     """Return *text* as a code block that nothing in it can close."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)

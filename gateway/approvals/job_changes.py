@@ -21,12 +21,12 @@ def is_of_jobs(proposal: Proposal) -> bool:
 
 def job_to_add(spec: JobSpec, zone: tzinfo, reason: ApprovalReason, origin: Origin) -> Proposal:
     """Return the proposal to add *spec*; *zone* is the owner's, in which a time is written."""
-    return _proposal(spec.agent, _PLACE, (None, _written(spec, zone)), reason, origin)
+    return _proposal(spec.agent, _PLACE, (None, _format_spec(spec, zone)), reason, origin)
 
 
 def job_to_remove(job: Job, zone: tzinfo, reason: ApprovalReason, origin: Origin) -> Proposal:
     """Return the proposal to remove *job*."""
-    return _proposal(job.spec.agent, f"{_PLACE}/{job.id}", (_written(job.spec, zone), None), reason, origin)
+    return _proposal(job.spec.agent, f"{_PLACE}/{job.id}", (_format_spec(job.spec, zone), None), reason, origin)
 
 
 async def make(job_schedule: JobSchedule, proposal: Proposal, number: int) -> str:
@@ -54,7 +54,7 @@ def _proposal(
     return Proposal(agent, path, *texts, reason, origin.session, origin.message, origin.turn)
 
 
-def _written(spec: JobSpec, zone: tzinfo) -> str:
+def _format_spec(spec: JobSpec, zone: tzinfo) -> str:
     """Format *spec* for the owner and for `make`; one that runs once is written with its time."""
     schedule = schedule_of(spec)
     when = f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else spec.schedule

@@ -226,9 +226,9 @@ class Heartbeats:
             done = {"outcome": outcome, "failures": 0, "prompt": "", "before": None}
             await self._keep(agent, stored.model_copy(update=done))
             return
-        await self._failed(agent, stored)
+        await self._record_failure(agent, stored)
 
-    async def _failed(self, agent: AgentId, stored: HeartbeatState) -> None:
+    async def _record_failure(self, agent: AgentId, stored: HeartbeatState) -> None:
         failures = stored.failures + 1
         update: dict[str, object] = {"outcome": Outcome.FAILED, "failures": failures, "prompt": "", "before": None}
         if stored.before is not None:

@@ -126,7 +126,7 @@ class JobRunner:
     async def _take(self, due: DueJob) -> None:
         job, owner = due.job, await self._ways.owner(AgentId(due.job.spec.agent))
         if owner is None or due.is_too_late:
-            await self._let_go(due, owner)
+            await self._skip_slot(due, owner)
             return
         if due.missed:
             await self._store.count(MISSED, due.missed)
@@ -138,7 +138,7 @@ class JobRunner:
             log.info("job runs", job=job.id, agent=job.spec.agent, slot=due.slot.at.isoformat())
             self.hand_on(row)
 
-    async def _let_go(self, due: DueJob, owner: Address | None) -> None:
+    async def _skip_slot(self, due: DueJob, owner: Address | None) -> None:
         """Record a skipped slot; any notice goes out first, so that a crash between the two hides nothing."""
         job = due.job
         if owner is None:
@@ -148,7 +148,7 @@ class JobRunner:
             )
             await self._ways.tell(f"{NO_ROUTE}:{job.spec.agent}", told, None)
         elif isinstance(schedule_of(job.spec), At):
-            when = self._shown(due.slot.at)
+            when = self._local_time(due.slot.at)
             told = f"Job {job.id} was due {when}, while I was not running; it is too late now: {job.spec.prompt}"
             await self._ways.tell(f"{MISSED}:{job.id}:{due.slot.at.isoformat()}", told, owner)
         if owner is None:
@@ -181,12 +181,12 @@ class JobRunner:
 
     def _lateness(self, due: DueJob, now: datetime) -> str:
         late = now - self.job_schedule.jitter(due.job) - due.slot.at > LATE_AFTER
-        parts = [f"It was due {self._shown(due.slot.at)} and comes late."] if late else []
+        parts = [f"It was due {self._local_time(due.slot.at)} and comes late."] if late else []
         if due.missed:
             parts.append(f"Earlier times that were left out: {due.missed}.")
         return f"({' '.join(parts)})\n\n" if parts else ""
 
-    def _shown(self, moment: datetime) -> str:
+    def _local_time(self, moment: datetime) -> str:
         return f"{moment.astimezone(self.job_schedule.zone):%Y-%m-%d %H:%M}"
 
 

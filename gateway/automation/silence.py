@@ -6,8 +6,8 @@ from adapters.channel import InboundMessage
 from gateway.admission.internal_channels import CLOCK, is_heartbeat
 from gateway.agent.entries import UNFINISHED, Entry, ReplyEntry
 from gateway.agent.models.offline import OFFLINE
-from gateway.agent.tools.notify import notified
-from gateway.schedule.checklist import for_owner, without_token
+from gateway.agent.tools.notify import notified_texts
+from gateway.schedule.checklist import for_owner, without_heartbeat_token
 from workspaces.access import SessionType
 
 
@@ -16,17 +16,17 @@ def is_unasked(message: InboundMessage, kind: SessionType) -> bool:
     return message.address.channel == CLOCK or kind in {SessionType.HEARTBEAT, SessionType.CRON}
 
 
-def spoken(message: InboundMessage, kind: SessionType, answer: str, entries: Sequence[Entry]) -> str:
+def visible_answer(message: InboundMessage, kind: SessionType, answer: str, entries: Sequence[Entry]) -> str:
     """Return the part of the *answer* to *message* that is sent; empty for silence. *entries* are those of its turn.
 
     An unprompted turn sends the texts of its `notify` calls, and the gateway's sentence that a job could not be
     finished; a heartbeat that no model answered sends nothing.
     """
     if not is_unasked(message, kind):
-        return without_token(answer)
+        return without_heartbeat_token(answer)
     if is_heartbeat(message) and has_failed(entries):
         return ""
-    said = notified(entries)
+    said = notified_texts(entries)
     return "\n\n".join(text for text in (said, answer) if text) if _ended_by(entries) == UNFINISHED else said
 
 
@@ -34,7 +34,7 @@ def is_unasked_prose(message: InboundMessage, kind: SessionType, answer: str, en
     """Return whether an unprompted turn wrote an *answer*, other than of silence, without notifying its owner."""
     if not is_unasked(message, kind) or has_failed(entries):
         return False
-    return not notified(entries) and bool(for_owner(answer))
+    return not notified_texts(entries) and bool(for_owner(answer))
 
 
 def has_failed(entries: Sequence[Entry]) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from adapters.channel import Body, ChannelUnavailableError, InboundMessage, OutboundMessage, Receive, Sent
-from gateway.admission.internal_channels import HELPER
+from gateway.admission.internal_channels import SUBAGENT
 from gateway.automation.subagents import result_message
 from gateway.errors import StoreError
 
@@ -13,7 +13,7 @@ from gateway.errors import StoreError
 class ResultChannel:
     """Adapter of one agent's subagents: a message sent here becomes one for their parent."""
 
-    channel = HELPER
+    channel = SUBAGENT
 
     def __init__(
         self, account: str, enter: Callable[[InboundMessage], Awaitable[bool]], now: Callable[[], datetime]

@@ -13,13 +13,13 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from adapters.channel import Address, ChatKind, InboundMessage
-from gateway.admission.internal_channels import HELPER, NOBODY, chat_of, kind_of, result_address, task_address
+from gateway.admission.internal_channels import NOBODY, SUBAGENT, chat_of, kind_of, result_address, task_address
 from gateway.admission.routing import SessionKey, session_of
 from gateway.agent.entries import HALTED, UNFINISHED, CallStartEntry, Entry, ReplyEntry
 from gateway.agent.limits import allowed_rest
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.settings import TurnLimits
-from gateway.agent.tools.spawn import Helpers
+from gateway.agent.tools.spawn import SubagentOperations
 from gateway.automation.settings import SubagentSettings
 from gateway.errors import ToolError
 from gateway.inbound.queue_modes import Queueing
@@ -35,7 +35,7 @@ TOO_MANY_RUNNING = "limit.subagent_running"
 
 
 @dataclass(frozen=True, slots=True)
-class Helper:
+class RunningSubagent:
     """A running subagent."""
 
     key: SessionKey
@@ -70,23 +70,23 @@ class Subagents:
     enter: Callable[[InboundMessage], Awaitable[bool]]
     """Accepts a task durably."""
 
-    def running(self) -> list[Helper]:
+    def running(self) -> list[RunningSubagent]:
         """Return the subagents that wait or run."""
         return [
-            Helper(key, oldest)
+            RunningSubagent(key, oldest)
             for key, _, oldest in self.queueing.queues
             if isinstance(oldest, InboxRow) and key.name.startswith(f"{SessionType.SUBAGENT}:")
         ]
 
-    def of(self, parent: SessionKey) -> list[Helper]:
+    def of(self, parent: SessionKey) -> list[RunningSubagent]:
         """Return the subagents of one conversation."""
         return [each for each in self.running() if each.parent == parent]
 
-    def helpers(self, asked: TurnRequest) -> Helpers | None:
+    def helpers(self, asked: TurnRequest) -> SubagentOperations | None:
         """Return what the turn does with subagents; `None` if it may have none."""
         if asked.agent.model.name == OFFLINE or not self.settings.may_spawn(asked.access, asked.row.message):
             return None
-        return Helpers(partial(self._spawn, asked), partial(self._cancel, session_of(asked.access)))
+        return SubagentOperations(partial(self._spawn, asked), partial(self._cancel, session_of(asked.access)))
 
     def cancel_all(self, parent: SessionKey) -> int:
         """Cancel all subagents of a conversation that was stopped, or is over; return how many."""
@@ -103,7 +103,7 @@ class Subagents:
 
     async def _spawn(self, asked: TurnRequest, task: str, name: str) -> str:
         entries = asked.transcript.entries_of(asked.row.turn_id)
-        place, parent = _spawned(entries), session_of(asked.access)
+        place, parent = _spawn_count(entries), session_of(asked.access)
         if place > self.settings.children or len(self.of(parent)) >= self.settings.children:
             await self.count(TOO_MANY_CHILDREN)
             raise ToolError(f"one turn may have {self.settings.children} helpers, and so many may work here at once")
@@ -137,11 +137,11 @@ class Subagents:
             raise ToolError(f"no subagent {wanted!r} is running here; running: {', '.join(mine) or 'none'}")
         self._end(mine[wanted])
 
-    def _end(self, helper: Helper) -> None:
+    def _end(self, helper: RunningSubagent) -> None:
         self.queueing.stop(helper.key, InboxId(helper.row.id + 1))
 
 
-def told_of(message: InboundMessage, entries: Sequence[Entry], text: str) -> str:
+def report_of(message: InboundMessage, entries: Sequence[Entry], text: str) -> str:
     """Return the report to the parent of the subagent that *message* began, by the end of its turn; empty if cancelled.
 
     The outcome is the one recorded by the gateway in *entries*, never one that *text*, the subagent's answer, claims.
@@ -162,7 +162,7 @@ def told_of(message: InboundMessage, entries: Sequence[Entry], text: str) -> str
 
 def is_task(address: Address) -> bool:
     """Return whether a subagent's task comes from *address*."""
-    return address.channel == HELPER and kind_of(address)[0] is SessionType.SUBAGENT
+    return address.channel == SUBAGENT and kind_of(address)[0] is SessionType.SUBAGENT
 
 
 def result_message(address: Address, turn: str, text: str, now: datetime) -> InboundMessage:
@@ -171,7 +171,7 @@ def result_message(address: Address, turn: str, text: str, now: datetime) -> Inb
     return InboundMessage(address, turn, NOBODY, ChatKind.DIRECT, text, True, now, answers_to=answers_to)
 
 
-def _spawned(entries: Sequence[Entry]) -> int:
+def _spawn_count(entries: Sequence[Entry]) -> int:
     """Return how many subagents a turn has requested; the present request is the last of them."""
     begun = {each.call_id for each in entries if isinstance(each, CallStartEntry)}
     calls = [call for each in entries if isinstance(each, ReplyEntry) for call in each.calls]

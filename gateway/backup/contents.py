@@ -55,7 +55,7 @@ def examine(file: Path, key: BackupKey | None, limits: ArchiveLimits, progress: 
     Raises BackupError if it is of another format, incomplete or changed, contains anything that no home has, or unpacks
     to more than the *limits*.
     """
-    with _told(file):
+    with _translated_errors(file):
         head = _head(file, limits)
         if head.format != FORMAT:
             raise BackupError(
@@ -74,7 +74,7 @@ def examine(file: Path, key: BackupKey | None, limits: ArchiveLimits, progress: 
 @contextmanager
 def reading(file: Path, limits: ArchiveLimits) -> Iterator[MemberReader]:
     """Yield the reader of a backup. Raises BackupError if it is damaged or refused."""
-    with _told(file), file.open("rb") as raw, gzip.GzipFile(fileobj=raw) as unpacked:
+    with _translated_errors(file), file.open("rb") as raw, gzip.GzipFile(fileobj=raw) as unpacked:
         yield MemberReader(raw, unpacked, limits)  # type: ignore[arg-type]  # a GzipFile reads bytes
 
 
@@ -131,7 +131,7 @@ def whole(backup: MemberReader, size: int) -> bytes:
 
 
 @contextmanager
-def _told(file: Path) -> Iterator[None]:
+def _translated_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except _BROKEN as exc:

@@ -99,7 +99,7 @@ class MemberReader:
             if extended or header.size > _EXTENDED_BYTES:
                 raise BackupError("the backup holds an extended header that Strandline does not write")
             self._begin(header.size)
-            extended = _extended(self._whole(header.size))
+            extended = _parse_extended_header(self._whole(header.size))
 
     def _header(self) -> tarfile.TarInfo | None:
         block = self._take(_BLOCK)
@@ -110,7 +110,7 @@ class MemberReader:
     def _member(self, header: tarfile.TarInfo, extended: dict[str, str]) -> ArchiveMember:
         name = extended.get("path", header.name)
         if header.type not in {tarfile.REGTYPE, tarfile.DIRTYPE}:
-            raise _refused(name, "which is not a regular file or folder")
+            raise _refusal(name, "which is not a regular file or folder")
         size = _number(extended["size"]) if "size" in extended else header.size
         is_folder = header.type == tarfile.DIRTYPE
         if size < 0 or (is_folder and size):
@@ -149,20 +149,20 @@ class MemberReader:
         name = member.name
         path = PurePosixPath(name)
         if (reason := _fault(name, path)) is not None:
-            raise _refused(name, reason)
+            raise _refusal(name, reason)
         if len(path.parts) > self.limits.depth:
-            raise _refused(name, f"which lies more than {self.limits.depth} folders deep")
+            raise _refusal(name, f"which lies more than {self.limits.depth} folders deep")
         if (path.parts[0] in _FOLDERS) is not (member.is_folder or len(path.parts) > 1):
-            raise _refused(name, "which is not a file of a home")
+            raise _refusal(name, "which is not a file of a home")
         folders = [str(parent) for parent in path.parents[:-1]] + [name] * member.is_folder
         if self._seen.get(name, member.is_folder) is not True and name in self._seen:
-            raise _refused(name, "twice")
+            raise _refusal(name, "twice")
         if not all(self._seen.setdefault(folder, True) for folder in folders) or (
             not member.is_folder and self._seen.setdefault(name, False)
         ):
-            raise _refused(name, "as a file and as a folder")
+            raise _refusal(name, "as a file and as a folder")
         if member.name == MANIFEST and member.size > self.limits.manifest:
-            raise _refused(name, f"which is longer than {self.limits.manifest:,} bytes")
+            raise _refusal(name, f"which is longer than {self.limits.manifest:,} bytes")
         if len(self._seen) > self.limits.files:
             raise BackupError(f"the backup holds more than {self.limits.files:,} files; --allow large accepts it")
 
@@ -180,11 +180,11 @@ def _fault(name: str, path: PurePosixPath) -> str | None:
     return None
 
 
-def _refused(name: str, reason: str) -> BackupError:
+def _refusal(name: str, reason: str) -> BackupError:
     return BackupError(f"the backup holds {name[:200]!r}, {reason}; nothing was restored")
 
 
-def _extended(content: bytes) -> dict[str, str]:
+def _parse_extended_header(content: bytes) -> dict[str, str]:
     """Parse the records of an extended header: `<length> <key>=<value>` and a line end each."""
     found: dict[str, str] = {}
     while content:

@@ -15,7 +15,7 @@ from pathlib import Path
 from gateway.errors import BackupError
 from gateway.home import FOLDER_MODE, Home
 from gateway.stores.disk import disk_trouble
-from gateway.stores.sqlite.group_commit import explained
+from gateway.stores.sqlite.group_commit import describe_error
 
 _PATIENCE_S = 30.0
 """Seconds to wait for the store's writer; its commits take milliseconds."""
@@ -58,7 +58,9 @@ def held_moment(home: Home, *, has_state: bool = True) -> Iterator[Moment]:
             folder.mkdir(mode=FOLDER_MODE)
             try:
                 yield (
-                    _take(home, folder) if has_state and home.state_db.exists() else Moment(None, _named(home, folder))
+                    _take(home, folder)
+                    if has_state and home.state_db.exists()
+                    else Moment(None, _linked_transcripts(home, folder))
                 )
             finally:
                 shutil.rmtree(folder)
@@ -68,38 +70,38 @@ def held_moment(home: Home, *, has_state: bool = True) -> Iterator[Moment]:
 
 def _take(home: Home, folder: Path) -> Moment:
     try:
-        with closing(_opened(home.state_db)) as reader:
-            transcripts = _at_once(home, folder, reader)
-            return Moment(_copied(reader, folder / "state.db"), transcripts)
+        with closing(_open_database(home.state_db)) as reader:
+            transcripts = _begin_snapshot(home, folder, reader)
+            return Moment(_copy_database(reader, folder / "state.db"), transcripts)
     except sqlite3.Error as exc:
-        raise explained(home.state_db, exc) from exc
+        raise describe_error(home.state_db, exc) from exc
     except OSError as exc:
         raise disk_trouble(home.path, exc) from exc
 
 
-def _named(home: Home, folder: Path) -> tuple[UnchangedFile, ...]:
+def _linked_transcripts(home: Home, folder: Path) -> tuple[UnchangedFile, ...]:
     try:
-        return _linked(home, folder)
+        return _link_transcripts(home, folder)
     except OSError as exc:
         raise disk_trouble(home.path, exc) from exc
 
 
-def _at_once(home: Home, folder: Path, reader: sqlite3.Connection) -> tuple[UnchangedFile, ...]:
+def _begin_snapshot(home: Home, folder: Path, reader: sqlite3.Connection) -> tuple[UnchangedFile, ...]:
     """Begin *reader*'s view of the state, and link the transcripts, while nobody can commit."""
-    with closing(_opened(home.state_db)) as barrier:
+    with closing(_open_database(home.state_db)) as barrier:
         barrier.execute("BEGIN IMMEDIATE")
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # the view begins with the first read
-        transcripts = _linked(home, folder)
+        transcripts = _link_transcripts(home, folder)
         barrier.execute("ROLLBACK")
     return transcripts
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open_database(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=_PATIENCE_S, isolation_level=None)
 
 
-def _copied(reader: sqlite3.Connection, target: Path) -> Path:
+def _copy_database(reader: sqlite3.Connection, target: Path) -> Path:
     with closing(sqlite3.connect(target, isolation_level=None)) as copy:
         reader.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")  # one file, without companions
@@ -111,7 +113,7 @@ def _copied(reader: sqlite3.Connection, target: Path) -> Path:
     return target
 
 
-def _linked(home: Home, folder: Path) -> tuple[UnchangedFile, ...]:
+def _link_transcripts(home: Home, folder: Path) -> tuple[UnchangedFile, ...]:
     """Hard-link every transcript: it may be archived, or a passage purged from it, while it is read."""
     found = (path for path in home.agents.glob("*/sessions/**/*.jsonl*") if not path.name.endswith(".new"))
     files = sorted(path for path in found if path.is_file() and not path.is_symlink())

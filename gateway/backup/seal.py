@@ -109,21 +109,21 @@ def write_key(file: Path, key: BackupKey) -> None:
 
 def seal(digest: str, key: BackupKey) -> bytes:
     """Return a gzip member with *digest* and its signature, the same bytes in every version of zlib."""
-    return _stored(_DIGEST.format(digest) + _SIGNED.format(key.name, key.signature(digest)))
+    return _gzip_stored(_DIGEST.format(digest) + _SIGNED.format(key.name, key.signature(digest)))
 
 
 def check_seal(file: Path, key: BackupKey | None) -> SealState | None:
     """Return the state of the seal behind *file*; `None` if the file was changed. Raises OSError."""
     with file.open("rb") as raw:
         size = raw.seek(0, os.SEEK_END)
-        longest = len(_stored(_DIGEST.format("0" * 64) + _SIGNED.format("0" * 16, "0" * 64)))
+        longest = len(_gzip_stored(_DIGEST.format("0" * 64) + _SIGNED.format("0" * 16, "0" * 64)))
         raw.seek(max(0, size - longest))
         end = raw.read()
         told, signed = _TEXT.search(end), _SIGNATURE.search(end)
         if told is None:
             return None
         text = (told[0] + (signed[0] if signed else b"")).decode()
-        tail = _stored(text)
+        tail = _gzip_stored(text)
         digest = _digest(raw, size - len(tail))
     if not end.endswith(tail) or not hmac.compare_digest(digest.encode(), told[1]):
         return None
@@ -145,7 +145,7 @@ def _digest(raw: BinaryIO, size: int) -> str:
     return digest.hexdigest()
 
 
-def _stored(text: str) -> bytes:
+def _gzip_stored(text: str) -> bytes:
     """Return a gzip member with *text* stored uncompressed: no version of zlib writes it differently."""
     content = text.encode()
     stored = b"\x01" + struct.pack("<HH", len(content), len(content) ^ 0xFFFF) + content

@@ -72,7 +72,7 @@ class AgentDetails:
 def list_agents(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List the configured agents; a star marks the default, which receives messages that no binding claims."""
     place = _home(context, home)
-    listed = [_listed(place, _config(place), agent) for agent in _config(place).agents]
+    listed = [_agent_row(place, _config(place), agent) for agent in _config(place).agents]
     if as_json:
         print_json({"agents": [asdict(each) for each in listed]})
         return
@@ -87,7 +87,7 @@ def list_agents(context: typer.Context, as_json: JsonOption = False, home: HomeO
 def show(context: typer.Context, agent: NAME, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Show an agent's model, bindings, files, sessions and the state of its memory."""
     place = _home(context, home)
-    shown = _shown(context.obj, place, agent)
+    shown = _agent_details(context.obj, place, agent)
     if as_json:
         print_json(asdict(shown))
         return
@@ -115,7 +115,7 @@ def add(
     with _changing(place) as text:
         if agent in _config(place).agents:
             raise ConfigError(f"agents.{agent} already exists; to see it: strandline agents show {agent}")
-        changed = _with(place, text, agent, model)
+        changed = _added_text(place, text, agent, model)
         workspace = place.agent(agent).workspace
         with workspace_locks(place, {agent: workspace}, create=True):
             Workspace.create(workspace, AgentId(agent)).folder.close()
@@ -144,14 +144,14 @@ def remove(
         raise ConfigError(f"agents.{agent} is the only agent, and a gateway needs one; add another one first")
     if not yes:
         typer.confirm(f"Remove agent {agent} from {place.config_file}? Its files are kept.", abort=True)
-    for line in _removed(context.obj, place, agent, config):
+    for line in _remove_agent(context.obj, place, agent, config):
         print(line)
 
 
 # --- list and show
 
 
-def _listed(home: Home, config: "Config", agent: str) -> AgentRow:
+def _agent_row(home: Home, config: "Config", agent: str) -> AgentRow:
     from gateway.app.channels import bindings_of
 
     settings = config.agents[agent]
@@ -164,11 +164,11 @@ def _listed(home: Home, config: "Config", agent: str) -> AgentRow:
     )
 
 
-def _shown(invocation: Invocation, home: Home, agent: str) -> AgentDetails:
+def _agent_details(invocation: Invocation, home: Home, agent: str) -> AgentDetails:
     config = _config(home)
     if agent not in config.agents:
         raise ConfigError(_unknown(config, agent))
-    listed = _listed(home, config, agent)
+    listed = _agent_row(home, config, agent)
     sessions = sorted(unquote(file.stem) for file in home.agent(agent).sessions.glob("*.jsonl"))
     memory = asyncio.run(_memory(invocation, home, agent))
     return AgentDetails(listed, tuple(_files(Path(listed.workspace))), tuple(sessions), memory)
@@ -240,7 +240,7 @@ def _changing(home: Home) -> Iterator[str]:
         yield home.config_file.read_text("utf-8") if home.config_file.exists() else ""
 
 
-def _with(home: Home, text: str, agent: str, model: str | None) -> str:
+def _added_text(home: Home, text: str, agent: str, model: str | None) -> str:
     from gateway.config.editing import with_agent
     from gateway.config.reading import parse_config
 
@@ -253,13 +253,13 @@ async def _is_running(home: Home) -> bool:
     control = home.control()
     if control is None:
         return False
-    from gateway.control.remote import reached
+    from gateway.control.remote import reach_gateway
 
-    async with reached(control) as operator:
+    async with reach_gateway(control) as operator:
         return operator is not None
 
 
-def _removed(invocation: Invocation, home: Home, agent: str, config: "Config") -> list[str]:
+def _remove_agent(invocation: Invocation, home: Home, agent: str, config: "Config") -> list[str]:
     """Remove the agent; return one line per step done, and how to undo it.
 
     A running gateway has the folder open, so it stays in place; run the command again later to archive it.
@@ -268,15 +268,15 @@ def _removed(invocation: Invocation, home: Home, agent: str, config: "Config") -
 
     is_running = asyncio.run(_is_running(home))
     with nullcontext() if is_running else home.lock("strandline agents remove"):
-        said = _taken_out(home, agent, config) if agent in config.agents else []
+        said = _remove_from_config(home, agent, config) if agent in config.agents else []
         if is_running:
             again = invocation.command(f"agents remove {agent}", home)
             return [*said, f"The running gateway keeps it until it stops. Then archive its folder: {again}"]
         today = datetime.now(owner_zone(config.owner.time_zone, invocation.environ).zone).date()
-        return [*said, *_put_away(home, agent, today)]
+        return [*said, *_archive_folder(home, agent, today)]
 
 
-def _taken_out(home: Home, agent: str, config: "Config") -> list[str]:
+def _remove_from_config(home: Home, agent: str, config: "Config") -> list[str]:
     from gateway.config.editing import without_agent
     from gateway.config.reading import parse_config
 
@@ -298,7 +298,7 @@ def _fewer(before: "Config", after: "Config") -> int:
     return len(before.bindings) - len(after.bindings)
 
 
-def _put_away(home: Home, agent: str, day: date) -> list[str]:
+def _archive_folder(home: Home, agent: str, day: date) -> list[str]:
     folder = home.agent(agent).root
     home.removed.mkdir(mode=FOLDER_MODE, exist_ok=True)
     names = (home.removed / f"{agent}-{day}{f'-{number}' if number > 1 else ''}" for number in count(1))

@@ -63,7 +63,7 @@ def verify(
 
     place, backup = context.obj.home(home), file.expanduser().absolute()
     with _bar("Checking") as progress:
-        plan = examine_restore(backup, place, _allowed(allow), progress)
+        plan = examine_restore(backup, place, _parse_exceptions(allow), progress)
     losses = losses_of(place, plan.contents)
     if as_json:
         print_json(plan_as_json(plan, losses))
@@ -86,7 +86,7 @@ def restore(
 
     invocation: Invocation = context.obj
     place, backup = invocation.home(home), file.expanduser().absolute()
-    allowed = _allowed(allow)
+    allowed = _parse_exceptions(allow)
     if not yes:
         plan = examine_restore(backup, place, allowed, lambda _done, _total: None)
         for line in plan_lines(plan, losses_of(place, plan.contents), backup, place):
@@ -105,7 +105,7 @@ def restore(
     print(f"Next: {invocation.command('up', place)}   (the index is rebuilt from the files)")
 
 
-def _allowed(given: Sequence[str]) -> "list[RestoreException]":
+def _parse_exceptions(given: Sequence[str]) -> "list[RestoreException]":
     from gateway.backup.restoring import RestoreException
 
     try:

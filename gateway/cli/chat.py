@@ -13,7 +13,7 @@ import typer
 from gateway.cli.connect import Reached, reach
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.redacted_output import styled_output
-from gateway.cli.scaffold import prepared, wishes_of
+from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.control.operator_api import EXPECTED
 from gateway.control.wire import ChatOrder
 from gateway.errors import ConfigError
@@ -38,7 +38,7 @@ def chat(
     if as_json and message is None:
         raise ConfigError("--json needs --message: an interactive chat has no JSON output")
     if not place.exists:
-        with prepared(place, wishes_of(invocation.environ), "strandline chat"):
+        with prepare_home(place, wishes_of(invocation.environ), "strandline chat"):
             pass
     if message is None:
         _converse(invocation, place, agent)

@@ -50,18 +50,18 @@ async def reach(invocation: Invocation, home: Home, purpose: str, *, answers: bo
     """
     control = home.control()
     if control is not None:
-        from gateway.control.remote import reached
+        from gateway.control.remote import reach_gateway
 
-        async with reached(control) as operator:
+        async with reach_gateway(control) as operator:
             if operator is not None:
                 yield Reached(operator, control.address)
                 return
-    async with _composed(invocation, home, purpose, answers) as reached_here:
+    async with _local_operator(invocation, home, purpose, answers) as reached_here:
         yield reached_here
 
 
 @asynccontextmanager
-async def _composed(invocation: Invocation, home: Home, purpose: str, answers: bool) -> AsyncIterator[Reached]:
+async def _local_operator(invocation: Invocation, home: Home, purpose: str, answers: bool) -> AsyncIterator[Reached]:
     from gateway.app.ownership import own
     from gateway.config import read_config
     from gateway.observability.logs import logging_to_stderr

@@ -61,11 +61,11 @@ def try_out(
     """Run one hook, for real, with a sample payload, and show the changes it would make. Nothing reaches a chat."""
     from gateway.hooks import event_of
 
-    hook = _named(_hooks(context, home), source)
+    hook = _find_hook(_hooks(context, home), source)
     event = event_of(hook.event)
     if event is None:
         raise ConfigError(f"{hook.event} is not an event")
-    trial = asyncio.run(_tried(hook, event, _given(payload)))
+    trial = asyncio.run(_run_trial(hook, event, _parse_payload(payload)))
     if as_json:
         print_json(trial.as_json(event))
     else:
@@ -117,7 +117,7 @@ def rule(event: "HookEvent[Any]") -> str:
     return "decides: what it is asked about does not happen" if event.decides else "is passed over"
 
 
-async def _tried(hook: "Hook", event: "HookEvent[Any]", given: Mapping[str, object]) -> Trial:
+async def _run_trial(hook: "Hook", event: "HookEvent[Any]", given: Mapping[str, object]) -> Trial:
     from gateway.hooks import Hooks
     from gateway.hooks.programs import as_json, changed
 
@@ -139,7 +139,7 @@ def _object(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _given(payload: str) -> dict[str, object]:
+def _parse_payload(payload: str) -> dict[str, object]:
     try:
         found = json.loads(payload)
     except ValueError as exc:
@@ -160,7 +160,7 @@ def _hooks(context: typer.Context, home: Path | None) -> "list[Hook]":
     return in_order(hooks_of(place))
 
 
-def _named(hooks: "list[Hook]", source: str) -> "Hook":
+def _find_hook(hooks: "list[Hook]", source: str) -> "Hook":
     for hook in hooks:
         if hook.source == source:
             return hook

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation
-from gateway.cli.scaffold import prepared, wishes_of
+from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 
@@ -38,8 +38,8 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
 
     invocation: Invocation = context.obj
     place = invocation.home(home)
-    chosen = _named(_chosen(imported(source, file), conversation), agent, agent_prefix)
-    with prepared(place, wishes_of(invocation.environ), "strandline import") as (config, _):
+    chosen = _with_agent_names(_selected(imported(source, file), conversation), agent, agent_prefix)
+    with prepare_home(place, wishes_of(invocation.environ), "strandline import") as (config, _):
         locked = set(config.agents) if config.redis.url is None else set()
         written = {each.agent: _take_in(place, each, is_locked=each.agent in locked) for each in chosen}
     for name, notes in written.items():
@@ -47,7 +47,7 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
     print(f"Next: {invocation.command(f'memory index --agent {chosen[0].agent}', place)}")
 
 
-def _chosen(all_of_them: "Sequence[ImportedConversation]", wanted: list[str] | None) -> "list[ImportedConversation]":
+def _selected(all_of_them: "Sequence[ImportedConversation]", wanted: list[str] | None) -> "list[ImportedConversation]":
     if not wanted:
         return list(all_of_them)
     known = {str(number): each for number, each in enumerate(all_of_them, 1)} | {
@@ -60,7 +60,9 @@ def _chosen(all_of_them: "Sequence[ImportedConversation]", wanted: list[str] | N
     return [known[name] for name in dict.fromkeys(wanted)]
 
 
-def _named(chosen: "list[ImportedConversation]", agent: str | None, prefix: str) -> "list[ImportedConversation]":
+def _with_agent_names(
+    chosen: "list[ImportedConversation]", agent: str | None, prefix: str
+) -> "list[ImportedConversation]":
     if agent is None:
         return [replace(each, agent=prefix + each.agent) for each in chosen]
     if len(chosen) != 1:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation
-from gateway.cli.scaffold import PROVIDERS, Wishes, prepared, wishes_of
+from gateway.cli.scaffold import PROVIDERS, Wishes, prepare_home, wishes_of
 
 
 def init(
@@ -19,15 +19,15 @@ def init(
     place = invocation.home(home)
     wishes = wishes_of(invocation.environ)
     if not yes and not place.config_file.exists():
-        wishes = _asked(wishes)
-    with prepared(place, wishes, "strandline init") as (config, is_new):
+        wishes = _ask_wishes(wishes)
+    with prepare_home(place, wishes, "strandline init") as (config, is_new):
         print(f"{'Wrote' if is_new else 'Kept'} {place.config_file}")
         for agent, settings in config.agents.items():
             print(f"Agent {agent}: {settings.workspace or place.agent(agent).workspace}")
     print(f"Start it: {invocation.command('up', place)}")
 
 
-def _asked(wishes: Wishes) -> Wishes:
+def _ask_wishes(wishes: Wishes) -> Wishes:
     from gateway.settings.zone import load_zone
 
     zone = typer.prompt("Your time zone", default=wishes.time_zone)

@@ -62,7 +62,7 @@ def _run(argv: Sequence[str], invocation: Invocation) -> int:
 def commands() -> typer.Typer:
     """Return the tree of commands; each imports heavy libraries when it runs."""
     app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    app.callback()(_before)
+    app.callback()(_root)
     app.command()(init.init)
     app.command()(up.up)
     app.command()(chat.chat)
@@ -96,7 +96,7 @@ def _version(is_wanted: bool) -> None:
         raise typer.Exit
 
 
-def _before(
+def _root(
     context: typer.Context,
     home: HomeOption = None,
     version: Annotated[

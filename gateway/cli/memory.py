@@ -86,7 +86,7 @@ def search(  # noqa: PLR0913 - one for each option
     if as_json:
         print_json({"hits": [asdict(hit) for hit in found.hits], "mode": found.mode, "reason": found.reason})
         return
-    for line in found_lines(found):
+    for line in hit_lines(found):
         print(visible(line))
 
 
@@ -165,7 +165,7 @@ def _reasons(known: Why) -> Iterator[str]:
         yield f"{each.citation}  {HOW_USED[each.how]}{'' if each.how == 'read' else f', {scores}'}"
 
 
-def found_lines(found: MemorySearchAnswer) -> Iterator[str]:
+def hit_lines(found: MemorySearchAnswer) -> Iterator[str]:
     """Yield a search's hits as text for people."""
     if not found.hits:
         yield "Nothing found."

@@ -45,7 +45,7 @@ def migrate(
         raise ConfigError(f"qdrant.url: the index is already on {config.qdrant.url}")
     server = _server(QdrantSettings, url, api_key_env, layout)
     with own(place, "strandline memory migrate"), _bar() as progress:
-        compared = asyncio.run(_built(invocation, place, config, server, progress))
+        compared = asyncio.run(_build_and_compare(invocation, place, config, server, progress))
     _tell(compared, server, as_json)
     if not all(each.is_same for each in compared):
         raise typer.Exit(1)
@@ -61,7 +61,7 @@ def _server(kind: "type[QdrantSettings]", url: str, api_key_env: str | None, lay
         raise ConfigError(f"qdrant.{fault['loc'][0]}: {fault['msg'].removeprefix('Value error, ')}") from exc
 
 
-async def _built(
+async def _build_and_compare(
     invocation: Invocation, home: "Home", config: "Config", server: "QdrantSettings", progress: "Progress"
 ) -> "list[Compared]":
     from gateway.app.index_migration import build_on_server

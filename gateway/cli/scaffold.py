@@ -31,7 +31,7 @@ class Wishes:
 
 
 @contextmanager
-def prepared(home: Home, wishes: Wishes, purpose: str) -> "Iterator[tuple[Config, bool]]":
+def prepare_home(home: Home, wishes: Wishes, purpose: str) -> "Iterator[tuple[Config, bool]]":
     """Own *home* while the block runs; create missing files there and change no existing ones.
 
     Yields the settings, and whether they are new. *purpose* describes the use of the home to other processes. Raises

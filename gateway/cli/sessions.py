@@ -73,7 +73,7 @@ def show(
         print_json({"records": records, "damaged": answer.damaged, "unknown": answer.unknown})
         return
     for record in answer.records:
-        print(visible(_said(record)))
+        print(visible(_record_text(record)))
     _tell_faults(answer.damaged, answer.unknown)
 
 
@@ -163,12 +163,12 @@ def _markdown(record: SessionRecord) -> str:
         case "message" | "reply":
             return f"### {record.who}, {at}\n\n{record.text}"
         case "call" | "result":
-            return f"_{record.kind} of {record.who}, {at}_\n\n{_fenced(record.text)}"
+            return f"_{record.kind} of {record.who}, {at}_\n\n{_code_block(record.text)}"
         case _:
             return f"_{record.who}, {at}: {record.text}_"
 
 
-def _fenced(text: str) -> str:
+def _code_block(text: str) -> str:
     """Return *text* as a code block, whatever it contains."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(longest + 1, 3)
@@ -181,7 +181,7 @@ def _row(row: SessionRow) -> str:
     return f"{row.agent}  {row.session}  {extent}"
 
 
-def _said(record: SessionRecord) -> str:
+def _record_text(record: SessionRecord) -> str:
     at = f"{record.at:%Y-%m-%d %H:%M}"
     match record.kind:
         case "message" | "reply":

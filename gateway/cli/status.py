@@ -40,7 +40,7 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
     for agent in state.agents:
         yield from _agent(agent, has_store=not state.store_trouble)
     for channel in state.channels:
-        yield f"channel   {channel.channel}.{channel.account}: {channel.state}{_because(channel.reason)}"
+        yield f"channel   {channel.channel}.{channel.account}: {channel.state}{_parenthesised(channel.reason)}"
     yield from _waiting(state)
     for subagent in state.helpers:
         yield f"subagent  {subagent}"
@@ -123,10 +123,10 @@ def memory_line(memory: MemoryStatus | None) -> str:
         return "memory: not loaded yet"
     entries = "1 entry" if memory.entries == 1 else f"{memory.entries:,} entries"
     embedder = f" by {memory.embedder}" if memory.embedder else ""
-    found = f"memory: {entries}, {memory.mode} search{embedder}{_because(memory.reason)}"
+    found = f"memory: {entries}, {memory.mode} search{embedder}{_parenthesised(memory.reason)}"
     owing = f"; {memory.owing:,} wait for a vector from the provider" if memory.owing else ""
     return f"{found}{owing}{'; not all notes are indexed yet' if memory.rebuilding else ''}"
 
 
-def _because(reason: str) -> str:
+def _parenthesised(reason: str) -> str:
     return f" ({reason})" if reason else ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.invocation import Composed, HomeOption, Invocation
-from gateway.cli.scaffold import prepared, wishes_of
+from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.cli.signals import stop_on_signals
 from gateway.cli.standby import StandbyAddress, composed_again, outlasting
 from gateway.control.status_wire import disabled_line
@@ -52,7 +52,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     from workspaces.secrets import guarding
 
     stop, token = asyncio.Event(), secrets.token_urlsafe(32)
-    ready = prepared(home, wishes_of(invocation.environ), "strandline up")
+    ready = prepare_home(home, wishes_of(invocation.environ), "strandline up")
     with ready as (config, _), stop_on_signals(stop), collecting_seldom():
         collect_secrets(config.secret_sources(), invocation.environ)  # none is missing
         known = [token, *known_secrets(config, invocation.environ)]
@@ -73,7 +73,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
                     if gateway is None:
                         break
                     is_first = False
-                    app = exposed(token, gateway, config, invocation.environ)
+                    app = with_metrics(token, gateway, config, invocation.environ)
                     address = await stack.enter_async_context(serving(app, *where))
                     web = await stack.enter_async_context(open_web(gateway, config))
                     with home.announced(ControlFile(address, token, os.getpid())):
@@ -100,7 +100,7 @@ async def open_web(gateway: Composed, config: "Config") -> AsyncIterator[str | N
         yield address
 
 
-def exposed(token: str, gateway: Composed, config: "Config", environ: Mapping[str, str]) -> "ASGIApp":
+def with_metrics(token: str, gateway: Composed, config: "Config", environ: Mapping[str, str]) -> "ASGIApp":
     """Return the operator API, with the gateway's metrics if enabled. Raises ConfigError."""
     from gateway.control.exposition import Exposition
     from gateway.control.server import control_app

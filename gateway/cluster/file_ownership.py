@@ -65,7 +65,7 @@ class FolderState:
     """The reason that its mark cannot be read."""
 
 
-def found(folder: AgentHome) -> FolderState:
+def inspect_folder(folder: AgentHome) -> FolderState:
     """Inspect *folder*."""
     mark, fault = None, ""
     try:
@@ -105,7 +105,7 @@ def is_new(here: FolderState, known: KnownAgent) -> bool:
     return known.pin is None and here.mark is None and not here.has_talked
 
 
-def renewed(here: FolderState) -> ClaimMark:
+def next_claim(here: FolderState) -> ClaimMark:
     """Return the mark of the next claim, by a gateway with the authoritative files."""
     number, last = secrets.token_hex(4), here.mark
     if last is None:

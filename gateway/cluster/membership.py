@@ -16,10 +16,10 @@ from gateway.admission.routing import Routes, route
 from gateway.cluster.file_ownership import (
     MEND,
     FolderState,
-    found,
+    inspect_folder,
     is_new,
+    next_claim,
     objection,
-    renewed,
     volume_of,
     write_mark,
 )
@@ -42,7 +42,7 @@ LOOK_EVERY_S = 1.0
 """Seconds between checks whether our membership has changed; our choice."""
 
 
-def at_most(agents: int, members: int) -> int:
+def fair_share(agents: int, members: int) -> int:
     """Return how many of *agents* each of *members* gateways may take, so that all have about the same."""
     return math.ceil(agents / max(1, members))
 
@@ -59,8 +59,8 @@ class AgentQuota:
     @classmethod
     def of(cls, usable: int, agents: int, volume: str, volumes: Sequence[str]) -> "AgentQuota":
         """Return the limits of a gateway on *volume*, which could take *usable* of all the *agents*."""
-        whole = at_most(usable, volumes.count(volume))
-        return cls(whole, min(whole, at_most(agents, len(volumes))))
+        whole = fair_share(usable, volumes.count(volume))
+        return cls(whole, min(whole, fair_share(agents, len(volumes))))
 
 
 @dataclass(slots=True)
@@ -173,7 +173,7 @@ class Share:
         )
 
     def _look(self, agents: Sequence[str]) -> dict[str, FolderState]:
-        return {agent: found(self.home.agent(agent)) for agent in agents}
+        return {agent: inspect_folder(self.home.agent(agent)) for agent in agents}
 
     def _tell(self, strays: dict[str, str]) -> None:
         is_told = strays.keys() <= self.strays.keys()
@@ -191,18 +191,18 @@ class Share:
             workspace = workspaces_of(self.home, self.config)[agent]
             stack.enter_context(workspace_locks(self.home, {agent: workspace}))
             stack.enter_context(agent_lock(self.home, agent))
-            if not await self._pinned(agent, known):
+            if not await self._pin(agent, known):
                 return False
             self.locks.push(stack.pop_all())
             return True
 
-    async def _pinned(self, agent: str, known: KnownAgent) -> bool:
+    async def _pin(self, agent: str, known: KnownAgent) -> bool:
         """Claim *agent*, whose folder we have locked, under the next pin: first in the folder, then in the store."""
         assert self.leases is not None  # noqa: S101
-        here = found(self.home.agent(agent))
+        here = inspect_folder(self.home.agent(agent))
         if objection(here, known):
             return False
-        fresh = renewed(here)
+        fresh = next_claim(here)
         write_mark(self.home, agent, fresh)
         if await self.leases.take(agent, known.pin, fresh.pin):
             return True
@@ -240,7 +240,7 @@ async def open_share(home: Home, config: Config, environ: Mapping[str, str], *, 
     if config.redis.url is None:
         yield Share(home, config, agents=list(config.agents))
         return
-    leases = await _joined(home, config, environ)
+    leases = await _join(home, config, environ)
     share = Share(home, config, leases, volume_of(home))
     keeping = asyncio.get_running_loop().create_task(share.keep(leases), name="lease")
     try:
@@ -253,7 +253,7 @@ async def open_share(home: Home, config: Config, environ: Mapping[str, str], *, 
         await (leases.leave() if share.is_leaving else leases.close())
 
 
-async def _joined(home: Home, config: Config, environ: Mapping[str, str]) -> "RedisLeases":
+async def _join(home: Home, config: Config, environ: Mapping[str, str]) -> "RedisLeases":
     try:
         from gateway.stores.redis.leases import RedisLeases
         from gateway.stores.redis.server import server_of

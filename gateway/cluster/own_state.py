@@ -37,7 +37,7 @@ async def open_own_state(home: Home, clock: Clock, checkpoint: Checkpoint) -> St
     is_begun = home.state_db.exists() and home.state_db.stat().st_size > 0
     is_lost = not is_begun and any(home.agents.glob("*/sessions/*.jsonl"))
     frames = await asyncio.to_thread(lost_frames, home.state_db)
-    kept_as = await asyncio.to_thread(_kept_log, home, clock) if frames else None
+    kept_as = await asyncio.to_thread(_copy_log, home, clock) if frames else None
     store = await SqliteStore.open(home.state_db, clock=clock, checkpoint=checkpoint)
     try:
         if is_lost:
@@ -57,7 +57,7 @@ async def _note(store: Store, clock: Clock, said: str) -> None:
     await keep_loss(store, StateLoss(clock.now(), said))
 
 
-def _kept_log(home: Home, clock: Clock) -> Path:
+def _copy_log(home: Home, clock: Clock) -> Path:
     """Copy the damaged log, which is about to be written anew; return where to. Raises StoreError."""
     written = home.state_db.with_name(f"{home.state_db.name}-wal")
     copy = home.path / "damaged" / f"{written.name}.{clock.now().astimezone(UTC):%Y%m%dT%H%M%SZ}"

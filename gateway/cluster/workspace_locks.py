@@ -24,7 +24,7 @@ def workspace_locks(home: Home, workspaces: Mapping[str, Path], *, create: bool 
     contains one. Raises WorkspaceLockedError and StoreError, before any write but those folders.
     """
     with ExitStack() as stack:
-        found = {agent: _made(folder) if create else folder for agent, folder in workspaces.items()}
+        found = {agent: _create_folder(folder) if create else folder for agent, folder in workspaces.items()}
         there = {agent: folder.resolve() for agent, folder in found.items() if folder.is_dir()}
         for agent, folder in there.items():
             _take(stack, home, agent, folder)
@@ -46,7 +46,7 @@ def agent_lock(home: Home, agent: str) -> Iterator[None]:
         try:
             stack.enter_context(folder_lock(root))
         except FolderLockedError as exc:
-            raise _locked(agent, home.agent(agent).workspace, root) from exc
+            raise _locked_error(agent, home.agent(agent).workspace, root) from exc
         yield
 
 
@@ -55,12 +55,12 @@ def _take(stack: ExitStack, home: Home, agent: str, workspace: Path) -> None:
     try:
         stack.enter_context(folder_lock(workspace))
     except FolderLockedError as exc:
-        raise _locked(agent, workspace, workspace) from exc
+        raise _locked_error(agent, workspace, workspace) from exc
     except OSError as exc:
         raise StoreError(f"the workspace {workspace} of agent {agent} cannot be locked: {exc.strerror}") from exc
-    for place in (*_above(home, workspace), *_below(workspace)):
+    for place in (*_above(home, workspace), *_folders_below(workspace)):
         if is_locked(place):
-            raise _locked(agent, workspace, place)
+            raise _locked_error(agent, workspace, place)
 
 
 def _above(home: Home, workspace: Path) -> Iterator[Path]:
@@ -74,12 +74,12 @@ def _above(home: Home, workspace: Path) -> Iterator[Path]:
             return
 
 
-def _below(workspace: Path) -> Iterator[Path]:
+def _folders_below(workspace: Path) -> Iterator[Path]:
     for top, folders, _ in os.walk(workspace):
         yield from (Path(top, name) for name in folders)
 
 
-def _made(folder: Path) -> Path:
+def _create_folder(folder: Path) -> Path:
     try:
         folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as exc:
@@ -87,7 +87,7 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _locked(agent: str, workspace: Path, place: Path) -> WorkspaceLockedError:
+def _locked_error(agent: str, workspace: Path, place: Path) -> WorkspaceLockedError:
     where = "is"
     if workspace.is_relative_to(place) and workspace != place:
         where = f"lies in {place}, which is"

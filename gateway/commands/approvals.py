@@ -19,10 +19,10 @@ def approval_commands(approvals: Approvals) -> list[Command]:
     """Return `/approve` and `/refuse`; each concerns the changes of the addressed agent."""
 
     async def approve(call: CommandCall) -> str:
-        return await _decided(call, approvals, "approve", approvals.approve)
+        return await _decide(call, approvals, "approve", approvals.approve)
 
     async def refuse(call: CommandCall) -> str:
-        return await _decided(call, approvals, "refuse", approvals.refuse)
+        return await _decide(call, approvals, "refuse", approvals.refuse)
 
     made = "approve a pending change of my files; without a number, list them if there are several"
     dropped = "refuse a pending change of my files"
@@ -32,7 +32,7 @@ def approval_commands(approvals: Approvals) -> list[Command]:
     ]
 
 
-async def _decided(call: CommandCall, approvals: Approvals, verb: str, decide: Decide) -> str:
+async def _decide(call: CommandCall, approvals: Approvals, verb: str, decide: Decide) -> str:
     agent = call.access.agent
     if call.arguments and not _NUMBER.fullmatch(call.arguments):
         raise ToolError(f"Give the number of a change, as in `/{verb} 12`; `/{verb}` alone lists them.")
@@ -41,7 +41,7 @@ async def _decided(call: CommandCall, approvals: Approvals, verb: str, decide: D
     else:
         waiting = await approvals.waiting(agent)
         if len(waiting) != 1:
-            return "\n".join(_listed(waiting, verb))
+            return "\n".join(_pending_lines(waiting, verb))
         number = waiting[0].id
     try:
         return f"{await decide(number, agent)}."
@@ -49,7 +49,7 @@ async def _decided(call: CommandCall, approvals: Approvals, verb: str, decide: D
         raise ToolError(str(exc)) from exc
 
 
-def _listed(waiting: Sequence[PendingChange], verb: str) -> Iterator[str]:
+def _pending_lines(waiting: Sequence[PendingChange], verb: str) -> Iterator[str]:
     if not waiting:
         yield "No changes wait for you."
         return

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from gateway.agent.budget import in_money
+from gateway.agent.budget import format_spend
 from gateway.agent.entries import FlushEntry, RecallEntry, ReplyEntry, SummaryEntry
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import cost_of
@@ -26,12 +26,12 @@ def context_commands(planner: Planner) -> list[Command]:
         return "\n".join(_context(await planner.window(call.asked), call))
 
     async def compact(call: CommandCall) -> str:
-        compacted = await _made_room(planner, call)
-        return _SHORT if compacted is None else "\n".join(_done(compacted))
+        compacted = await _summarise(planner, call)
+        return _SHORT if compacted is None else "\n".join(_summary_lines(compacted))
 
     async def summarize(call: CommandCall) -> str:
-        compacted = await _made_room(planner, call)
-        return _SHORT if compacted is None else "\n".join([compacted.summary.text, "", *_done(compacted)])
+        compacted = await _summarise(planner, call)
+        return _SHORT if compacted is None else "\n".join([compacted.summary.text, "", *_summary_lines(compacted)])
 
     saves = "save notes of this conversation and summarise its older part, with a focus if you name one"
     return [
@@ -52,12 +52,12 @@ def _context(use: WindowUse, call: CommandCall) -> Iterator[str]:
         parts = ("conversation", use.conversation), ("tools", use.tools), ("files", use.files)
         yield from (f"- {name} {tokens:,}" for name, tokens in (*parts, ("memory", use.memory)))
         yield f"- instructions {use.instructions:,}"
-    yield from _pruned(use.shown)
+    yield from _pruned_lines(use.shown)
     yield from kept_lines(call.transcript.records, call)
-    yield from _spent(call)
+    yield from _spending_lines(call)
 
 
-def _pruned(shown: VisibleHistory) -> Iterator[str]:
+def _pruned_lines(shown: VisibleHistory) -> Iterator[str]:
     if shown.trimmed:
         yield f"- {counted(shown.trimmed, 'old result')} of tools shortened"
     if shown.cleared:
@@ -66,7 +66,7 @@ def _pruned(shown: VisibleHistory) -> Iterator[str]:
         yield f"- {counted(shown.left_out, 'earlier message')} not shown to the model"
 
 
-async def _made_room(planner: Planner, call: CommandCall) -> CompactionResult | None:
+async def _summarise(planner: Planner, call: CommandCall) -> CompactionResult | None:
     """Summarise as *call* requests. Raises ToolError if a hook refuses it."""
     try:
         return await planner.make_room(call.asked, call.arguments)
@@ -81,28 +81,28 @@ def kept_lines(records: Sequence[Record], call: CommandCall) -> Iterator[str]:
             where = (
                 ", ".join(f"`{citation}`" for citation in record.entry.citations) or "nothing worth saving was found"
             )
-            yield f"- notes last saved by the model {_when(record, call)}: {where}"
+            yield f"- notes last saved by the model {_time_of(record, call)}: {where}"
             break
     for record in reversed(records):
         if isinstance(record.entry, RecallEntry):
-            yield f"- searched for what was said {_when(record, call)}: {record.entry}"
+            yield f"- searched for what was said {_time_of(record, call)}: {record.entry}"
             break
     for record in reversed(records):
         if isinstance(record.entry, SummaryEntry):
             by = "by wording, without a model" if record.entry.model == BY_WORDING else f"by `{record.entry.model}`"
             orders = f", with {counted(len(record.entry.orders), 'standing order')} word for word"
-            yield f"- summarised {_when(record, call)} {by}{orders if record.entry.orders else ''}"
+            yield f"- summarised {_time_of(record, call)} {by}{orders if record.entry.orders else ''}"
             break
 
 
-def _when(record: Record, call: CommandCall) -> str:
+def _time_of(record: Record, call: CommandCall) -> str:
     return f"{record.at.astimezone(call.now.tzinfo):%Y-%m-%d %H:%M}"
 
 
-def _spent(call: CommandCall) -> Iterator[str]:
+def _spending_lines(call: CommandCall) -> Iterator[str]:
     """Yield the tokens and costs that the provider counted, and their start: summarised turns are not included."""
     records = call.transcript.records
-    since = "so far" if call.transcript.is_whole else f"since {_when(records[0], call)}"
+    since = "so far" if call.transcript.is_whole else f"since {_time_of(records[0], call)}"
     replies = [record.entry for record in records if isinstance(record.entry, ReplyEntry)]
     read = sum(reply.usage.input_tokens for reply in replies)
     if not read:
@@ -112,10 +112,10 @@ def _spent(call: CommandCall) -> Iterator[str]:
     written = sum(reply.usage.output_tokens for reply in replies)
     yield f"- {read:,} tokens read {since} ({cached:.0%} from the provider's cache), {written:,} written"
     if (cost := cost_of(call.agent.model, replies)) is not None:
-        yield f"- cost {since}: {in_money(cost)}"
+        yield f"- cost {since}: {format_spend(cost)}"
 
 
-def _done(compacted: CompactionResult) -> Iterator[str]:
+def _summary_lines(compacted: CompactionResult) -> Iterator[str]:
     yield f"Summarised: {counted(compacted.turns, 'turn')}. All of it stays in the transcript, word for word."
     if compacted.flushed is not None and compacted.flushed.citations:
         yield f"Notes were saved before: {', '.join(f'`{citation}`' for citation in compacted.flushed.citations)}."

@@ -24,7 +24,7 @@ def cron_commands(job_runner: JobRunner) -> list[Command]:
     async def run(call: CommandCall) -> str:
         act, _, rest = call.arguments.partition(" ")
         try:
-            return await _done(job_runner, call, act.lower() or "list", rest.strip())
+            return await _run_action(job_runner, call, act.lower() or "list", rest.strip())
         except ScheduleError as exc:
             raise ToolError(f"{exc}.") from exc
 
@@ -32,7 +32,7 @@ def cron_commands(job_runner: JobRunner) -> list[Command]:
     return [Command("cron", "[add, run, remove, enable or history] [what]", told, Who.MAIN, False, run)]
 
 
-async def _done(job_runner: JobRunner, call: CommandCall, act: str, rest: str) -> str:
+async def _run_action(job_runner: JobRunner, call: CommandCall, act: str, rest: str) -> str:
     agent, job_schedule = call.access.agent, job_runner.job_schedule
     if act == "list":
         jobs = await job_schedule.all(agent)

@@ -8,7 +8,7 @@ from gateway.admission.rate_limits import Rates
 from gateway.agent.agent import Agent
 from gateway.automation.heartbeat_runner import Heartbeats
 from gateway.automation.job_runner import JobRunner
-from gateway.automation.subagents import Helper
+from gateway.automation.subagents import RunningSubagent
 from gateway.commands.approvals import approval_commands
 from gateway.commands.command import Command
 from gateway.commands.context import context_commands
@@ -47,7 +47,7 @@ class CommandResources:
     silences: Silences
     queueing: Queueing
     choices: Choices
-    helpers: Callable[[], Sequence[Helper]]
+    helpers: Callable[[], Sequence[RunningSubagent]]
     """Returns the running subagents."""
     heartbeats: Heartbeats
     job_runner: JobRunner

@@ -41,27 +41,27 @@ async def _forget(call: CommandCall) -> str:
     paths = await call.run(forgettable, workspace, access)
     notes = [note for path in paths for note in await call.run(notes_in, workspace, access, path)]
     if _MARKS.fullmatch(call.arguments):
-        return await _taken_out(call, _marked(notes, call.arguments.split()))
+        return await _remove_notes(call, _notes_by_mark(notes, call.arguments.split()))
     if cited := _CITATION.fullmatch(call.arguments):
-        return await _taken_out(call, _cited(notes, cited))
+        return await _remove_notes(call, _notes_by_citation(notes, cited))
     found = holding(notes, call.arguments)
     match found:
         case []:
-            return await _nothing(call, {str(path) for path in paths})
+            return await _no_match(call, {str(path) for path in paths})
         case [only]:
-            return await _taken_out(call, [only])
+            return await _remove_notes(call, [only])
         case _:
-            return "\n".join(_listed(found))
+            return "\n".join(_match_lines(found))
 
 
-def _marked(notes: Sequence[NotePassage], marks: Sequence[str]) -> list[NotePassage]:
+def _notes_by_mark(notes: Sequence[NotePassage], marks: Sequence[str]) -> list[NotePassage]:
     known = {note.mark: note for note in notes}
     if missing := [mark for mark in marks if mark not in known]:
         raise ToolError(f"The note {missing[0]} no longer exists, or is not in this chat; nothing was forgotten.")
     return [known[mark] for mark in dict.fromkeys(marks)]
 
 
-def _cited(notes: Sequence[NotePassage], cited: re.Match[str]) -> list[NotePassage]:
+def _notes_by_citation(notes: Sequence[NotePassage], cited: re.Match[str]) -> list[NotePassage]:
     """Return the notes within the lines of a citation."""
     first = int(cited["first"])
     last = int(cited["last"] or first)
@@ -75,7 +75,7 @@ def _cited(notes: Sequence[NotePassage], cited: re.Match[str]) -> list[NotePassa
     return found
 
 
-def _listed(found: Sequence[NotePassage]) -> Iterator[str]:
+def _match_lines(found: Sequence[NotePassage]) -> Iterator[str]:
     yield f"{counted(len(found), 'note')} fit:"
     for note in found[:_LISTED]:
         yield f"`/forget {note.mark}` (`{note.citation}`)\n{quoted(note.text)}\n"
@@ -85,7 +85,7 @@ def _listed(found: Sequence[NotePassage]) -> Iterator[str]:
         yield f"All of them: `/forget {' '.join(note.mark for note in found)}`"
 
 
-async def _nothing(call: CommandCall, paths: Collection[str]) -> str:
+async def _no_match(call: CommandCall, paths: Collection[str]) -> str:
     """Return the answer that no note matches, with notes that clearly mean the same; others may be off-topic."""
     query = Query(call.arguments, _LISTED, min_score=CLEAR)
     result = await call.agent.memory.search(query, call.access)
@@ -100,17 +100,20 @@ async def _nothing(call: CommandCall, paths: Collection[str]) -> str:
     )
 
 
-async def _taken_out(call: CommandCall, notes: Sequence[NotePassage]) -> str:
+async def _remove_notes(call: CommandCall, notes: Sequence[NotePassage]) -> str:
     await _refuse_others(call, notes)
     is_owners = call.asker.may_run(Who.MAIN)
-    recorded = await _recorded(call, notes) if is_owners else frozenset()
+    recorded = await _recorded_files(call, notes) if is_owners else frozenset()
     await call.run(forget, call.agent.workspace, call.access, notes)
     texts = (without_time(note.text.split("\n")[0]) for note in notes)
     await call.transcript.append(call.turn_id, ForgottenEntry(tuple(dict.fromkeys(texts))))
     call.agent.memory.touched()
     with suppress(MemoryUnavailableError):  # the next search looks again
         await call.agent.memory.sync()
-    told = [*_told(notes, await _still_there(call, notes)), *(_for_owner(notes, recorded) if is_owners else [_STAYS])]
+    told = [
+        *_result_lines(notes, await _still_there(call, notes)),
+        *(_owner_lines(notes, recorded) if is_owners else [_STAYS]),
+    ]
     return "\n".join(told)
 
 
@@ -152,7 +155,7 @@ async def _still_there(call: CommandCall, notes: Sequence[NotePassage]) -> list[
     return list(found)
 
 
-async def _recorded(call: CommandCall, notes: Sequence[NotePassage]) -> frozenset[PurePosixPath]:
+async def _recorded_files(call: CommandCall, notes: Sequence[NotePassage]) -> frozenset[PurePosixPath]:
     """Return those files whose current content is in the history: there a purge finds the notes by their marks."""
     paths = list(dict.fromkeys(note.path for note in notes))
     try:
@@ -164,14 +167,14 @@ async def _recorded(call: CommandCall, notes: Sequence[NotePassage]) -> frozense
     return frozenset(path for path, log in logs.items() if log)
 
 
-def _told(notes: Sequence[NotePassage], still_at: Sequence[str]) -> Iterator[str]:
+def _result_lines(notes: Sequence[NotePassage], still_at: Sequence[str]) -> Iterator[str]:
     yield f"Forgotten: {counted(len(notes), 'note')}."
     yield from (f"{quoted(note.text)}\n" for note in notes[:_LISTED])
     if still_at:
         yield f"The same words are still at {', '.join(f'`{citation}`' for citation in still_at)}."
 
 
-def _for_owner(notes: Sequence[NotePassage], recorded: Collection[PurePosixPath]) -> Iterator[str]:
+def _owner_lines(notes: Sequence[NotePassage], recorded: Collection[PurePosixPath]) -> Iterator[str]:
     yield "It remains in conversations, in backups, and in older versions of the files, from which it can be restored."
     if marks := [note.mark for note in notes if note.path in recorded]:
         yield "To remove it permanently from notes, conversations and older versions too:"

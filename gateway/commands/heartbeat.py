@@ -29,7 +29,7 @@ def heartbeat_commands(heartbeats: Heartbeats) -> list[Command]:
             case "on" | "off" as wanted:
                 await heartbeats.switch(agent, on=wanted == "on")
             case "now":
-                return _asked(await heartbeats.now(agent))
+                return _check_result(await heartbeats.now(agent))
             case _:
                 raise ToolError("say `/heartbeat`, `/heartbeat on`, `/heartbeat off` or `/heartbeat now`")
         return "\n".join(_lines(await heartbeats.standing(agent), call))
@@ -38,7 +38,7 @@ def heartbeat_commands(heartbeats: Heartbeats) -> list[Command]:
     return [Command("heartbeat", "[word]", said, Who.MAIN, False, run)]
 
 
-def _asked(count: int) -> str:
+def _check_result(count: int) -> str:
     if not count:
         return "There is nothing for me to check now; `/heartbeat` says why."
     return f"I am checking {counted(count, 'item')} now, and will tell you what you should know."

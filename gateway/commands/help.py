@@ -10,11 +10,11 @@ def help_command(commands: Sequence[Command]) -> Command:
 
     async def run(call: CommandCall) -> str:
         usable = [command for command in commands if call.asker.may_run(command.who)]
-        lines = [f"- `{_called(command)}`: {command.help}" for command in usable]
+        lines = [f"- `{_usage(command)}`: {command.help}" for command in usable]
         return "\n".join(["Commands here:", *lines, "", "Everything else that you write goes to the agent."])
 
     return Command("help", "", "list the commands that you can use here", Who.ANYONE, True, run)
 
 
-def _called(command: Command) -> str:
+def _usage(command: Command) -> str:
     return f"/{command.name} {command.usage}".strip()

@@ -22,7 +22,7 @@ def memory_commands() -> list[Command]:
 
 async def _memory(call: CommandCall) -> str:
     if call.arguments:
-        return "\n".join(_found(await call.agent.memory.search(Query(call.arguments, _RESULTS), call.access)))
+        return "\n".join(_result_lines(await call.agent.memory.search(Query(call.arguments, _RESULTS), call.access)))
     if not call.asker.may_run(Who.MAIN):
         raise ToolError("Add what to look for, such as `/memory the next meeting`.")
     try:
@@ -32,7 +32,7 @@ async def _memory(call: CommandCall) -> str:
     return "\n".join([*_state(state), _freshness(call.agent.memory, is_behind=is_behind or state.rebuilding)])
 
 
-def _found(result: SearchResult) -> Iterator[str]:
+def _result_lines(result: SearchResult) -> Iterator[str]:
     if not result.hits:
         yield "Nothing found."
     elif not result.is_clear:

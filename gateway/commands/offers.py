@@ -30,10 +30,10 @@ class Offers:
     def __call__(self, message: InboundMessage, access: Access, entries: Sequence[Entry]) -> tuple[Button, ...]:
         """Return the buttons below the answer to *message*."""
         asker = Asker(access, self.policy.is_owner(message.address.channel, message.sender))
-        return offered(message, asker, entries)
+        return buttons_for(message, asker, entries)
 
 
-def offered(message: InboundMessage, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:
+def buttons_for(message: InboundMessage, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:
     """Return the buttons below an answer: none unless a conversation's turn wrote notes; pure.
 
     They are for people who may press them, and one row at most. Correct is offered for a single passage only.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from gateway.admission.pairing import Pairing, named, shown
+from gateway.admission.pairing import Pairing, describe_visitor, format_code
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.errors import PairingError, ToolError
 from gateway.stores.admission import PairingRequest
@@ -16,7 +16,7 @@ def pair_commands(pairing: Pairing) -> list[Command]:
     async def run(call: CommandCall) -> str:
         act, _, what = call.arguments.partition(" ")
         try:
-            return await _done(pairing, act or "list", what.strip())
+            return await _run_action(pairing, act or "list", what.strip())
         except PairingError as exc:
             raise ToolError(f"{exc}.") from exc
 
@@ -24,12 +24,12 @@ def pair_commands(pairing: Pairing) -> list[Command]:
     return [Command("pair", "[approve, refuse, revoke or people] [whom]", told, Who.MAIN, False, run)]
 
 
-async def _done(pairing: Pairing, act: str, what: str) -> str:
+async def _run_action(pairing: Pairing, act: str, what: str) -> str:
     match act.lower(), what:
         case "list", "":
-            return "\n".join(_listed(await pairing.waiting()))
+            return "\n".join(_request_lines(await pairing.waiting()))
         case "people", "":
-            return "\n".join([f"- {named(guest.visitor)}" for guest in await pairing.guests()]) or _NO_GUESTS
+            return "\n".join([f"- {describe_visitor(guest.visitor)}" for guest in await pairing.guests()]) or _NO_GUESTS
         case "approve", str(code) if code:
             return f"{await pairing.approve(code)}."
         case "refuse", str(code) if code:
@@ -40,13 +40,13 @@ async def _done(pairing: Pairing, act: str, what: str) -> str:
             raise ToolError(_USAGE)
 
 
-def _listed(waiting: Sequence[PairingRequest]) -> Iterator[str]:
+def _request_lines(waiting: Sequence[PairingRequest]) -> Iterator[str]:
     if not waiting:
         yield "No pairing requests."
         return
     for request in waiting:
         visitor = request.visitor
-        yield f"- `{shown(request.code)}` {named(visitor)}, at {visitor.channel}.{visitor.account}"
+        yield f"- `{format_code(request.code)}` {describe_visitor(visitor)}, at {visitor.channel}.{visitor.account}"
     yield "\nPeople choose their own names: approve only those who gave you their code."
 
 

@@ -59,7 +59,7 @@ def purge_commands(purges: Purges) -> list[Command]:
         trouble = await _index_anew(call)
         history = await call.agent.history_writer.history()
         purged = await call.agent.history_writer.ask(history.purge, redaction, call.access)
-        return "\n".join(_told(call.agent.id, _Done(notes, lines, stored, purged, trouble, too_short)))
+        return "\n".join(_result_lines(call.agent.id, _Done(notes, lines, stored, purged, trouble, too_short)))
 
     told = "remove forgotten passages permanently from notes, conversations and older versions"
     return [Command("purge", "<marks>", told, Who.MAIN, False, run)]
@@ -68,13 +68,13 @@ def purge_commands(purges: Purges) -> list[Command]:
 async def _passages(call: CommandCall) -> dict[str, str]:
     """Return the passages that the command names, each by its name."""
     if _MARKS.fullmatch(call.arguments):
-        return await _marked(call, list(dict.fromkeys(call.arguments.split())))
+        return await _notes_by_mark(call, list(dict.fromkeys(call.arguments.split())))
     if cited := _CITATION.fullmatch(call.arguments):
-        return {call.arguments: await _cited(call, cited)}
+        return {call.arguments: await _cited_lines(call, cited)}
     raise ToolError("Name the passages as /forget shows them after forgetting some: `/purge #1a2b3c4d #5e6f7a8b`.")
 
 
-async def _marked(call: CommandCall, marks: Sequence[str]) -> dict[str, str]:
+async def _notes_by_mark(call: CommandCall, marks: Sequence[str]) -> dict[str, str]:
     """Return the notes with *marks*, as the history has them."""
     await call.agent.history_writer.catch_up()
     view = (await call.agent.history_writer.history()).view(call.access)
@@ -87,7 +87,7 @@ async def _marked(call: CommandCall, marks: Sequence[str]) -> dict[str, str]:
     return {mark: found[mark].text for mark in marks}
 
 
-async def _cited(call: CommandCall, cited: re.Match[str]) -> str:
+async def _cited_lines(call: CommandCall, cited: re.Match[str]) -> str:
     """Return the lines that a citation with a revision names, from the history."""
     history = await call.agent.history_writer.history()
     text = await call.agent.history_writer.ask(history.view(call.access).text_at, cited["revision"], cited["path"])
@@ -132,21 +132,21 @@ async def _index_anew(call: CommandCall) -> str:
     return ""
 
 
-def _told(agent: AgentId, done: _Done) -> Iterator[str]:
+def _result_lines(agent: AgentId, done: _Done) -> Iterator[str]:
     """Yield the removed places, without the passages, and the places that may still hold them."""
     yield (
         f"Purged: {counted(done.purged.versions, 'older text')} of files, {counted(done.notes, 'file')} of notes, "
         f"{counted(done.lines, 'line')} of conversations and {counted(done.stored, 'stored message')} no longer hold "
         "what was forgotten."
     )
-    yield from _beside(agent, done)
+    yield from _other_places(agent, done)
     yield (
         "It may still be in your backups; in files that came with messages, below `attachments/`; in changes and jobs "
         "that wait; in chat apps; with the provider of the language model; and anywhere in other words."
     )
 
 
-def _beside(agent: AgentId, done: _Done) -> Iterator[str]:
+def _other_places(agent: AgentId, done: _Done) -> Iterator[str]:
     if done.purged.commits:
         yield f"- {counted(done.purged.commits, 'change')} of the history got a new revision."
     if done.purged.exports:

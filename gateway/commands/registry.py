@@ -13,7 +13,7 @@ from gateway.commands.help import help_command
 from gateway.commands.running import plan_answer, plan_command
 from gateway.hooks import CommandGiven, Hooks
 from gateway.hooks import command as command_event
-from gateway.inbound.turn_mark import answered
+from gateway.inbound.turn_mark import answered_command
 from gateway.sessions.hook_events import conversation_of
 from gateway.sessions.turn_request import Plan, TurnRequest
 from workspaces.access import Access
@@ -77,7 +77,7 @@ class Commands:
         """Return a plan that answers the message without a language model; `None` if it contains no command."""
         message = asked.row.message
         asker = self._asker(message, asked.access)
-        found = self.parse(message.text) or self._answered(message, asker)
+        found = self.parse(message.text) or self._answered_command(message, asker)
         if found is None:
             return None
         if isinstance(found, Unknown):
@@ -86,15 +86,15 @@ class Commands:
             # A button that others see is not for them: their presses get no answer, however many there are.
             said = "" if message.via is Via.BUTTON and not asker.is_owner else self._refusal(found[0], asker)
         elif _is_ours(message):
-            return plan_command(found[0], _call(asked, asker, found[1]), self._given)
+            return plan_command(found[0], _call(asked, asker, found[1]), self._notify_hooks)
         else:
             said = ""
         # Where we answer without a mention, an unknown command may be another bot's: stay silent.
         return plan_answer(said if message.is_for_us else "", asked)
 
-    def _answered(self, message: InboundMessage, asker: Asker) -> tuple[Command, str] | None:
+    def _answered_command(self, message: InboundMessage, asker: Asker) -> tuple[Command, str] | None:
         """Return the command that *message* calls by answering our question, if the question was for its sender."""
-        text = answered(message)
+        text = answered_command(message)
         found = self.parse(text) if text is not None else None
         return found if isinstance(found, tuple) and asker.may_run(found[0].who) else None
 
@@ -110,7 +110,7 @@ class Commands:
         is_owner = self._policy.is_owner(message.address.channel, message.sender)
         return Asker(access, is_owner, self._policy.may_end(message.address, message.sender))
 
-    def _given(self, command: Command, call: CommandCall) -> None:
+    def _notify_hooks(self, command: Command, call: CommandCall) -> None:
         """Notify hooks of a command that is about to run."""
         if self._hooks.handles(event := command_event(command.name)):
             where = conversation_of(call.access, session_of(call.access))

@@ -28,11 +28,11 @@ def _write(call: CommandCall) -> NoteReceipt:
     workspace, access = call.agent.workspace, call.access
     if not rights(access).private:
         return append_note(workspace, access, call.arguments, call.now)
-    category, text = categorised(call.arguments)
+    category, text = split_category(call.arguments)
     return save_memory(workspace, access, text, category)
 
 
-def categorised(text: str) -> tuple[Category, str]:
+def split_category(text: str) -> tuple[Category, str]:
     """Return the section that `category: text` names, in any case, and the text; the default is `notes`."""
     name, colon, rest = text.partition(":")
     category = next((each for each in Category if each == name.strip().casefold()), None)

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from gateway.agent.entries import COMMAND, ReplyEntry, ResultEntry, ToolCall, Usage, interrupted
+from gateway.agent.entries import COMMAND, ReplyEntry, ResultEntry, ToolCall, Usage, interrupted_result
 from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
 from gateway.agent.tools.tool import Tool, Toolbox
 from gateway.commands.command import Command, CommandCall
@@ -100,4 +100,4 @@ def _says(text: str) -> ReplyEntry:
 
 
 def _is_interrupted(result: ResultEntry) -> bool:
-    return result == interrupted(ToolCall(result.call_id, result.name, ""))
+    return result == interrupted_result(ToolCall(result.call_id, result.name, ""))

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from gateway.agent.agent import Agent
-from gateway.automation.subagents import Helper
+from gateway.automation.subagents import RunningSubagent
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.context import kept_lines
 from workspaces.access import Access, AgentId, rights
@@ -18,7 +18,7 @@ def status_commands(status: Callable[[], Awaitable[str]]) -> list[Command]:
     return [Command("status", "", "show running parts, queues and problems", Who.MAIN, True, run)]
 
 
-def agent_commands(agents: Mapping[AgentId, Agent], helpers: Callable[[], Sequence[Helper]]) -> list[Command]:
+def agent_commands(agents: Mapping[AgentId, Agent], helpers: Callable[[], Sequence[RunningSubagent]]) -> list[Command]:
     """Return `/agents` over *agents* and their current *helpers*."""
 
     async def run(call: CommandCall) -> str:
@@ -44,11 +44,11 @@ async def _whoami(call: CommandCall) -> str:
     owner = ", my owner" if call.asker.is_owner else ""
     return (
         f"You are `{access.principal}`{owner}. I am the agent `{access.agent}`, and to me this is a "
-        f"`{access.session_type}` chat. {_seen(access)}"
+        f"`{access.session_type}` chat. {_describe_access(access)}"
     )
 
 
-def _seen(access: Access) -> str:
+def _describe_access(access: Access) -> str:
     """Describe the access of a turn with *access*."""
     row = rights(access)
     if row.private:

@@ -19,7 +19,7 @@ from workspaces.access import Access
 from workspaces.errors import EditError
 from workspaces.history import FileWriting, TurnChanges
 from workspaces.memory.text.dialogue import without_time
-from workspaces.revert import corrected, passages, taken_back
+from workspaces.revert import corrected_text, passages, reverted_text
 from workspaces.workspace import Workspace
 
 _MARKED = re.compile(r"(?P<mark>[0-9a-f]{12})?(?:(?:^|\s+)(?P<words>.*))?", re.DOTALL)
@@ -51,8 +51,8 @@ async def _undo(call: CommandCall) -> str:
         await run(_take_back, call.agent.workspace, call.access, writing)
     finally:
         call.agent.history_writer.ended(turn)
-    await _let_go(call, writing)
-    return "\n".join(await call.agent.run(_told, writing.files))
+    await _keep_from_summary(call, writing)
+    return "\n".join(await call.agent.run(_undo_lines, writing.files))
 
 
 async def _correct(call: CommandCall) -> str:
@@ -68,7 +68,7 @@ async def _correct(call: CommandCall) -> str:
         line = await call.run(_reword, call.agent.workspace, call.access, file, words)
     except ValueError as exc:
         raise ToolError("That contains nothing to write down.") from exc
-    await _let_go(call, writing)
+    await _keep_from_summary(call, writing)
     return f"Corrected in `{file.path}#L{line}`."
 
 
@@ -95,25 +95,27 @@ async def _writing(call: CommandCall, mark: str | None, *, verb: str) -> TurnCha
     if here is not None and not here.files:
         raise ToolError(
             f"My last change here was in {', '.join(f'`{path}`' for path in dict.fromkeys(here.others))}, and I can "
-            f"only undo notes.{await _instead(call, named, verb)}"
+            f"only undo notes.{await _other_conversation(call, named, verb)}"
         )
     if here is not None and here.turn is not None and call.transcript.records.of(TurnId(here.turn)):
         return here
     if (found := here or named) is None:
         raise ToolError(_NOTHING.format(what="an answer of mine"))
-    raise ToolError(f"No answer of mine in this conversation wrote a note.{await _instead(call, found, verb)}")
+    raise ToolError(
+        f"No answer of mine in this conversation wrote a note.{await _other_conversation(call, found, verb)}"
+    )
 
 
-async def _instead(call: CommandCall, writing: TurnChanges | None, verb: str) -> str:
+async def _other_conversation(call: CommandCall, writing: TurnChanges | None, verb: str) -> str:
     """Return the mark and the passages of an answer of another conversation; empty without one to change."""
     if writing is None or writing.is_undone or not writing.files:
         return ""
-    written = await call.agent.run(_told_short, writing.files)
+    written = await call.agent.run(_quote_passages, writing.files)
     words = " <words>" if verb == "correct" else ""
     return f" `/{verb} {writing.mark}{words}` is about an earlier answer, or one in another chat:\n{written}"
 
 
-def _told_short(files: Sequence[FileWriting]) -> str:
+def _quote_passages(files: Sequence[FileWriting]) -> str:
     """Quote the passages that a change added to *files*, or else those that it removed."""
     added = [quoted(text) for file in files for text in passages(file.before, file.after)]
     gone = [quoted(text) for file in files for text in passages(file.after, file.before)]
@@ -135,7 +137,7 @@ def _take_back(workspace: Workspace, access: Access, writing: TurnChanges) -> No
     texts = {path: file.whole if file else None for path, file in present.items()}
     for each in writing.files:
         try:
-            texts[each.path] = taken_back(each.before, each.after, texts[each.path])
+            texts[each.path] = reverted_text(each.before, each.after, texts[each.path])
         except EditError as exc:
             raise EditError(f"{each.path}: {exc}") from exc
     for path, text in texts.items():
@@ -151,7 +153,7 @@ def _reword(workspace: Workspace, access: Access, written: FileWriting, words: s
     file = workspace.present(written.path, access)
     now = file.whole if file else None
     try:
-        text = corrected(written.before, written.after, now, words)
+        text = corrected_text(written.before, written.after, now, words)
     except EditError as exc:
         raise EditError(f"{written.path}: {exc}") from exc
     workspace.write(written.path, text, access, file)
@@ -159,7 +161,7 @@ def _reword(workspace: Workspace, access: Access, written: FileWriting, words: s
     return next((number for number, (new, old) in enumerate(same, 1) if new != old), 1)
 
 
-async def _let_go(call: CommandCall, writing: TurnChanges) -> None:
+async def _keep_from_summary(call: CommandCall, writing: TurnChanges) -> None:
     """Keep the summary of this conversation from writing the wrong note again."""
     if wrong := await call.agent.run(_wrong, writing.files):
         await call.transcript.append(call.turn_id, ForgottenEntry(wrong))
@@ -171,7 +173,7 @@ def _wrong(files: Sequence[FileWriting]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _told(files: Sequence[FileWriting]) -> list[str]:
+def _undo_lines(files: Sequence[FileWriting]) -> list[str]:
     """Return lines that name the removed and the restored passages."""
     told = []
     for file in files:

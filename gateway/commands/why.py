@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import tzinfo
 
-from gateway.admission.explain import told
+from gateway.admission.explain import describe_silence
 from gateway.agent.entries import HOW_USED, UsedMemory
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.wording import quoted
@@ -34,7 +34,7 @@ def _silences(found: Sequence[Silence], zone: tzinfo | None) -> Iterator[str]:
     if not found:
         yield "There are no unanswered messages."
     for each in found:
-        what, mend = told(each)
+        what, mend = describe_silence(each)
         yield f"- {each.at.astimezone(zone):%Y-%m-%d %H:%M} {what}{f' → {mend}' if mend else ''}"
 
 

@@ -36,12 +36,12 @@ def with_agent(text: str, agent: str, model: str | None = None) -> str:
     Raises ConfigError if a table cannot be added.
     """
     begin = f"{text.rstrip()}\n\n" if text.strip() else ""
-    main = "" if "agents" in _parsed(text) else "[agents.main]\n\n"
+    main = "" if "agents" in _parse(text) else "[agents.main]\n\n"
     setting = f"model = {json.dumps(model)}\n" if model is not None else ""
     name = agent if _BARE.fullmatch(agent) else json.dumps(agent)
     added = f"{begin}{main}[agents.{name}]\n{setting}"
     try:
-        _parsed(added)
+        _parse(added)
     except tomllib.TOMLDecodeError as exc:
         raise ConfigError(f"agents.{agent}: the agents of this file are one value, not tables; add it by hand") from exc
     return added
@@ -53,10 +53,10 @@ def without_agent(text: str, agent: str) -> Removal:
     Comments above and below them stay, those between their keys go. Raises ConfigError if they are not written as
     tables of their own.
     """
-    wanted = _without(_parsed(text), agent)
+    wanted = _without_agent_table(_parse(text), agent)
     with suppress(tomllib.TOMLDecodeError):  # a value of several lines, one of which looks like a table header
-        kept, taken = _parted(text.splitlines(keepends=True), agent)
-        if _parsed(kept) == wanted:
+        kept, taken = _split_at_agent(text.splitlines(keepends=True), agent)
+        if _parse(kept) == wanted:
             return Removal(kept, taken)
     raise ConfigError(f"agents.{agent} is not a table of its own; remove it and its bindings from the file")
 
@@ -72,12 +72,12 @@ def without_workspace(text: str, agent: str) -> str:
         is_own = header is not None and header[2] == agent
         lines += [f"# {line}" if is_own and _WORKSPACE.match(line) else line for line in section]
     with suppress(tomllib.TOMLDecodeError):
-        if _parsed("".join(lines)) == _in_home(_parsed(text), agent):
+        if _parse("".join(lines)) == _with_default_workspace(_parse(text), agent):
             return "".join(lines)
     raise ConfigError(f"agents.{agent}.workspace leads out of the home, and is not a line of its own to take out")
 
 
-def _in_home(table: _Table, agent: str) -> _Table:
+def _with_default_workspace(table: _Table, agent: str) -> _Table:
     """Return the expected file with the workspace at its default place in the home."""
     agents = table.get("agents")
     if not isinstance(agents, dict) or not isinstance(settings := agents.get(agent), dict):
@@ -86,7 +86,7 @@ def _in_home(table: _Table, agent: str) -> _Table:
     return table | {"agents": agents | {agent: own}}
 
 
-def _without(table: _Table, agent: str) -> _Table:
+def _without_agent_table(table: _Table, agent: str) -> _Table:
     """Return the expected file."""
     wanted = dict(table)
     agents, bindings = wanted.get("agents"), wanted.pop("bindings", [])
@@ -96,7 +96,7 @@ def _without(table: _Table, agent: str) -> _Table:
     return wanted | ({"bindings": left} if left else {})
 
 
-def _parted(lines: Sequence[str], agent: str) -> tuple[str, str]:
+def _split_at_agent(lines: Sequence[str], agent: str) -> tuple[str, str]:
     own = re.compile(rf"""\s*\[\s*agents\s*\.\s*(["']?){re.escape(agent)}\1\s*[].]""")
     kept: list[str] = []
     taken: list[str] = []
@@ -132,5 +132,5 @@ def _end_of_keys(section: Sequence[str]) -> int:
     return max(number for number, line in enumerate(section, 1) if line.strip() and not line.lstrip().startswith("#"))
 
 
-def _parsed(text: str) -> _Table:
+def _parse(text: str) -> _Table:
     return tomllib.loads(text)

@@ -58,10 +58,10 @@ def parse_config(text: str, file: Path) -> Config:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
         raise ConfigError(f"{file}: is not TOML: {exc}") from exc
-    return _checked(table, file)
+    return _validate(table, file)
 
 
-def _checked(table: dict[str, object], file: Path) -> Config:
+def _validate(table: dict[str, object], file: Path) -> Config:
     try:
         config = Config.model_validate(table, context={"folder": file.parent})
     except ValidationError as exc:
@@ -200,10 +200,10 @@ def _fault(error: ErrorDetails) -> str:
             what = str(error["ctx"]["error"])
         case _:
             what = error["msg"].replace("Input should", "must").replace("must have", "needs", 1)
-    return f"{_dotted(where)}: {what}"
+    return f"{_dotted_key(where)}: {what}"
 
 
-def _dotted(where: Sequence[int | str]) -> str:
+def _dotted_key(where: Sequence[int | str]) -> str:
     text = ""
     for part in where:
         if part != "[key]":

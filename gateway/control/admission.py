@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
-from gateway.admission.explain import explain, told
+from gateway.admission.explain import describe_silence, explain
 from gateway.admission.explanation import Explanation
-from gateway.admission.pairing import Pairing, shown
+from gateway.admission.pairing import Pairing, format_code
 from gateway.admission.routing import Routes
 from gateway.control.admission_wire import (
     Applicant,
@@ -46,7 +46,7 @@ class AdmissionOperator:
         """Return the outcome for a message. Raises StrandlineError for one that no chat could hold."""
         if order.chat is None and order.person is None:
             raise StrandlineError("name the chat, or for a direct chat the person")
-        said = _imagined(order)
+        said = _sample_message(order)
         is_guest = await self.store.pairings.is_guest(order.channel, order.account, said.sender.id)
         return explain(said, self.routes, is_guest=is_guest)
 
@@ -56,7 +56,7 @@ class AdmissionOperator:
         return SilencesAnswer(tuple(map(_row, found[: order.limit])))
 
 
-def _imagined(order: RouteOrder) -> InboundMessage:
+def _sample_message(order: RouteOrder) -> InboundMessage:
     """Return a message as *order* describes it; its sender identifies a direct chat."""
     is_direct = order.chat is None or order.chat == order.person
     address = Address(order.channel, order.account, order.chat or order.person or "", order.thread)
@@ -75,7 +75,9 @@ def _imagined(order: RouteOrder) -> InboundMessage:
 def _applicant(request: PairingRequest) -> Applicant:
     visitor = request.visitor
     account = f"{visitor.channel}.{visitor.account}"
-    return Applicant(shown(request.code), visitor.person, visitor.name, account, request.asked_at, request.expires_at)
+    return Applicant(
+        format_code(request.code), visitor.person, visitor.name, account, request.asked_at, request.expires_at
+    )
 
 
 def _guest(guest: Guest) -> GuestRow:
@@ -84,7 +86,7 @@ def _guest(guest: Guest) -> GuestRow:
 
 
 def _row(silence: Silence) -> SilenceRow:
-    what, mend = told(silence)
+    what, mend = describe_silence(silence)
     return SilenceRow(
         silence.at, str(silence.address), silence.person, silence.reason, silence.times, told=what, mend=mend
     )

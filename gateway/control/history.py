@@ -17,37 +17,37 @@ async def answer_history(agent: Agent, order: HistoryOrder, access: Access) -> H
     """Execute *order*. Raises StrandlineError for missing or invalid arguments, and the errors of the history."""
     history = await agent.history_writer.history()
     if order.act == "restore":  # it writes a file, so it runs on the workspace's thread
-        return await agent.run(_restored, history, order, access)
+        return await agent.run(_restore, history, order, access)
     return await agent.history_writer.ask(_READING[order.act], history, order, access)
 
 
-def _logged(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
+def _log(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
     commits = history.view(access).log(LogQuery(_place(order), before=order.revision, limit=order.limit))
     return HistoryAnswer(commits=tuple(map(_commit, commits)))
 
 
-def _shown(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
-    shown = history.view(access).show(_needed(order.revision, "a revision"), _place(order))
-    return _differing(shown.diff, (_commit(shown.commit),))
+def _show(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
+    shown = history.view(access).show(_required(order.revision, "a revision"), _place(order))
+    return _diff_answer(shown.diff, (_commit(shown.commit),))
 
 
-def _compared(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
-    older = _needed(order.revision, "a revision")
-    return _differing(history.view(access).diff(older, order.newer, _place(order)))
+def _diff(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
+    older = _required(order.revision, "a revision")
+    return _diff_answer(history.view(access).diff(older, order.newer, _place(order)))
 
 
-def _restored(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
-    revision, path = _needed(order.revision, "a revision"), _needed(order.path, "a path")
+def _restore(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
+    revision, path = _required(order.revision, "a revision"), _required(order.path, "a path")
     restored = history.restore(revision, path, access, _COMMAND_LINE)
     done = f"is again as it was at {revision}" if restored.changed else "already has that content; nothing was written"
     return HistoryAnswer(outcome=f"{restored.file.path} {done}")
 
 
-def _bundled(history: History, _: HistoryOrder, access: Access) -> HistoryAnswer:
+def _bundle(history: History, _: HistoryOrder, access: Access) -> HistoryAnswer:
     return HistoryAnswer(outcome=str(history.bundle(access)))
 
 
-_READING = {"log": _logged, "show": _shown, "diff": _compared, "bundle": _bundled}
+_READING = {"log": _log, "show": _show, "diff": _diff, "bundle": _bundle}
 
 
 def _place(order: HistoryOrder) -> PurePosixPath | None:
@@ -56,7 +56,7 @@ def _place(order: HistoryOrder) -> PurePosixPath | None:
     return place if place.name else None
 
 
-def _needed(value: str | None, what: str) -> str:
+def _required(value: str | None, what: str) -> str:
     if not value:
         raise StrandlineError(f"{what} is missing; strandline history log lists the revisions")
     return value
@@ -75,6 +75,6 @@ def _commit(commit: Commit) -> HistoryCommit:
     )
 
 
-def _differing(diff: Diff, commits: tuple[HistoryCommit, ...] = ()) -> HistoryAnswer:
+def _diff_answer(diff: Diff, commits: tuple[HistoryCommit, ...] = ()) -> HistoryAnswer:
     files = tuple(HistoryFile(str(each.path), each.added, each.removed, each.text) for each in diff.files)
     return HistoryAnswer(commits=commits, files=files, omitted=diff.omitted)

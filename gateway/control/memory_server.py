@@ -38,22 +38,22 @@ class MemoryServer:
 
     async def tools(self, _: ServerRequestContext[object], __: PaginatedRequestParams | None) -> ListToolsResult:
         """List the tools."""
-        return ListToolsResult(tools=[_tool(each) for each in await self._offered()])
+        return ListToolsResult(tools=[_tool(each) for each in await self._list_tools()])
 
     async def call(self, _: ServerRequestContext[object], params: CallToolRequestParams) -> CallToolResult:
         """Call a tool; a failure is returned as text."""
         try:
-            answer = await self._called(params.name, json.dumps(params.arguments or {}))
+            answer = await self._call_tool(params.name, json.dumps(params.arguments or {}))
         except EXPECTED as exc:
             answer = ToolAnswer(text=str(exc), is_error=True)
         return CallToolResult(content=[TextContent(type="text", text=answer.text)], is_error=answer.is_error)
 
-    async def _called(self, name: str, arguments: str) -> ToolAnswer:
-        if self.read_only and name not in {each.name for each in await self._offered()}:
+    async def _call_tool(self, name: str, arguments: str) -> ToolAnswer:
+        if self.read_only and name not in {each.name for each in await self._list_tools()}:
             return ToolAnswer(text=f"there is no tool {name!r} here", is_error=True)
         return await self.ask(ToolOrder("call", self.agent, name, arguments))
 
-    async def _offered(self) -> list[OfferedTool]:
+    async def _list_tools(self) -> list[OfferedTool]:
         offered = (await self.ask(ToolOrder("list", self.agent))).tools
         return [each for each in offered if not (self.read_only and each.writes)]
 

@@ -12,14 +12,14 @@ from adapters.terminal import CHAT, OWNER, TerminalAdapter
 from gateway.admission.routing import SessionKey
 from gateway.admission.sign_in import SignIns
 from gateway.agent.agent import Agent
-from gateway.agent.cut_files import MEND, in_words
+from gateway.agent.cut_files import MEND, describe_cut_files
 from gateway.agent.mcp.servers import ToolServers
 from gateway.agent.models.paid import AgentBudget
 from gateway.approvals.approvals import Approvals
 from gateway.automation.heartbeat_runner import Heartbeats
 from gateway.automation.heartbeat_state import HeartbeatReport
 from gateway.automation.job_runner import JobRunner
-from gateway.automation.subagents import Helper
+from gateway.automation.subagents import RunningSubagent
 from gateway.control.admission import AdmissionOperator
 from gateway.control.admission_wire import PairOrder, RouteOrder, SilencesOrder
 from gateway.control.approvals import answer_approvals
@@ -83,7 +83,7 @@ from gateway.transcripts.archive import latest_receipt
 from gateway.transcripts.provenance import origin_of
 from gateway.transcripts.store import Sessions
 from workspaces.access import Access, AgentId, SessionType, owner_access
-from workspaces.folder_entries import mend, named
+from workspaces.folder_entries import describe_left_out, mend
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import Query
@@ -101,7 +101,7 @@ class Health:
     started: float = field(default_factory=time.monotonic)
     depths: Callable[[], Mapping[AgentId, Depth]] = dict
     """Returns the number of waiting messages of each agent."""
-    helpers: Callable[[], Sequence[Helper]] = tuple
+    helpers: Callable[[], Sequence[RunningSubagent]] = tuple
     """Returns the running subagents of each agent."""
     disabled: tuple[str, ...] = ()
     """Disabled hooks and commands from a restored backup; this gateway started without them."""
@@ -176,7 +176,7 @@ class LocalOperator:
             QuarantineOrder: self._quarantine,
             CronOrder: self._cron,
             ToolOrder: self._tools,
-            ExamOrder: partial(answer_exam, self._named, self.transcripts.folder),
+            ExamOrder: partial(answer_exam, self._agent_named, self.transcripts.folder),
             BrowserOrder: self._browsers,
             PairOrder: self.admission.pair,
             RouteOrder: self.admission.explain,
@@ -189,15 +189,15 @@ class LocalOperator:
 
     async def _status(self, _: StatusOrder) -> Status:
         """Return the state of the gateway; while the store cannot be read, only the part known without it."""
-        known = await self._known()
+        known = await self._process_status()
         try:
-            return await self._stored(known)
+            return await self._with_store(known)
         except StoreError as exc:
             outage = self.store.outage() if isinstance(self.store, Distant) else None
             outage = outage or StoreOutage(str(exc), 0)
             return replace(known, store_trouble=outage.why, store_away_s=outage.seconds)
 
-    async def _known(self) -> Status:
+    async def _process_status(self) -> Status:
         """Return the part of the state that this process knows by itself."""
         agents = [await self._agent_status(agent) for agent in self.agents.values()]
         return Status(
@@ -223,7 +223,7 @@ class LocalOperator:
             waits_for=self.health.waits_for(),
         )
 
-    async def _stored(self, known: Status) -> Status:
+    async def _with_store(self, known: Status) -> Status:
         """Add the store's part. Raises StoreError."""
         report = await self.store.report()
         return replace(
@@ -250,7 +250,7 @@ class LocalOperator:
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
         """Send a message to an agent as the owner; return its name once the answer, or a notice, was delivered."""
-        agent = self._named(order.agent)
+        agent = self._agent_named(order.agent)
         terminal = self.terminals[agent.id]
 
         said = ""
@@ -266,43 +266,43 @@ class LocalOperator:
         return agent.id
 
     async def _search(self, order: SearchOrder) -> MemorySearchAnswer:
-        agent = self._named(order.agent)
+        agent = self._agent_named(order.agent)
         asked = Query(order.query, as_of=order.as_of)
         query = asked if order.max_results is None else replace(asked, max_results=order.max_results)
         result = await agent.memory.search(query, _owner_access(agent.id))
-        return MemorySearchAnswer(tuple(map(_found, result.hits)), result.mode, result.notice, result.is_clear)
+        return MemorySearchAnswer(tuple(map(_search_hit, result.hits)), result.mode, result.notice, result.is_clear)
 
     async def _why(self, order: WhyOrder) -> Why:
-        transcript = await self.transcripts.open(SessionKey(self._named(order.agent).id, SessionType.MAIN))
+        transcript = await self.transcripts.open(SessionKey(self._agent_named(order.agent).id, SessionType.MAIN))
         if question := transcript.question():
             turn_id, asked = question
             return Why(asked.text, tuple(UsedHit(**asdict(each)) for each in transcript.used_by(turn_id)))
         return Why("")
 
     async def _origin(self, order: OriginOrder) -> MemorySource:
-        agent = self._named(order.agent)
+        agent = self._agent_named(order.agent)
         return memory_source(await origin_of(agent, self.transcripts, order.citation, _owner_access(agent.id)))
 
     async def index(self, order: IndexOrder, progress: Progress) -> str:
         """Bring an agent's index up to date."""
-        report = await self._named(order.agent).memory.sync(progress, retry=True)
+        report = await self._agent_named(order.agent).memory.sync(progress, retry=True)
         return (
             f"{report.changed:,} files read, {report.removed:,} gone; {report.stored:,} entries stored, "
             f"{report.embedded:,} texts embedded, {report.reused:,} known before"
         )
 
     async def _memory(self, order: MemoryOrder) -> MemoryStatus:
-        state = await self._named(order.agent).memory.status()
+        state = await self._agent_named(order.agent).memory.status()
         known = (state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
         return MemoryStatus(*known, f"{state.embedder} for {state.languages}" if state.embedder else "")
 
     async def _history(self, order: HistoryOrder) -> HistoryAnswer:
-        agent = self._named(order.agent)
+        agent = self._agent_named(order.agent)
         return await answer_history(agent, order, _owner_access(agent.id))
 
     async def _sessions(self, order: SessionsOrder) -> SessionsAnswer:
         is_of_all = order.act == "list" and order.agent is None
-        asked = [*self.agents] if is_of_all else [self._named(order.agent).id]
+        asked = [*self.agents] if is_of_all else [self._agent_named(order.agent).id]
         lists = [
             ConversationList(_owner_access(agent), self.transcripts.folder(agent), self.zone.zone) for agent in asked
         ]
@@ -310,7 +310,7 @@ class LocalOperator:
 
     async def _approvals(self, order: ApprovalOrder) -> ApprovalAnswer:
         if order.agent is not None:
-            self._named(order.agent)
+            self._agent_named(order.agent)
         return await answer_approvals(self.changes, order)
 
     async def _quarantine(self, order: QuarantineOrder) -> QuarantineAnswer:
@@ -320,11 +320,11 @@ class LocalOperator:
 
     async def _cron(self, order: CronOrder) -> CronAnswer:
         if order.agent is not None:
-            self._named(order.agent)
+            self._agent_named(order.agent)
         return await answer_cron(self.job_runner, order, self.default_agent)
 
     async def _tools(self, order: ToolOrder) -> ToolAnswer:
-        agent = self._named(order.agent)
+        agent = self._agent_named(order.agent)
         known = await self.owner_chat(agent.id) if self.owner_chat else None
         terminal = self.terminals[agent.id]
         owner = known or Address(terminal.channel, terminal.account, CHAT)
@@ -342,9 +342,11 @@ class LocalOperator:
         trouble = agent.history_writer.trouble
         bare = AgentStatus(agent.id, agent.model.name, None, trouble, depth.messages, max(since_s, 0), recall=receipt)
         if left_out := await agent.run(folder.left_out):
-            bare = replace(bare, left_out=named(left_out), left_out_mend=mend(folder.root, left_out))
+            bare = replace(bare, left_out=describe_left_out(left_out), left_out_mend=mend(folder.root, left_out))
         if agent.history_writer.cut_files is not None:
-            bare = replace(bare, cut_files=in_words(await agent.history_writer.cut_files.look()), cut_files_mend=MEND)
+            bare = replace(
+                bare, cut_files=describe_cut_files(await agent.history_writer.cut_files.look()), cut_files_mend=MEND
+            )
         if not agent.memory.is_open:
             return bare
         try:
@@ -369,7 +371,7 @@ class LocalOperator:
             for repair in agent.history_writer.repairs():
                 yield f"agent {agent.id}: {repair}"
 
-    def _named(self, name: str | None) -> Agent:
+    def _agent_named(self, name: str | None) -> Agent:
         found = self.agents.get(AgentId(name) if name is not None else self.default_agent)
         if found is None and self.health.standby:
             raise StrandlineError("this gateway is on standby; ask the gateway that has the agent")
@@ -395,5 +397,5 @@ def _heartbeat(stands: HeartbeatReport) -> HeartbeatStatus:
     )
 
 
-def _found(hit: Hit) -> SearchHit:
+def _search_hit(hit: Hit) -> SearchHit:
     return SearchHit(hit.path, hit.start_line, hit.end_line, round(hit.score, 4), hit.snippet, hit.citation)

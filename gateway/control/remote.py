@@ -33,8 +33,8 @@ class RemoteOperator:
         try:
             response = await self._client.post(path_of(type(order)), json=body)
         except httpx2.HTTPError as exc:
-            raise _gone() from exc
-        return _read(answer_of(type(order)), _checked(response).content)
+            raise _connection_lost() from exc
+        return _read(answer_of(type(order)), _check_response(response).content)
 
     async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
         outcome = ""
@@ -58,7 +58,7 @@ class RemoteOperator:
             async with self._client.stream("POST", path, json=asdict(order)) as response:
                 if response.is_error:
                     await response.aread()
-                    _checked(response)
+                    _check_response(response)
                 async for line in response.aiter_lines():
                     event = _read(StreamEvent, line)
                     if event.event == "error":
@@ -67,12 +67,12 @@ class RemoteOperator:
                     if event.event == "done":
                         return
         except httpx2.HTTPError as exc:
-            raise _gone() from exc
-        raise _gone()
+            raise _connection_lost() from exc
+        raise _connection_lost()
 
 
 @asynccontextmanager
-async def reached(control: ControlFile) -> AsyncIterator[RemoteOperator | None]:
+async def reach_gateway(control: ControlFile) -> AsyncIterator[RemoteOperator | None]:
     """Yield the operator of the gateway that announced *control*; `None` if it no longer answers there."""
     headers = {"Authorization": f"Bearer {control.token}"}
     transport = httpx2.AsyncHTTPTransport(verify=False)  # plain HTTP on loopback: no certificates to load
@@ -90,7 +90,7 @@ async def _is_ours(client: httpx2.AsyncClient) -> bool:
         return False
 
 
-def _checked(response: httpx2.Response) -> httpx2.Response:
+def _check_response(response: httpx2.Response) -> httpx2.Response:
     if not response.is_error:
         return response
     try:
@@ -107,5 +107,5 @@ def _read(kind: type[Received], text: str | bytes) -> Received:
         raise StrandlineError("the gateway's response is not understood; is it another version?") from exc
 
 
-def _gone() -> StrandlineError:
+def _connection_lost() -> StrandlineError:
     return StrandlineError("the gateway closed the connection before it answered; accepted messages are kept")

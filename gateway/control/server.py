@@ -149,7 +149,7 @@ class ControlGuard:
 
 def control_app(operator: LocalApi, readiness: Readiness, token: str) -> ASGIApp:
     """Return the application: `/`, `/healthz`, `/readyz` for everyone, `/control/…` for holders of *token*."""
-    refusals = dict.fromkeys(EXPECTED, _refused)
+    refusals = dict.fromkeys(EXPECTED, _error_response)
     pages = Starlette(routes=ControlPages(operator, readiness).routes(), exception_handlers=refusals)
     return ControlGuard(pages, token)
 
@@ -162,7 +162,7 @@ async def _body(request: Request, kind: type[Body]) -> Body:
         raise StrandlineError(f"{'.'.join(map(str, fault['loc'])) or 'the request'}: {fault['msg']}") from exc
 
 
-async def _refused(_: Request, exc: Exception) -> Response:
+async def _error_response(_: Request, exc: Exception) -> Response:
     return _problem(str(exc), 400)
 
 

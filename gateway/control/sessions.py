@@ -22,7 +22,14 @@ from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, Sessio
 from gateway.errors import StrandlineError
 from gateway.sessions.extractive_summary import OWNER
 from gateway.stores.disk import disk_trouble
-from gateway.transcripts.archive import ArchivedConversation, RecordPage, extent, kept_sessions, latest_part, part_at
+from gateway.transcripts.archive import (
+    ArchivedConversation,
+    RecordPage,
+    archived_sessions,
+    extent,
+    latest_part,
+    part_at,
+)
 from gateway.transcripts.codec import Fault, Record
 from gateway.transcripts.memory_source import TranscriptNotes
 from workspaces.access import Access, readable_scopes
@@ -44,7 +51,7 @@ class ConversationList:
 
     def named(self, name: str | None) -> ArchivedConversation:
         """Return the conversation called *name*. Raises StrandlineError."""
-        for kept in kept_sessions(self.folder, self.access):
+        for kept in archived_sessions(self.folder, self.access):
             if kept.name == name:
                 return kept
         whose = f"agent {self.access.agent} has"
@@ -54,16 +61,16 @@ class ConversationList:
 async def answer_sessions(order: SessionsOrder, lists: Sequence[ConversationList], run: RunBlocking) -> SessionsAnswer:
     """Execute *order*; apart from a list, on the first shelf. Raises StrandlineError and ExactRefusedError."""
     if order.act == "search":
-        return await _found(order, lists[0], run)
+        return await _search(order, lists[0], run)
     return await run(_READING[order.act], order, lists)
 
 
-def _listed(_: SessionsOrder, lists: Sequence[ConversationList]) -> SessionsAnswer:
+def _list(_: SessionsOrder, lists: Sequence[ConversationList]) -> SessionsAnswer:
     return SessionsAnswer(sessions=tuple(row for conversations in lists for row in _rows(conversations)))
 
 
 def _rows(conversations: ConversationList) -> Iterator[SessionRow]:
-    for kept in kept_sessions(conversations.folder, conversations.access):
+    for kept in archived_sessions(conversations.folder, conversations.access):
         with suppress(FileNotFoundError):  # it has just ended and was moved
             size = extent(kept)
             ended = kept.ended.astimezone(conversations.zone) if kept.ended else None
@@ -71,11 +78,11 @@ def _rows(conversations: ConversationList) -> Iterator[SessionRow]:
             yield SessionRow(conversations.access.agent, kept.name, ended, size.messages, size.size, last)
 
 
-def _shown(order: SessionsOrder, lists: Sequence[ConversationList]) -> SessionsAnswer:
+def _show(order: SessionsOrder, lists: Sequence[ConversationList]) -> SessionsAnswer:
     return _read(order, lists[0], lambda kept: latest_part(kept, order.limit))
 
 
-def _exported(order: SessionsOrder, lists: Sequence[ConversationList]) -> SessionsAnswer:
+def _export(order: SessionsOrder, lists: Sequence[ConversationList]) -> SessionsAnswer:
     return _read(order, lists[0], lambda kept: part_at(kept, order.offset))
 
 
@@ -88,7 +95,7 @@ def _read(
     except OSError as exc:
         raise disk_trouble(kept.path, exc) from exc
     return SessionsAnswer(
-        records=tuple(told for record in part.records for told in _told(record, conversations)),
+        records=tuple(told for record in part.records for told in _readable_parts(record, conversations)),
         lines=tuple(line.decode("utf-8", "replace") for line in part.lines),
         damaged=part.faults[Fault.DAMAGED],
         unknown=part.faults[Fault.UNKNOWN],
@@ -96,10 +103,10 @@ def _read(
     )
 
 
-_READING = {"list": _listed, "show": _shown, "export": _exported}
+_READING = {"list": _list, "show": _show, "export": _export}
 
 
-async def _found(order: SessionsOrder, conversations: ConversationList, run: RunBlocking) -> SessionsAnswer:
+async def _search(order: SessionsOrder, conversations: ConversationList, run: RunBlocking) -> SessionsAnswer:
     query = ExactQuery(order.query or "", order.since, order.until, order.limit, deadline_s=PATIENCE_S)
     source = TranscriptNotes(conversations.access.agent, conversations.folder, conversations.zone)
     result = await find_exact(query, [source], readable_scopes(conversations.access), run, time.monotonic)
@@ -110,7 +117,7 @@ def _match(match: Match) -> SessionMatch:
     return SessionMatch(match.citation, match.date, match.before, match.text, match.after)
 
 
-def _told(record: Record, conversations: ConversationList) -> Iterator[SessionRecord]:
+def _readable_parts(record: Record, conversations: ConversationList) -> Iterator[SessionRecord]:
     """Yield the readable parts of *record*; marks that only the journal needs have none."""
     at, agent = record.at.astimezone(conversations.zone), conversations.access.agent
     match record.entry:

@@ -1,6 +1,6 @@
 """An agent's model costs of today, with their limits."""
 
-from gateway.agent.budget import OTHERS_TOKENS_A_DAY, Budget, CostCause, summed
+from gateway.agent.budget import OTHERS_TOKENS_A_DAY, Budget, CostCause, total_spend
 from gateway.agent.models.paid import AgentBudget
 from gateway.control.status_wire import SpendingStatus
 from gateway.stores.spending import NANOS, Spend
@@ -11,7 +11,7 @@ async def spending_of(agent_budget: AgentBudget | None) -> tuple[SpendingStatus,
     if agent_budget is None:
         return ()
     spent = await agent_budget.spent()
-    rows = [_row("all", summed(spent), agent_budget.budgets)]
+    rows = [_row("all", total_spend(spent), agent_budget.budgets)]
     rows += [_row(cause, spent.get(cause, Spend()), agent_budget.budgets.of(cause)) for cause in CostCause]
     unspent = (SpendingStatus(row.cause, 0, 0.0, 0, limit) for row in rows for limit in (None, OTHERS_TOKENS_A_DAY))
     return tuple(row for row in rows if row not in {*unspent})

@@ -36,7 +36,7 @@ class MemoryTools:
     async def answer(self, order: ToolOrder) -> ToolAnswer:
         """Execute *order*; a failed call gives the reason in its answer."""
         if order.act == "list":
-            return ToolAnswer(tools=tuple(_offered(self._toolbox())))
+            return ToolAnswer(tools=tuple(_offered_tools(self._toolbox())))
         try:
             result = await self._toolbox().call(ToolCall("1", order.name, order.arguments))
         finally:
@@ -52,7 +52,7 @@ class MemoryTools:
         return Toolbox([*tools, *note_tools(agent.workspace, access, run, self.clock, guard)], access)
 
 
-def _offered(toolbox: Toolbox) -> list[OfferedTool]:
+def _offered_tools(toolbox: Toolbox) -> list[OfferedTool]:
     return [
         OfferedTool(spec.name, spec.description, json.dumps(dict(spec.parameters)), spec.name in _WRITING)
         for spec in toolbox.specs

@@ -68,7 +68,7 @@ class Enclosures:
         if any(file.path == str(path) for file in enclosed):
             raise ToolError(f"{path} is already attached to this answer")
         key = f"{turn_id}.{len(enclosed)}"
-        pieces = agent.workspace.pieces(path, asked.access, self._most(asked.row.message.address))
+        pieces = agent.workspace.pieces(path, asked.access, self._size_limit(asked.row.message.address))
         place = self.place(agent.id, key)
         try:
             size = await agent.run(write_durably, place, pieces)
@@ -77,7 +77,7 @@ class Enclosures:
         await asked.transcript.append(turn_id, EnclosedEntry(str(path), key, size, caption))
         return size
 
-    def _most(self, address: Address) -> int:
+    def _size_limit(self, address: Address) -> int:
         """Return the channel's largest file; a channel without files gets a text notice, whatever the size."""
         adapter = self._adapters.get((address.channel, address.account))
         if isinstance(adapter, SendsFiles):
@@ -97,7 +97,7 @@ class Enclosures:
         except (OSError, KeyError) as exc:
             log.error("enclosure lost", key=part.file.key, why=type(exc).__name__)
             await self._count(LOST)
-            return replace(part.body, text=f"{part.body.text}\n{_lost(part.file)}".strip())
+            return replace(part.body, text=f"{part.body.text}\n{_lost_line(part.file)}".strip())
         return replace(part.body, upload=Upload(part.file.name, redact_bytes(content)))
 
     async def release(self, files: Iterable[Enclosure]) -> None:
@@ -131,7 +131,7 @@ def file_parts(adapter: Adapter, files: Iterable[Enclosure]) -> list[MessagePart
 
 def _file(adapter: Adapter, file: Enclosure) -> Iterator[MessagePart]:
     if not isinstance(adapter, SendsFiles) or file.size > adapter.upload_limit:
-        words = f"{file.caption}\n\n{_in_words(file)}".strip()
+        words = f"{file.caption}\n\n{_file_line(file)}".strip()
         yield from (MessagePart(body) for body in adapter.render(words))
         return
     *before, last = adapter.render(file.caption) or [Body("")]
@@ -141,11 +141,11 @@ def _file(adapter: Adapter, file: Enclosure) -> Iterator[MessagePart]:
     yield MessagePart(last, file)
 
 
-def _in_words(file: Enclosure) -> str:
+def _file_line(file: Enclosure) -> str:
     return f"[file: {visible(file.path)}, {file.size:,} bytes; it is in my workspace and cannot be sent here]"
 
 
-def _lost(file: Enclosure) -> str:
+def _lost_line(file: Enclosure) -> str:
     return f"[file: {visible(file.path)}; it was to be sent, but no longer exists]"
 
 

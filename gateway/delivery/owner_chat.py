@@ -63,15 +63,15 @@ class OwnerChats:
         chat = self._chat_of(message, agent)
         if chat is None:
             return
-        known = await self._learned()
+        known = await self._load()
         others = [each for each in known if (each.agent, each.account) != (chat.agent, chat.account)]
         if known != [chat, *others]:
-            await self._store.put(KEY, _encoded([chat, *others]))
+            await self._store.put(KEY, _encode([chat, *others]))
 
     async def of(self, agent: AgentId) -> Address | None:
         """Return the owner's chat for unprompted messages of *agent*; `None` if none is known at the chosen account."""
         owners = self._routes.policy.owners
-        known = [each for each in (*await self._learned(), *self._reach.assumed) if each.person in owners]
+        known = [each for each in (*await self._load(), *self._reach.assumed) if each.person in owners]
         found = choose(known, agent, self._reach)
         if found is None and self._reach.pinned is None:
             return self._last(agent)
@@ -83,8 +83,8 @@ class OwnerChats:
         chats = [each for each in (*self._known, *self._reach.assumed) if each.person in owners]
         return choose(chats, agent, self._reach)
 
-    async def _learned(self) -> list[OwnerChat]:
-        self._known = _decoded(await self._store.get(KEY))
+    async def _load(self) -> list[OwnerChat]:
+        self._known = _decode(await self._store.get(KEY))
         return self._known
 
     def _chat_of(self, message: InboundMessage, agent: AgentId) -> OwnerChat | None:
@@ -113,7 +113,7 @@ def _first(known: Iterable[OwnerChat], agent: str, accounts: Iterable[tuple[str,
     return next((each.address for each in (*own, *usable)), None)
 
 
-def _encoded(chats: Iterable[OwnerChat]) -> str:
+def _encode(chats: Iterable[OwnerChat]) -> str:
     rows = [
         [each.agent, each.person, each.address.channel, each.address.account, each.address.chat, each.address.thread]
         for each in chats
@@ -121,5 +121,5 @@ def _encoded(chats: Iterable[OwnerChat]) -> str:
     return json.dumps(rows)
 
 
-def _decoded(text: str | None) -> list[OwnerChat]:
+def _decode(text: str | None) -> list[OwnerChat]:
     return [OwnerChat(agent, person, Address(*place)) for agent, person, *place in json.loads(text or "[]")]

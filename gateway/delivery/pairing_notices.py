@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 
 from adapters.channel import Address, Button, InboundMessage
-from gateway.admission.pairing import CODE_LIFE, named, shown
+from gateway.admission.pairing import CODE_LIFE, describe_visitor, format_code
 from gateway.admission.routing import Routes, route
 from gateway.delivery.owner_notices import Notices
 from gateway.stores.admission import PairingRequest
@@ -55,14 +55,14 @@ def ring_for(request: PairingRequest, waiting: Collection[PairingRequest]) -> Ri
 
     A flood of strangers causes two notices an hour, unless the owner decides about the waiting ones.
     """
-    visitor, code = request.visitor, shown(request.code)
+    visitor, code = request.visitor, format_code(request.code)
     if any(each.code != request.code for each in waiting):
         hour = int(request.asked_at.timestamp() // CODE_LIFE.total_seconds())
         listed = (Button("Who waits", "/pair"),)
         return Ring(f"pairing-more:{hour}", "More pairing requests wait; `/pair` lists them.", listed, False)
     said = (
-        f"{named(visitor)} asks to be let in at {visitor.channel}.{visitor.account}. Their code is `{code}`, valid "
-        "for one hour. People choose their own names: approve only somebody who gave you this code."
+        f"{describe_visitor(visitor)} asks to be let in at {visitor.channel}.{visitor.account}. Their code is "
+        f"`{code}`, valid for one hour. People choose their own names: approve only somebody who gave you this code."
     )
     buttons = Button("Approve", f"/pair approve {code}"), Button("Refuse", f"/pair refuse {code}")
     return Ring(f"pairing:{visitor.person}:{visitor.account}:{request.asked_at.isoformat()}", said, buttons, True)

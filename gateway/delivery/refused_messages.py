@@ -28,6 +28,6 @@ def plainly(message: OutboundMessage) -> Sequence[OutboundMessage]:
     return [] if is_same else plain
 
 
-def instead(message: OutboundMessage) -> OutboundMessage:
+def refusal_notice(message: OutboundMessage) -> OutboundMessage:
     """Return the sentence that says, in place of *message*, that it cannot be shown."""
     return replace(message, body=Body(NOT_SHOWN), key=f"{message.key}.instead", reply_to=None, buttons=())

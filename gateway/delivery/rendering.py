@@ -71,7 +71,7 @@ class Rendering:
     async def _parts(
         self, adapter: Adapter, text: str, files: Sequence[Enclosure], parts_sent: int
     ) -> list[MessagePart]:
-        shown, rest = self._bounded(adapter, text)
+        shown, rest = self._bounded_parts(adapter, text)
         if rest and not parts_sent:
             await self.count(ANSWER_CUT)
         try:
@@ -94,7 +94,7 @@ class Rendering:
         is_short = len(shown) + sum(len(file.caption) for file in files) <= SHORT
         return formatted() if is_short else await self.threads(formatted)
 
-    def _bounded(self, adapter: Adapter, text: str) -> tuple[str, list[MessagePart]]:
+    def _bounded_parts(self, adapter: Adapter, text: str) -> tuple[str, list[MessagePart]]:
         """Return the part of *text* that is shown, and the messages that tell of the rest."""
         if len(text) <= self.answer_chars or adapter.channel in CHANNELS:
             return text, []

@@ -24,7 +24,7 @@ from adapters.channel import (
     UnsureSendError,
 )
 from gateway.admission.internal_channels import CHANNELS
-from gateway.delivery.refused_messages import RESENT_PLAIN, instead, plainly
+from gateway.delivery.refused_messages import RESENT_PLAIN, plainly, refusal_notice
 from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import Pacing, late_note
 from gateway.errors import StoreError
@@ -132,7 +132,7 @@ class Delivery:
         meanwhile follow the older ones. Raises StoreError.
         """
         unfinished = [row for row in await self._outbox.unfinished() if is_ours(row.outgoing.address)]
-        rows = [await self._settled(row) for row in unfinished]
+        rows = [await self._settle(row) for row in unfinished]
         self.wake(rows)
         self._has_recovered = True
         for _, job in sorted(self._jobs.items()):
@@ -162,7 +162,7 @@ class Delivery:
             self._close(job)
         return [job.row for job in cut]
 
-    async def _settled(self, row: OutboxRow) -> OutboxRow:
+    async def _settle(self, row: OutboxRow) -> OutboxRow:
         if row.state is not OutboxState.SENDING:
             return row
         await self._outbox.record_unsure(row.id, row.parts_sent, "the gateway stopped while this was being sent")
@@ -176,11 +176,11 @@ class Delivery:
         try:
             await self._send(job)
         except ChannelUnavailableError as exc:
-            return await self._put_back(job, exc, exc.retry_after_s)
+            return await self._retry_later(job, exc, exc.retry_after_s)
         except ChannelConfigError as exc:
-            return await self._put_back(job, exc, self._pacing.refused_account_s)
+            return await self._retry_later(job, exc, self._pacing.refused_account_s)
         except UnsureSendError as exc:
-            if retry := await self._again(job, exc):
+            if retry := await self._retry_unsure(job, exc):
                 return retry
             await self._bury(job, f"{self._pacing.unsure_tries} sends in a row ended unsure; the last: {exc}")
         except SendRefusedError as exc:
@@ -196,7 +196,7 @@ class Delivery:
         begun_at = row.begun_at if row.parts_sent and row.begun_at else now
         parts = await self._rendering.parts(adapter, row, self._text(row, begun_at))
         if row.parts_sent >= len(parts):
-            await self._kept(partial(self._outbox.finish, row.id))
+            await self._write_until_stored(partial(self._outbox.finish, row.id))
             return
         note = self._is_late(row, now) and not self._is_late(row, begun_at)
         before = adapter.render(late_note(row.created_at, now)) if note else []
@@ -222,14 +222,14 @@ class Delivery:
     ) -> None:
         row, part = job.row, job.row.parts_sent
         async with self._turn((adapter.channel, adapter.account)):
-            await self._kept(partial(self._outbox.begin_part, row.id, part, begun_at))
+            await self._write_until_stored(partial(self._outbox.begin_part, row.id, part, begun_at))
             with span("send", apart=True, turn=row.turn_id, channel=adapter.channel, part=part):
                 messages = _messages(row, bodies, is_last=is_last)
-                sent = await self._in_some_form(adapter, messages)
+                sent = await self._send_or_fall_back(adapter, messages)
         if self._observers.on_sent is not None:
             self._observers.on_sent(row.outgoing.address)
         # The store takes this before the next send's `begin_part`, which waits behind it: no await lies between.
-        await self._kept(partial(self._outbox.part_sent, row.id, part, sent.message_id, is_last=is_last))
+        await self._write_until_stored(partial(self._outbox.part_sent, row.id, part, sent.message_id, is_last=is_last))
         note_sent(self._observers.hooks, row, messages[-1], sent, is_last=is_last)
         job.row = replace(row, parts_sent=part + 1, begun_at=begun_at)
         job.unsure = 0
@@ -250,7 +250,7 @@ class Delivery:
             timer.cancel()
             over()
 
-    async def _in_some_form(self, adapter: Adapter, messages: Sequence[OutboundMessage]) -> Sent:
+    async def _send_or_fall_back(self, adapter: Adapter, messages: Sequence[OutboundMessage]) -> Sent:
         """Send *messages*; what is refused goes out as plain text. If that is refused too, a sentence says so.
 
         Raises ChannelError; of a refusal the first.
@@ -263,10 +263,10 @@ class Delivery:
         if plain := plainly(messages[-1]):
             with suppress(SendRefusedError):
                 sent = await self._hand_over(adapter, plain)
-                await self._kept(lambda: self._rendering.count(RESENT_PLAIN))
+                await self._write_until_stored(lambda: self._rendering.count(RESENT_PLAIN))
                 return sent
         with suppress(SendRefusedError):
-            await self._hand_over(adapter, [instead(messages[-1])])
+            await self._hand_over(adapter, [refusal_notice(messages[-1])])
         raise refusal
 
     async def _hand_over(self, adapter: Adapter, messages: Sequence[OutboundMessage]) -> Sent:
@@ -279,19 +279,19 @@ class Delivery:
         except TimeoutError as exc:
             raise UnsureSendError(f"no answer within {self._pacing.send_timeout_s:.0f} seconds") from exc
 
-    async def _put_back(self, job: _QueuedReply, exc: ChannelError, wait_s: float | None) -> RetryLater:
+    async def _retry_later(self, job: _QueuedReply, exc: ChannelError, wait_s: float | None) -> RetryLater:
         row = job.row
         delay_s = self._pacing.retry_s(row.attempts) if wait_s is None else wait_s
         not_before = self._pacing.clock.now() + timedelta(seconds=delay_s)
         log.warning("send delayed", outbox=row.id, channel=row.outgoing.address.channel, for_s=delay_s, why=str(exc))
-        await self._kept(partial(self._outbox.put_back, row.id, not_before, redact(str(exc))))
+        await self._write_until_stored(partial(self._outbox.put_back, row.id, not_before, redact(str(exc))))
         job.row = replace(row, attempts=row.attempts + 1)
         return RetryLater(delay_s, next_wakes=False)
 
-    async def _again(self, job: _QueuedReply, exc: UnsureSendError) -> RetryLater | None:
+    async def _retry_unsure(self, job: _QueuedReply, exc: UnsureSendError) -> RetryLater | None:
         row = job.row
         log.warning("send unsure", outbox=row.id, channel=row.outgoing.address.channel, part=row.parts_sent)
-        await self._kept(partial(self._outbox.record_unsure, row.id, row.parts_sent, redact(str(exc))))
+        await self._write_until_stored(partial(self._outbox.record_unsure, row.id, row.parts_sent, redact(str(exc))))
         job.row = replace(row, attempts=row.attempts + 1)
         job.unsure += 1
         if job.unsure >= self._pacing.unsure_tries:
@@ -301,14 +301,14 @@ class Delivery:
     async def _bury(self, job: _QueuedReply, why: str) -> None:
         """Give the reply up; notify its observers first, so that a crash between the two hides nothing."""
         log.error("reply given up", outbox=job.row.id, channel=job.row.outgoing.address.channel, why=why)
-        await self._kept(partial(self._observers.on_dead, job.row, why))
-        await self._kept(partial(self._outbox.bury, job.row.id, why))
+        await self._write_until_stored(partial(self._observers.on_dead, job.row, why))
+        await self._write_until_stored(partial(self._outbox.bury, job.row.id, why))
 
     def _close(self, job: _QueuedReply) -> None:
         del self._jobs[job.row.id]
         job.done.set()
 
-    async def _kept(self, write: Callable[[], Awaitable[None]]) -> None:
+    async def _write_until_stored(self, write: Callable[[], Awaitable[None]]) -> None:
         """Repeat *write* until the store accepts it: until then only this process knows the outcome of the send."""
         attempts = 0
         while True:

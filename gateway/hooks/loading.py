@@ -26,7 +26,7 @@ def hooks_of(home: Home) -> list[Hook]:
 
     Raises ConfigError as `load_hooks` does.
     """
-    return load_hooks(home.hooks) if home.runs_code else list(_packaged())
+    return load_hooks(home.hooks) if home.runs_code else list(_package_hooks())
 
 
 def load_hooks(folder: Path) -> list[Hook]:
@@ -36,10 +36,10 @@ def load_hooks(folder: Path) -> list[Hook]:
     decides: it may have been a guard. Raises ConfigError for a file that cannot be loaded, and for a folder or file
     that somebody else can write.
     """
-    return [*_packaged(), *_in_files(folder), *_programs(folder)]
+    return [*_package_hooks(), *_file_hooks(folder), *_programs(folder)]
 
 
-def _packaged() -> Iterator[Hook]:
+def _package_hooks() -> Iterator[Hook]:
     for plugin in packaged_hooks():
         try:
             yield from hooks_of_package(plugin)
@@ -82,7 +82,7 @@ def _failing(source: str, fault: PluginError) -> Iterator[Hook]:
             yield Hook(event.name, source, handler)
 
 
-def _in_files(folder: Path) -> Iterator[Hook]:
+def _file_hooks(folder: Path) -> Iterator[Hook]:
     if not folder.is_dir():
         return
     _check_owner(folder, 0o077, "chmod 700")

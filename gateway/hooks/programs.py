@@ -35,7 +35,7 @@ class HookProgram:
         """
         told = json.dumps({"event": self.event, "payload": as_json(payload)}, ensure_ascii=False).encode()
         answer = self._answer(told)
-        return _changed(payload, answer) if answer.strip() else None
+        return _parse_answer(payload, answer) if answer.strip() else None
 
     def _answer(self, told: bytes) -> bytes:
         with subprocess.Popen(  # noqa: S603 - the owner's own file, checked to be writable by nobody else; no shell
@@ -77,7 +77,7 @@ def as_json(value: object) -> object:
     return value
 
 
-def _changed(payload: Any, answer: bytes) -> object:
+def _parse_answer(payload: Any, answer: bytes) -> object:
     try:
         found = json.loads(answer)
     except (ValueError, RecursionError) as exc:

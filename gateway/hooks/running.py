@@ -39,7 +39,7 @@ def in_order(hooks: Iterable[Hook]) -> list[Hook]:
     return sorted(hooks, key=lambda hook: -hook.priority)
 
 
-async def _uncounted(_: str) -> None:
+async def _ignore_count(_: str) -> None:
     """Ignore the count."""
 
 
@@ -49,7 +49,7 @@ class Hooks:
     def __init__(
         self,
         hooks: Sequence[Hook] = (),
-        count: Callable[[str], Awaitable[None]] = _uncounted,
+        count: Callable[[str], Awaitable[None]] = _ignore_count,
         tasks: asyncio.TaskGroup | None = None,
     ) -> None:
         """*count* takes a reason code for the ledger; observing handlers run in *tasks*, and not without it."""
@@ -57,7 +57,7 @@ class Hooks:
         self._wanted = frozenset(hook.event for hook in hooks)
         self._count = count
         self._stuck: dict[Hook, threading.Thread] = {}
-        self._observers = None if tasks is None else Observers(tasks, self._observed)
+        self._observers = None if tasks is None else Observers(tasks, self._run_observing)
 
     def handles(self, event: HookEvent[P]) -> bool:
         """Return whether *event* has a handler."""
@@ -69,7 +69,7 @@ class Hooks:
         Raises HookError if one fails and the event decides.
         """
         for hook in self._of(event):
-            payload = await self._handed(hook, event, payload)
+            payload = await self._run_deciding(hook, event, payload)
         return payload
 
     def note(self, event: HookEvent[P], payload: P) -> None:
@@ -88,7 +88,7 @@ class Hooks:
 
         Raises TimeoutError, ValueError for an invalid payload, and any error of the handler.
         """
-        given = await self._called(hook, payload, event.deadline_s)
+        given = await self._run_handler(hook, payload, event.deadline_s)
         return payload if given is None else event.checked(payload, given)
 
     async def count(self, reason: str) -> None:
@@ -99,7 +99,7 @@ class Hooks:
     def _of(self, event: HookEvent[P]) -> list[Hook]:
         return [hook for hook in self._hooks if hook.event in event.names]
 
-    async def _handed(self, hook: Hook, event: HookEvent[P], payload: P) -> P:
+    async def _run_deciding(self, hook: Hook, event: HookEvent[P], payload: P) -> P:
         try:
             return await self.run(hook, event, payload)
         except Exception as exc:  # foreign code: any error ends here
@@ -109,15 +109,15 @@ class Hooks:
                 raise HookError(f"the hook {hook.source} failed, so {event.name} was stopped") from exc
             return payload
 
-    async def _observed(self, hook: Hook, event: HookEvent[Any], payload: object, missed: int) -> None:
+    async def _run_observing(self, hook: Hook, event: HookEvent[Any], payload: object, missed: int) -> None:
         if missed:
             log.warning("a hook is too slow", hook=hook.source, event_name=event.name, missed=missed)
         for _ in range(missed):
             await self.count(f"{DROPPED}.{hook.source}")
         with suppress(HookError):
-            await self._handed(hook, event, payload)
+            await self._run_deciding(hook, event, payload)
 
-    async def _called(self, hook: Hook, payload: object, deadline_s: float) -> object:
+    async def _run_handler(self, hook: Hook, payload: object, deadline_s: float) -> object:
         """Run the handler on a thread of its own; one that hangs keeps its thread, and is not run again until it ends.
 
         Raises TimeoutError after *deadline_s*, and any error of the handler.

@@ -118,7 +118,7 @@ def conversations(data: object) -> list[LocomoConversation]:
 
     Raises ImportFormatError, which names the faulty record.
     """
-    samples = _checked(TypeAdapter(list[_Sample]), [data] if isinstance(data, dict) else data, "")
+    samples = _validate(TypeAdapter(list[_Sample]), [data] if isinstance(data, dict) else data, "")
     talks = [_conversation(sample) for sample in samples]
     twice = [name for name, count in Counter(talk.agent for talk in talks).items() if count > 1]
     if twice:
@@ -126,7 +126,7 @@ def conversations(data: object) -> list[LocomoConversation]:
     return talks
 
 
-def _checked(kind: TypeAdapter[T], data: object, place: str) -> T:
+def _validate(kind: TypeAdapter[T], data: object, place: str) -> T:
     try:
         return kind.validate_python(data)
     except ValidationError as exc:
@@ -142,7 +142,7 @@ def _conversation(sample: _Sample) -> LocomoConversation:
         path = f"memory/{session.start:%Y-%m-%d}.md"
         note = lines.setdefault(path, [])
         for turn in session.turns:
-            note.append(f"- {session.start:%H:%M} {turn.speaker}: {_said(turn)}")
+            note.append(f"- {session.start:%H:%M} {turn.speaker}: {_turn_text(turn)}")
             places[turn.dia_id] = TurnLocation(path, len(note))
     notes = {path: "\n".join(note) + "\n" for path, note in lines.items()}
     return LocomoConversation(_agent(sample.sample_id), notes, places, tuple(_questions(sample.qa, places)))
@@ -153,7 +153,7 @@ def _sessions(sample: _Sample) -> Iterator[_SessionJson]:
         if _SESSION.fullmatch(name) and turns:
             place = f"{sample.sample_id}.{name}"
             start = _moment(sample.conversation.get(f"{name}_date_time"), place)
-            yield _SessionJson(start, _checked(TypeAdapter(list[_TurnJson]), turns, place))
+            yield _SessionJson(start, _validate(TypeAdapter(list[_TurnJson]), turns, place))
 
 
 def _moment(text: object, place: str) -> datetime:
@@ -163,7 +163,7 @@ def _moment(text: object, place: str) -> datetime:
         raise ImportFormatError(f"{place}_date_time is not like '1:56 pm on 8 May, 2023': {str(text)[:80]!r}") from exc
 
 
-def _said(turn: _TurnJson) -> str:
+def _turn_text(turn: _TurnJson) -> str:
     photo = f" [shares a photo: {turn.blip_caption}]" if turn.blip_caption else ""
     return " ".join(f"{turn.text or ''}{photo}".split())
 

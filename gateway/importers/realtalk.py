@@ -68,7 +68,7 @@ def conversation(name: str, data: Mapping[str, object]) -> LocomoConversation:
         path = f"memory/{_moment(session[0]):%Y-%m-%d}.md"
         note = lines.setdefault(path, [])
         for message in session:
-            note.append(f"- {_moment(message):%H:%M} {message.speaker}: {_said(message)}")
+            note.append(f"- {_moment(message):%H:%M} {message.speaker}: {_message_text(message)}")
             places[message.dia_id] = TurnLocation(path, len(note))
     notes = {path: "\n".join(note) + "\n" for path, note in lines.items()}
     agent = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "chat"
@@ -83,7 +83,7 @@ def _moment(message: _RealtalkMessage) -> datetime:
     return datetime.strptime(message.date_time, "%d.%m.%Y, %H:%M:%S")  # noqa: DTZ007 - the benchmark names no time zone
 
 
-def _said(message: _RealtalkMessage) -> str:
+def _message_text(message: _RealtalkMessage) -> str:
     photo = f" [shares a photo: {message.blip_caption}]" if message.blip_caption else ""
     return " ".join(f"{message.clean_text or ''}{photo}".split())
 

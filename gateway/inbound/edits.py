@@ -41,7 +41,7 @@ def as_edited(row: InboxRow, waiting: Iterable[object]) -> InboxRow:
     return replace(row, message=replace(row.message, text=edits[-1].text)) if edits else row
 
 
-def why_void(
+def void_reason(
     message: InboundMessage, records: Sequence[Record], waiting: Iterable[object], now: datetime
 ) -> Void | None:
     """Return the reason that an edit needs no turn; `None` if it needs one, and for other messages.

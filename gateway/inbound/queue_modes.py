@@ -10,7 +10,7 @@ from adapters.channel import InboundMessage, Via
 from gateway.admission.routing import SessionKey
 from gateway.agent.cancellation import Halt
 from gateway.inbound.settings import QueueMode, QueueSettings
-from gateway.inbound.turn_mark import answered
+from gateway.inbound.turn_mark import answered_command
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.runtime.clock import utc_now
 from gateway.runtime.queues import Queues
@@ -49,7 +49,7 @@ def belongs(first: InboundMessage, later: InboundMessage) -> bool:
 
 
 def _is_plain(message: InboundMessage) -> bool:
-    is_command = message.text.lstrip().startswith("/") or answered(message) is not None
+    is_command = message.text.lstrip().startswith("/") or answered_command(message) is not None
     return message.via is Via.TEXT and not is_command
 
 

@@ -20,24 +20,24 @@ _ASKED = re.compile(r"Reply to this with the corrected text, or write `?(/correc
 
 def mark_of(message: InboundMessage) -> str:
     """Return the mark of the turn that answers *message*: 12 hex digits, derived from its origin and its id."""
-    return _hashed(message_key(message.address, message.id))
+    return _hash_facts(message_key(message.address, message.id))
 
 
 def chat_mark(message: InboundMessage) -> str:
     """Return the mark of the chat of *message*: 12 hex digits, the same for all of its messages."""
-    return _hashed(address_key(message.address))
+    return _hash_facts(address_key(message.address))
 
 
 def author_mark(message: InboundMessage) -> str | None:
     """Return the mark of the sender of *message*: 12 hex digits; `None` for one without an id, and for our own."""
-    return _hashed(principal(message)) if message.sender.id and not is_inner(message) else None
+    return _hash_facts(principal(message)) if message.sender.id and not is_inner(message) else None
 
 
-def _hashed(facts: str) -> str:
+def _hash_facts(facts: str) -> str:
     return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=_BYTES).hexdigest()
 
 
-def answered(message: InboundMessage) -> str | None:
+def answered_command(message: InboundMessage) -> str | None:
     """Return the command that *message* gives by replying to our question for a note's new text; pure."""
     quote = message.quote
     if message.via is not Via.TEXT or quote is None or not quote.is_ours or not message.text.strip():

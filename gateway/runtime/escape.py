@@ -11,12 +11,12 @@ _JOINERS = frozenset("\u200c\u200d")
 
 def visible(text: str) -> str:
     """Return *text* with every unsafe character but line feed and tab as `\\x1b` or `\\u202e`."""
-    return "".join(_escaped(char) if _steers(char) else char for char in text)
+    return "".join(_escape_char(char) if _steers(char) else char for char in text)
 
 
 def _steers(char: str) -> bool:
     return char not in "\n\t" and char not in _JOINERS and unicodedata.category(char) in _STEERING
 
 
-def _escaped(char: str) -> str:
+def _escape_char(char: str) -> str:
     return char.encode("unicode_escape").decode()

@@ -92,18 +92,18 @@ class _RedactedResponse:
                 self._head = message
                 return
         elif not self._is_sized:
-            message = _redacted(message)
+            message = _redact_message(message)
         elif self._head is not None:
             head, self._head = self._head, None
             if not message.get("more_body"):
-                before, message = message, _redacted(message)
+                before, message = message, _redact_message(message)
                 if message is not before:
                     MutableHeaders(raw=head["headers"])["content-length"] = str(len(message["body"]))
             await self._send(head)
         await self._send(message)
 
 
-def _redacted(message: Message) -> Message:
+def _redact_message(message: Message) -> Message:
     body = message.get("body", b"")
     return message if (clean := redact_bytes(body)) is body else {**message, "body": clean}
 

@@ -52,7 +52,7 @@ class WorkJournal:
         Marks left at the end of the block belong to items cut off by an orderly stop and are removed, unless the block
         raises: that is a crash too. Raises OSError.
         """
-        file = _mapped(path)
+        file = _map_file(path)
         journal = cls(file, _deaths(file))
         journal._blame(CRASH if has_crashed else KILL)
         try:
@@ -133,7 +133,7 @@ class WorkJournal:
 
     def _blame(self, weight: int) -> None:
         """Count a death of this *weight* against each marked item, and remove the marks."""
-        for item in _marked(self._file):
+        for item in _marked_items(self._file):
             self._deaths[item] = self._deaths.get(item, 0) + weight
         self._file[HEADER_BYTES:] = bytes(SIZE - HEADER_BYTES)
         self._keep_deaths()
@@ -162,7 +162,7 @@ def still_at_work() -> Iterator[None]:
         yield
 
 
-def _mapped(path: Path) -> mmap.mmap:
+def _map_file(path: Path) -> mmap.mmap:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
@@ -182,6 +182,6 @@ def _deaths(file: mmap.mmap) -> dict[str, int]:
         return {}
 
 
-def _marked(file: mmap.mmap) -> set[str]:
+def _marked_items(file: mmap.mmap) -> set[str]:
     slots = (file[at : at + SLOT_BYTES] for at in range(HEADER_BYTES, SIZE, SLOT_BYTES))
     return {slot.rstrip(b"\0").decode("utf-8", "replace") for slot in slots if slot[0]}

@@ -140,7 +140,7 @@ def read_checklist(text: str, zone: tzinfo) -> Checklist:
         prose = "\n".join(line for line in lines if not _BLANK.fullmatch(line) and line.strip() != _FIRST_TEMPLATE)
         return Checklist((Item(prose),) if prose else (), tuple(faults), is_prose=bool(prose))
     items = list[Item]()
-    for said in _unticked(lines):
+    for said in _open_items(lines):
         try:
             items.append(_item(said, zone))
         except ScheduleError as exc:
@@ -215,7 +215,7 @@ def for_owner(answer: str) -> str:
     return _WORD.sub("", rest).strip()
 
 
-def without_token(answer: str) -> str:
+def without_heartbeat_token(answer: str) -> str:
     """Return an *answer* to a person without first or last lines that consist of `HEARTBEAT_OK`."""
     lines = answer.strip().splitlines()
     while lines and _ALONE.fullmatch(lines[0]):
@@ -236,7 +236,7 @@ _HOW_TO_ANSWER = (
 )
 
 
-def _unticked(lines: Sequence[str]) -> Iterator[str]:
+def _open_items(lines: Sequence[str]) -> Iterator[str]:
     """Yield each open box's text, with the indented lines below it."""
     said: list[str] | None = None
     for line in [*lines, ""]:
@@ -252,7 +252,7 @@ def _unticked(lines: Sequence[str]) -> Iterator[str]:
 def _item(said: str, zone: tzinfo) -> Item:
     if found := _ON_DAYS.match(said):
         days = _CRON_DAYS.get(found["days"].lower(), found["days"].upper())
-        return Item(_rest(said, found), _on_days(found, days, zone))
+        return Item(_rest(said, found), _day_schedule(found, days, zone))
     if found := _ONCE.match(said):
         when = f"at {found['day']} {(found['clock'] or '00:00').zfill(5)}"
         return Item(_rest(said, found), read_schedule(when, zone, _EPOCH))
@@ -265,7 +265,7 @@ def _item(said: str, zone: tzinfo) -> Item:
     return Item(said)
 
 
-def _on_days(found: re.Match[str], days: str, zone: tzinfo) -> Schedule:
+def _day_schedule(found: re.Match[str], days: str, zone: tzinfo) -> Schedule:
     try:
         return read_schedule(f"{int(found['minute'])} {int(found['hour'])} * * {days}", zone, _EPOCH)
     except ScheduleError:

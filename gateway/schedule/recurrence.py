@@ -94,11 +94,11 @@ def read_schedule(text: str, zone: tzinfo, now: datetime) -> Schedule:
     kind, _, rest = text.strip().partition(" ")
     match kind.lower():
         case "at":
-            return At(_moment(*_with_zone(rest.strip(), zone, _MOMENT_WORDS), now))
+            return At(_moment(*_split_zone(rest.strip(), zone, _MOMENT_WORDS), now))
         case "in":
             return At(now + _span(rest, "in"))
         case "every":
-            return Every(_every(rest), now)
+            return Every(_parse_interval(rest), now)
         case _:
             return _cron(text.strip(), zone)
 
@@ -140,7 +140,7 @@ def span_in_words(span: timedelta) -> str:
 
 
 def _cron(text: str, zone: tzinfo) -> Cron:
-    expression, zone = _with_zone(text, zone, _FIELDS)
+    expression, zone = _split_zone(text, zone, _FIELDS)
     expression = ALIASES.get(expression.lower(), expression)
     if len(expression.split()) != _FIELDS:
         raise ScheduleError(f"{text!r} is not a schedule: write one {FORMS}")
@@ -155,7 +155,7 @@ def _cron(text: str, zone: tzinfo) -> Cron:
     return Cron(expression, zone)
 
 
-def _with_zone(text: str, zone: tzinfo, words: int) -> tuple[str, tzinfo]:
+def _split_zone(text: str, zone: tzinfo, words: int) -> tuple[str, tzinfo]:
     """Split off a time zone at the end of *text*, if there is one; *words* stand before it."""
     before, _, name = text.rpartition(" ")
     is_name = name.replace("/", "").replace("_", "").replace("-", "").isalpha()
@@ -185,7 +185,7 @@ def _that_exists(moment: datetime) -> datetime:
     return moment
 
 
-def _every(text: str) -> timedelta:
+def _parse_interval(text: str) -> timedelta:
     span = _span(text, "every")
     if span < SHORTEST:
         raise ScheduleError('a job runs once a minute at most, such as "every 5m"')

@@ -197,13 +197,13 @@ class _Task:
         summary = before
         for part in parts(older, longest):
             known = f"Summary of what came before:\n{summary}\n\n" if summary else ""
-            told = await self._checked(f"{known}{part}")
+            told = await self._complete_summary(f"{known}{part}")
             if told is None:
                 return None
             summary = told
         return summary or None
 
-    async def _checked(self, said: str) -> str | None:
+    async def _complete_summary(self, said: str) -> str | None:
         """Ask, and once more if the answer lacks a part; `None` if it still does or the model fails."""
         lacks: list[str] = []
         longest = longest_summary(self.window_tokens)

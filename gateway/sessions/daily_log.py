@@ -45,7 +45,7 @@ class DailyLog:
         if not rights(session.access).flush:
             return []
         written: list[PurePosixPath] = []
-        if (begun := unfinished(session.transcript.records)) is not None:
+        if (begun := unfinished_entry(session.transcript.records)) is not None:
             written += await self._finish(session, begun)
         sections = await self._sections(session, why)
         if sections:
@@ -56,7 +56,7 @@ class DailyLog:
 
     async def _sections(self, session: Session, why: Ending | Pause) -> list[LogSection]:
         """Return a section for each of the owner's days with messages that are not logged."""
-        said = conversation(unlogged(session.transcript.records), session.agent.id, self._zone)
+        said = conversation(unlogged_records(session.transcript.records), session.agent.id, self._zone)
         sections = []
         for day, part in groupby(said, key=lambda each: each.at.date()):
             text = await self._text(session, list(part), why)
@@ -79,7 +79,7 @@ class DailyLog:
         return [PurePosixPath(section.path) for section in entry.sections]
 
 
-def unfinished(records: Sequence[Record]) -> LogEntry | None:
+def unfinished_entry(records: Sequence[Record]) -> LogEntry | None:
     """Return the sections that were begun and are not confirmed; `None` if there are none."""
     for record in reversed(records):
         if isinstance(record.entry, LoggedEntry):
@@ -89,7 +89,7 @@ def unfinished(records: Sequence[Record]) -> LogEntry | None:
     return None
 
 
-def unlogged(records: Sequence[Record]) -> Sequence[Record]:
+def unlogged_records(records: Sequence[Record]) -> Sequence[Record]:
     """Return the records after the last mark."""
     marks = [place for place, record in enumerate(records, 1) if isinstance(record.entry, LogEntry)]
     return records[marks[-1] if marks else 0 :]

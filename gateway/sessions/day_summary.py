@@ -10,7 +10,7 @@ from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, unshown
 from gateway.errors import ModelError
-from gateway.sessions.extractive_summary import SpokenLine, extract, shortened, stated
+from gateway.sessions.extractive_summary import SpokenLine, extract, stated, truncate_line
 from workspaces.memory.text.facts import Fact, FactKind, facts_in, folded, sentences
 
 PROMPT = (
@@ -52,12 +52,12 @@ async def day_summary(said: Sequence[SpokenLine], model: Model | None) -> list[s
 
 async def _asked(model: Model, told: Sequence[tuple[SpokenLine, str]]) -> list[str]:
     """Return the list items of the model's answer; none if it fails or takes too long."""
-    text = "\n".join(f"{each.who}: {shortened(stated_text)}" for each, stated_text in told)[-_MOST_ASKED:]
+    text = "\n".join(f"{each.who}: {truncate_line(stated_text)}" for each, stated_text in told)[-_MOST_ASKED:]
     request = ModelRequest(PROMPT, "", (UserEntry(text, told[-1][0].at, "", ""),), (), temperature=_TEMPERATURE)
     with suppress(ModelError, TimeoutError):
         async with asyncio.timeout(_PATIENCE_S):
             reply = await paid_for(model, CostCause.FLUSH).reply(request, unshown)
-        return [shortened(line) for line in map(_item, reply.text.splitlines()) if line][:_MOST_LINES]
+        return [truncate_line(line) for line in map(_item, reply.text.splitlines()) if line][:_MOST_LINES]
     return []
 
 

@@ -46,10 +46,14 @@ def conversation(records: Iterable[Record], agent: str, zone: tzinfo) -> list[Sp
     """
     every = list(records)
     turns = [list(turn) for _, turn in groupby(every, key=lambda record: record.turn_id)]
-    said = (each for turn in turns if not _is_command(turn) for each in _said(turn, agent, zone))
-    forgotten = [(r.at, _folded(text)) for r in every if isinstance(r.entry, ForgottenEntry) for text in r.entry.texts]
+    said = (each for turn in turns if not _is_command(turn) for each in _spoken_lines(turn, agent, zone))
+    forgotten = [
+        (r.at, _folded_text(text)) for r in every if isinstance(r.entry, ForgottenEntry) for text in r.entry.texts
+    ]
     return [
-        each for each in said if not any(each.at <= at and _tells(_folded(each.text), text) for at, text in forgotten)
+        each
+        for each in said
+        if not any(each.at <= at and _tells(_folded_text(each.text), text) for at, text in forgotten)
     ]
 
 
@@ -59,11 +63,11 @@ def _tells(message: str, forgotten: str) -> bool:
     return is_telling and forgotten in message
 
 
-def _folded(text: str) -> str:
+def _folded_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _said(turn: Sequence[Record], agent: str, zone: tzinfo) -> Iterator[SpokenLine]:
+def _spoken_lines(turn: Sequence[Record], agent: str, zone: tzinfo) -> Iterator[SpokenLine]:
     reads_others = any(isinstance(r.entry, UserEntry | ResultEntry) and r.entry.from_outside for r in turn)
     for record in turn:
         kind = record.speech or LineKind.SMALL_TALK
@@ -91,7 +95,7 @@ def extract(said: Sequence[SpokenLine]) -> list[str]:
     """
     telling = [(each, text) for each in said if (text := stated(each))]
     kept = _weightiest([text for _, text in telling])
-    lines = [log_line(telling[place][0].who, telling[place][0].at, shortened(telling[place][1])) for place in kept]
+    lines = [log_line(telling[place][0].who, telling[place][0].at, truncate_line(telling[place][1])) for place in kept]
     return [*lines, left_out_line(len(telling) - len(kept))] if len(kept) < len(telling) else lines
 
 
@@ -110,7 +114,7 @@ def _weightiest(texts: Sequence[str]) -> list[int]:
     return sorted(ranked[:MOST_LINES])
 
 
-def shortened(text: str, chars: int = _SHOWN_CHARS) -> str:
+def truncate_line(text: str, chars: int = _SHOWN_CHARS) -> str:
     """Return *text* on one line, cut at a word if it is longer than *chars*."""
     line = " ".join(text.split()).replace("<!--", "<! --")
     if len(line) <= chars:

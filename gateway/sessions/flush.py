@@ -87,7 +87,7 @@ class Flush:
         """Return whether *session* keeps notes, a model that can write them, and enough messages since the last."""
         if not self._settings.flush or not rights(session.access).flush or session.agent.model.name == OFFLINE:
             return False
-        new = sum(isinstance(record.entry, UserEntry) for record in unflushed(session.transcript.records))
+        new = sum(isinstance(record.entry, UserEntry) for record in unflushed_records(session.transcript.records))
         return new >= LEAST_MESSAGES
 
     def _is_wanted(self, session: Session, request: ModelRequest) -> bool:
@@ -102,7 +102,7 @@ class Flush:
             await run_turn(model, asked, toolbox, limits, TurnOutlets(_unjournaled, unshown))
 
 
-def unflushed(records: Sequence[Record]) -> Sequence[Record]:
+def unflushed_records(records: Sequence[Record]) -> Sequence[Record]:
     """Return the records since the last flush, with the turn in which it happened: its message was not shown to it."""
     place = next((i for i in reversed(range(len(records))) if isinstance(records[i].entry, FlushEntry)), None)
     if place is None:

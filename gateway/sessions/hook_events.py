@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 import structlog
 
 from adapters.channel import Address, InboundMessage, OutboundMessage, Sent
-from gateway.admission.internal_channels import HELPER
+from gateway.admission.internal_channels import SUBAGENT
 from gateway.admission.routing import Envelope, SessionKey
 from gateway.agent.entries import COMMAND, HALTED, Entry, ReplyEntry, SummaryEntry
 from gateway.errors import HookError
@@ -81,7 +81,7 @@ async def leaving(hooks: Hooks, envelope: Envelope, outgoing: Sequence[Outgoing]
     if not hooks.handles(MESSAGE_SENDING):
         return list(outgoing)
     where = conversation_of(envelope.access, envelope.key)
-    decided = [each if each.address.channel == HELPER else await _leaving(hooks, where, each) for each in outgoing]
+    decided = [each if each.address.channel == SUBAGENT else await _leaving(hooks, where, each) for each in outgoing]
     return [each for each in decided if each is not None]
 
 
@@ -100,7 +100,7 @@ async def _leaving(hooks: Hooks, where: Conversation, each: Outgoing) -> Outgoin
 
 def note_sent(hooks: Hooks, row: OutboxRow, message: OutboundMessage, sent: Sent, *, is_last: bool) -> None:
     """Report a part of *row* that the platform confirmed."""
-    if hooks.handles(MESSAGE_SENT) and row.outgoing.address.channel != HELPER:
+    if hooks.handles(MESSAGE_SENT) and row.outgoing.address.channel != SUBAGENT:
         where = place(row.outgoing.address)
         hooks.note(MESSAGE_SENT, MessageSent(where, message.body.text, row.parts_sent, is_last, sent.message_id))
 

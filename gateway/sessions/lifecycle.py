@@ -26,7 +26,7 @@ from gateway.sessions.session import Session
 from gateway.sessions.session_note import SessionNote
 from gateway.sessions.settings import SessionSettings
 from gateway.stores.rows import TurnId
-from gateway.transcripts.expiry import FORGOTTEN, forget_helpers
+from gateway.transcripts.expiry import FORGOTTEN, forget_subagents
 from gateway.transcripts.records import Records
 from gateway.transcripts.store import Sessions
 from workspaces.access import AgentId, SessionType
@@ -123,7 +123,7 @@ class Lifecycle:
         session = await self._session(key)
         if _ended_at(session.transcript.records) is not None:
             return []
-        written = await self._told(session, why)
+        written = await self._notify_hooks(session, why)
         await session.transcript.append(turn, EndEntry(why))
         self._active.pop(key, None)
         note_rest(self._hooks, SESSION_END, session, why, written)
@@ -133,7 +133,7 @@ class Lifecycle:
     async def pause_session(self, key: SessionKey, why: Pause) -> list[PurePosixPath]:
         """Write the conversation so far to the notes, and return the files. Raises StoreError and WorkspaceError."""
         session = await self._session(key)
-        written = await self._told(session, why)
+        written = await self._notify_hooks(session, why)
         note_rest(self._hooks, SESSION_PAUSE, session, why, written)
         return written
 
@@ -164,7 +164,7 @@ class Lifecycle:
                 await self._make_current(session)
             else:
                 await self.pause_session(due.key, due.why)
-                self._let_go(due)
+                self._drop_if_done(due)
         except (StoreError, WorkspaceError) as exc:
             await self._tell_trouble(due.key, exc)
 
@@ -182,7 +182,7 @@ class Lifecycle:
             await self.pause_session(key, why)
         return session
 
-    async def _told(self, session: Session, why: Ending | Pause) -> list[PurePosixPath]:
+    async def _notify_hooks(self, session: Session, why: Ending | Pause) -> list[PurePosixPath]:
         return [path for listener in self._listeners for path in await listener(session, why)]
 
     async def _session(self, key: SessionKey) -> Session:
@@ -225,7 +225,7 @@ class Lifecycle:
         if not self._settings.keep_days:
             return
         before = self._clock.now() - timedelta(days=self._settings.keep_days)
-        for _ in range(await forget_helpers(self._agents, self._sessions, before, busy)):
+        for _ in range(await forget_subagents(self._agents, self._sessions, before, busy)):
             await self._count(FORGOTTEN)
 
     def _due(self) -> list[DueSession]:
@@ -239,7 +239,7 @@ class Lifecycle:
             self._active[due.key] = replace(self._active[due.key], due=due.why)
         return found
 
-    def _let_go(self, done: DueSession) -> None:
+    def _drop_if_done(self, done: DueSession) -> None:
         """Forget a session with nothing more due before its next message: there may be very many."""
         activity = self._active.get(done.key)
         if activity is not None and activity.due is done.why and not self._settings.has_ends:

@@ -39,7 +39,7 @@ async def end_first_run(session: Session, why: Ending | Pause) -> Sequence[PureP
     if led is None or await session.agent.run(_present, workspace, access) is None:
         return ()
     async with noting(session) as run:
-        if await run(_removed, workspace, access, led):
+        if await run(_remove_if_done, workspace, access, led):
             log.info("the first conversation is over", agent=session.agent.id)
     return ()
 
@@ -53,7 +53,7 @@ def _last_answer(records: Sequence[Record]) -> datetime | None:
     return None
 
 
-def _removed(workspace: Workspace, access: Access, led: datetime) -> bool:
+def _remove_if_done(workspace: Workspace, access: Access, led: datetime) -> bool:
     """Delete the file once the agent has introduced itself; say whether it was deleted.
 
     It stays if it was written after the latest answer, which it cannot have led.

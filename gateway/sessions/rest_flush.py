@@ -9,7 +9,7 @@ from gateway.agent.models.port import ModelRequest
 from gateway.errors import HookError
 from gateway.sessions.daily_log import LOG
 from gateway.sessions.due import Ending, Pause
-from gateway.sessions.flush import Flush, unflushed
+from gateway.sessions.flush import Flush, unflushed_records
 from gateway.sessions.session import Session
 from gateway.transcripts.codec import Record, command_turns
 
@@ -37,7 +37,7 @@ class RestFlush:
         """
         if why not in _OCCASIONS or not self._flush.may_ask(session):
             return []
-        records = unflushed(session.transcript.records)
+        records = unflushed_records(session.transcript.records)
         said_at = _last_said(records)
         if said_at is None:
             return []

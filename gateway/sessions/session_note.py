@@ -14,7 +14,7 @@ from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model, ModelRequest, unshown
 from gateway.errors import ModelError
 from gateway.sessions.due import Ending, Pause
-from gateway.sessions.extractive_summary import SpokenLine, conversation, shortened
+from gateway.sessions.extractive_summary import SpokenLine, conversation, truncate_line
 from gateway.sessions.session import Session, noting
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
@@ -65,7 +65,7 @@ async def slug_of(model: Model, said: Sequence[SpokenLine]) -> str:
     fallback = f"{said[-1].at:%H%M}"
     if model.name == OFFLINE:
         return fallback
-    asked = UserEntry("\n".join(f"{each.who}: {shortened(each.text)}" for each in said), said[-1].at, "", "")
+    asked = UserEntry("\n".join(f"{each.who}: {truncate_line(each.text)}" for each in said), said[-1].at, "", "")
     with suppress(ModelError, TimeoutError):
         async with asyncio.timeout(_PATIENCE_S):
             reply = await model.reply(ModelRequest(_NAME_IT, "", (asked,), (), temperature=0), unshown)
@@ -83,11 +83,11 @@ def _slug(text: str) -> str:
 
 def _text(said: Sequence[SpokenLine]) -> str:
     begin, end = said[0].at, said[-1].at
-    notes = (list_item(transcript_line(each.who, each.at, _cut(each.text), each.kind)) for each in said)
+    notes = (list_item(transcript_line(each.who, each.at, _truncated(each.text), each.kind)) for each in said)
     return f"# Conversation, {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}\n\n{''.join(notes)}"
 
 
-def _cut(text: str) -> str:
+def _truncated(text: str) -> str:
     return text if len(text) <= _MESSAGE_CHARS else f"{text[:_MESSAGE_CHARS]}…"
 
 

@@ -38,7 +38,7 @@ def valid_unicode(text: str) -> str:
 def to_json(adapter: TypeAdapter[T], value: T) -> str:
     """Return *value* as one line of valid Unicode JSON without known secrets, whatever its texts contain."""
     text = _to_json(adapter, value)
-    return _to_json(adapter, _without_secrets(value)) if holds_secret(text) else text
+    return _to_json(adapter, _redacted(value)) if holds_secret(text) else text
 
 
 def _to_json(adapter: TypeAdapter[T], value: T) -> str:
@@ -49,7 +49,7 @@ def _to_json(adapter: TypeAdapter[T], value: T) -> str:
     return valid_unicode(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
 
 
-def _without_secrets(value: T) -> T:
+def _redacted(value: T) -> T:
     if not isinstance(value, BaseModel):
         return redact_all(value)
     return value.model_copy(update={name: redact_all(getattr(value, name)) for name in type(value).model_fields})

@@ -61,15 +61,15 @@ class RecordPage:
     """The byte at which the part after it begins; `None` after the last one."""
 
 
-def kept_sessions(folder: Path, access: Access) -> list[ArchivedConversation]:
+def archived_sessions(folder: Path, access: Access) -> list[ArchivedConversation]:
     """Return the conversations in *folder* that *access* may read: open ones, then ended ones, the latest first."""
     scopes = readable_scopes(access)
-    found = [*_kept(folder, is_over=False), *_kept(folder / ARCHIVE, is_over=True)]
+    found = [*_conversations(folder, is_over=False), *_conversations(folder / ARCHIVE, is_over=True)]
     readable = [each for each, session in found if scopes is None or scope_of_session(session) in scopes]
     return sorted(readable, key=lambda each: (each.ended is None, each.ended, each.name), reverse=True)
 
 
-def _kept(folder: Path, *, is_over: bool) -> Iterator[tuple[ArchivedConversation, str]]:
+def _conversations(folder: Path, *, is_over: bool) -> Iterator[tuple[ArchivedConversation, str]]:
     """Yield each conversation with the name of its session."""
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         name = unquote(path.stem)
@@ -104,7 +104,7 @@ def latest_receipt(folder: Path, access: Access, zone: tzinfo) -> str:
 
     Empty if there is none; of some conversations only some last records are read.
     """
-    kept = kept_sessions(folder, access)
+    kept = archived_sessions(folder, access)
     with suppress(OSError):  # a conversation was archived meanwhile
         for each in sorted(kept, key=lambda each: each.path.stat().st_mtime, reverse=True)[:_LOOKED_INTO]:
             with each.path.open("rb") as file:

@@ -23,7 +23,7 @@ _CITED = re.compile(rf"{FOLDER}/([^\s/#`()\[\]]+\.jsonl)".encode())
 """No name holds a slash: so no match starts within another, and a file from any sender takes linear time."""
 
 
-async def forget_helpers(
+async def forget_subagents(
     agents: Mapping[AgentId, Agent], sessions: Sessions, before: datetime, busy: Collection[SessionKey]
 ) -> int:
     """Remove the transcripts of subagents to which nothing was written since *before*; return how many.
@@ -34,7 +34,7 @@ async def forget_helpers(
     count = 0
     for agent in agents.values():
         old = [key for key in await sessions.run(sessions.silent_since, agent.id, before) if _is_over(key, busy)]
-        cited = await agent.run(_cited, agent.workspace.folder) if old else frozenset()
+        cited = await agent.run(_cited_transcripts, agent.workspace.folder) if old else frozenset()
         for key in old:
             if sessions.path(key).name not in cited:
                 await sessions.remove(key)
@@ -48,7 +48,7 @@ def _is_over(key: SessionKey, busy: Collection[SessionKey]) -> bool:
     return key.name.startswith(f"{SessionType.SUBAGENT}:") and key not in busy
 
 
-def _cited(folder: Folder) -> frozenset[str]:
+def _cited_transcripts(folder: Folder) -> frozenset[str]:
     """Return the names of the transcripts that notes cite, by scanning all of them."""
     notes = (found for found in folder.walk() if found.path.suffix == ".md")
     texts = (b"".join(folder.pieces(note.path, note.size + _GROWN)) for note in notes)

@@ -85,7 +85,7 @@ class TranscriptNotes:
         if self.audience(path) is None or not file.is_file():
             return None
         with file.open("rb") as content:
-            shown = list(self._shown(list(numbered_records(_spoken(content)))))
+            shown = list(self._document_lines(list(numbered_records(_speech_lines(content)))))
         text, lines = "".join(f"{line}\n" for _, line in shown), tuple(number for number, _ in shown)
         scope = scope_of_session(_session(path))
         digest = hashlib.sha256(f"{path}\0{scope}\0{lines}\0{text}".encode()).hexdigest()
@@ -107,10 +107,10 @@ class TranscriptNotes:
         if self._now_s() - facts.st_mtime > QUIET_S:
             self._counts.pop(file.name, None)
             return f"{facts.st_ino}-{facts.st_size}"
-        seen = self._measured(file, facts)
+        seen = self._measure(file, facts)
         return f"{facts.st_ino}-{seen.size // AFTER_BYTES}-{seen.messages // AFTER_MESSAGES}-{seen.pauses}"
 
-    def _measured(self, file: Path, facts: os.stat_result) -> _Count:
+    def _measure(self, file: Path, facts: os.stat_result) -> _Count:
         """Return the size of the transcript so far; reads only the new part."""
         known = self._counts.get(file.name)
         if known is None or known.inode != facts.st_ino or known.read > facts.st_size:
@@ -121,12 +121,12 @@ class TranscriptNotes:
                 known.add(line)
         return known
 
-    def _shown(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, str]]:
+    def _document_lines(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, str]]:
         """Yield each line of the document with the number of its line in the file."""
         day: date | None = None
         orders = command_turns(record for _, record in records)
         for number, record in records:
-            said = self._said(record) if record.turn_id not in orders else None
+            said = self._speaker_and_text(record) if record.turn_id not in orders else None
             if said is None:
                 continue
             at = record.at.astimezone(self._zone)
@@ -137,7 +137,7 @@ class TranscriptNotes:
             speaker, text, kind = said
             yield number, transcript_line(speaker, at, text, kind)
 
-    def _said(self, record: Record) -> tuple[str, str, LineKind] | None:
+    def _speaker_and_text(self, record: Record) -> tuple[str, str, LineKind] | None:
         """Return speaker, text and kind of *record*; `None` if it leads to no answer, and for others' words.
 
         A forwarded text is left out, since an entry does not carry that it came from outside.
@@ -154,7 +154,7 @@ class TranscriptNotes:
                 return None
 
 
-def _spoken(lines: Iterable[bytes]) -> Iterator[bytes]:
+def _speech_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the lines, those without speech emptied: tool results are most of a long transcript."""
     size = 0
     for line in lines:

@@ -63,7 +63,7 @@ async def origin_of(agent: Agent, sessions: Sessions, citation: str, access: Acc
     if not sees_all(access) or access.agent != agent.id:
         raise no_such_file(clean_path(passage.path))
     history = await agent.history_writer.history()
-    find = _spoken if passage.path.startswith(f"{FOLDER}/") else _written
+    find = _origin_of_speech if passage.path.startswith(f"{FOLDER}/") else _origin_of_note
     return await agent.history_writer.ask(find, passage, history, sessions, access)
 
 
@@ -80,13 +80,13 @@ def passage_of(citation: str) -> CitedLines:
         ) from exc
 
 
-def _written(passage: CitedLines, history: History, sessions: Sessions, access: Access) -> MemoryOrigin:
+def _origin_of_note(passage: CitedLines, history: History, sessions: Sessions, access: Access) -> MemoryOrigin:
     authors = history.authors(passage.path, passage.lines, access, passage.day)
     steps = [NoteChange(commit, _message(commit.origin, sessions, access.agent)) for commit in authors.commits]
-    return MemoryOrigin(_cited(passage), authors.text, tuple(steps))
+    return MemoryOrigin(_format_citation(passage), authors.text, tuple(steps))
 
 
-def _spoken(passage: CitedLines, _: History, sessions: Sessions, access: Access) -> MemoryOrigin:
+def _origin_of_speech(passage: CitedLines, _: History, sessions: Sessions, access: Access) -> MemoryOrigin:
     file = sessions.folder(access.agent) / passage.path.removeprefix(f"{FOLDER}/")
     here = sessions.folder(access.agent)
     if file.parent not in {here, here / ARCHIVE} or not file.is_file():
@@ -94,7 +94,7 @@ def _spoken(passage: CitedLines, _: History, sessions: Sessions, access: Access)
     with file.open("rb") as lines:
         found = [record for number, record in numbered_records(lines) if number in passage.lines]
     said = [record for record in found if isinstance(record.entry, UserEntry | ReplyEntry)]
-    return MemoryOrigin(_cited(passage), "\n".join(map(_text, said)), tuple(said))
+    return MemoryOrigin(_format_citation(passage), "\n".join(map(_text, said)), tuple(said))
 
 
 def _message(origin: Origin | None, sessions: Sessions, agent: AgentId) -> Record | None:
@@ -103,7 +103,7 @@ def _message(origin: Origin | None, sessions: Sessions, agent: AgentId) -> Recor
     if origin is None or not origin.turn or owner != agent or not name:
         return None
     files = _transcripts(sessions.path(SessionKey(agent, name)))
-    return next((record for file in files for record in _said_in(file, origin.turn)), None)
+    return next((record for file in files for record in _messages_in(file, origin.turn)), None)
 
 
 def _transcripts(present: Path) -> Iterator[Path]:
@@ -112,7 +112,7 @@ def _transcripts(present: Path) -> Iterator[Path]:
     yield from sorted(present.parent.glob(f"*/{escape(present.stem)}*{present.suffix}"), reverse=True)
 
 
-def _said_in(file: Path, turn: str) -> Iterator[Record]:
+def _messages_in(file: Path, turn: str) -> Iterator[Record]:
     """Yield the messages of *turn*; only lines that name it are parsed, for a transcript may be long."""
     with file.open("rb") as lines:
         for _, record in numbered_records(line for line in lines if turn.encode() in line):
@@ -124,6 +124,6 @@ def _text(record: Record) -> str:
     return record.entry.text if isinstance(record.entry, UserEntry | ReplyEntry) else ""
 
 
-def _cited(passage: CitedLines) -> str:
+def _format_citation(passage: CitedLines) -> str:
     day = f"@{passage.day}" if passage.day else ""
     return f"{passage.path}#L{passage.lines.start}-L{passage.lines.stop - 1}{day}"

@@ -34,7 +34,7 @@ class NewestFirst:
                     self.faults[found] += 1
 
 
-def needed(newest_first: Iterable[Record], *, is_alone: bool = False) -> tuple[list[Record], bool]:
+def needed_records(newest_first: Iterable[Record], *, is_alone: bool = False) -> tuple[list[Record], bool]:
     """Return, in their order, the records that a turn needs, and whether these are all of *newest_first*.
 
     They begin with the first message that the latest summary keeps: older ones are in that summary, and in the notes.

@@ -95,14 +95,14 @@ class Sessions:
         self._open[key] = transcript
         self._open.move_to_end(key)
         while len(self._open) > OPEN_AT_MOST or (len(self._open) > 1 and self._held > OPEN_BYTES):
-            self._let_go(next(iter(self._open)))
+            self._drop_open(next(iter(self._open)))
 
     def _grew(self, key: SessionKey, _: Sequence[Record]) -> None:
         """Count the records just written, for whoever holds the transcript of *key* open."""
         if (transcript := self._in_use.get(key)) is not None:
             self._keep(key, transcript)
 
-    def _let_go(self, key: SessionKey) -> None:
+    def _drop_open(self, key: SessionKey) -> None:
         self._open.pop(key, None)
         self._held -= self._sizes.pop(key, 0)
 
@@ -114,7 +114,7 @@ class Sessions:
         )
         if transcript.repairs != Repairs():
             self._repairs[key] = transcript.repairs
-            log.warning("transcript repaired", session=str(key), repairs=_in_words(transcript.repairs))
+            log.warning("transcript repaired", session=str(key), repairs=_describe_repairs(transcript.repairs))
         if self._marks is not None and not is_unasked(key):
             await self._compare(key, transcript, self._marks)
         return transcript
@@ -139,8 +139,8 @@ class Sessions:
         """Archive the transcript of *key*, whole, under the time when it *ended*. Raises StoreError."""
         if self._marks is not None:
             await self._marks.over(key)
-        await self.run(_put_away, self.path(key), f"{ended.astimezone(UTC):%Y%m%dT%H%M%S%fZ}")
-        self._let_go(key)
+        await self.run(_archive_file, self.path(key), f"{ended.astimezone(UTC):%Y%m%dT%H%M%S%fZ}")
+        self._drop_open(key)
         self._in_use.pop(key, None)
 
     async def purge(self, agent: AgentId, redaction: Redaction) -> int:
@@ -176,7 +176,7 @@ class Sessions:
     async def remove(self, key: SessionKey) -> None:
         """Remove the conversation of *key*, which has ended for good. Raises StoreError."""
         await self.run(_remove, self.path(key))
-        self._let_go(key)
+        self._drop_open(key)
         self._in_use.pop(key, None)
 
     def path(self, key: SessionKey) -> Path:
@@ -190,7 +190,7 @@ class Sessions:
     def repairs(self) -> Iterator[str]:
         """Yield the damage found lately, one line a session; damage from before the start is unknown."""
         for key, repairs in self._repairs.items():
-            yield f"session {key}: {_in_words(repairs)}"
+            yield f"session {key}: {_describe_repairs(repairs)}"
         for key, lost in self._lost.items():
             yield f"session {key}: {lost}"
 
@@ -210,7 +210,7 @@ def _remove(present: Path) -> None:
         raise disk_trouble(present, exc) from exc
 
 
-def _put_away(present: Path, ended: str) -> None:
+def _archive_file(present: Path, ended: str) -> None:
     archive = present.parent / ARCHIVE
     try:
         archive.mkdir(mode=0o700, exist_ok=True)
@@ -221,7 +221,7 @@ def _put_away(present: Path, ended: str) -> None:
         raise disk_trouble(present, exc) from exc
 
 
-def _in_words(repairs: Repairs) -> str:
+def _describe_repairs(repairs: Repairs) -> str:
     parts = (
         (repairs.torn, "torn last line cut and kept beside the file"),
         (repairs.damaged, "damaged lines skipped"),

@@ -17,7 +17,7 @@ from gateway.stores.disk import disk_trouble, sync_folder
 from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Fault, Record, command_turns, header, in_line, is_whole, kind_of_entry, to_line
 from gateway.transcripts.purge import redact_file
-from gateway.transcripts.read_tail import NewestFirst, lines_backwards, needed
+from gateway.transcripts.read_tail import NewestFirst, lines_backwards, needed_records
 from gateway.transcripts.records import Records
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.redact import Redaction
@@ -161,7 +161,7 @@ class Transcript:
     def _load(self, torn: int) -> None:
         with self._path.open("rb") as file:
             records = NewestFirst(file)
-            found, self.is_whole = needed(records, is_alone=self._is_alone)
+            found, self.is_whole = needed_records(records, is_alone=self._is_alone)
         self.records = Records(found)
         self.size = records.size
         self.repairs = Repairs(torn, records.faults[Fault.DAMAGED], records.faults[Fault.UNKNOWN])
@@ -183,7 +183,7 @@ class Transcript:
         if not (is_long or any(isinstance(record.entry, SummaryEntry) for record in stored)):
             self.records.extend(stored)
             return
-        found, reaches_back = needed(reversed([*self.records, *stored]), is_alone=self._is_alone)
+        found, reaches_back = needed_records(reversed([*self.records, *stored]), is_alone=self._is_alone)
         self.records = Records(found)
         self.is_whole = self.is_whole and reaches_back
         self.size = sum(len(to_line(record)) for record in self.records)

@@ -161,7 +161,7 @@ class Intake:
             log.warning("attachment not fetched", why=type(exc).__name__)
             await self._store.count(NOT_FETCHED)
         else:
-            taken.tells(_described(attachment, incoming, str(path)))
+            taken.tells(_describe(attachment, incoming, str(path)))
             await self._note_picture(taken, incoming, str(path))
         finally:
             await self._fetcher.remove(spool)
@@ -182,7 +182,7 @@ class Intake:
         await self._store.count(LONG_PASTE)
         spool = self._folders[taken.agent.id] / f"{taken.row.turn_id}.text"
         try:
-            paths = [await self._kept_paste(taken, part, spool) for part in pasted_parts(text)]
+            paths = [await self._store_paste(taken, part, spool) for part in pasted_parts(text)]
         except TooLargeError:  # then the transcript keeps it whole
             await self._store.count(NO_ROOM)
             return text
@@ -194,7 +194,7 @@ class Intake:
         marker = f"[… of {lines}, {len(text):,} characters. read_file shows all of it: {', '.join(paths)} …]"
         return f"{text[:_HEAD_CHARS]}\n{marker}\n{text[-_TAIL_CHARS:]}"
 
-    async def _kept_paste(self, taken: _MessageAttachments, part: bytes, spool: Path) -> str:
+    async def _store_paste(self, taken: _MessageAttachments, part: bytes, spool: Path) -> str:
         incoming = await self._fetcher.spool(once(part), spool, "message.txt", len(part))
         return str(await taken.agent.run(store, taken.agent.workspace, taken.access, incoming))
 
@@ -222,7 +222,7 @@ def pasted_parts(text: str) -> Iterator[bytes]:
         yield rest
 
 
-def _described(attachment: Attachment, incoming: DownloadedFile, path: str) -> str:
+def _describe(attachment: Attachment, incoming: DownloadedFile, path: str) -> str:
     """Return the description for the model: kind, name, type, size and path."""
     kind = _WORDS[attachment.kind]
     named = incoming.name if attachment.name else ""

@@ -39,7 +39,7 @@ def asked_for(agent: Agent, message: InboundMessage, envelope: Envelope) -> Agen
     return replace(agent, model=paid_for(agent.model, cause_of(message, envelope.access.session_type)))
 
 
-def told_of_budget(exc: BudgetError, envelope: Envelope) -> tuple[str, str]:
+def budget_notice(exc: BudgetError, envelope: Envelope) -> tuple[str, str]:
     """Return a key and a sentence: each session is notified once of each limit that stops it on a day.
 
     The remaining budget, and how to raise it, are shown to the owner alone.

@@ -55,10 +55,10 @@ class Fetcher:
             raise TooLargeToTakeError
         for wait_s in RETRIES_S:
             try:
-                return await self._fetched(message, attachment, spool, name, most)
+                return await self._download(message, attachment, spool, name, most)
             except (ChannelUnavailableError, TimeoutError):
                 await pause(self._clock, wait_s)
-        return await self._fetched(message, attachment, spool, name, most)
+        return await self._download(message, attachment, spool, name, most)
 
     async def spool(self, pieces: AsyncIterator[bytes], spool: Path, name: str, most: int) -> DownloadedFile:
         """Write *pieces* into *spool*, with known secrets removed from text.
@@ -66,8 +66,8 @@ class Fetcher:
         Raises TooLargeToTakeError, and StoreError when the disk refuses.
         """
         size, digest = 0, hashlib.sha256()
-        with _on_disk(spool):
-            file = await self._run(_opened, spool)
+        with _translated_errors(spool):
+            file = await self._run(_open_spool, spool)
             try:
                 async for piece in pieces:
                     size += len(piece)
@@ -77,7 +77,7 @@ class Fetcher:
                     await self._run(file.write, piece)
             finally:
                 await self._run(file.close)
-            if size <= TEXT_MOST and (clean := await self._run(_cleaned, spool)):
+            if size <= TEXT_MOST and (clean := await self._run(_redacted_content, spool)):
                 size, digest = len(clean), hashlib.sha256(clean)
         return DownloadedFile(spool, name, size, digest.hexdigest())
 
@@ -86,15 +86,15 @@ class Fetcher:
 
         Raises StoreError when the disk refuses.
         """
-        with _on_disk(incoming.place):
+        with _translated_errors(incoming.place):
             return picture_facts(await self._run(incoming.place.read_bytes))
 
     async def remove(self, spool: Path) -> None:
         """Remove the fetched file, if it exists."""
-        with _on_disk(spool):
+        with _translated_errors(spool):
             await self._run(_remove, spool)
 
-    async def _fetched(
+    async def _download(
         self, message: InboundMessage, attachment: Attachment, spool: Path, name: str, most: int
     ) -> DownloadedFile:
         adapter = self._adapters.of(message.address)
@@ -110,7 +110,7 @@ async def once(piece: bytes) -> AsyncIterator[bytes]:
 
 
 @contextmanager
-def _on_disk(spool: Path) -> Iterator[None]:
+def _translated_errors(spool: Path) -> Iterator[None]:
     try:
         yield
     except TimeoutError:  # an OSError too, but not one of the disk
@@ -119,7 +119,7 @@ def _on_disk(spool: Path) -> Iterator[None]:
         raise disk_trouble(spool, exc) from exc
 
 
-def _cleaned(spool: Path) -> bytes | None:
+def _redacted_content(spool: Path) -> bytes | None:
     """Remove known secrets from a text; return the new content, `None` if it held none."""
     content = spool.read_bytes()
     if (clean := redact_bytes(content)) is content:
@@ -129,7 +129,7 @@ def _cleaned(spool: Path) -> bytes | None:
     return clean
 
 
-def _opened(spool: Path) -> BinaryIO:
+def _open_spool(spool: Path) -> BinaryIO:
     spool.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return spool.open("wb")
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from gateway.agent.entries import NO_REPLY
-from gateway.schedule.checklist import HEARTBEAT_OK, SILENT_WITH, without_token
+from gateway.schedule.checklist import HEARTBEAT_OK, SILENT_WITH, without_heartbeat_token
 from workspaces.secrets import Sieve
 
 Reader = Callable[[str], None]
@@ -28,18 +28,18 @@ class Draft:
             self._text, self._sieve, self._is_over = "", Sieve(), False
         self._text += self._sieve(piece)
         if not may_be_silence(self._text):
-            self._tell(_shown(self._text))
+            self._tell(_visible_text(self._text))
 
     def end_step(self) -> None:
         """Mark the model's reply as complete: later pieces belong to the next one."""
         self._is_over = True
 
 
-def _shown(text: str) -> str:
+def _visible_text(text: str) -> str:
     """Return *text* without a last line that may become `HEARTBEAT_OK`, which is never shown."""
     before, _, last = text.rpartition("\n")
     bare = last.strip(" *_`").upper()
-    return before.rstrip() if bare and HEARTBEAT_OK.startswith(bare) else without_token(text)
+    return before.rstrip() if bare and HEARTBEAT_OK.startswith(bare) else without_heartbeat_token(text)
 
 
 def may_be_silence(text: str) -> bool:

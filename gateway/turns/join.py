@@ -50,6 +50,6 @@ class Joining:
         return [entry.message_id for entry in entries if isinstance(entry, UserEntry)]
 
 
-def joined(turn: Iterable[Entry]) -> list[InboxId]:
+def joined_messages(turn: Iterable[Entry]) -> list[InboxId]:
     """Return the messages that joined a *turn*: they are answered together with it."""
     return [InboxId(int(entry.message_id)) for entry in turn if isinstance(entry, UserEntry) and entry.joins]

@@ -1,7 +1,7 @@
 """Entry of a message in its conversation: the form in which a model reads it."""
 
 from adapters.channel import InboundMessage, Via
-from gateway.admission.internal_channels import HELPER, is_inner
+from gateway.admission.internal_channels import SUBAGENT, is_inner
 from gateway.agent.entries import UserEntry
 from gateway.stores.rows import InboxRow
 from gateway.turns.group_context import context_lines
@@ -23,4 +23,4 @@ def entry_of(row: InboxRow, session_type: SessionType) -> UserEntry:
 
 def _holds_others_words(message: InboundMessage) -> bool:
     is_quoting = message.quote is not None and not message.quote.is_ours
-    return bool(message.heard) or is_quoting or message.via is Via.AGENT or message.address.channel == HELPER
+    return bool(message.heard) or is_quoting or message.via is Via.AGENT or message.address.channel == SUBAGENT

@@ -21,7 +21,7 @@ from gateway.agent.settings import TurnLimits
 from gateway.agent.tool_hooks import lead_past
 from gateway.agent.tools.conversation import asked_focus
 from gateway.agent.tools.families import TurnActions
-from gateway.agent.tools.memory import Used, unrecorded
+from gateway.agent.tools.memory import Used, ignore_used
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.count import (
     CAUTIOUS,
@@ -138,10 +138,10 @@ class Planner:
         guard = self._guard(asked)
         toolbox = await self._toolbox(asked, guard, used)
         draft = await self._draft(asked, toolbox)
-        order = _ordered(asked)
-        if (order or self._is_full(draft)) and await self._made_room(asked, draft, order):
+        order = _requested_summary(asked)
+        if (order or self._is_full(draft)) and await self._make_room(asked, draft, order):
             draft = await self._draft(asked, toolbox)
-        recalled = await self._recalled(asked, draft)
+        recalled = await self._recall(asked, draft)
         await used(recalled.used)
         request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text)
         if asked.agent.model.name in self.settings.seeing:  # a draft for a summary or a flush has no pictures
@@ -155,7 +155,7 @@ class Planner:
         Raises StoreError and WorkspaceError when notes could not be saved before, HookError when a hook refused it.
         """
         draft = await self._draft(asked, await self._unused_toolbox(asked))
-        return await self._compacted(asked, draft, SummaryOrder(focus))
+        return await self._compact(asked, draft, SummaryOrder(focus))
 
     async def make_room_at_overflow(self, asked: TurnRequest) -> CompactionResult | None:
         """Summarise after a provider reported that the request is larger than the model's window.
@@ -165,7 +165,7 @@ class Planner:
         """
         toolbox = await self._unused_toolbox(asked)
         sent = await self._draft(asked, toolbox)
-        return await self._made_room(asked, await self._draft(asked, toolbox, int(sent.tokens * _AFTER_OVERFLOW)))
+        return await self._make_room(asked, await self._draft(asked, toolbox, int(sent.tokens * _AFTER_OVERFLOW)))
 
     async def window(self, asked: TurnRequest) -> WindowUse:
         """Return how full the model's window would be for a request now, without recalled memories."""
@@ -178,15 +178,15 @@ class Planner:
         is_over = draft.shown.left_out > 0 or draft.tokens >= settings.limit(draft.window_tokens)
         return settings.compact and is_over and settings.is_worth(draft.older_tokens, draft.window_tokens)
 
-    async def _made_room(
+    async def _make_room(
         self, asked: TurnRequest, draft: _PlannedRequest, order: SummaryOrder | None = None
     ) -> CompactionResult | None:
         """Summarise if that is possible now; if not, the turn continues with the part that fits."""
         with suppress(StoreError, WorkspaceError, HookError):
-            return await self._compacted(asked, draft, order)
+            return await self._compact(asked, draft, order)
         return None
 
-    async def _compacted(
+    async def _compact(
         self, asked: TurnRequest, draft: _PlannedRequest, order: SummaryOrder | None
     ) -> CompactionResult | None:
         session = Session(session_of(asked.access), asked.agent, asked.transcript)
@@ -205,17 +205,17 @@ class Planner:
         prompt = await final_prompt(agent, access, prompt, self.hooks)
         sees = agent.model.name in self.settings.seeing
         window = ContextWindow(tokens, self.compaction.settings, sees)
-        records = self._remembered(asked)
+        records = self._visible_records(asked)
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), toolbox.specs, self.settings.temperature.get(agent.id))
         shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
-        volatile = prompt.volatile + _how_to_speak(asked) + _left_out(shown) + self._away(asked)
+        volatile = prompt.volatile + _how_to_speak(asked) + _left_out_notice(shown) + self._missing_tools(asked)
         request = replace(bare, volatile=volatile, entries=shown.entries)
         older = sum(records.rounds.sizes(scale.steady)[:-1])
         size = scale.tokens(request_characters(request))
         return _PlannedRequest(request, files, shown, scale, window.tokens, size, older)
 
-    def _remembered(self, asked: TurnRequest) -> Records:
+    def _visible_records(self, asked: TurnRequest) -> Records:
         """Return the records of its session that the turn may see."""
         records = asked.transcript.records
         is_alone = self.settings.is_alone(asked.access.session_type)
@@ -232,7 +232,7 @@ class Planner:
 
     async def _unused_toolbox(self, asked: TurnRequest) -> Toolbox:
         """Return the tools that a turn would offer, without anything that calls them."""
-        return await self._toolbox(asked, self._guard(asked), unrecorded)
+        return await self._toolbox(asked, self._guard(asked), ignore_used)
 
     async def _toolbox(self, asked: TurnRequest, guard: WriteGuard, used: Used) -> Toolbox:
         actions = self._actions(asked, guard)
@@ -252,14 +252,14 @@ class Planner:
             is_unasked=is_unasked(message, asked.access.session_type),
         )
 
-    def _away(self, asked: TurnRequest) -> str:
+    def _missing_tools(self, asked: TurnRequest) -> str:
         """Return which tools the model would have if their servers were there."""
         names = self.tool_servers.away(asked.access) if asked.agent.model.name != OFFLINE else []
         if not names:
             return ""
         return f"\nThe tools of {', '.join(names)} are not available now; if you need one, say so and go on without it."
 
-    async def _recalled(self, asked: TurnRequest, draft: _PlannedRequest) -> Recalled:
+    async def _recall(self, asked: TurnRequest, draft: _PlannedRequest) -> Recalled:
         agent = asked.agent
         if agent.model.name == OFFLINE:
             return Recalled()
@@ -281,7 +281,7 @@ async def between_turns(
     return ModelRequest(prompt.stable, prompt.volatile, shown.entries, ())
 
 
-def _ordered(asked: TurnRequest) -> SummaryOrder | None:
+def _requested_summary(asked: TurnRequest) -> SummaryOrder | None:
     """Return the model's own request for a summary; it can make one in its owner's own chat."""
     if asked.access.session_type is not SessionType.MAIN:
         return None
@@ -302,7 +302,7 @@ def _how_to_speak(asked: TurnRequest) -> str:
     return _NOTIFY if unasked else ""
 
 
-def _left_out(shown: VisibleHistory) -> str:
+def _left_out_notice(shown: VisibleHistory) -> str:
     if not shown.left_out:
         return ""
     left_out = f"{shown.left_out} earlier messages of this conversation no longer fit here"

@@ -16,12 +16,12 @@ from gateway.admission.policy import Admitted, Refused
 from gateway.admission.routing import Envelope, Routes, SessionKey, principal
 from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, UserEntry
-from gateway.agent.limits import within
+from gateway.agent.limits import narrow_limits
 from gateway.agent.loop import UNANSWERED, TurnOutlets, run_turn
 from gateway.agent.models.port import ModelRequest, unshown
 from gateway.agent.tools.tool import Toolbox
-from gateway.automation.silence import is_unasked_prose, spoken
-from gateway.automation.subagents import is_task, told_of
+from gateway.automation.silence import is_unasked_prose, visible_answer
+from gateway.automation.subagents import is_task, report_of
 from gateway.delivery.outgoing_files import enclosed_by
 from gateway.errors import (
     BudgetError,
@@ -47,9 +47,9 @@ from gateway.transcripts.records import Records
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Transcript
 from gateway.turns.attachments import TakeIn, TakenIn
-from gateway.turns.cost_cause import asked_for, told_of_budget
+from gateway.turns.cost_cause import asked_for, budget_notice
 from gateway.turns.drafts import Draft
-from gateway.turns.join import Joining, joined
+from gateway.turns.join import Joining, joined_messages
 from gateway.turns.message_entry import entry_of
 from gateway.turns.planning import Planner
 from gateway.turns.presence import Presence
@@ -174,7 +174,7 @@ class Turn:
 
         Raises ModelError, StoreError and WorkspaceUnusableError: another attempt may succeed.
         """
-        text = await self._within_the_border(current)
+        text = await self._answer_or_apology(current)
         entries, records = self.entries, self.transcript.records.of(self.row.turn_id)
         files = () if _is_halted(entries) else enclosed_by(records, self.agent.id)
         await self._commit(text, files)
@@ -182,7 +182,7 @@ class Turn:
 
     async def drop(self, reason: str) -> None:
         """Drop the message without an answer, and those that had joined its turn. Raises StoreError."""
-        for each in (self.row.id, *joined(self.entries)):
+        for each in (self.row.id, *joined_messages(self.entries)):
             await self.turns.store.inbox.drop(each, reason)
         self._tell([])
 
@@ -194,7 +194,7 @@ class Turn:
         else:
             await self._commit("" if is_inner(message) else _TOO_LATE)
 
-    async def _within_the_border(self, current: Current) -> str:
+    async def _answer_or_apology(self, current: Current) -> str:
         store = self.turns.store
         try:
             async with self.turns.presence.answering(self.row.message) as draft:
@@ -217,7 +217,7 @@ class Turn:
 
     async def _text(self, current: Current, draft: Draft) -> str:
         """Run the turn, or resume it after a crash; return the answer, empty for silence."""
-        joining = Joining(current, self.transcript, self._said, self._is_admitted)
+        joining = Joining(current, self.transcript, self._user_entry, self._is_admitted)
         await joining.begin()
 
         async def journal(entry: Entry) -> None:
@@ -226,8 +226,8 @@ class Turn:
                 draft.end_step()
 
         planner, asked = self.turns.planner, self._request()
-        plan = self._shortcut(asked) or await unless(current.halt.soon, planner.plan(asked)) or _ended(asked)
-        limits = within(planner.settings.limits, self.row.message.allowance)
+        plan = self._shortcut(asked) or await unless(current.halt.soon, planner.plan(asked)) or _ending_plan(asked)
+        limits = narrow_limits(planner.settings.limits, self.row.message.allowance)
         on_text = unshown if planner.hooks.handles(MESSAGE_SENDING) else draft  # no hook has seen a draft
         course = TurnOutlets(journal, on_text, partial(joining.steered, plan.hears), current.halt)
         try:
@@ -253,12 +253,12 @@ class Turn:
 
     def _shortcut(self, asked: TurnRequest) -> Plan | None:
         if _was_answered(self.transcript.records, self.row.turn_id):
-            return _ended(asked)
+            return _ending_plan(asked)
         if self.turns.shortcut is None or is_inner(self.row.message):  # our own text is never a command
             return None
         return self.turns.shortcut(asked)
 
-    async def _said(self, row: InboxRow) -> UserEntry:
+    async def _user_entry(self, row: InboxRow) -> UserEntry:
         """Return the entry of *row*: the turn's message, or one that joins it."""
         access = self.envelope.access
         take_in = self.turns.take_in
@@ -280,7 +280,7 @@ class Turn:
         """End a turn that exceeds the day's budget, in silence; its session is notified of each limit once a day."""
         if is_task(self.row.message.address):  # each of these has a waiting caller
             return await self._end(str(exc))
-        key, said = told_of_budget(exc, self.envelope)
+        key, said = budget_notice(exc, self.envelope)
         notice = await self.turns.store.notify(key, _outgoing(self.row.message, said))
         await self.transcript.append(self.row.turn_id, UNANSWERED)
         if notice:
@@ -290,16 +290,16 @@ class Turn:
     async def _commit(self, text: str, files: tuple[Enclosure, ...] = ()) -> None:
         """Commit *text* and *files* as the answer to all messages of the turn."""
         row, store, entries = self.row, self.turns.store, self.entries
-        kind, answer = self.envelope.access.session_type, told_of(row.message, entries, text)
+        kind, answer = self.envelope.access.session_type, report_of(row.message, entries, text)
         if is_unasked_prose(row.message, kind, answer, entries):
             silence = Silence(self.turns.planner.clock(), row.message.address, principal(row.message), UNASKED_PROSE)
             await asyncio.gather(store.count(UNASKED_PROSE), store.silences.record(silence))
-        text = spoken(row.message, kind, answer, entries)
+        text = visible_answer(row.message, kind, answer, entries)
         offer = self.turns.offer if text else None
         buttons = () if offer is None else offer(row.message, self.envelope.access, entries)
         outgoing = [replace(_outgoing(row.message, text), files=files, buttons=buttons)] if text or files else []
         outgoing = await leaving(self.turns.planner.hooks, self.envelope, outgoing)
-        answers = [row.id, *joined(entries)]
+        answers = [row.id, *joined_messages(entries)]
         rows = await store.commit_turn(TurnCommit(row.turn_id, answers, outgoing, _has_failed(entries)))
         self._tell(list(rows))
 
@@ -315,7 +315,7 @@ def _patience(message: InboundMessage) -> timedelta:
     return timedelta(seconds=message.allowance.seconds) if message.allowance else GIVE_UP_AFTER
 
 
-def _ended(asked: TurnRequest) -> Plan:
+def _ending_plan(asked: TurnRequest) -> Plan:
     """Return the plan that ends a turn halted before it was planned: its calls get their outcomes."""
     request = ModelRequest("", "", asked.transcript.entries_of(asked.row.turn_id), ())
     return Plan(asked.agent.model, request, Toolbox([], asked.access))

@@ -17,12 +17,12 @@ def sight_of(agent: Agent, access: Access) -> Look:
     """Return a loader of pictures for *agent*'s model: those of the turn's own audience, and no others."""
 
     async def look(picture: Picture) -> str | None:
-        return await agent.run(_seen, agent.workspace, access, picture)
+        return await agent.run(_data_uri, agent.workspace, access, picture)
 
     return look
 
 
-def _seen(workspace: Workspace, access: Access, picture: Picture) -> str | None:
+def _data_uri(workspace: Workspace, access: Access, picture: Picture) -> str | None:
     """Return *picture* as a data URI; `None` unless it is unchanged in a folder that this turn may read."""
     path = PurePosixPath(picture.path)
     if path.parent != attachments_folder(access):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gateway.admission.routing import SessionKey, route
 from gateway.errors import StoreError
-from gateway.inbound.edits import as_edited, why_void
+from gateway.inbound.edits import as_edited, void_reason
 from gateway.inbound.queue_modes import Item
 from gateway.runtime.lanes import RetryLater
 from gateway.runtime.work_journal import WorkJournal
@@ -55,7 +55,7 @@ class LaneWork:
             return True
         is_begun = records.knows(row.turn_id)
         behind = self.turns.queueing.queues.behind(key)
-        if not is_begun and (void := why_void(row.message, records, behind, self.turns.planner.clock())):
+        if not is_begun and (void := void_reason(row.message, records, behind, self.turns.planner.clock())):
             await self.turns.store.inbox.drop(row.id, void.value)
             self.turns.outcome(row, [])
             return True

@@ -23,8 +23,8 @@ from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
 from gateway.web.errors import NOT_TAKEN, SERVER, HttpError
 from gateway.web.login import COOKIE, Login, read_body
-from gateway.web.markdown_html import marked
-from gateway.web.page_mirror import show_said, shown_of
+from gateway.web.markdown_html import to_html
+from gateway.web.page_mirror import page_messages, show_said
 from workspaces.access import AgentId, SessionType
 
 SHOWN_OF_THE_PAST = 60
@@ -101,7 +101,7 @@ class ChatPages:
             adapter.attach(heard.event),
             self.presence.follow(adapter.address, lambda _, text: heard.draft(text)),
         ):
-            for event in await self._missed(adapter, last):
+            for event in await self._missed_events(adapter, last):
                 yield event
             while not heard.is_over:
                 try:
@@ -112,9 +112,9 @@ class ChatPages:
                 if await self.entrance.sign_ins.session(secret) is None:
                     return
                 for each in heard.taken():
-                    yield _shown_now(adapter, each)
+                    yield _live_event(adapter, each)
 
-    async def _missed(self, adapter: WebAdapter, last: str) -> list[bytes]:
+    async def _missed_events(self, adapter: WebAdapter, last: str) -> list[bytes]:
         """Return the events that the page lacks: those after its last one, or the stored conversation."""
         epoch, _, number = last.partition("-")
         missed = adapter.since(epoch, int(number)) if number.isdecimal() and len(number) < 16 else None
@@ -130,10 +130,10 @@ class ChatPages:
         No conversation stores notices: only recent ones of this page are left.
         """
         transcript = await self.sessions.open(SessionKey(AgentId(adapter.account), SessionType.MAIN))
-        said = shown_of(transcript.records)
+        said = page_messages(transcript.records)
         notices = (each for each in adapter.recent if each.turn.startswith(NOTICE_PREFIX))
         every = sorted((*said, *notices), key=lambda each: each.at)
-        return [_shown(each) for each in every[-SHOWN_OF_THE_PAST:]]
+        return [_message_json(each) for each in every[-SHOWN_OF_THE_PAST:]]
 
     def _adapter(self, agent: str) -> WebAdapter:
         adapter = self.adapters.get((CHANNEL, agent))
@@ -178,29 +178,29 @@ class _PendingEvents:
         return taken
 
 
-def _shown_now(adapter: WebAdapter, each: PageEvent | Sign | str) -> bytes:
+def _live_event(adapter: WebAdapter, each: PageEvent | Sign | str) -> bytes:
     match each:
         case Sign():
             return _sse(each.value, {}, None)
         case str():
-            return _drafted(each)
+            return _draft_event(each)
     return _event(adapter, each)
 
 
 def _event(adapter: WebAdapter, event: PageEvent) -> bytes:
-    return _sse(event.told.kind, _shown(event.told), f"{adapter.epoch}-{event.number}")
+    return _sse(event.told.kind, _message_json(event.told), f"{adapter.epoch}-{event.number}")
 
 
-def _drafted(text: str) -> bytes:
+def _draft_event(text: str) -> bytes:
     return _sse("draft", {"text": text}, None)
 
 
-def _shown(told: PageMessage) -> dict[str, object]:
+def _message_json(told: PageMessage) -> dict[str, object]:
     """Return a message as the page reads it; an answer includes its HTML and its buttons."""
     shown = {"kind": told.kind.value, "text": told.text, "at": told.at.isoformat(), "turn": told.turn}
     if told.kind is PageEventKind.SAID:
         return {**shown}
-    return {**shown, "html": marked(told.text), "buttons": [asdict(button) for button in told.buttons]}
+    return {**shown, "html": to_html(told.text), "buttons": [asdict(button) for button in told.buttons]}
 
 
 def _sse(event: str, data: Mapping[str, object], event_id: str | None) -> bytes:

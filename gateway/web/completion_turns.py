@@ -133,8 +133,8 @@ class Asking:
     def answer(self, outcome: Outcome) -> str:
         """Return the answer that a turn committed. Raises HttpError if it must wait."""
         if any(reply.is_notice for reply in outcome):
-            raise HttpError(503, _said(outcome), SERVER, code="postponed")
-        return _said(outcome)
+            raise HttpError(503, _outcome_text(outcome), SERVER, code="postponed")
+        return _outcome_text(outcome)
 
     async def usage(self, message: InboundMessage, outcome: Outcome) -> Usage:
         """Return the turn's usage, as far as the provider reported it; nothing for a silent one."""
@@ -149,7 +149,7 @@ class Asking:
         )
 
 
-def _said(outcome: Outcome) -> str:
+def _outcome_text(outcome: Outcome) -> str:
     return "\n\n".join(reply.outgoing.text for reply in outcome)
 
 

@@ -53,19 +53,19 @@ class CompletionPages:
         return JSONResponse(models(self._holder(request).agents))
 
     async def model(self, request: Request) -> Response:
-        return JSONResponse(model(_known(request.path_params["name"], self._holder(request))))
+        return JSONResponse(model(_agent_name(request.path_params["name"], self._holder(request))))
 
     async def complete(self, request: Request) -> Response:
         holder = self._holder(request)
         asked = completion(await request.body(), self._caps)
-        if _known(asked.model, holder) not in self._here:
+        if _agent_name(asked.model, holder) not in self._here:
             raise HttpError(503, f"another gateway runs {asked.model!r} now", SERVER, code="agent_elsewhere")
         chat = chat_name(request.headers.get(CHAT_HEADER) or asked.user or DEFAULT_CHAT)
         self._chats.check(holder, asked.model, chat)
         message = self._asking.message(holder.name, chat, asked, request.headers.get(KEY_HEADER))
         shape = Shape(f"chatcmpl-{message.id}", asked.model, int(message.sent_at.timestamp()))
         if asked.stream:
-            return await self._streamed(message, asked, shape)
+            return await self._stream_response(message, asked, shape)
         return await self._whole(message, shape)
 
     async def _whole(self, message: InboundMessage, shape: Shape) -> Response:
@@ -77,7 +77,7 @@ class CompletionPages:
         text = self._asking.answer(outcome)
         return JSONResponse(shape.whole(text, await self._asking.usage(message, outcome)))
 
-    async def _streamed(self, message: InboundMessage, asked: Completion, shape: Shape) -> Response:
+    async def _stream_response(self, message: InboundMessage, asked: Completion, shape: Shape) -> Response:
         events = self._events(message, asked, shape)
         first = await anext(events)  # a refused message has a status of its own
 
@@ -95,7 +95,7 @@ class CompletionPages:
             yield _event(shape.chunk({"role": "assistant", "content": ""}))
             try:
                 deadline = asyncio.get_running_loop().time() + PATIENCE_S
-                while isinstance(text := await _next(heard, deadline), str):
+                while isinstance(text := await _next_event(heard, deadline), str):
                     piece = growing.piece(text)
                     yield _event(shape.chunk({"content": piece})) if piece else b": waiting\n\n"
                 if piece := growing.piece(self._asking.answer(text)):
@@ -112,7 +112,7 @@ class CompletionPages:
         return self._holders.of_header(request.headers.get("authorization", ""))
 
 
-async def _next(heard: TurnFeed, deadline: float) -> str | Outcome:
+async def _next_event(heard: TurnFeed, deadline: float) -> str | Outcome:
     """Return the next event, or an empty text when that takes long. Raises HttpError 504 after the *deadline*."""
     now = asyncio.get_running_loop().time()
     try:
@@ -137,7 +137,7 @@ def _too_late() -> HttpError:
     return HttpError(504, said, SERVER, code="answer_outstanding")
 
 
-def _known(name: str, holder: TokenHolder) -> str:
+def _agent_name(name: str, holder: TokenHolder) -> str:
     if name in holder.agents:
         return name
     near = difflib.get_close_matches(name, holder.agents, n=1, cutoff=0.5)

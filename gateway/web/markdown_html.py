@@ -11,7 +11,7 @@ _DEEPEST = 100
 text."""
 
 
-def marked(markdown: str) -> str:
+def to_html(markdown: str) -> str:
     """Return *markdown* as HTML: tags become text, images are left out, links lead to the web or a mailbox.
 
     Blocks nested too deeply are shown as source.

@@ -12,7 +12,7 @@ from adapters.channel import Adapter, InboundMessage
 from adapters.web import CHANNEL, PageEventKind, PageMessage, WebAdapter
 from gateway.admission.routing import Routes, SessionKey, route
 from gateway.agent.entries import HALTED, NO_REPLY, ReplyEntry, ResultEntry, UserEntry
-from gateway.agent.tools.notify import notified
+from gateway.agent.tools.notify import notified_texts
 from gateway.inbound.edits import source_of
 from gateway.inbound.outcomes import Outcome
 from gateway.stores.rows import InboxRow
@@ -21,16 +21,16 @@ from gateway.transcripts.store import Sessions
 from workspaces.access import AgentId, SessionType
 
 
-def shown_of(records: Sequence[Record]) -> Iterator[PageMessage]:
+def page_messages(records: Sequence[Record]) -> Iterator[PageMessage]:
     """Yield the parts of a conversation that a page shows; of a job that ran in it, only the text given to `notify`."""
     jobs = {each.turn_id for each in records if isinstance(each.entry, UserEntry) and _is_unasked(each.entry)}
     for record in records:
         if record.turn_id not in jobs:
-            if (each := told(record)) is not None:
+            if (each := page_message(record)) is not None:
                 yield each
         elif isinstance(record.entry, ReplyEntry) and not record.entry.calls:
             turn = (each.entry for each in records if each.turn_id == record.turn_id)
-            if said := notified([each for each in turn if isinstance(each, ReplyEntry | ResultEntry)]):
+            if said := notified_texts([each for each in turn if isinstance(each, ReplyEntry | ResultEntry)]):
                 yield PageMessage(PageEventKind.ANSWER, said, record.at, record.turn_id)
 
 
@@ -39,7 +39,7 @@ def _is_unasked(said: UserEntry) -> bool:
     return said.is_ours and not said.from_outside
 
 
-def told(record: Record) -> PageMessage | None:
+def page_message(record: Record) -> PageMessage | None:
     """Return the page's view of *record*; `None` for internal records, steps before an answer, and silence."""
     match record.entry:
         case UserEntry(text=text, source=source, is_ours=False):
@@ -71,7 +71,7 @@ class PageMirror:
 
     def written(self, records: Sequence[Record]) -> None:
         """Show the owner's messages; those from the page itself are there already."""
-        for each in map(told, records):
+        for each in map(page_message, records):
             if each is not None and each.kind is PageEventKind.SAID:
                 self._tell(each)
 

@@ -27,7 +27,7 @@ from workspaces.memory.index.engine import (
     Ids,
     Point,
     PointId,
-    stepped,
+    quantised,
 )
 from workspaces.memory.index.hybrid import ALWAYS, HybridEngine, Leg, Shard, VectorQuery, Where
 from workspaces.memory.index.server import ServerShard, Tenant
@@ -101,7 +101,7 @@ def _rows(chance: np.random.Generator, count: int) -> FloatArray:
 
 def _terms(chance: random.Random, count: int) -> SparseVector:
     numbers = chance.sample(range(40), count)
-    return stepped(SparseVector(numbers, [chance.uniform(0.5, 2.0) for _ in numbers]))
+    return quantised(SparseVector(numbers, [chance.uniform(0.5, 2.0) for _ in numbers]))
 
 
 def _point(number: int, scope: Scope = PRIVATE, day: date | None = None, seed: int | None = None) -> Point:

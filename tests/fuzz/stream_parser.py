@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gateway.agent.models.openai import read
 from gateway.agent.models.provider import Finish, TextPiece
 from gateway.agent.models.reply_builder import Assembly
-from gateway.agent.models.wire import BrokenReplyError, events, guarded
+from gateway.agent.models.wire import BrokenReplyError, events, limited_chunks
 from gateway.errors import ModelError, ModelUnavailableError
 from tests.fuzz.campaign import Target
 from tests.fuzz.mutation import mutated, seeds_of
@@ -93,10 +93,10 @@ async def _read(chunks: Sequence[bytes]) -> tuple[str, ...]:
 
 
 async def _guard(chunks: Sequence[bytes]) -> str | None:
-    """Return what `guarded` refuses a body for, if it does; it passes on what came, unchanged."""
+    """Return what `limited_chunks` refuses a body for, if it does; it passes on what came, unchanged."""
     passed = b""
     try:
-        async for chunk in guarded(_chunks(chunks)):
+        async for chunk in limited_chunks(_chunks(chunks)):
             passed += chunk
     except BrokenReplyError as exc:
         return str(exc)

@@ -20,7 +20,7 @@ from gateway.control.cron_wire import CronOrder, JobsStatus
 from gateway.control.status_wire import StatusOrder
 from gateway.home import Home
 from gateway.stores.jobs import JobId
-from gateway.web.page_mirror import shown_of
+from gateway.web.page_mirror import page_messages
 from tests.fakes.clock import ManualClock
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S
@@ -155,7 +155,7 @@ async def test_what_a_job_writes_without_notify_is_shown_to_nobody(tmp_path: Pat
     assert any(
         "here is my report" in record.entry.text for record in talk.records if isinstance(record.entry, ReplyEntry)
     )
-    assert list(shown_of(talk.records)) == []
+    assert list(page_messages(talk.records)) == []
 
 
 async def test_what_is_run_without_a_gateway_waits_for_one(tmp_path: Path) -> None:

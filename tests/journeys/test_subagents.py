@@ -28,14 +28,14 @@ from gateway.admission.internal_channels import NOBODY, job_address, result_addr
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
-from gateway.agent.limits import allowed_rest, within
+from gateway.agent.limits import allowed_rest, narrow_limits
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.settings import TurnLimits
 from gateway.app.app import App
 from gateway.app.resources import THIS_MACHINE, Machine
 from gateway.automation.settings import SubagentSettings
 from gateway.automation.subagent_results import ResultChannel
-from gateway.automation.subagents import Subagents, told_of
+from gateway.automation.subagents import Subagents, report_of
 from gateway.config import Config
 from gateway.control.status_wire import StatusOrder
 from gateway.errors import ModelUnavailableError, StoreError
@@ -210,9 +210,9 @@ async def test_what_a_helper_says_of_itself_is_quoted(tmp_path: Path) -> None:
         task_address(MAIN, "h0"), "h0", NOBODY, ChatKind.DIRECT, "count", True, datetime.now(UTC), answers_to=CHAT
     )
     said = "I am done.\nSubagent h1 has finished.\n/stop"
-    text = told_of(message, [ReplyEntry(said, (), "team", Usage())], said)
+    text = report_of(message, [ReplyEntry(said, (), "team", Usage())], said)
     assert text.splitlines()[1:] == ["> I am done.", "> Subagent h1 has finished.", "> /stop"]
-    assert told_of(message, [ReplyEntry("", (), HALTED, Usage())], "") == ""
+    assert report_of(message, [ReplyEntry("", (), HALTED, Usage())], "") == ""
 
 
 async def test_more_helpers_than_allowed_are_refused(tmp_path: Path) -> None:
@@ -387,6 +387,6 @@ def test_helpers_share_what_their_parent_had_left() -> None:
     spent = [ReplyEntry("", (), "team", Usage(300, 100))] * 2
     share = allowed_rest(limits, spent, shares=5, seconds=300)
     assert share == Allowance(steps=10, tokens=40, seconds=60)
-    assert within(limits, share) == TurnLimits(steps=10, tokens=40, turn_s=60)
-    assert within(limits, None) is limits
+    assert narrow_limits(limits, share) == TurnLimits(steps=10, tokens=40, turn_s=60)
+    assert narrow_limits(limits, None) is limits
     assert allowed_rest(limits, spent * 2, shares=5, seconds=10) == Allowance(steps=8, tokens=0, seconds=10)

@@ -649,7 +649,7 @@ GUARDS = (
     Guard(
         "gateway/hooks/loading.py",
         "disabled hooks are not loaded",
-        "return load_hooks(home.hooks) if home.runs_code else list(_packaged())",
+        "return load_hooks(home.hooks) if home.runs_code else list(_package_hooks())",
         "return load_hooks(home.hooks)",
         "tests/journeys/test_backup.py::test_a_restored_home_says_what_it_does_not_run",
     ),
@@ -719,7 +719,7 @@ GUARDS = (
     Guard(
         "gateway/stores/codec.py",
         "no known secret is stored, nor written into a transcript",
-        "    return _to_json(adapter, _without_secrets(value)) if holds_secret(text) else text",
+        "    return _to_json(adapter, _redacted(value)) if holds_secret(text) else text",
         "    return text",
         "tests/gateway/stores/test_codec.py::test_a_line_of_a_transcript_holds_no_secret",
     ),
@@ -887,8 +887,8 @@ GUARDS = (
     Guard(
         "gateway/automation/silence.py",
         "an unrequested turn sends messages only with `notify`",
-        "    if not is_unasked(message, kind):\n        return without_token(answer)",
-        "    if not is_heartbeat(message) or answer:\n        return without_token(answer)",
+        "    if not is_unasked(message, kind):\n        return without_heartbeat_token(answer)",
+        "    if not is_heartbeat(message) or answer:\n        return without_heartbeat_token(answer)",
         "tests/gateway/automation/test_silence.py::test_a_turn_that_nobody_asked_for_speaks_by_notify_alone",
     ),
     Guard(
@@ -1000,7 +1000,7 @@ GUARDS = (
     Guard(
         "gateway/turns/downloads.py",
         "an attached text is stored without a known secret",
-        "clean := await self._run(_cleaned, spool)",
+        "clean := await self._run(_redacted_content, spool)",
         'clean := b""',
         "tests/gateway/turns/test_attachments.py::test_a_text_that_came_with_a_message_is_kept_without_a_known_secret",
     ),

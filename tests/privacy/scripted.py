@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
-from gateway.agent.models.messages import paired, spoken
+from gateway.agent.models.messages import readable_text, with_results
 from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
 
 BREAK = "please break"
@@ -61,7 +61,7 @@ class Scripted:
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         """Follow the script. Raises ZeroDivisionError, which no provider does, where a message says so."""
-        messages = tuple(map(_message, paired(request.entries)))
+        messages = tuple(map(_message, with_results(request.entries)))
         sent = Request(request.stable, request.volatile, messages, tuple(request.tools), request.temperature)
         self.requests.append(sent)
         if sent.messages[-1].text.endswith(BREAK):
@@ -77,7 +77,7 @@ class Scripted:
 def _message(entry: Entry) -> Message:
     match entry:
         case UserEntry():
-            return Message("user", spoken(entry))
+            return Message("user", readable_text(entry))
         case ReplyEntry(text=text, calls=calls):
             return Message(
                 "assistant", text, tuple(replace(call, id=_RANDOM_ID.sub("call", call.id)) for call in calls)

@@ -14,7 +14,7 @@ from typing import cast
 import pytest
 
 from adapters.channel import Address, ChatKind, InboundMessage, OutboundMessage, Quote, Sender
-from gateway.admission.internal_channels import HELPER, NOBODY, is_inner, result_address, task_address
+from gateway.admission.internal_channels import NOBODY, SUBAGENT, is_inner, result_address, task_address
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ToolCall
 from gateway.agent.recall import RecallSettings
@@ -145,7 +145,7 @@ class World:
         self.model.script = lambda _: says("NO_REPLY")
         for row in rows:
             await self.app.parts.delivery.finished(row.id)
-        results = [row for row in rows if row.outgoing.address.channel == HELPER]
+        results = [row for row in rows if row.outgoing.address.channel == SUBAGENT]
         for row in results:  # the owner's own turn, which sees all that is private, begins with it
             await self.app.operator.outcomes.of(row.turn_id)
         for agent in self.app.operator.agents.values():

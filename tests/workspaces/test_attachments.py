@@ -12,7 +12,7 @@ from workspaces.access import is_attachment
 from workspaces.attachments import DownloadedFile, cleaned_name, store
 from workspaces.errors import FileChangedError, NoSuchFileError, TooLargeError
 from workspaces.files import FileCaps, Folder
-from workspaces.history.tracked_files import kept_text
+from workspaces.history.tracked_files import tracked_text
 from workspaces.memory.workspace_source import is_note
 from workspaces.paths import clean_path
 from workspaces.usage import Quota, Quotas
@@ -106,7 +106,7 @@ def test_attachments_are_neither_notes_nor_kept_in_the_history(path: str, expect
     assert is_attachment(place) is expected
     if expected:
         assert not is_note(place)
-        assert kept_text(place, b"text") is None
+        assert tracked_text(place, b"text") is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from workspaces.files import Folder
-from workspaces.folder_entries import SHOWN, mend, named
+from workspaces.folder_entries import SHOWN, describe_left_out, mend
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_what_leads_to_no_plain_file_is_named_with_the_reason(
     """Plain files, folders and what is not there are not."""
     make(root / "MEMORY.md")
     found = folder.left_out()
-    assert named(found) == f"MEMORY.md ({why})"
+    assert describe_left_out(found) == f"MEMORY.md ({why})"
     assert folder.obstacle(PurePosixPath("MEMORY.md")) == found[0]
     assert folder.obstacle(PurePosixPath("plain.md")) is None
     assert folder.obstacle(PurePosixPath("memory")) is None
@@ -78,5 +78,5 @@ def test_many_names_are_shown_in_part(folder: Folder, root: Path) -> None:
     for number in range(SHOWN + 2):
         (root / f"{number}.md").symlink_to("elsewhere")
     found = folder.left_out()
-    assert named(found).endswith("4.md (it is a symbolic link) and 2 more")
+    assert describe_left_out(found).endswith("4.md (it is a symbolic link) and 2 more")
     assert mend(root, found).startswith(f"put a regular file in the place of {root}/0.md, {root}/1.md, ")

@@ -7,7 +7,7 @@ import pytest
 from tests.workspaces.turns import GROUP, MAIN, OWN, SUBAGENT
 from workspaces.access import AgentId
 from workspaces.errors import EditError
-from workspaces.forget import NotePassage, forget, forgettable, holding, notes_in, notes_of, without
+from workspaces.forget import NotePassage, forget, forgettable, holding, notes_in, notes_of, without_notes
 from workspaces.workspace import Workspace
 
 DAY = PurePosixPath("memory/2026-03-01.md")
@@ -36,7 +36,7 @@ def mark_of(whole: str, words: str) -> NotePassage:
 )
 def test_a_note_goes_and_everything_else_stays(whole: str, words: str, left: str) -> None:
     """Byte for byte: line ends, byte order mark, what is above and below."""
-    assert without(whole, [mark_of(whole, words)]) == left
+    assert without_notes(whole, [mark_of(whole, words)]) == left
 
 
 def test_a_mark_names_its_note_when_lines_come_and_go() -> None:

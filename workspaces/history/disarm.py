@@ -32,7 +32,7 @@ def disarm(repository: Path) -> None:
         (repository / "objects/info" / name).unlink(missing_ok=True)
     config = repository / "config"
     if config.exists():
-        known = _known(config.read_text("utf-8", "replace"))
+        known = _own_settings(config.read_text("utf-8", "replace"))
         config.unlink()
         with os.fdopen(os.open(config, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
             out.write(_SETTINGS)
@@ -40,7 +40,7 @@ def disarm(repository: Path) -> None:
                 out.write("[strandline]\n" + "".join(f"\t{name} = {value}\n" for name, value in known.items()))
 
 
-def _known(text: str) -> dict[str, str]:
+def _own_settings(text: str) -> dict[str, str]:
     """Return the settings of Strandline's own section."""
     found, is_ours = {}, False
     for line in text.splitlines():

@@ -16,7 +16,7 @@ from workspaces.history.commits import LOG_FORMAT, Commit, Diff, read_log
 from workspaces.history.git_command import Git
 from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Act, Origin, Topic, topic_of
 from workspaces.history.turn_changes import FAR_BACK, NEAR, FileWriting, TurnChanges
-from workspaces.history.visibility import partial_id, seen, sees_all, sees_path
+from workspaces.history.visibility import partial_id, sees_all, sees_path, visible_part
 
 if TYPE_CHECKING:
     from workspaces.history.repository import Repository
@@ -82,20 +82,20 @@ class View:
         newest = self._repository.parent(self.resolve(query.before)) if query.before else self._repository.head()
         if newest is None:
             return ()
-        with closing(self._listed(newest, query.folders)) as listed:
+        with closing(self._visible_commits(newest, query.folders)) as listed:
             return tuple(islice((commit for _, commit in listed if query.takes(commit)), query.limit))
 
     def show(self, revision: str, path: PurePosixPath | None = None) -> VisibleCommit:
         """Return a commit with its changes, or only those at or below *path*."""
         git_id = self.resolve(revision)
-        with closing(self._listed(git_id, ())) as listed:
+        with closing(self._visible_commits(git_id, ())) as listed:
             _, commit = next(listed)
-        return VisibleCommit(commit, self._compared(self._repository.parent(git_id), git_id, path))
+        return VisibleCommit(commit, self._compare(self._repository.parent(git_id), git_id, path))
 
     def diff(self, older: str, newer: str | None = None, path: PurePosixPath | None = None) -> Diff:
         """Return the differences at or below *path* between two revisions; without *newer*, to the newest."""
         first = self.resolve(older)
-        return self._compared(first, self.resolve(newer) if newer else self._repository.head(), path)
+        return self._compare(first, self.resolve(newer) if newer else self._repository.head(), path)
 
     def text_at(self, revision: str, path: str | PurePosixPath) -> str:
         """Return the text of the file at *path*. Raises NoSuchFileError if it did not exist, and BadPathError."""
@@ -158,7 +158,7 @@ class View:
 
     def written(self, path: PurePosixPath) -> Generator[tuple[str, str | None]]:
         """Yield each text of the notes at *path*, newest first, with the author of the turn that wrote it."""
-        for commit in self._logged(self._repository.head(), (path,)) if sees_path(self._access, path) else ():
+        for commit in self._log_commits(self._repository.head(), (path,)) if sees_path(self._access, path) else ():
             for change in commit.changes:
                 if change.path != path:
                     continue
@@ -172,7 +172,7 @@ class View:
     ) -> list[TurnChanges]:
         """Return the changes of the last turn of *session* with a mark that *is_meant*, newest first."""
         found, undone, since = list[TurnChanges](), set[str](), 0
-        with closing(self._logged(self._repository.head(), folders)) as logged:
+        with closing(self._log_commits(self._repository.head(), folders)) as logged:
             for commit in islice(logged, FAR_BACK):
                 since += bool(found)
                 if since > NEAR:
@@ -188,7 +188,7 @@ class View:
         return [replace(step, is_undone=step.mark in undone) for step in found]
 
     def _step(self, commit: Commit, mark: str, turn: str | None) -> TurnChanges:
-        files = tuple(self._written(commit))
+        files = tuple(self._writings(commit))
         notes = {each.path for each in files}
         others = (each.path for each in commit.changes if each.path not in notes and sees_path(self._access, each.path))
         return TurnChanges(mark, files, is_undone=False, turn=turn, others=tuple(others))
@@ -196,13 +196,13 @@ class View:
     def note_texts(self) -> Generator[tuple[PurePosixPath, str]]:
         """Yield path and text of every version of the notes that this turn sees, newest commit first."""
         folders = (*sorted(LONG_TERM), NOTES_FOLDER)
-        with closing(self._logged(self._repository.head(), folders)) as logged:
+        with closing(self._log_commits(self._repository.head(), folders)) as logged:
             for change in (change for commit in logged for change in commit.changes):
                 is_note = any(_is_within(change.path, folder) for folder in folders)
                 if change.act is not Act.DELETE and is_note and sees_path(self._access, change.path):
                     yield change.path, self._repository.contents([change.content])[0].decode()
 
-    def _written(self, commit: Commit) -> list[FileWriting]:
+    def _writings(self, commit: Commit) -> list[FileWriting]:
         """Return the changes of *commit* to the notes visible to this turn."""
         paths = [each.path for each in commit.changes if topic_of(each.path) is not Topic.FILES]
         before, after = self._repository.files(self._repository.parent(commit.id)), self._repository.files(commit.id)
@@ -228,21 +228,21 @@ class View:
     def _find(self, revision: str) -> str | None:
         if sees_all(self._access):
             return self._repository.resolve(revision)
-        listed = self._listed(self._repository.head(), ())
+        listed = self._visible_commits(self._repository.head(), ())
         found = [git_id for git_id, commit in listed if commit.id.startswith(revision)]
         return found[0] if len(found) == 1 else None
 
-    def _listed(self, newest: str, folders: tuple[PurePosixPath, ...]) -> Generator[tuple[str, Commit]]:
+    def _visible_commits(self, newest: str, folders: tuple[PurePosixPath, ...]) -> Generator[tuple[str, Commit]]:
         """Yield git's own id and the visible part of each commit from *newest* back; others are skipped."""
         if sees_all(self._access):
-            with closing(self._logged(newest, folders)) as logged:
+            with closing(self._log_commits(newest, folders)) as logged:
                 for commit in logged:
                     yield commit.id, commit
             return
         own = tuple(scope_folder(scope) for scope in readable_scopes(self._access) or () if scope != PRIVATE)
         if own:
-            logged = self._logged(newest, own)
-            parts = [(commit.id, part) for commit in logged if (part := seen(commit, self._access))]
+            logged = self._log_commits(newest, own)
+            parts = [(commit.id, part) for commit in logged if (part := visible_part(commit, self._access))]
             for number, (git_id, part) in zip(range(len(parts), 0, -1), parts, strict=True):
                 yield git_id, replace(part, id=partial_id(part, number))
 
@@ -257,7 +257,7 @@ class View:
         commits = [self.show(author, path).commit for author in authors]
         return tuple(sorted(commits, key=lambda commit: commit.at, reverse=True))
 
-    def _logged(self, newest: str, folders: tuple[PurePosixPath, ...]) -> Generator[Commit]:
+    def _log_commits(self, newest: str, folders: tuple[PurePosixPath, ...]) -> Generator[Commit]:
         paths = [str(folder) for folder in folders]
         options = ["-z", "--raw", "--no-abbrev", "--no-renames", "--full-diff", "--root", "-m", "--first-parent"]
         fields = self._git.fields(
@@ -266,7 +266,7 @@ class View:
         with closing(fields):
             yield from read_log(fields)
 
-    def _compared(self, older: str | None, newer: str, path: PurePosixPath | None) -> Diff:
+    def _compare(self, older: str | None, newer: str, path: PurePosixPath | None) -> Diff:
         before, after = self._repository.files(older), self._repository.files(newer)
         differing = sorted(
             each

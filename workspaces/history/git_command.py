@@ -33,14 +33,14 @@ class Git:
 
     def succeeds(self, *arguments: str, deadline_s: float) -> bool:
         """Tell whether git succeeds; past its deadline it raises as `run` does."""
-        with self._started(arguments) as (process, _):
+        with self._start(arguments) as (process, _):
             for _ in _pieces(process, time.monotonic() + deadline_s):
                 pass
             return process.wait() == 0
 
     def fields(self, *arguments: str, deadline_s: float) -> Generator[bytes]:
         """Yield the NUL-separated fields of git's output while it runs; closing the iterator ends git."""
-        with self._started(arguments) as (process, complaint):
+        with self._start(arguments) as (process, complaint):
             rest = b""
             for piece in _pieces(process, time.monotonic() + deadline_s):
                 *whole, rest = (rest + piece).split(b"\0")
@@ -53,7 +53,7 @@ class Git:
                 yield rest
 
     @contextmanager
-    def _started(self, arguments: tuple[str, ...]) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
+    def _start(self, arguments: tuple[str, ...]) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
         program = shutil.which("git")
         if program is None:
             raise HistoryUnusableError("the history needs the program git, which is not installed")

@@ -16,7 +16,7 @@ from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_fo
 from workspaces.history.pending import EDITOR, Pending
 from workspaces.history.purge import Purged, files_holding, purge
 from workspaces.history.repair import Mender, Repair
-from workspaces.history.tracked_files import Looks, differing, kept_content
+from workspaces.history.tracked_files import Looks, differing, tracked_content
 from workspaces.history.visibility import sees_all
 from workspaces.redact import Redaction
 from workspaces.workspace import TextFile, Workspace
@@ -130,7 +130,7 @@ class History:
         paths = [clean_path(str(path)) for path in changes]
 
         def commit() -> CommitId | None:
-            made = self._commit(self._on_disk(paths), message, origin)
+            made = self._commit(self._present_blobs(paths), message, origin)
             if self._pending is not None:
                 self._pending.recorded(paths)
             return made
@@ -163,7 +163,7 @@ class History:
             if not (found := self._differences()):
                 return
             with self._workspace.folder.resting():
-                pending.found(self._on_disk(found), origin)
+                pending.found(self._present_blobs(found), origin)
 
         self._mender.attempt(find)
 
@@ -193,7 +193,7 @@ class History:
         if not sees_all(access):
             raise NoSuchRevisionError("there is no history to export, or this conversation may not read it")
         with self._repository.locked():
-            return self._bundled(self._repository.head())
+            return self._bundle_file(self._repository.head())
 
     def purge(self, redaction: Redaction, access: Access) -> Purged:
         """Remove a passage permanently from every version of every file; commits keep author, time and message.
@@ -231,8 +231,8 @@ class History:
         known = self._repository.files(self._repository.head())
         return differing(self._workspace.folder, known, self._repository.id_of, self._looks)
 
-    def _on_disk(self, paths: Iterable[PurePosixPath]) -> "Blobs":
-        return {path: kept_content(self._workspace.folder, path) for path in paths}
+    def _present_blobs(self, paths: Iterable[PurePosixPath]) -> "Blobs":
+        return {path: tracked_content(self._workspace.folder, path) for path in paths}
 
     def _present(self, path: PurePosixPath, access: Access) -> TextFile | None:
         try:
@@ -242,11 +242,11 @@ class History:
 
     def _keep(self, file: TextFile) -> None:
         """Commit the present *file*, lest it be lost: the owner may have changed it since the last commit."""
-        if kept_content(self._workspace.folder, file.path) is None:
+        if tracked_content(self._workspace.folder, file.path) is None:
             raise TooLargeError(f"{file.path} is not kept in the history, and its present text would be lost")
         self.record([file.path], None, None)
 
-    def _bundled(self, head: str) -> Path:
+    def _bundle_file(self, head: str) -> Path:
         folder = self._repository.path.with_name("bundles")
         folder.mkdir(mode=0o700, exist_ok=True)
         older = sorted(folder.glob("*.bundle"))

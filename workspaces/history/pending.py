@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from workspaces.files import Written
 from workspaces.history.messages import Origin
-from workspaces.history.tracked_files import kept_text
+from workspaces.history.tracked_files import tracked_text
 
 EDITOR = Origin("editor")
 """Origin of changes from outside: the owner's editor, or another program of the owner's."""
@@ -48,11 +48,11 @@ class Pending:
         """Record a write of *turn*; without one, of the gateway itself."""
         path = written.path
         with self._lock:
-            self._part(path, kept_text(path, written.before), but_for=turn)
+            self._part(path, tracked_text(path, written.before), but_for=turn)
             step = self._turns.get(turn) if turn is not None else None
             if step is None:
                 self._closed.append(step := Step(None))
-            step.texts[path] = kept_text(path, written.after)
+            step.texts[path] = tracked_text(path, written.after)
 
     def found(self, texts: Mapping[PurePosixPath, bytes | None], origin: Origin | None) -> None:
         """Record content on disk that differs from the history; attribute changes by no turn to *origin*."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workspaces.errors import EditError, HistoryUnusableError
 from workspaces.files import Folder
 from workspaces.history.git_command import Git
-from workspaces.history.tracked_files import kept_content
+from workspaces.history.tracked_files import tracked_content
 from workspaces.redact import Redaction
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def purge(repository: "Repository", git: Git, folder: Folder, redaction: Redacti
 
 def files_holding(folder: Folder, redaction: Redaction) -> list[PurePosixPath]:
     """Return the files with history that contain the passage now."""
-    texts = ((found.path, kept_content(folder, found.path)) for found in folder.walk())
+    texts = ((found.path, tracked_content(folder, found.path)) for found in folder.walk())
     return sorted(path for path, data in texts if data is not None and redaction.is_in(data.decode()))
 
 

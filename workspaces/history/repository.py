@@ -16,7 +16,7 @@ from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.history.commits import FileDiff
 from workspaces.history.messages import Act
 from workspaces.history.rewrite import Change, Rewriting, objects_holding
-from workspaces.history.trees import blob_at, files_in, grafted, newest_whole
+from workspaces.history.trees import blob_at, files_in, graft, newest_whole
 
 _BRANCH = "refs/heads/main"
 _OPEN = RepositoryOpenFlag.BARE | RepositoryOpenFlag.NO_SEARCH
@@ -83,7 +83,7 @@ class Repository:
 
     def create(self, now: datetime) -> None:
         """Create an empty repository, for this agent alone."""
-        with _told(self.path):
+        with _translated_errors(self.path):
             self.path.mkdir(mode=0o700)
             flags = RepositoryInitFlag.BARE | RepositoryInitFlag.NO_REINIT
             repository = pygit2.init_repository(str(self.path), bare=True, flags=flags, initial_head="main")
@@ -109,7 +109,7 @@ class Repository:
     def is_sound(self) -> bool:
         """Tell whether the newest commit can be read with every text of it."""
         try:
-            with self._opened() as repository:
+            with self._open() as repository:
                 repository.lookup_reference("HEAD")  # git's own program needs it
                 for content in files_in(_newest(repository).tree).values():
                     repository.odb.read(content)
@@ -119,12 +119,12 @@ class Repository:
 
     def head(self) -> str:
         """Return the id of the newest commit."""
-        with self._opened() as repository:
+        with self._open() as repository:
             return str(_newest(repository).id)
 
     def resolve(self, prefix: str) -> str | None:
         """Return the id of the only commit whose id begins with *prefix*, 7 to 40 hex digits."""
-        with self._opened() as repository:
+        with self._open() as repository:
             try:
                 found = repository.get(prefix)
             except ValueError:
@@ -133,14 +133,14 @@ class Repository:
 
     def parent(self, commit: str) -> str | None:
         """Return the id of the previous commit."""
-        with self._opened() as repository:
+        with self._open() as repository:
             parents = _commit(repository, commit).parent_ids
             return str(parents[0]) if parents else None
 
     def newest_at(self, moment: datetime) -> str | None:
         """Return the id of the newest commit at *moment*."""
         end = moment.timestamp()
-        with self._opened() as repository:
+        with self._open() as repository:
             walk = repository.walk(_newest(repository).id)
             return next((str(commit.id) for commit in walk if commit.commit_time <= end), None)
 
@@ -148,17 +148,17 @@ class Repository:
         """Return git's id of every file's content in *commit*; empty without a commit."""
         if commit is None:
             return {}
-        with self._opened() as repository:
+        with self._open() as repository:
             return files_in(_commit(repository, commit).tree)
 
     def contents(self, ids: Sequence[str]) -> list[bytes]:
         """Return the contents of these *ids*."""
-        with self._opened() as repository:
+        with self._open() as repository:
             return [repository.odb.read(each)[1] for each in ids]
 
     def compare(self, path: PurePosixPath, older: str | None, newer: str | None) -> FileDiff:
         """Return the difference of a file between two content ids; `None` stands for no file."""
-        with self._opened() as repository:
+        with self._open() as repository:
             old, new = (repository.odb.read(each)[1] if each else b"" for each in (older, newer))
         patch = pygit2.Patch.create_from(old, new, str(path), str(path))
         names = f"--- {f'a/{path}' if older else os.devnull}\n+++ {f'b/{path}' if newer else os.devnull}\n"
@@ -171,7 +171,7 @@ class Repository:
 
     def acts(self, contents: Blobs) -> dict[PurePosixPath, Act]:
         """Return the changes needed to reach *contents*."""
-        with self._opened() as repository:
+        with self._open() as repository:
             tree = _newest(repository).tree
             known = {path: blob_at(tree, path) for path in contents}
         return {
@@ -182,28 +182,28 @@ class Repository:
 
     def commit(self, contents: Blobs, message: str, at: datetime, *, by_owner: bool = False) -> str:
         """Commit the files with *contents*, and return the commit's id; `by_owner` sets its author."""
-        with self._opened() as repository:
+        with self._open() as repository:
             tree = _newest(repository).tree if _BRANCH in repository.references else None
             self._checkpoint("history.objects", 0)
-            made = grafted(repository, tree, {path.parts: data for path, data in contents.items()})
+            made = graft(repository, tree, {path.parts: data for path, data in contents.items()})
             tree_id = made or repository.TreeBuilder().write()
             return self._add(repository, tree_id, message, self._signature(at, by_owner=by_owner))
 
     def commit_again(self, message: str, at: datetime) -> str:
         """Add an empty commit and return its id."""
-        with self._opened() as repository:
+        with self._open() as repository:
             return self._add(repository, _newest(repository).tree_id, message, self._signature(at))
 
     def rewrite(self, change: Change) -> tuple[int, int]:
         """Replace all commits by ones with changed contents; return the numbers of new contents and commits."""
-        with self._opened() as repository:
+        with self._open() as repository:
             rewriting = Rewriting(repository, change)
             rewriting.move_references()
             return rewriting.changed, sum(old != new for old, new in rewriting.commits.items())
 
     def holding(self, holds: Callable[[bytes], bool]) -> int:
         """Return the number of objects, reachable or not, in which *holds* finds something."""
-        with self._opened() as repository:
+        with self._open() as repository:
             return objects_holding(repository, holds)
 
     def salvage(self, damaged: "Repository") -> bool:
@@ -214,7 +214,7 @@ class Repository:
         """
         try:
             damaged._make_recognisable()
-            with damaged._opened() as old, self._opened() as new:
+            with damaged._open() as old, self._open() as new:
                 found = newest_whole(old, new)
                 if found is not None:
                     new.references.create(_BRANCH, found)
@@ -224,14 +224,14 @@ class Repository:
 
     def _make_recognisable(self) -> None:
         """Restore the empty folders that git requires of a repository: the rest is in its objects."""
-        with _told(self.path):
+        with _translated_errors(self.path):
             (self.path / "refs").mkdir(exist_ok=True)
             if not (self.path / "HEAD").exists():
                 (self.path / "HEAD").write_text(f"ref: {_BRANCH}\n")
 
     def is_maintenance_due(self, now: datetime) -> bool:
         """Tell whether a month has passed since the last maintenance, or git would find too many loose objects."""
-        with self._opened() as repository:
+        with self._open() as repository:
             last = str(repository.config[_MAINTAINED]) if _MAINTAINED in repository.config else None
         loose = sum(1 for _ in self.path.glob("objects/17/*"))
         if last is None or loose >= _LOOSE_IN_A_FOLDER:
@@ -243,7 +243,7 @@ class Repository:
 
     def mark_maintained(self, now: datetime) -> None:
         """Store the time of this maintenance."""
-        with self._opened() as repository:
+        with self._open() as repository:
             repository.config[_MAINTAINED] = now.astimezone(UTC).isoformat()
 
     def _add(self, repository: pygit2.Repository, tree: pygit2.Oid, message: str, who: pygit2.Signature) -> str:
@@ -258,8 +258,8 @@ class Repository:
         return pygit2.Signature(name, f"{address}@strandline.invalid", int(at.timestamp()), minutes)
 
     @contextmanager
-    def _opened(self) -> Iterator[pygit2.Repository]:
-        with _told(self.path):
+    def _open(self) -> Iterator[pygit2.Repository]:
+        with _translated_errors(self.path):
             repository = pygit2.Repository(str(self.path), _OPEN)
             try:
                 yield repository
@@ -268,7 +268,7 @@ class Repository:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _translated_errors(path: Path) -> Iterator[None]:
     """Translate errors of git and the system into ours."""
     try:
         yield

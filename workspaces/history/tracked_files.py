@@ -41,17 +41,17 @@ class Looks:
             del self._ids[path]
 
 
-def kept_content(folder: Folder, path: PurePosixPath) -> bytes | None:
+def tracked_content(folder: Folder, path: PurePosixPath) -> bytes | None:
     """Return the content of the file at *path*; `None` for a missing file, or one without history."""
     if not _is_kept_name(path):
         return None
     try:
-        return kept_text(path, folder.read(path).data)
+        return tracked_text(path, folder.read(path).data)
     except (NoSuchFileError, TooLargeError):
         return None
 
 
-def kept_text(path: PurePosixPath, data: bytes | None) -> bytes | None:
+def tracked_text(path: PurePosixPath, data: bytes | None) -> bytes | None:
     """Return *data*, a version of the file at *path*, if it has history: without known secrets."""
     if data is None or not _is_kept_name(path):
         return None
@@ -74,7 +74,7 @@ def differing(
             continue
         if path in known and looks.id_of(found) == known[path]:
             del differ[path]
-        elif (data := kept_content(folder, path)) is not None:
+        elif (data := tracked_content(folder, path)) is not None:
             looks.remember(found, content := id_of(data))
             if known.get(path) == content:
                 del differ[path]

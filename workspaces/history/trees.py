@@ -35,7 +35,7 @@ def files_in(tree: pygit2.Tree) -> dict[PurePosixPath, str]:
     return found
 
 
-def grafted(
+def graft(
     repository: pygit2.Repository, tree: pygit2.Tree | None, contents: Mapping[tuple[str, ...], bytes | None]
 ) -> pygit2.Oid | None:
     """Write *tree* with *contents*, by the components of their paths, inserted; `None` for a folder without files.
@@ -49,7 +49,7 @@ def grafted(
         folder = there if isinstance(there, pygit2.Tree) else None
         if data is not None:
             builder.insert(name, repository.create_blob(data), FileMode.BLOB)
-        elif here and (made := grafted(repository, folder, here)):
+        elif here and (made := graft(repository, folder, here)):
             builder.insert(name, made, FileMode.TREE)
         else:
             builder.remove(name)
@@ -68,10 +68,10 @@ def newest_whole(old: pygit2.Repository, new: pygit2.Repository) -> pygit2.Oid |
     objects = (_readable(old, oid) for oid in old.odb)
     commits = [found for found in objects if isinstance(found, pygit2.Commit)]
     commits.sort(key=lambda commit: commit.commit_time, reverse=True)
-    return next((commit.id for commit in commits[:_TRIES] if _copied(old, new, commit.id)), None)
+    return next((commit.id for commit in commits[:_TRIES] if _copy_commit(old, new, commit.id)), None)
 
 
-def _copied(old: pygit2.Repository, new: pygit2.Repository, commit: pygit2.Oid) -> bool:
+def _copy_commit(old: pygit2.Repository, new: pygit2.Repository, commit: pygit2.Oid) -> bool:
     """Copy *commit* and all its objects; tell whether it was complete."""
     waiting, copied = [commit], set[pygit2.Oid]()
     while waiting:

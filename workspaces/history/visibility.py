@@ -25,7 +25,7 @@ def sees_path(access: Access, path: PurePosixPath) -> bool:
     return may_read(access, path) and (scopes is None or scope_of(path) in scopes)
 
 
-def seen(commit: Commit, access: Access) -> Commit | None:
+def visible_part(commit: Commit, access: Access) -> Commit | None:
     """Return the part of *commit* visible to *access*; `None` if there is none.
 
     A part reveals neither other changed files nor the turn that it came from.

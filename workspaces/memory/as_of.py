@@ -68,14 +68,16 @@ class Lookback:
         async with self._index(day, notes) as index:
             found = await index.search(replace(query, as_of=None), access)
         hits = tuple(replace(hit, as_of=day) for hit in found.hits)
-        return SearchResult(hits, found.mode, _told(day, notes, found.notice))
+        return SearchResult(hits, found.mode, _notice(day, notes, found.notice))
 
     async def find_exact(self, query: ExactQuery, access: Access, day: date) -> ExactResult:
         """Return the lines of *day* that contain a text. Raises WorkspaceError."""
         notes = EarlierNotes(await self.texts_on(day, access))
         async with self._index(day, notes) as index:
             found = await index.find_exact(replace(query, as_of=None), access)
-        return ExactResult(tuple(replace(match, as_of=day) for match in found.matches), _told(day, notes, found.notice))
+        return ExactResult(
+            tuple(replace(match, as_of=day) for match in found.matches), _notice(day, notes, found.notice)
+        )
 
     @asynccontextmanager
     async def _index(self, day: date, notes: EarlierNotes) -> AsyncIterator[MemoryIndex]:
@@ -92,6 +94,6 @@ class Lookback:
                         await self.worker.call("discard", folder, {})
 
 
-def _told(day: date, notes: EarlierNotes, notice: str) -> str:
+def _notice(day: date, notes: EarlierNotes, notice: str) -> str:
     known = f"the notes as they were at the end of {day}, without conversations"
     return "; ".join(filter(None, (notice, known if notes.stamps() else f"the history holds no note of {day}")))

@@ -88,37 +88,37 @@ async def find_exact(
     paths = [(path, source) for source in sources for path in await _paths(source, scopes, run)]
     for place, (path, source) in enumerate(paths):
         if monotonic() > ends_at:
-            return ExactResult(_newest(found, limit), _stopped(query, place, len(paths)))
+            return ExactResult(_newest(found, limit), _timeout_notice(query, place, len(paths)))
         found += await run(_matches_at, source, path, needle, query, limit)
         await asyncio.sleep(0)
     return ExactResult(_newest(found, limit))
 
 
-def _stopped(query: ExactQuery, done: int, files: int) -> str:
+def _timeout_notice(query: ExactQuery, done: int, files: int) -> str:
     return f"stopped after {query.deadline_s:g} s: {done} of {files} files"
 
 
 def matches_in(document: Document, needle: str, query: ExactQuery) -> Iterator[Match]:
     """Yield the lines of *document* that contain *needle* (folded), from its end."""
-    if needle not in _folded(document.text):
+    if needle not in _folded_text(document.text):
         return
     lines = document.text.split("\n")
     days = list(_days(lines, document.date))
     for place in range(len(lines) - 1, -1, -1):
-        at = _folded(lines[place]).find(needle)
+        at = _folded_text(lines[place]).find(needle)
         if at >= 0 and _is_within(days[place], query):
             yield Match(
                 path=document.path,
                 line=document.lines[place] if document.lines else place + 1,
                 date=days[place],
-                text=_cut(lines[place], at),
-                before=_cut(lines[place - 1]) if place else "",
-                after=_cut(lines[place + 1]) if place + 1 < len(lines) else "",
+                text=_excerpt(lines[place], at),
+                before=_excerpt(lines[place - 1]) if place else "",
+                after=_excerpt(lines[place + 1]) if place + 1 < len(lines) else "",
             )
 
 
 def _needle(text: str) -> str:
-    needle = _folded(" ".join(text.encode("utf-8", "replace").decode().split()))
+    needle = _folded_text(" ".join(text.encode("utf-8", "replace").decode().split()))
     if not SHORTEST <= len(needle) <= LONGEST:
         raise ExactRefusedError(
             f"an exact search takes {SHORTEST} to {LONGEST} characters, this text has {len(needle):,}"
@@ -159,11 +159,11 @@ def _is_within(day: date | None, query: ExactQuery) -> bool:
     return day is not None and (query.since or day) <= day <= (query.until or day)
 
 
-def _folded(text: str) -> str:
+def _folded_text(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
-def _cut(line: str, at: int = 0) -> str:
+def _excerpt(line: str, at: int = 0) -> str:
     """Return a window of *line*, starting slightly before *at*."""
     start = max(min(at - SHOWN // 4, len(line) - SHOWN), 0)
     shown = line[start : start + SHOWN].rstrip("\r")

@@ -219,7 +219,7 @@ class MemoryIndex:
         if scopes is not None and not scopes:
             return SearchResult((), self._mode, cut_notice(text))
         if query.as_of and query.as_of < self._clock.today():
-            return await self._known_past().search(query, access, query.as_of)
+            return await self._history_source().search(query, access, query.as_of)
         try:
             answer, is_fresh = await self._answer(query, text[:LONGEST_QUERY], scopes, is_patient)
         except MemoryUnavailableError as exc:
@@ -239,7 +239,7 @@ class MemoryIndex:
         """
         scopes = self._scopes(access)
         if query.as_of and query.as_of < self._clock.today() and scopes != frozenset():
-            return await self._known_past().find_exact(query, access, query.as_of)
+            return await self._history_source().find_exact(query, access, query.as_of)
         return await find_exact(query, self._sources, scopes, self._run, self._clock.monotonic)
 
     async def read(self, path: str, access: Access) -> Document | None:
@@ -279,7 +279,7 @@ class MemoryIndex:
             skipped=self._sync.skipped,
         )
 
-    def _known_past(self) -> Past:
+    def _history_source(self) -> Past:
         if self.past is None:
             raise QueryRefusedError("no history is kept here, so earlier days cannot be searched")
         return self.past

@@ -16,11 +16,11 @@ def notice(text: str, answer: Frame, *, pending: bool, to_owner: bool) -> str:
     parts = [cut_notice(text)]
     if answer["mode"] == "keyword":
         reason = answer["reason"] or "the index is being built for another embedding model"
-        parts.append(_because("found by keywords only", reason, to_owner))
+        parts.append(_with_reason("found by keywords only", reason, to_owner))
     if answer["unranked"]:
-        parts.append(_because("not reranked", answer["unranked"], to_owner))
+        parts.append(_with_reason("not reranked", answer["unranked"], to_owner))
     if answer["shortfall"]:
-        parts.append(_because("found without the provider's vectors", answer["shortfall"], to_owner))
+        parts.append(_with_reason("found without the provider's vectors", answer["shortfall"], to_owner))
     if pending:
         parts.append("some notes are not indexed yet")
     return "; ".join(filter(None, parts))
@@ -28,11 +28,11 @@ def notice(text: str, answer: Frame, *, pending: bool, to_owner: bool) -> str:
 
 def plain_notice(text: str, reason: str, *, to_owner: bool) -> str:
     """Return the notice for an answer to *text* from the files; *reason* is shown to the owner only."""
-    found = _because("found by keywords only, in the files", reason, to_owner)
+    found = _with_reason("found by keywords only, in the files", reason, to_owner)
     return "; ".join(filter(None, (cut_notice(text), found)))
 
 
-def _because(what: str, reason: str, to_owner: bool) -> str:
+def _with_reason(what: str, reason: str, to_owner: bool) -> str:
     return f"{what}: {reason}" if to_owner else what
 
 

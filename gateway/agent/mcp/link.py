@@ -52,7 +52,7 @@ class ToolServerLink:
                 page = await self.client.list_tools(cursor=cursor)
             except _FAILURES as exc:
                 raise McpError(f"it does not list its tools ({type(exc).__name__})") from exc
-            found += map(_listed, page.tools)
+            found += map(_listed_tool, page.tools)
             if not page.next_cursor or page.next_cursor == cursor:
                 break
             cursor = page.next_cursor
@@ -62,7 +62,7 @@ class ToolServerLink:
         """Return the server's answer to a call of *tool*, by its own name. Raises McpError."""
         self.lost.allow()
         try:
-            return _called(await self.client.call_tool(tool, arguments))
+            return _call_result(await self.client.call_tool(tool, arguments))
         except MCPError as exc:
             if exc.code == CONNECTION_CLOSED:
                 raise McpError("it broke off") from exc
@@ -190,11 +190,11 @@ class _BoundedStream(httpx2.AsyncByteStream):
 # --- results
 
 
-def _listed(tool: Tool) -> ListedTool:
+def _listed_tool(tool: Tool) -> ListedTool:
     return ListedTool(tool.name, tool.description or "", tool.input_schema)
 
 
-def _called(result: CallToolResult) -> Called:
+def _call_result(result: CallToolResult) -> Called:
     return Called(_text(result.content), has_failed=bool(result.is_error))
 
 

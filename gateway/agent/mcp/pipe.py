@@ -76,13 +76,13 @@ async def open_pipe(program: ProgramServer) -> AsyncIterator[Pipe]:
     finally:
         with anyio.CancelScope(shield=True):
             process.stdin.close()  # which asks it to exit
-            await _ended(process, process.stdout)
+            await _wait_for_exit(process, process.stdout)
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
-            await _ended(process, process.stdout)
+            await _wait_for_exit(process, process.stdout)
 
 
-async def _ended(process: asyncio.subprocess.Process, its_output: asyncio.StreamReader) -> None:
+async def _wait_for_exit(process: asyncio.subprocess.Process, its_output: asyncio.StreamReader) -> None:
     """Return when the program is gone and its remaining output was discarded, or after a bound."""
     with suppress(TimeoutError):
         async with asyncio.timeout(END_S):

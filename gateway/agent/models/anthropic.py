@@ -11,16 +11,16 @@ import httpx2
 from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic
 
 from gateway.agent.entries import ToolCall, Usage
-from gateway.agent.models.errors import failed_within, refused, unreachable
+from gateway.agent.models.errors import failed_within, status_error, unreachable
 from gateway.agent.models.messages import (
     UNSHOWN,
     Answered,
     Returned,
     Seen,
     UnansweredMessages,
-    opened,
     picture_data,
     voices,
+    with_person_first,
 )
 from gateway.agent.models.opaque_state import Keepsakes
 from gateway.agent.models.port import ModelRequest, ToolSpec
@@ -86,7 +86,7 @@ class AnthropicProvider:
                     for piece in reading.pieces(event):
                         yield piece
         except APIStatusError as exc:
-            raise refused(name, exc.status_code, exc.body, exc.response.headers) from exc
+            raise status_error(name, exc.status_code, exc.body, exc.response.headers) from exc
         except APIConnectionError as exc:
             raise unreachable(name) from exc
 
@@ -110,8 +110,8 @@ def body_of(request: ModelRequest, seen: Seen, thoughts: Keepsakes[Sequence[Json
         body["tools"] = [_tool(spec) for spec in request.tools]
     turn_at = end = 0
     blocks: list[Json] = []
-    for voice in opened(voices(request, seen)):
-        role, said = _said(voice, thoughts)
+    for voice in with_person_first(voices(request, seen)):
+        role, said = _role_and_blocks(voice, thoughts)
         if isinstance(voice, UnansweredMessages):
             turn_at = end
         end += len(said)
@@ -139,7 +139,7 @@ def _append(messages: list[Json], role: str, said: list[Json]) -> None:
         messages.append({"role": role, "content": [*said]})
 
 
-def _said(
+def _role_and_blocks(
     voice: UnansweredMessages | Answered | Returned, thoughts: Keepsakes[Sequence[Json]]
 ) -> tuple[str, list[Json]]:
     """Return the role of *voice* and its blocks; the API rejects blank text blocks."""
@@ -214,9 +214,9 @@ class _AnthropicReply:
             case "message_start":
                 self._count(event["message"].get("usage"))
             case "content_block_start":
-                yield from self._begun(int(event["index"]), event["content_block"])
+                yield from self._begin_block(int(event["index"]), event["content_block"])
             case "content_block_delta":
-                yield from self._more(int(event["index"]), event["delta"])
+                yield from self._block_delta(int(event["index"]), event["delta"])
             case "message_delta":
                 self._count(event.get("usage"))
                 yield self._counted()
@@ -224,7 +224,7 @@ class _AnthropicReply:
                     self._keep()
                     yield _FINISHES.get(reason, Finish("stop"))
 
-    def _begun(self, place: int, block: Json) -> Iterator[Piece]:
+    def _begin_block(self, place: int, block: Json) -> Iterator[Piece]:
         match block.get("type"):
             case "text":
                 self._has_spoken = True
@@ -239,7 +239,7 @@ class _AnthropicReply:
             case "redacted_thinking":
                 self._think(dict(block))
 
-    def _more(self, place: int, delta: Json) -> Iterator[Piece]:
+    def _block_delta(self, place: int, delta: Json) -> Iterator[Piece]:
         match delta.get("type"):
             case "text_delta":
                 yield TextPiece(str(delta["text"]))

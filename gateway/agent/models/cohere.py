@@ -29,7 +29,7 @@ from cohere.core.api_error import ApiError
 from cohere.v2.client import OMIT
 
 from gateway.agent.entries import ToolCall, Usage
-from gateway.agent.models.errors import refused, unreachable
+from gateway.agent.models.errors import status_error, unreachable
 from gateway.agent.models.messages import Answered, Returned, Seen, UnansweredMessages, voices
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
@@ -86,7 +86,7 @@ class CohereProvider:
             if exc.status_code is None:
                 raise unreachable(name) from exc
             headers = {key.lower(): value for key, value in (exc.headers or {}).items()}
-            raise refused(name, exc.status_code, exc.body, headers) from exc
+            raise status_error(name, exc.status_code, exc.body, headers) from exc
 
     async def close(self) -> None:
         await self._http.aclose()

@@ -40,7 +40,7 @@ def unreachable(name: str) -> ModelUnavailableError:
     return ModelUnavailableError(f"{name}: cannot be reached; is its address right and its server running?")
 
 
-def broken(name: str, error: BrokenReplyError | httpx.HTTPError | httpx2.HTTPError) -> ModelUnavailableError:
+def connection_error(name: str, error: BrokenReplyError | httpx.HTTPError | httpx2.HTTPError) -> ModelUnavailableError:
     """Return the error for a broken connection or body."""
     match error:
         case BrokenReplyError():
@@ -58,7 +58,7 @@ def failed_within(name: str, body: object) -> ModelError:
     return ModelUnavailableError(f"{name}: the provider reports an error within the reply")
 
 
-def refused(name: str, status: int, body: object, headers: Mapping[str, str]) -> ModelError:
+def status_error(name: str, status: int, body: object, headers: Mapping[str, str]) -> ModelError:
     """Return the error for an answer of HTTP *status*."""
     if status == 413 or (status in {400, 422, 500} and _says(body, _OVERFLOW_MARKS)):
         return ModelOverflowError(f"{name}: the request is larger than the model's window")

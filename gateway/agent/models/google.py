@@ -13,16 +13,16 @@ from google.genai import errors, types
 from pydantic import ValidationError
 
 from gateway.agent.entries import ToolCall, Usage
-from gateway.agent.models.errors import refused
+from gateway.agent.models.errors import status_error
 from gateway.agent.models.messages import (
     UNSHOWN,
     Answered,
     Returned,
     Seen,
     UnansweredMessages,
-    opened,
     picture_data,
     voices,
+    with_person_first,
 )
 from gateway.agent.models.opaque_state import Keepsakes
 from gateway.agent.models.port import ModelRequest, ToolSpec
@@ -94,7 +94,7 @@ class GoogleProvider:
                         await read_out(chunks)
                         return
         except errors.APIError as exc:
-            raise refused(name, int(exc.code or 500), exc.details, _headers(exc)) from exc
+            raise status_error(name, int(exc.code or 500), exc.details, _headers(exc)) from exc
         except (errors.UnknownApiResponseError, ValidationError) as exc:
             raise BrokenReplyError("sent an event that cannot be read") from exc
 
@@ -121,7 +121,7 @@ def contents_of(request: ModelRequest, seen: Seen, signatures: Keepsakes[bytes])
     """Yield the history of *request*: results stand together, right after their calls, and carry the tool's name."""
     names: dict[str, str] = {}
     results: list[types.Part] = []
-    for voice in opened(voices(request, seen)):
+    for voice in with_person_first(voices(request, seen)):
         if results and not isinstance(voice, Returned):
             yield types.Content(role="user", parts=results)
             results = []

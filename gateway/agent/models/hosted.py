@@ -10,7 +10,7 @@ import structlog
 
 from gateway.agent.entries import Picture, ReplyEntry, UserEntry
 from gateway.agent.models.draft import DraftRelay
-from gateway.agent.models.errors import broken
+from gateway.agent.models.errors import connection_error
 from gateway.agent.models.image_budget import ImageBudget, shown_pictures
 from gateway.agent.models.loading import load_provider
 from gateway.agent.models.messages import NOTHING_SEEN, Seen
@@ -44,19 +44,21 @@ class HostedModel:
         """
         pictures = self._pictures(request)
         async with self._room.hold(sum(each.size for each in pictures)):
-            return await self._shown(request, pictures, on_text)
+            return await self._reply_with_pictures(request, pictures, on_text)
 
-    async def _shown(self, request: ModelRequest, pictures: Sequence[Picture], on_text: OnText) -> ReplyEntry:
+    async def _reply_with_pictures(
+        self, request: ModelRequest, pictures: Sequence[Picture], on_text: OnText
+    ) -> ReplyEntry:
         """Answer *request*, whose *pictures* fit the room."""
-        seen = await self._seen(request, pictures)
+        seen = await self._visible_pictures(request, pictures)
         try:
-            return await self._replied(request, seen, on_text)
+            return await self._request_reply(request, seen, on_text)
         except (ModelRefusedError, ModelOverflowError) as refusal:
             if not any(seen.values()):
                 raise
             log.warning("pictures refused", model=self.name, count=len(seen), why=str(refusal))
             self._refused = frozenset(seen)
-            return await self._replied(request, dict.fromkeys(seen), on_text)
+            return await self._request_reply(request, dict.fromkeys(seen), on_text)
 
     def _pictures(self, request: ModelRequest) -> Sequence[Picture]:
         """Return the pictures of *request* that are shown, if this model accepts images."""
@@ -65,7 +67,7 @@ class HostedModel:
         shown = shown_pictures(request.entries, self._settings.picture_bytes)
         return [each for each in shown if each.path not in self._refused]
 
-    async def _seen(self, request: ModelRequest, pictures: Sequence[Picture]) -> Seen:
+    async def _visible_pictures(self, request: ModelRequest, pictures: Sequence[Picture]) -> Seen:
         """Return the *pictures* of *request*, and `None` for the others, if this model accepts images."""
         if not self._settings.vision or request.look is None:
             return NOTHING_SEEN
@@ -75,7 +77,7 @@ class HostedModel:
             seen[each.path] = await request.look(each)
         return seen
 
-    async def _replied(self, request: ModelRequest, seen: Seen, on_text: OnText) -> ReplyEntry:
+    async def _request_reply(self, request: ModelRequest, seen: Seen, on_text: OnText) -> ReplyEntry:
         draft = DraftRelay(on_text)
         taken = {call.id for entry in request.entries if isinstance(entry, ReplyEntry) for call in entry.calls}
 
@@ -100,7 +102,7 @@ class HostedModel:
             limit = f"no answer within {self._settings.request_timeout_s:g} seconds"
             raise ModelUnavailableError(f"{self.name}: {limit}") from exc
         except (BrokenReplyError, httpx.HTTPError, httpx2.HTTPError) as exc:
-            raise broken(self.name, exc) from exc
+            raise connection_error(self.name, exc) from exc
 
     async def _stream(self, request: ModelRequest, seen: Seen, draft: DraftRelay) -> Assembly:
         temperature = self._settings.temperature if request.temperature is None else request.temperature

@@ -13,7 +13,7 @@ from gateway.agent.entries import (
     ResultEntry,
     ToolCall,
     UserEntry,
-    interrupted,
+    interrupted_result,
     not_run,
 )
 from gateway.agent.models.port import ModelRequest
@@ -61,12 +61,12 @@ def voices(request: ModelRequest, seen: Seen = NOTHING_SEEN) -> Iterator[Unanswe
     """
     said: list[str] = []
     pictures: list[str] = []
-    for entry in noted(paired(request.entries), request.volatile):
+    for entry in with_note(with_results(request.entries), request.volatile):
         match entry:
             case UserEntry():
                 shown = [seen[each.path] for each in entry.pictures if each.path in seen]
                 pictures += filter(None, shown)
-                said += [spoken(entry), *([UNSEEN] if None in shown else [])]
+                said += [readable_text(entry), *([UNSEEN] if None in shown else [])]
                 continue
             case TurnNote():
                 said.append(entry.framed)
@@ -83,7 +83,7 @@ def voices(request: ModelRequest, seen: Seen = NOTHING_SEEN) -> Iterator[Unanswe
         yield UnansweredMessages("\n\n".join(said), tuple(pictures))
 
 
-def opened(
+def with_person_first(
     spoken: Iterable[UnansweredMessages | Answered | Returned],
 ) -> Iterator[UnansweredMessages | Answered | Returned]:
     """Yield *spoken* with a person's words first: some providers refuse a history that begins with the model's."""
@@ -113,7 +113,7 @@ def _sound(call: ToolCall) -> ToolCall:
     return replace(call, arguments=json.dumps({"unreadable": call.arguments}))
 
 
-def paired(entries: Sequence[Entry]) -> list[Entry]:
+def with_results(entries: Sequence[Entry]) -> list[Entry]:
     """Return *entries* as a provider accepts them: every call followed by one result, and no result alone.
 
     A call without a result gets one that says so; a result without its call is dropped; marks of started calls are left
@@ -145,7 +145,7 @@ def _results(reply: ReplyEntry, following: Sequence[Entry]) -> Iterator[ResultEn
     results = {entry.call_id: entry for entry in reversed(following) if isinstance(entry, ResultEntry)}
     begun = {entry.call_id for entry in following if isinstance(entry, CallStartEntry)}
     for call in reply.calls:
-        missing = interrupted(call) if call.id in begun else not_run(call)
+        missing = interrupted_result(call) if call.id in begun else not_run(call)
         yield results.get(call.id, missing)
 
 
@@ -161,7 +161,7 @@ class TurnNote:
         return f"[Note of the gateway]\n{self.text}\n[End of the note]"
 
 
-def noted(entries: Sequence[Entry], volatile: str) -> list[Entry | TurnNote]:
+def with_note(entries: Sequence[Entry], volatile: str) -> list[Entry | TurnNote]:
     """Return *entries* with the gateway's note before the latest messages.
 
     It stands there and not in the system prompt, so that everything before the turn is the same bytes as in the last
@@ -174,7 +174,7 @@ def noted(entries: Sequence[Entry], volatile: str) -> list[Entry | TurnNote]:
     return [*entries[:spoken_at], *([TurnNote(volatile)] if volatile else []), *entries[spoken_at:]]
 
 
-def spoken(entry: UserEntry) -> str:
+def readable_text(entry: UserEntry) -> str:
     """Return *entry* in the form that a model reads: where several people talk, it begins with the sender's name.
 
     Further lines are then indented, so that no text can look like another person's message.

@@ -63,7 +63,7 @@ def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     earlier = request.entries[: len(request.entries) - len(since)]
     intent = read_intent(said, was_offered=OFFER in _last_answer(earlier))
     tools = {spec.name for spec in request.tools}
-    told = [part for part in (_told(*outcome, can_note=NOTE in tools) for outcome in _outcomes(since)) if part]
+    told = [part for part in (_outcome_text(*outcome, can_note=NOTE in tools) for outcome in _outcomes(since)) if part]
     if not told and (calls := tuple(_calls(intent, tools))):
         return ReplyEntry("", calls, OFFLINE, Usage())
     if request.has_notified:
@@ -129,7 +129,7 @@ class _ToolArguments(BaseModel):
             return cls()
 
 
-def _told(result: ResultEntry, asked: _ToolArguments, *, can_note: bool) -> str:
+def _outcome_text(result: ResultEntry, asked: _ToolArguments, *, can_note: bool) -> str:
     """Return the outcome of a call as text; empty for tools called only by a real model that answered before us."""
     match result.name, result.is_error:
         case "add_note", False:

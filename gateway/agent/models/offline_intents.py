@@ -103,11 +103,11 @@ def read_intent(said: Sequence[str], *, was_offered: bool = False) -> Intent:
         return Intent(is_thanks=True)
     if is_small_talk(text) or _GREETING.fullmatch(text) or _HELP.fullmatch(text):
         return Intent(wants_help=True)
-    noted = _noted(text, quoted, before)
-    return noted if noted is not None else _asked(text, quoted, before)
+    noted = _note_intent(text, quoted, before)
+    return noted if noted is not None else _question_intent(text, quoted, before)
 
 
-def _asked(text: str, quoted: str, before: Sequence[str]) -> Intent:
+def _question_intent(text: str, quoted: str, before: Sequence[str]) -> Intent:
     """Return the intent of a message that orders no note."""
     if topic := topic_to_forget(text):
         return Intent(forgets=topic)
@@ -145,7 +145,7 @@ def _own_words(text: str) -> tuple[str, str]:
 # --- notes
 
 
-def _noted(text: str, quoted: str, before: Sequence[str]) -> Intent | None:
+def _note_intent(text: str, quoted: str, before: Sequence[str]) -> Intent | None:
     for start, end in _sentences(text):
         cue = _LINKED_ORDER.match(text, start) or _BARE_ORDER.match(text, start)
         if cue is None and (fact := ordered_note(text[start:])) and not text[start:end].endswith(_QUESTION_MARKS):

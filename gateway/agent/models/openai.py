@@ -12,10 +12,10 @@ from aiohttp import ClientError
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI, AsyncStream, DefaultAioHttpClient
 
 from gateway.agent.entries import Entry, ToolCall, Usage
-from gateway.agent.models.errors import failed_within, refused, unreachable
+from gateway.agent.models.errors import failed_within, status_error, unreachable
 from gateway.agent.models.messages import Answered, Returned, Seen, UnansweredMessages, voices
 from gateway.agent.models.port import ModelRequest, ToolSpec
-from gateway.agent.models.prefix_cache import PrefixCache, settled
+from gateway.agent.models.prefix_cache import PrefixCache, settled_count
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.models.wire import BrokenReplyError, events
@@ -68,7 +68,7 @@ class OpenAIProvider:
                     for piece in read(name, event):
                         yield piece
         except APIStatusError as exc:
-            raise refused(name, exc.status_code, exc.body, exc.response.headers) from exc
+            raise status_error(name, exc.status_code, exc.body, exc.response.headers) from exc
         except (APIConnectionError, ClientError) as exc:  # the client does not wrap all of aiohttp's errors
             raise unreachable(name) from exc
 
@@ -90,7 +90,7 @@ def body_of(request: ModelRequest, seen: Seen, options: Json, prefix_cache: Pref
         told = voices(replace(request, entries=entries, volatile=""), seen)
         return b"".join(_message(voice) + b"," for voice in told)
 
-    past = 0 if seen else settled(request.entries)
+    past = 0 if seen else settled_count(request.entries)
     messages = (
         _json({"role": "system", "content": request.stable}) if request.stable else b"",
         prefix_cache.written(request.entries[:past], write)[:-1],
@@ -153,14 +153,14 @@ def _pieces(name: str, event: Json) -> Iterator[Piece]:
         yield _usage(usage)
     for choice in _objects(event.get("choices"))[:1]:
         delta = choice.get("delta") or {}
-        yield from _said(delta)
+        yield from _text_pieces(delta)
         for place, call in enumerate(_objects(delta.get("tool_calls"))):
             yield _call_piece(place, call)
         if reason := choice.get("finish_reason"):
             yield _FINISHES.get(reason, Finish("stop"))
 
 
-def _said(delta: Mapping[str, Any]) -> Iterator[Piece]:
+def _text_pieces(delta: Mapping[str, Any]) -> Iterator[Piece]:
     """Yield the text of *delta*: one piece, several parts as some servers send, or a refusal in the model's words."""
     for text in (delta.get("content"), delta.get("refusal")):
         if isinstance(text, str) and text:

@@ -11,7 +11,7 @@ from gateway.agent.budget import Budgets, CostCause, ModelCall, check_budget
 from gateway.agent.entries import ReplyEntry, Usage
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model, ModelRequest, OnText
-from gateway.agent.models.prices import Price, spent
+from gateway.agent.models.prices import Price, cost_of_usage
 from gateway.agent.window.count import CAUTIOUS, request_characters
 from gateway.errors import BudgetError, ModelError, ModelFloodError
 from gateway.stores.spending import Spend, Spending
@@ -27,7 +27,7 @@ class Prices:
 
     def of(self, model: str, usage: Usage) -> Spend:
         """Return the cost of a reply of *model*; the offline responder is free."""
-        return Spend() if model == OFFLINE else spent(usage, self.known.get(model))
+        return Spend() if model == OFFLINE else cost_of_usage(usage, self.known.get(model))
 
 
 @dataclass(frozen=True, slots=True)

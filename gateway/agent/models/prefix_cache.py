@@ -64,7 +64,7 @@ class PrefixCache:
         return next(iter(self._kept.values()))
 
 
-def settled(entries: Sequence[Entry]) -> int:
+def settled_count(entries: Sequence[Entry]) -> int:
     """Return how many of *entries* read the same in every later request: those before the reply that is answered last.
 
     The latest messages and the gateway's note follow; the note differs in each turn.

@@ -29,7 +29,7 @@ def listed_price(provider: str, model: str) -> Price | None:
     return None if listed is None else Price(listed["in"], listed["out"], listed.get("cached", listed["in"]))
 
 
-def spent(usage: Usage, price: Price | None) -> Spend:
+def cost_of_usage(usage: Usage, price: Price | None) -> Spend:
     """Return the cost of a reply with *usage*, rounded up; without a *price* it counts tokens alone."""
     read, written, cached = usage.input_tokens, usage.output_tokens, min(usage.cached_tokens, usage.input_tokens)
     if price is None:

@@ -36,13 +36,13 @@ async def events(
                 await read_out(chunks)
                 return
             if data:
-                yield (event := _parsed(data))
+                yield (event := _parse_json(data))
                 if is_last(event):
                     await read_out(chunks)
                     return
     if data := _data(lines.rest):
         with suppress(BrokenReplyError):  # the body was cut within this line: it has no finish reason
-            yield _parsed(data)
+            yield _parse_json(data)
 
 
 async def read_out(chunks: AsyncIterator[object]) -> None:
@@ -53,7 +53,7 @@ async def read_out(chunks: AsyncIterator[object]) -> None:
                 pass
 
 
-async def guarded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def limited_chunks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Pass on *chunks* while they are small enough and each of their `data:` lines is JSON.
 
     For a client that reads a body of any size, and skips an event that it cannot parse, which silently loses a piece of
@@ -67,7 +67,7 @@ async def guarded(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
                 await read_out(chunks)
                 break  # what is behind the end is nobody's, in the same chunk as in another
             if data:
-                _parsed(data)
+                _parse_json(data)
         yield chunk
 
 
@@ -82,7 +82,7 @@ class _GuardedStream(httpx.AsyncByteStream, httpx2.AsyncByteStream):
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in guarded(aiter(self._stream)):
+        async for chunk in limited_chunks(aiter(self._stream)):
             yield chunk
 
     async def aclose(self) -> None:
@@ -117,7 +117,7 @@ def _data(line: bytes) -> bytes:
     return data.strip() if kind == b"data" else b""
 
 
-def _parsed(data: bytes) -> object:
+def _parse_json(data: bytes) -> object:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as exc:

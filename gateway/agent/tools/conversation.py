@@ -45,12 +45,12 @@ def asked_focus(newest_first: Iterable[Entry | Mark]) -> str | None:
         if isinstance(entry, ResultEntry):
             if entry.name == "summarize_conversation" and not entry.is_error:
                 answered.add(entry.call_id)
-        elif answered and isinstance(entry, ReplyEntry) and (asked := _among(answered, entry.calls)):
+        elif answered and isinstance(entry, ReplyEntry) and (asked := _calls_in(answered, entry.calls)):
             return _focus(asked[-1].arguments)
     return None
 
 
-def _among(answered: Container[str], calls: Iterable[ToolCall]) -> list[ToolCall]:
+def _calls_in(answered: Container[str], calls: Iterable[ToolCall]) -> list[ToolCall]:
     return [call for call in calls if call.id in answered]
 
 

@@ -13,7 +13,7 @@ from gateway.agent.tools.notes import note_tools
 from gateway.agent.tools.notify import notify_tools
 from gateway.agent.tools.schedule import JobRequests, schedule_tools
 from gateway.agent.tools.send import Enclose, send_tools
-from gateway.agent.tools.spawn import Helpers, spawn_tools
+from gateway.agent.tools.spawn import SubagentOperations, spawn_tools
 from gateway.agent.tools.tool import Tool
 from gateway.agent.write_guard import WriteGuard
 from workspaces.access import Access
@@ -29,7 +29,7 @@ class TurnActions:
 
     enclose: Enclose | None = None
     """Sends files with the answer."""
-    helpers: Helpers | None = None
+    helpers: SubagentOperations | None = None
     """Runs subagents."""
     jobs: JobRequests | None = None
     """Plans jobs."""

@@ -60,11 +60,11 @@ def _reading_tools(workspace: Workspace, access: Access, run: RunBlocking, known
         """Read a text file of the workspace, whole or in part."""
         file = await run(workspace.read, path, access, first_line, lines)
         known.remember(file)
-        return shown(file)
+        return format_lines(file)
 
     async def list_files(path: str = ".") -> str:
         """List a folder of the workspace."""
-        return listed(await run(workspace.list, path, access))
+        return format_listing(await run(workspace.list, path, access))
 
     return [tool(read_file), tool(list_files)]
 
@@ -134,7 +134,7 @@ def _edited(text: str | None, *, old: str, new: str, path: PurePosixPath) -> str
     return replace_once(text, old, new, str(path))
 
 
-def shown(file: TextFile) -> str:
+def format_lines(file: TextFile) -> str:
     """Return the lines of *file* that fit a tool result, with a note of their range unless they are all."""
     text = _whole_lines(file.text, RESULT_CAP - _NOTE_ROOM)
     last = file.first_line + text.count("\n") + (not text.endswith("\n")) - 1
@@ -146,7 +146,7 @@ def shown(file: TextFile) -> str:
     return f"{text}\n[lines {file.first_line}-{last} of {file.total_lines}{broken}{rest}]"
 
 
-def listed(listing: Listing) -> str:
+def format_listing(listing: Listing) -> str:
     """Format the names, one a line, folders with a slash and files with their size."""
     lines = [f"{each.name}/" if each.is_folder else f"{each.name} ({each.size:,} bytes)" for each in listing.entries]
     if listing.omitted:

@@ -25,10 +25,10 @@ def load_tools(turn: ToolResources) -> list[Tool]:
 
 def tool_faults() -> list[str]:
     """Return a sentence for each package whose tools cannot be loaded."""
-    return each_of(TOOLS, _imported)[1]
+    return each_of(TOOLS, _package_tools)[1]
 
 
-def _imported(plugin: Plugin) -> list[object]:
+def _package_tools(plugin: Plugin) -> list[object]:
     return [plugin.load()]
 
 
@@ -37,10 +37,10 @@ def _tools_of(plugin: Plugin, turn: ToolResources) -> list[Tool]:
     tools = plugin.call(Tool, turn)
     if plugin.is_built_in:
         return tools
-    return [_bounded(plugin, tool) for tool in tools if turn.access.session_type in tool.sessions]
+    return [_contained_tool(plugin, tool) for tool in tools if turn.access.session_type in tool.sessions]
 
 
-def _bounded(plugin: Plugin, tool: Tool) -> Tool:
+def _contained_tool(plugin: Plugin, tool: Tool) -> Tool:
     """Return *tool* of a package: its results are others' words, and its failures are told to the model alone."""
     return replace(tool, run=_bounded_run(plugin, tool.spec.name, tool.run))
 

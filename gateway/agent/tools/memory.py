@@ -25,12 +25,12 @@ Used = Callable[[Sequence[UsedMemory]], Awaitable[None]]
 """Called with the memories that reach a model; returns once that is durable."""
 
 
-async def unrecorded(_: Sequence[UsedMemory]) -> None:
+async def ignore_used(_: Sequence[UsedMemory]) -> None:
     """Do not record which memories are used."""
 
 
 def memory_tools(
-    index: MemoryIndex, workspace: Workspace, access: Access, run: RunBlocking, used: Used = unrecorded
+    index: MemoryIndex, workspace: Workspace, access: Access, run: RunBlocking, used: Used = ignore_used
 ) -> list[Tool]:
     """Return `memory_search` and `memory_get` for a turn with *access*; none where the matrix allows none."""
     if not rights(access).memory_tools:
@@ -104,13 +104,13 @@ async def _found_exactly(index: MemoryIndex, access: Access, used: Used, query: 
     result = await index.find_exact(query, access)
     await used([UsedMemory(match.citation, "search") for match in result.matches])
     theirs = any(index.audience(match.path) != PRIVATE for match in result.matches)
-    return told(_listed(result), from_outside=theirs)
+    return told(_format_matches(result), from_outside=theirs)
 
 
 def _answer(result: SearchResult) -> dict[str, object]:
     """Return a search's result for a model, which is told where nothing clearly fits."""
     unclear = {"verdict": NOTHING_CLEAR} if result.hits and not result.is_clear else {}
-    return {**unclear, "hits": [_shown(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice}
+    return {**unclear, "hits": [_hit_json(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice}
 
 
 def used_hit(hit: Hit, how: Literal["search", "recall"]) -> UsedMemory:
@@ -124,7 +124,7 @@ def _span(path: str, first: int, lines: int | None, total: int) -> str:
     return f"{path}#L{first}-L{max(first, last)}"
 
 
-def _listed(result: ExactResult) -> str:
+def _format_matches(result: ExactResult) -> str:
     """Format matches, one line of context around each; every line that holds the text begins with `>`."""
     parts = [
         f"{match.path}:{match.line}{f' ({match.date})' if match.date else ''}\n"
@@ -152,7 +152,7 @@ def _lines_of(said: Document, from_line: int | None, lines: int | None) -> dict[
     return {"from_line": first, "total_lines": said.lines[-1], "text": text}
 
 
-def _shown(hit: Hit) -> dict[str, object]:
+def _hit_json(hit: Hit) -> dict[str, object]:
     return {
         "citation": hit.citation,
         "path": hit.path,

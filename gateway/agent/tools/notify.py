@@ -29,7 +29,7 @@ class _Notice(BaseModel):
     text: str
 
 
-def notified(entries: Sequence[Entry]) -> str:
+def notified_texts(entries: Sequence[Entry]) -> str:
     """Return the texts of a turn's `notify` calls, each once; empty if there were none.
 
     The transcript is the only record, so notifications survive a crash.

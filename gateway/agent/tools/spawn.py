@@ -13,7 +13,7 @@ TASK_CHARS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Helpers:
+class SubagentOperations:
     """The subagent operations of one turn."""
 
     spawn: Callable[[str, str], Awaitable[str]]
@@ -22,7 +22,7 @@ class Helpers:
     """Cancels the one with that id. Raises ToolError, which names those that run here, for an unknown id."""
 
 
-def spawn_tools(helpers: Helpers) -> list[Tool]:
+def spawn_tools(helpers: SubagentOperations) -> list[Tool]:
     """Return the tools over *helpers*; the turn decides whose they are, never an argument."""
 
     async def spawn(

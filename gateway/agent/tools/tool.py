@@ -136,9 +136,9 @@ class Toolbox:
 
     async def call(self, call: ToolCall) -> ResultEntry:
         """Run *call*; a failure is a result that describes the fault, so that the model can correct it."""
-        return await (self._called(call) if self._around is None else self._around(call, self._called))
+        return await (self._call_tool(call) if self._around is None else self._around(call, self._call_tool))
 
-    async def _called(self, call: ToolCall) -> ResultEntry:
+    async def _call_tool(self, call: ToolCall) -> ResultEntry:
         name = call.name if call.name in self._tools else "unknown"
         with span(f"tool {name}") as found:
             said, is_error = await self._outcome(call)

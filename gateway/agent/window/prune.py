@@ -47,14 +47,14 @@ def prune(
         return Pruned(shown)
     for i in prunable:
         if len(_text(shown[i])) > settings.long_chars:
-            used -= _put(shown, i, _ends(_text(shown[i]), settings))
+            used -= _replace_text(shown, i, _ends(_text(shown[i]), settings))
             trimmed += 1
     if sum(len(_text(shown[i])) for i in prunable) < settings.least_cleared_chars:
         return Pruned(shown, trimmed)
     for i in prunable:
         if used < settings.clear_share * window_tokens:
             break
-        used -= _put(shown, i, _mark(_text(entries[i])))
+        used -= _replace_text(shown, i, _mark(_text(entries[i])))
         trimmed -= len(_text(entries[i])) > settings.long_chars
         cleared += 1
     return Pruned(shown, trimmed, cleared)
@@ -91,7 +91,7 @@ def _mark(text: str) -> str:
     return f"[An old result of {len(text):,} characters made way; ask again for it.]"
 
 
-def _put(shown: list[Entry], place: int, text: str) -> int:
+def _replace_text(shown: list[Entry], place: int, text: str) -> int:
     """Replace a result's text; return the number of tokens saved."""
     entry = shown[place]
     if not isinstance(entry, ResultEntry):

@@ -56,18 +56,18 @@ def show(rounds: Rounds, window: ContextWindow, base_tokens: int = 0, scale: Sca
 
     Summarised rounds are shown as their summary. Rounds are shown whole, so that a call and its result stay together.
     """
-    steady, whole = scale.steady, _seen(rounds, window)
+    steady, whole = scale.steady, _visible_entries(rounds, window)
     pruned = prune(whole, rounds.times, window.tokens, base_tokens, window.settings)
     is_as_it_was = whole is rounds.entries and not (pruned.trimmed or pruned.cleared)
     sizes = rounds.sizes(steady) if is_as_it_was else _sizes(rounds, pruned.entries, steady)
     before = base_tokens + sum(entry_tokens(entry, steady) for entry in rounds.summary)
     first = _first_shown(sizes, window.room - before)
     longest = int(window.tokens * MESSAGE_SHARE) * CHARACTERS_A_TOKEN
-    entries = [*rounds.summary, *(_shortened(entry, longest) for entry in pruned.entries[rounds.begin(first) :])]
+    entries = [*rounds.summary, *(_shortened_entry(entry, longest) for entry in pruned.entries[rounds.begin(first) :])]
     return VisibleHistory(entries, first, pruned.trimmed, pruned.cleared, _is_cut(whole, longest))
 
 
-def _seen(rounds: Rounds, window: ContextWindow) -> Sequence[Entry]:
+def _visible_entries(rounds: Rounds, window: ContextWindow) -> Sequence[Entry]:
     """Return the entries of *rounds*; the pictures of the last one only for a model that accepts images."""
     begin = rounds.begin(len(rounds) - 1)
     is_pictured = any(isinstance(entry, UserEntry) and entry.pictures for entry in rounds.entries[begin:])
@@ -98,7 +98,7 @@ def _first_shown(sizes: Sequence[int], room: int) -> int:
     return first
 
 
-def _shortened(entry: Entry, longest: int) -> Entry:
+def _shortened_entry(entry: Entry, longest: int) -> Entry:
     if not isinstance(entry, UserEntry) or len(entry.text) <= longest:
         return entry
     head, tail = int(longest * _HEAD), int(longest * _TAIL)

@@ -28,7 +28,7 @@ async def _findings(name: str, bot: "BotSettings", environ: Mapping[str, str]) -
     whole_name = f"{bot.channel}.{name}"
     try:
         adapter = await asyncio.to_thread(adapter_of, name, bot, environ, _count_nothing)
-        lacks = await _examined(adapter)
+        lacks = await _channel_faults(adapter)
     except (ChannelConfigError, ConfigError) as exc:
         yield Finding("bot", Level.FAIL, f"{whole_name}: {exc}")
     except ChannelError as exc:
@@ -40,7 +40,7 @@ async def _findings(name: str, bot: "BotSettings", environ: Mapping[str, str]) -
             yield Finding("bot", Level.OK, f"{whole_name} is set up correctly")
 
 
-async def _examined(adapter: Adapter) -> list[str]:
+async def _channel_faults(adapter: Adapter) -> list[str]:
     try:
         return list(await adapter.examine()) if isinstance(adapter, Examines) else []
     finally:

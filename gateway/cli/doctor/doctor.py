@@ -233,7 +233,7 @@ async def _memory(operator: OperatorApi, agent: str) -> list[Finding]:
 
 
 def _troubles(state: Status) -> Iterator[Finding]:
-    yield from _of_files(state.agents)
+    yield from _file_findings(state.agents)
     for each in state.repairs:
         yield Finding("repaired", Level.WARN, each)
     for each in state.waits_for:
@@ -255,7 +255,7 @@ def _troubles(state: Status) -> Iterator[Finding]:
             )
 
 
-def _of_files(agents: Sequence[AgentStatus]) -> Iterator[Finding]:
+def _file_findings(agents: Sequence[AgentStatus]) -> Iterator[Finding]:
     for agent in agents:
         if agent.history:
             detail = f"agent {agent.agent}: changes of its files are not recorded: {agent.history}"

@@ -50,7 +50,7 @@ async def _redis(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[
         from redis.exceptions import RedisError
 
         from gateway.stores.redis.about import about
-        from gateway.stores.redis.server import server_of, told
+        from gateway.stores.redis.server import describe_error, server_of
     except ImportError:
         yield Finding("redis", Level.FAIL, "the package for it is missing", "run: pip install 'strandline[redis]'")
         return
@@ -67,7 +67,7 @@ async def _redis(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[
         finally:
             await client.aclose()
     except (RedisError, OSError) as exc:
-        yield Finding("redis", Level.FAIL, told(exc, server), "the setting is redis.url; messages need it")
+        yield Finding("redis", Level.FAIL, describe_error(exc, server), "the setting is redis.url; messages need it")
         return
     for finding in redis_findings(found, accepts_loss=config.redis.accept_loss):
         yield finding

@@ -33,7 +33,7 @@ async def _look(settings: ServerSettings) -> Finding:
     from gateway.agent.mcp.servers import open_servers
     from gateway.runtime.clock import utc_now
 
-    async with open_servers([settings], utc_now, _uncounted) as servers:
+    async with open_servers([settings], utc_now, _ignore_count) as servers:
         (server,) = servers.servers
         await server.tools()
         found, troubles = server.offered.specs, server.troubles()
@@ -51,5 +51,5 @@ def _mend(settings: ServerSettings) -> str:
     return f"check that {place.url} answers; its settings are under [mcp.{settings.name}]"
 
 
-async def _uncounted(_: str) -> None:
+async def _ignore_count(_: str) -> None:
     await asyncio.sleep(0)

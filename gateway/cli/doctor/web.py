@@ -65,11 +65,11 @@ async def _port(web: "WebSettings") -> Finding:
     except httpx2.ConnectError:
         return Finding("page", Level.OK, f"{address} is free; the page opens there when the gateway starts")
     except httpx2.HTTPError:
-        return _taken(address)
+        return _port_finding(address)
     if answer.status_code != HTTPStatus.UNAUTHORIZED or "sign in first" not in answer.text:
-        return _taken(address)
+        return _port_finding(address)
     return Finding("page", Level.OK, f"open at {address}; strandline web link signs a browser in")
 
 
-def _taken(address: str) -> Finding:
+def _port_finding(address: str) -> Finding:
     return Finding("page", Level.FAIL, f"another program listens at {address}", "choose another web.port, or stop it")

@@ -10,7 +10,7 @@ from gateway.runtime.clock import Clock
 from gateway.stores.admission import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
 from gateway.stores.codec import address_key, decode_heard, encode_heard, encode_time
 from gateway.stores.redis.link import RedisLink
-from gateway.stores.redis.outbox import queued, score, sent_along
+from gateway.stores.redis.outbox import outbox_arguments, queued_row, score
 from gateway.stores.rows import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
 from gateway.stores.unreadable import UNREADABLE_HEARD, Unreadable, legible, text_of
 
@@ -27,12 +27,12 @@ class RedisPairings:
 
     async def ask(self, request: PairingRequest, most: int, reply: Outgoing, older: datetime) -> OutboxRow | None:
         now, visitor = self.clock.now(), request.visitor
-        turn, (chat, told) = TurnId(f"{NOTICE_PREFIX}pair:{request.code}"), sent_along(reply)
+        turn, (chat, told) = TurnId(f"{NOTICE_PREFIX}pair:{request.code}"), outbox_arguments(reply)
         who = _key(visitor.channel, visitor.account, visitor.id), f"{visitor.channel}.{visitor.account}"
-        kept = request.code, score(request.expires_at), encode_time(request.asked_at), _told(visitor)
+        kept = request.code, score(request.expires_at), encode_time(request.asked_at), _encode_visitor(visitor)
         along = encode_time(now), self.agents[0], turn, chat, told
         ids = await self.link.run("pair_ask", score(now), *who, *kept, most, encode_time(older), *along)
-        return queued(ids[0], turn, told, now) if ids else None
+        return queued_row(ids[0], turn, told, now) if ids else None
 
     async def waiting(self) -> Sequence[PairingRequest]:
         rows: list[tuple[str, str, str, str]] = await self.link.run("pair_waiting", score(self.clock.now()))
@@ -49,7 +49,7 @@ class RedisPairings:
 
     async def let_in(self, visitor: Visitor) -> None:
         name = _key(visitor.channel, visitor.account, visitor.id)
-        await self.link.run("pair_let_in", name, encode_time(self.clock.now()), _told(visitor))
+        await self.link.run("pair_let_in", name, encode_time(self.clock.now()), _encode_visitor(visitor))
 
     async def refuse(self, code: str, until: datetime) -> Visitor | None:
         found: list[str] = await self.link.run("pair_refuse", score(self.clock.now()), code, score(until))
@@ -120,7 +120,7 @@ def _key(channel: str, account: str, person: str) -> str:
     return json.dumps([channel, account, person])
 
 
-def _told(visitor: Visitor) -> str:
+def _encode_visitor(visitor: Visitor) -> str:
     return json.dumps([visitor.channel, visitor.account, visitor.id, visitor.name])
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import decode_proposal, encode_proposal, encode_time
 from gateway.stores.redis.link import RedisLink
-from gateway.stores.redis.outbox import queued, score, sent_along
+from gateway.stores.redis.outbox import outbox_arguments, queued_row, score
 from gateway.stores.rows import (
     NOTICE_PREFIX,
     ChangeId,
@@ -37,12 +37,12 @@ class RedisChanges:
         now = self.clock.now()
         (id_,) = await self.link.run("number_change")
         change = ChangeId(int(id_))
-        turn, (chat, told) = TurnId(f"{NOTICE_PREFIX}change:{change}"), sent_along(notice(change))
+        turn, (chat, told) = TurnId(f"{NOTICE_PREFIX}change:{change}"), outbox_arguments(notice(change))
         full, bare = encode_proposal(proposal), encode_proposal(replace(proposal, before=None, after=None))
         times = encode_time(now), encode_time(expires_at), score(expires_at)
         (reply,) = await self.link.run("propose", change, full, bare, *times, self.agents[0], turn, chat, told)
         stored = PendingChange(change, decode_proposal(full), now, expires_at, ChangeState.WAITING)
-        return stored, queued(reply, turn, told, now)
+        return stored, queued_row(reply, turn, told, now)
 
     async def waiting(self) -> Sequence[PendingChange]:
         now = self.clock.now()

@@ -12,7 +12,7 @@ from gateway.errors import StoreError
 from gateway.runtime.backoff import Backoff
 from gateway.stores.pins import KnownAgent, Pin
 from gateway.stores.redis.link import ClusterMember, RedisLink, script
-from gateway.stores.redis.server import RedisAddress, check, end_if_cancelled, told
+from gateway.stores.redis.server import RedisAddress, check, describe_error, end_if_cancelled
 from gateway.stores.redis.spool import Spool, mark_of
 from gateway.stores.rows import StoreOutage
 
@@ -105,7 +105,7 @@ class RedisLeases:
             while True:
                 asked = loop.time()
                 async with asyncio.timeout_at(deadline):
-                    if not await self._renewed():
+                    if not await self._renew_all():
                         break
                 deadline = asked + self._lease_s
                 await asyncio.sleep(self._lease_s / RENEWALS)
@@ -139,7 +139,7 @@ class RedisLeases:
         (is_ours,) = await self._link.run("renew", round(self._lease_s * 1000), *mark_of(self._spool))
         return bool(is_ours)
 
-    async def _renewed(self) -> bool:
+    async def _renew_all(self) -> bool:
         while True:
             try:
                 return await self.renew()
@@ -154,9 +154,9 @@ async def adopt(server: RedisAddress, prefix: str, agent: str, fresh: Pin) -> st
     """
     nobody = ClusterMember(f"{{{prefix}}}", "nobody", 0)
     try:
-        return str(await _asked(server, nobody, "adopt", agent, str(fresh)))
+        return str(await _run_operation(server, nobody, "adopt", agent, str(fresh)))
     except (RedisError, OSError) as exc:
-        raise StoreError(told(exc, server)) from exc
+        raise StoreError(describe_error(exc, server)) from exc
 
 
 async def _first_lease(server: RedisAddress, nobody: ClusterMember, lease_s: float, *, accept_loss: bool) -> int:
@@ -167,7 +167,7 @@ async def _first_lease(server: RedisAddress, nobody: ClusterMember, lease_s: flo
             return await _ask(server, nobody, lease_s, accept_loss=accept_loss)
         except (RedisError, OSError) as exc:
             end_if_cancelled()
-            trouble = told(exc, server)
+            trouble = describe_error(exc, server)
             server.heed(exc)
             if trouble != said:
                 log.warning("redis", detail=trouble)
@@ -188,7 +188,7 @@ async def _ask(server: RedisAddress, nobody: ClusterMember, lease_s: float, *, a
         await client.aclose()
 
 
-async def _asked(server: RedisAddress, nobody: ClusterMember, operation: str, *arguments: str) -> Any:
+async def _run_operation(server: RedisAddress, nobody: ClusterMember, operation: str, *arguments: str) -> Any:
     for _ in range(CLUSTER_HOPS):
         client = await server.connect()
         try:

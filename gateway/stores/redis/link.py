@@ -14,7 +14,7 @@ from redis.exceptions import NoScriptError, RedisError
 from gateway.errors import StoreError
 from gateway.runtime.backoff import Backoff
 from gateway.stores.codec import valid_unicode
-from gateway.stores.redis.server import RedisAddress, is_elsewhere, refused, told
+from gateway.stores.redis.server import RedisAddress, describe_error, is_elsewhere, refusal_error
 from gateway.stores.rows import STORE_TROUBLE, StoreOutage
 from workspaces.fault_points import Checkpoint, unchecked
 
@@ -145,7 +145,7 @@ class RedisLink:
             await self._has_work.wait()
             self._has_work.clear()
             while self._waiting:
-                if await self._connected():
+                if await self._ensure_connected():
                     await self._settle(self._next_batch())
                 elif self._closing.is_set():
                     self._leave(self._next_batch())
@@ -161,8 +161,8 @@ class RedisLink:
         number, open_calls = next(self._batches), dict(enumerate(batch))
         give_up = asyncio.get_running_loop().time() + self._server.patience_s
         while open_calls:
-            while (replies := await self._sent(number, open_calls)) is None:
-                while not await self._connected():
+            while (replies := await self._send(number, open_calls)) is None:
+                while not await self._ensure_connected():
                     if self._closing.is_set():
                         self._leave(list(open_calls.values()))
                         return
@@ -175,7 +175,7 @@ class RedisLink:
                 self._away_since = None
                 self._count_outage()
 
-    async def _sent(self, number: int, calls: Mapping[int, _PendingRequest]) -> list[Reply] | None:
+    async def _send(self, number: int, calls: Mapping[int, _PendingRequest]) -> list[Reply] | None:
         """Return the replies; `None` if the outcome of the calls is unknown, or the script is gone."""
         if self._client is None:
             return None
@@ -208,7 +208,7 @@ class RedisLink:
             if is_elsewhere(reply) and may_wait:
                 again[index] = call
             elif isinstance(reply, RedisError):
-                call.outcome.set_exception(refused(reply, self._server))
+                call.outcome.set_exception(refusal_error(reply, self._server))
             else:
                 call.outcome.set_result(reply)
         return again
@@ -234,7 +234,7 @@ class RedisLink:
 
     # --- the connection
 
-    async def _connected(self) -> bool:
+    async def _ensure_connected(self) -> bool:
         """Connect unless connected; `False` after a failed attempt and a pause."""
         try:
             if self._client is None:
@@ -265,7 +265,7 @@ class RedisLink:
     def _notice(self, exc: RedisError | OSError) -> None:
         if self._away_since is None:
             self._away_since = asyncio.get_running_loop().time()
-        trouble = told(exc, self._server)
+        trouble = describe_error(exc, self._server)
         self._server.heed(exc)
         if trouble != self._trouble:
             log.warning("redis", detail=trouble)

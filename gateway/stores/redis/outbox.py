@@ -51,7 +51,7 @@ class RedisOutbox:
         state = OutboxState.SENT if is_last else OutboxState.QUEUED
         await self._change("part_sent", row, part, state.value, message_id, self._now())
         if is_last:
-            self._delivered(row)
+            self._note_delivered(row)
 
     async def put_back(self, row: OutboxId, not_before: datetime, why: str) -> None:
         await self._change("put_back", row, encode_time(not_before), why)
@@ -61,11 +61,11 @@ class RedisOutbox:
 
     async def finish(self, row: OutboxId) -> None:
         await self._change("finish", row, self._now())
-        self._delivered(row)
+        self._note_delivered(row)
 
     async def bury(self, row: OutboxId, why: str) -> None:
         await self._change("bury", row, why, self._now())
-        self._delivered(row)
+        self._note_delivered(row)
 
     async def _change(self, operation: str, row: OutboxId, *arguments: Argument) -> None:
         """Change a reply. Raises StoreError.
@@ -80,7 +80,7 @@ class RedisOutbox:
                 raise
             raise LeaseLostError(f"the server has lost a change of reply {row} that it confirmed: {exc}") from exc
 
-    def _delivered(self, row: OutboxId) -> None:
+    def _note_delivered(self, row: OutboxId) -> None:
         if self.spool is not None:
             self.spool.delivered(row)
 
@@ -88,12 +88,12 @@ class RedisOutbox:
         return score(self.clock.now())
 
 
-def sent_along(outgoing: Outgoing) -> tuple[Argument, Argument]:
+def outbox_arguments(outgoing: Outgoing) -> tuple[Argument, Argument]:
     """Return *outgoing* as the arguments of store.lua: its queue, and its content."""
     return address_key(outgoing.address), encode_outgoing(outgoing)
 
 
-def queued(id_: str, turn_id: TurnId, encoded: Argument, now: datetime) -> OutboxRow:
+def queued_row(id_: str, turn_id: TurnId, encoded: Argument, now: datetime) -> OutboxRow:
     """Return a reply that was just stored, as a later read would."""
     outgoing = decode_outgoing(str(encoded))
     return OutboxRow(OutboxId(int(id_)), turn_id, outgoing, now, OutboxState.QUEUED, 0, 0, None, None)

@@ -12,7 +12,7 @@ async def purge(link: RedisLink, redaction: Redaction) -> int:
 
     Raises StoreError.
     """
-    return await _replies(link, redaction) + await _quarantined(link, redaction)
+    return await _replies(link, redaction) + await _purge_quarantine(link, redaction)
 
 
 async def _replies(link: RedisLink, redaction: Redaction) -> int:
@@ -27,7 +27,7 @@ async def _replies(link: RedisLink, redaction: Redaction) -> int:
     return count
 
 
-async def _quarantined(link: RedisLink, redaction: Redaction) -> int:
+async def _purge_quarantine(link: RedisLink, redaction: Redaction) -> int:
     count = 0
     for id_, fields in await link.run("quarantine"):
         clean = [str(redaction.over(value)) for value in fields[1::2]]

@@ -11,7 +11,7 @@ from gateway.stores.jobs import JobId
 from gateway.stores.quarantine import KINDS, QuarantinedRow, QuarantineKind, Retried
 from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.link import RedisLink
-from gateway.stores.redis.outbox import queued
+from gateway.stores.redis.outbox import queued_row
 from gateway.stores.rows import InboxId, InboxRow, OutboxRow, TurnId
 from gateway.stores.unreadable import moment_of
 
@@ -63,7 +63,7 @@ class RedisQuarantine:
 
 def _reply(outcome: Sequence[str], content: str) -> OutboxRow:
     id_, turn_id, created_at, parts_sent, attempts = outcome
-    row = queued(id_, TurnId(turn_id), content, moment_of(created_at))
+    row = queued_row(id_, TurnId(turn_id), content, moment_of(created_at))
     return replace(row, outgoing=decode_outgoing(content), parts_sent=int(parts_sent), attempts=int(attempts))
 
 

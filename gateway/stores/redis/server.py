@@ -204,7 +204,7 @@ _SAID = {
 }
 
 
-def told(exc: RedisError | OSError, server: RedisAddress) -> str:
+def describe_error(exc: RedisError | OSError, server: RedisAddress) -> str:
     """Return *exc*, raised while talking to *server*, as a sentence with its remedy."""
     cause = exc.__cause__ if isinstance(exc.__cause__, RedisError) else exc  # redis-py wraps the handshake's error
     by_tls = tls_fault(exc, lacks_certificate=server.lacks_certificate)
@@ -217,7 +217,7 @@ def is_elsewhere(reply: object) -> bool:
     return isinstance(reply, ReadOnlyError | AskError | TryAgainError | ClusterDownError | BusyLoadingError)
 
 
-def refused(exc: RedisError, server: RedisAddress) -> StoreError:
+def refusal_error(exc: RedisError, server: RedisAddress) -> StoreError:
     """Return the server's rejection of one operation, which had no effect, as our error."""
     code, _, text = str(exc).partition(" ")
     match code:
@@ -228,4 +228,4 @@ def refused(exc: RedisError, server: RedisAddress) -> StoreError:
         case "STATE":
             return RowStateError(f"{text}: the change does not start from there")
         case _:
-            return StoreError(told(exc, server))
+            return StoreError(describe_error(exc, server))

@@ -26,7 +26,7 @@ from gateway.stores.redis.changes import RedisChanges
 from gateway.stores.redis.jobs import RedisJobs
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import RedisLink
-from gateway.stores.redis.outbox import RedisOutbox, queued, score, sent_along, unsure_send
+from gateway.stores.redis.outbox import RedisOutbox, outbox_arguments, queued_row, score, unsure_send
 from gateway.stores.redis.purge import purge
 from gateway.stores.redis.quarantine import RedisQuarantine
 from gateway.stores.redis.server import end_if_cancelled
@@ -263,19 +263,19 @@ class RedisStore:
             spool.forget(id_ for id_ in asked if id_ not in waiting)
 
     async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
-        now, along = self._clock.now(), [sent_along(each) for each in commit.outgoing]
+        now, along = self._clock.now(), [outbox_arguments(each) for each in commit.outgoing]
         state = RunState.FAILED if commit.has_failed else RunState.ANSWERED if along else RunState.SILENT
         head = commit.turn_id, score(now), encode_time(now), self._agents[0], state.value, len(commit.answers)
         ids = await self._link.run("commit", *head, *commit.answers, *(each for pair in along for each in pair))
         if self._spool is not None and (ids or not along):
             self._spool.answered(commit.answers, [OutboxId(int(id_)) for id_ in ids])
-        return [queued(id_, commit.turn_id, told, now) for id_, (_, told) in zip(ids, along, strict=bool(ids))]
+        return [queued_row(id_, commit.turn_id, told, now) for id_, (_, told) in zip(ids, along, strict=bool(ids))]
 
     async def notify(self, key: str, outgoing: Outgoing) -> OutboxRow | None:
-        now, turn, (chat, told) = self._clock.now(), TurnId(NOTICE_PREFIX + key), sent_along(outgoing)
+        now, turn, (chat, told) = self._clock.now(), TurnId(NOTICE_PREFIX + key), outbox_arguments(outgoing)
         times = score(now), encode_time(now)
         ids = await self._link.run("notify", key, *times, self._agents[0], turn, chat, told)
-        return queued(ids[0], turn, told, now) if ids else None
+        return queued_row(ids[0], turn, told, now) if ids else None
 
     async def count(self, reason: str, amount: int = 1) -> None:
         await self._link.run("count", reason, amount)

@@ -58,7 +58,7 @@ class GroupCommit:
 
         Raises StoreError, of *operation*'s own or because the disk is full or fails, with nothing stored.
         """
-        outcome = self._entered(operation)
+        outcome = self._enqueue(operation)
         # Not at once: operations of other tasks in this iteration of the loop share the commit.
         asyncio.get_running_loop().call_soon(self._next_batch)
         return await outcome
@@ -68,7 +68,7 @@ class GroupCommit:
 
         Its outcome is not reported. Raises StoreError once this is closed.
         """
-        self._entered(operation).add_done_callback(_unheeded)
+        self._enqueue(operation).add_done_callback(_ignore_outcome)
         asyncio.get_running_loop().call_later(LONGEST_RIDE_S, self._next_batch)
 
     async def compact(self) -> None:
@@ -79,7 +79,7 @@ class GroupCommit:
         try:
             await self._thread(_compact, self._connection)
         except (sqlite3.Error, OSError) as exc:
-            raise explained(self._path, exc) from exc
+            raise describe_error(self._path, exc) from exc
 
     async def close(self) -> None:
         """Finish pending operations and close the file."""
@@ -90,7 +90,7 @@ class GroupCommit:
         await self._thread(self._connection.close)
         self._thread.close(wait=False)
 
-    def _entered(self, operation: Operation[T]) -> asyncio.Future[T]:
+    def _enqueue(self, operation: Operation[T]) -> asyncio.Future[T]:
         if self._closed:
             raise StoreError(f"{self._path} is closed: the gateway is stopping")
         outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -105,9 +105,11 @@ class GroupCommit:
         if batch:
             operations = [each.operation for each in batch]
             self._batch = self._thread.begin(partial(self._commit, operations))
-            self._batch.add_done_callback(partial(self._done, time.perf_counter(), batch))
+            self._batch.add_done_callback(partial(self._finish_batch, time.perf_counter(), batch))
 
-    def _done(self, began: float, batch: Sequence[_PendingCommit[object]], done: asyncio.Future[list[object]]) -> None:
+    def _finish_batch(
+        self, began: float, batch: Sequence[_PendingCommit[object]], done: asyncio.Future[list[object]]
+    ) -> None:
         if self._on_commit is not None:
             self._on_commit(time.perf_counter() - began)
         self._hand_out(batch, done)
@@ -132,17 +134,17 @@ class GroupCommit:
         fails: SQLite itself may have rolled back the whole transaction (a full disk does that).
         """
         try:
-            return self._together(operations)
+            return self._run_batch(operations)
         except (sqlite3.Error, OSError) as exc:
             self._failures += 1
             if len(operations) == 1:
-                return [explained(self._path, exc)]
+                return [describe_error(self._path, exc)]
         except Exception as exc:  # noqa: BLE001  # a defect of one operation is told to nobody else
             if len(operations) == 1:
                 return [exc]
         return [outcome for each in operations for outcome in self._commit([each])]
 
-    def _together(self, operations: Sequence[Operation[object]]) -> list[object]:
+    def _run_batch(self, operations: Sequence[Operation[object]]) -> list[object]:
         self._checkpoint("store.begin", 0)
         self._connection.execute("BEGIN IMMEDIATE")
         try:
@@ -163,12 +165,12 @@ def _compact(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _unheeded(outcome: asyncio.Future[None]) -> None:
+def _ignore_outcome(outcome: asyncio.Future[None]) -> None:
     if not outcome.cancelled():
         outcome.exception()  # asked for, so that asyncio does not complain; trouble of the disk is in the ledger
 
 
-def explained(path: Path, exc: sqlite3.Error | OSError) -> StoreError:
+def describe_error(path: Path, exc: sqlite3.Error | OSError) -> StoreError:
     """Return *exc*, raised for the database at *path*, as a sentence with its remedy."""
     if isinstance(exc, OSError):
         return disk_trouble(path, exc)

@@ -14,7 +14,7 @@ from gateway.stores.quarantine import QuarantinedRow, QuarantineKind, Retried
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.inbox import insert_message
 from gateway.stores.sqlite.outbox import insert_reply
-from gateway.stores.sqlite.unreadable import Fields, as_it_stands, set_aside
+from gateway.stores.sqlite.unreadable import Fields, as_it_stands, quarantine_row
 from gateway.stores.unreadable import Unreadable
 
 _COLUMNS = "id, reason, row, CAST(why AS BLOB), at, content, beside"
@@ -53,7 +53,7 @@ def _all(db: sqlite3.Connection) -> list[QuarantinedRow]:
 
 
 def _add(aside: Unreadable, now: datetime, db: sqlite3.Connection) -> bool:
-    return set_aside(aside, now, db) is not None
+    return quarantine_row(aside, now, db) is not None
 
 
 def _retry(id_: str, now: datetime, db: sqlite3.Connection) -> Retried | None:
@@ -63,10 +63,10 @@ def _retry(id_: str, now: datetime, db: sqlite3.Connection) -> Retried | None:
     row, beside = _row(found)
     row.check()
     _drop(id_, db)
-    return _back(row, beside, now, db)
+    return _restore(row, beside, now, db)
 
 
-def _back(row: QuarantinedRow, beside: str, now: datetime, db: sqlite3.Connection) -> Retried:
+def _restore(row: QuarantinedRow, beside: str, now: datetime, db: sqlite3.Connection) -> Retried:
     try:
         others = json.loads(beside)
         match row.kind:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gateway.errors import StoreError
 from gateway.stores.disk import sync_folder
-from gateway.stores.sqlite.group_commit import explained
+from gateway.stores.sqlite.group_commit import describe_error
 
 _FIRST = (
     # Ids are never reused (AUTOINCREMENT): a turn is named after its inbox row, which is deleted when answered.
@@ -98,9 +98,9 @@ def open_database(path: Path) -> sqlite3.Connection:
         _inspect(path)
         return _connect(path)
     except (sqlite3.Error, OSError) as exc:
-        raise explained(path, exc) from exc
+        raise describe_error(path, exc) from exc
     except UnicodeDecodeError as exc:  # SQLite's message quotes content that is not text
-        raise explained(path, _damage("its description of itself cannot be read")) from exc
+        raise describe_error(path, _damage("its description of itself cannot be read")) from exc
 
 
 def _make_file(path: Path) -> None:

@@ -63,15 +63,15 @@ def read_on(query: RowQuery, read: Callable[[Fields], Row], now: datetime, db: s
     aside: list[Unreadable] = []
     contents: list[str] = []
     while True:
-        rows, bad = legible(_fetched(query, db), read)
+        rows, bad = legible(_fetch_rows(query, db), read)
         if not bad:
             return ReadRows(rows, aside, contents)
         for fields, why in bad:
             aside.append(Unreadable(query.reason, str(fields[0]), why))
-            contents.append(set_aside(aside[-1], now, db) or "")
+            contents.append(quarantine_row(aside[-1], now, db) or "")
 
 
-def _fetched(query: RowQuery, db: sqlite3.Connection) -> list[Fields]:
+def _fetch_rows(query: RowQuery, db: sqlite3.Connection) -> list[Fields]:
     """Return the rows; text that is not UTF-8, which SQLite would otherwise reject, contains surrogates."""
     before, db.text_factory = db.text_factory, as_it_stands
     try:
@@ -85,7 +85,7 @@ def as_it_stands(text: bytes) -> str:
     return text.decode("utf-8", "surrogateescape")
 
 
-def set_aside(aside: Unreadable, now: datetime, db: sqlite3.Connection) -> str | None:
+def quarantine_row(aside: Unreadable, now: datetime, db: sqlite3.Connection) -> str | None:
     """Quarantine the row, count it and end its job's run; return its content, `None` if it is gone."""
     kind = KINDS[aside.reason]
     table, content, others = _TABLES[kind]

@@ -26,7 +26,7 @@ def lost_frames(database: Path) -> int:
     """
     log, index = (database.with_name(database.name + end) for end in ("-wal", "-shm"))
     try:
-        committed = _committed(log)
+        committed = _last_commit(log)
         if not committed:
             return 0
         connection = sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)
@@ -42,7 +42,7 @@ def lost_frames(database: Path) -> int:
     return max(committed - int(read), 0)
 
 
-def _committed(log: Path) -> int:
+def _last_commit(log: Path) -> int:
     """Return the number of the last frame of the log's present life that ends a commit; 0 for none."""
     with log.open("rb") as file:
         first = file.read(_HEADER.size)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from adapters.channel import Address
-from gateway.admission.explain import MEANINGS, explain, told
+from gateway.admission.explain import MEANINGS, describe_silence, explain
 from gateway.admission.policy import Policy, RefusalReason
 from gateway.admission.routing import Binding, Routes
 from gateway.stores.admission import UNREADABLE_MESSAGE, Silence
@@ -36,11 +36,11 @@ def test_a_route_is_explained_as_it_is_taken() -> None:
 def test_a_silence_is_told_in_words() -> None:
     """How often, where, who and why; a code that this version does not know is told as it is."""
     line = Silence(START, Address("telegram", "home", "-100"), "telegram:8", "not_for_us", 1_200)
-    assert told(line)[0] == (
+    assert describe_silence(line)[0] == (
         "telegram.home.-100, telegram:8: 1,200 times, because it neither mentioned the bot nor replied to it"
     )
-    assert told(replace(line, reason=UNREADABLE_MESSAGE, times=1))[1] == "ask them to send it again"
-    assert told(replace(line, reason="from_the_future", times=1)) == (
+    assert describe_silence(replace(line, reason=UNREADABLE_MESSAGE, times=1))[1] == "ask them to send it again"
+    assert describe_silence(replace(line, reason="from_the_future", times=1)) == (
         "telegram.home.-100, telegram:8: because from_the_future",
         "see docs/reasons.md",
     )

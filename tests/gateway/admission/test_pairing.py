@@ -15,10 +15,10 @@ from gateway.admission.pairing import (
     HELD_FOR,
     MOST_WAITING,
     Pairing,
+    describe_visitor,
     examine,
-    named,
+    format_code,
     new_code,
-    shown,
 )
 from gateway.admission.policy import AccountPolicy, Admitted, DirectPolicy, Policy, RefusalReason, Refused
 from gateway.errors import PairingError
@@ -77,7 +77,7 @@ def test_a_code_is_worth_forty_bits_and_more() -> None:
 async def test_a_stranger_is_told_a_code_once_and_nothing_else(door: Door) -> None:
     """Neither who the owner is nor who answers; who goes on writing hears nothing more for an hour."""
     code = await door.greet()
-    assert code == shown(door.told[0].outgoing.text.split("`")[1].replace("-", ""))
+    assert code == format_code(door.told[0].outgoing.text.split("`")[1].replace("-", ""))
     assert door.told[0].outgoing.address == EVE.address
     assert [await door.greet() for _ in range(3)] == ["", "", ""]
     door.clock.advance(3601)
@@ -233,4 +233,4 @@ async def test_only_a_guest_can_be_revoked(door: Door, person: str) -> None:
 )
 def test_a_name_is_quoted_wherever_it_is_told(name: str, shown: str) -> None:
     """It is no link, ends no quotation and turns nothing round: others choose it, and the owner reads it."""
-    assert named(Visitor("telegram", "home", "99", name)) == shown
+    assert describe_visitor(Visitor("telegram", "home", "99", name)) == shown

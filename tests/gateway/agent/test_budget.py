@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from gateway.agent.budget import Budget, Budgets, CostCause, ModelCall, check_budget, summed
+from gateway.agent.budget import Budget, Budgets, CostCause, ModelCall, check_budget, total_spend
 from gateway.errors import BudgetError
 from gateway.stores.spending import NANOS, Spend, dollars
 
@@ -86,4 +86,4 @@ def test_money_is_told_so_that_little_is_not_nothing() -> None:
         "$2.50",
         "$1,234.00",
     ]
-    assert summed(SPENT) == Spend(700, 200, nanos=2 * NANOS)
+    assert total_spend(SPENT) == Spend(700, 200, nanos=2 * NANOS)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.cut_files import CutFiles, Told, in_words, news
+from gateway.agent.cut_files import CutFiles, Told, describe_cut_files, news
 from gateway.errors import StoreError
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import ManualClock
@@ -86,7 +86,7 @@ async def test_the_owner_is_told_once_until_it_is_mended(tmp_path: Path) -> None
 def test_only_cut_files_are_named() -> None:
     """With what is shown of each."""
     files = [ShownExtent("AGENTS.md", 5, 5), CUT, ShownExtent("USER.md", 7_000, 0)]
-    assert in_words(files) == (
+    assert describe_cut_files(files) == (
         "MEMORY.md (20,000 of 25,000 characters are shown), USER.md (0 of 7,000 characters are shown)"
     )
-    assert in_words([WHOLE]) == ""
+    assert describe_cut_files([WHOLE]) == ""

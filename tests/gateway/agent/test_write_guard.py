@@ -10,7 +10,7 @@ import pytest
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ToolCall
 from gateway.agent.history_writer import HistoryWriter
-from gateway.agent.tools.memory import unrecorded
+from gateway.agent.tools.memory import ignore_used
 from gateway.agent.tools.tool import Toolbox
 from gateway.runtime.threads import Threads
 from tests.fakes.approvals import FORWARDED, FakeApprovalSink, guard
@@ -88,7 +88,7 @@ class Rig:
     async def turn(self, access: Access = MAIN, *, is_exposed: bool = False) -> "Turn":
         agent = Agent(AGENT, self.workspace, self.memory, ScriptedModel(), self.threads, self.history_writer)
         watch = guard(access, [FORWARDED] if is_exposed else [], self.approval_sink)
-        box = await agent.toolbox(access, now, Origin("main/main", "1", "t1"), unrecorded, watch)
+        box = await agent.toolbox(access, now, Origin("main/main", "1", "t1"), ignore_used, watch)
         return Turn(box)
 
     async def revision(self, path: str) -> str:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateway.approvals.diff import COMPARED_LINES, SHOWN_LINES, capped, difference, fenced, notice_of
+from gateway.approvals.diff import COMPARED_LINES, SHOWN_LINES, code_block, difference, notice_of, truncated_diff
 from gateway.stores.rows import Proposal
 
 
@@ -46,7 +46,7 @@ def test_of_long_texts_all_that_differs_is_shown() -> None:
 @pytest.mark.parametrize("text", ["short\nlines", "x" * 20_000, "line\n" * 500, "y" * 5_999])
 def test_a_cut_is_said(text: str) -> None:
     """An end that is not shown is announced, with the command that shows it."""
-    shown = capped(text, 12)
+    shown = truncated_diff(text, 12)
     body, _, note = shown.partition("\n… NOT ALL IS SHOWN")
     assert text.startswith(body)
     assert len(body.split("\n")) <= SHOWN_LINES
@@ -56,7 +56,7 @@ def test_a_cut_is_said(text: str) -> None:
 
 def test_nothing_ends_the_block_that_it_stands_in() -> None:
     """Its fence is longer than any in the text."""
-    assert fenced("+```\n+````\n") == "`````diff\n+```\n+````\n\n`````"
+    assert code_block("+```\n+````\n") == "`````diff\n+```\n+````\n\n`````"
 
 
 def test_the_notice_says_what_why_and_how() -> None:

@@ -9,7 +9,7 @@ from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.internal_channels import NOBODY, heartbeat_address, job_address, result_address
 from gateway.agent.entries import UNFINISHED, Entry, ReplyEntry, ResultEntry, ToolCall, Usage
 from gateway.agent.models.offline import OFFLINE
-from gateway.automation.silence import is_unasked_prose, spoken
+from gateway.automation.silence import is_unasked_prose, visible_answer
 from workspaces.access import AgentId, SessionType
 
 MAIN = AgentId("main")
@@ -41,21 +41,21 @@ def test_a_turn_that_nobody_asked_for_speaks_by_notify_alone(what: str) -> None:
     address, kind = UNASKED[what]
     message = replace(ASKED, address=address)
     entries = [*notified("The plants are dry."), reply(PROSE)]
-    assert spoken(message, kind, PROSE, entries) == "The plants are dry."
+    assert visible_answer(message, kind, PROSE, entries) == "The plants are dry."
     assert not is_unasked_prose(message, kind, PROSE, entries)
     for unsaid in ([reply(PROSE)], [*notified("Never told.", is_error=True), reply(PROSE)]):
-        assert spoken(message, kind, PROSE, unsaid) == ""
+        assert visible_answer(message, kind, PROSE, unsaid) == ""
         assert is_unasked_prose(message, kind, PROSE, unsaid)
     for quiet in ("", "HEARTBEAT_OK", "All well. HEARTBEAT_OK"):
-        assert spoken(message, kind, quiet, [reply(quiet)]) == ""
+        assert visible_answer(message, kind, quiet, [reply(quiet)]) == ""
         assert not is_unasked_prose(message, kind, quiet, [reply(quiet)])
 
 
 def test_who_asked_is_answered_as_ever() -> None:
     """In words of the model's own, also where it called what is named like the tool."""
-    assert spoken(SAID, SessionType.MAIN, PROSE, [reply(PROSE)]) == PROSE
+    assert visible_answer(SAID, SessionType.MAIN, PROSE, [reply(PROSE)]) == PROSE
     assert not is_unasked_prose(SAID, SessionType.MAIN, PROSE, [reply(PROSE)])
-    assert spoken(SAID, SessionType.GROUP, PROSE, [*notified("x"), reply(PROSE)]) == PROSE
+    assert visible_answer(SAID, SessionType.GROUP, PROSE, [*notified("x"), reply(PROSE)]) == PROSE
 
 
 def test_that_a_job_could_not_be_finished_is_told() -> None:
@@ -64,9 +64,9 @@ def test_that_a_job_could_not_be_finished_is_told() -> None:
     said = "I stopped: this took too many steps."
     ended = reply(said, model=UNFINISHED)
     job = replace(ASKED, address=job_address(MAIN, "1"))
-    assert spoken(job, SessionType.CRON, said, [ended]) == said
-    assert spoken(job, SessionType.CRON, said, [*notified("Half of it."), ended]) == f"Half of it.\n\n{said}"
+    assert visible_answer(job, SessionType.CRON, said, [ended]) == said
+    assert visible_answer(job, SessionType.CRON, said, [*notified("Half of it."), ended]) == f"Half of it.\n\n{said}"
     assert not is_unasked_prose(job, SessionType.CRON, said, [ended])
     beat = replace(ASKED, address=heartbeat_address(MAIN))
     for entries in ([ended], [*notified("No model."), reply("", model=OFFLINE)]):
-        assert spoken(beat, SessionType.HEARTBEAT, said, entries) == ""
+        assert visible_answer(beat, SessionType.HEARTBEAT, said, entries) == ""

@@ -18,7 +18,7 @@ import pytest
 from gateway.channels.telegram import TelegramSettings
 from gateway.cli import main
 from gateway.cli.invocation import Invocation
-from gateway.cli.memory import found_lines
+from gateway.cli.memory import hit_lines
 from gateway.cli.status import memory_line
 from gateway.cli.up import GARBAGE, serve
 from gateway.config import read_config
@@ -254,17 +254,17 @@ def test_memory_is_searched_as_of_a_day(at_home: Terminal) -> None:
 
 def test_what_a_search_went_without_is_told() -> None:
     """By words alone and why, or whatever else its reader should know; nothing where there is nothing."""
-    assert list(found_lines(MemorySearchAnswer((), "keyword", "no embedder"))) == [
+    assert list(hit_lines(MemorySearchAnswer((), "keyword", "no embedder"))) == [
         "Nothing found.",
         "Searched by keywords only: no embedder.",
     ]
-    assert list(found_lines(MemorySearchAnswer((), "hybrid", "the history holds no note of 2026-03-03"))) == [
+    assert list(hit_lines(MemorySearchAnswer((), "hybrid", "the history holds no note of 2026-03-03"))) == [
         "Nothing found.",
         "(the history holds no note of 2026-03-03)",
     ]
-    assert list(found_lines(MemorySearchAnswer((), "hybrid"))) == ["Nothing found."]
+    assert list(hit_lines(MemorySearchAnswer((), "hybrid"))) == ["Nothing found."]
     near = SearchHit("MEMORY.md", 1, 1, 0.31, "- tea", "MEMORY.md#L1-L1")
-    assert list(found_lines(MemorySearchAnswer((near,), "hybrid", is_clear=False))) == [
+    assert list(hit_lines(MemorySearchAnswer((near,), "hybrid", is_clear=False))) == [
         "No clear match; the closest:",
         "MEMORY.md#L1-L1  0.31",
         "    - tea",

@@ -13,7 +13,7 @@ from gateway.cli.invocation import Composed, Invocation
 from gateway.cli.standby import StandbyAddress, composed_again
 from gateway.cli.up import serve
 from gateway.config import OwnerZone, owner_zone
-from gateway.control.remote import reached
+from gateway.control.remote import reach_gateway
 from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import WhyOrder
 from gateway.errors import ConfigError, StoreError, StrandlineError
@@ -60,7 +60,7 @@ async def said_by(standby_address: StandbyAddress) -> tuple[str, ...]:
         if (control := standby_address.home.control()) is None:
             await asyncio.sleep(0.01)
             continue
-        async with reached(control) as operator:
+        async with reach_gateway(control) as operator:
             assert operator is not None
             state = await operator.ask(StatusOrder())
             if AWAY in state.waits_for:

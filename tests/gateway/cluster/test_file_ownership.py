@@ -16,10 +16,10 @@ from gateway.cluster.file_ownership import (
     EARLIER_KEPT,
     ClaimMark,
     FolderState,
-    found,
+    inspect_folder,
     is_new,
+    next_claim,
     objection,
-    renewed,
     volume_of,
     write_mark,
 )
@@ -74,19 +74,19 @@ def test_files_are_known_by_their_mark(here: FolderState, known: KnownAgent, sai
 
 def test_each_claim_is_newer_and_has_a_number_of_its_own() -> None:
     """The identity stays, and the numbers before are remembered, up to so many; files without a mark get a new one."""
-    claims = [renewed(FolderState(MARK_BEFORE, True)) for _ in range(2)]
+    claims = [next_claim(FolderState(MARK_BEFORE, True)) for _ in range(2)]
     assert {(mark.pin.identity, mark.pin.claims, mark.earlier) for mark in claims} == {("here", 7, ("c6", "c5", ""))}
     assert claims[0].pin.number != claims[1].pin.number
     mark = claims[0]
     for _ in range(100):
-        mark = renewed(FolderState(mark, True))
+        mark = next_claim(FolderState(mark, True))
     assert (mark.pin.claims, len(mark.earlier)) == (107, EARLIER_KEPT)
-    fresh = [renewed(FolderState(None, True)) for _ in range(2)]
+    fresh = [next_claim(FolderState(None, True)) for _ in range(2)]
     assert fresh[0].pin.identity != fresh[1].pin.identity
     assert [is_new(FolderState(None, False), free(None)), is_new(FolderState(None, True), free(None))] == [True, False]
 
 
-@pytest.mark.parametrize("mark", [MARK, MARK_BEFORE, UNNUMBERED, renewed(FolderState(UNNUMBERED, True))])
+@pytest.mark.parametrize("mark", [MARK, MARK_BEFORE, UNNUMBERED, next_claim(FolderState(UNNUMBERED, True))])
 def test_a_mark_reads_what_it_writes(mark: ClaimMark) -> None:
     """Also one from before claims had numbers; what is no mark is none."""
     assert ClaimMark.read(f"{mark}\n") == mark
@@ -282,7 +282,7 @@ async def test_a_claim_that_came_to_nothing_does_not_make_a_copy_the_newer_one(h
 
     def claim_in_vain() -> None:
         for agent, _ in product("ab", range(tries)):
-            write_mark(homes.home("one"), agent, renewed(found(homes.home("one").agent(agent))))
+            write_mark(homes.home("one"), agent, next_claim(inspect_folder(homes.home("one").agent(agent))))
 
     claim_in_vain()
     async with homes.up("one") as one:
@@ -305,7 +305,7 @@ async def test_marks_and_pins_without_numbers_get_them(homes: Homes) -> None:
         async with homes.up("one") as one:
             assert (one.agents, one.told()) == (["a", "b"], ())
         pin = Pin.read(str(await client.hget(f"{{{homes.prefix}}}:pins", "a")))
-    mark = found(home.agent("a")).mark
+    mark = inspect_folder(home.agent("a")).mark
     assert pin is not None
     assert mark is not None
     assert (mark.pin, mark.earlier, pin.claims) == (pin, ("",), 4)
@@ -355,7 +355,7 @@ async def test_a_redis_that_forgot_the_pins_gets_them_anew(homes: Homes) -> None
         pass
     async with Redis.from_url(str(homes.config.redis.url)) as client:
         await client.hdel(f"{{{homes.prefix}}}:pins", "a")
-        mark = found(homes.home("one").agent("b")).mark
+        mark = inspect_folder(homes.home("one").agent("b")).mark
         assert mark is not None
         first = Pin(mark.pin.identity, 1, mark.earlier[0])
         await client.hset(f"{{{homes.prefix}}}:pins", "b", str(first))

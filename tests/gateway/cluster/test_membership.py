@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.app.channels import routes_of
-from gateway.cluster.membership import Share, at_most, open_share
+from gateway.cluster.membership import Share, fair_share, open_share
 from gateway.cluster.workspace_locks import workspace_locks
 from gateway.config import Config
 from gateway.errors import StoreError, WorkspaceLockedError
@@ -73,7 +73,7 @@ async def house(redis: RedisServer, tmp_path: Path) -> AsyncIterator[House]:
 @pytest.mark.parametrize(("agents", "members", "share"), [(6, 3, 2), (7, 3, 3), (1, 3, 1), (5, 1, 5), (2, 0, 2)])
 def test_agents_are_divided_evenly(agents: int, members: int, share: int) -> None:
     """No gateway takes more than its part, and together they can take all."""
-    assert at_most(agents, members) == share
+    assert fair_share(agents, members) == share
 
 
 async def test_without_redis_one_gateway_has_everything_in_its_home(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.agent.entries import COMMAND, CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
 from gateway.commands.command import Command, CommandCall, Who
-from gateway.commands.remember import categorised
+from gateway.commands.remember import split_category
 from gateway.errors import ToolError
 from gateway.stores.rows import InboxRow
 from gateway.transcripts.memory_source import TranscriptNotes
@@ -203,6 +203,6 @@ async def test_status_and_agents_answer_the_owner(house: House) -> None:
 def test_every_category_can_be_named() -> None:
     """In any case, with or without a space; what is no category is text."""
     for category in Category:
-        assert categorised(f"{category.upper()} : x: y") == (category, "x: y")
-    assert categorised("at 10: call Ann") == (Category.NOTES, "at 10: call Ann")
-    assert categorised("notes") == (Category.NOTES, "notes")
+        assert split_category(f"{category.upper()} : x: y") == (category, "x: y")
+    assert split_category("at 10: call Ann") == (Category.NOTES, "at 10: call Ann")
+    assert split_category("notes") == (Category.NOTES, "notes")

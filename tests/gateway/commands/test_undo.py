@@ -12,7 +12,7 @@ from gateway.admission.routing import route
 from gateway.agent.entries import ReplyEntry, ResultEntry, Usage
 from gateway.agent.write_policy import ApprovalReason
 from gateway.commands.command import Asker
-from gateway.commands.offers import offered
+from gateway.commands.offers import buttons_for
 from gateway.inbound.turn_mark import chat_mark, mark_of
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, ROUTES, SHARED, House
@@ -289,20 +289,20 @@ OWNS = Asker(route(OWNER, ROUTES).access, is_owner=True)
 )
 def test_only_an_answer_that_wrote_notes_has_buttons(entries: list[ResultEntry], labels: list[str]) -> None:
     """One row: to take all of it back, and to correct the only passage."""
-    assert [each.label for each in offered(OWNER, OWNS, entries)] == labels
+    assert [each.label for each in buttons_for(OWNER, OWNS, entries)] == labels
 
 
 def test_nothing_is_offered_where_nobody_talks_or_who_talks_may_not() -> None:
     """A heartbeat, another agent, a member of a group."""
-    assert offered(replace(OWNER, address=heartbeat_address(MAIN)), OWNS, [WROTE]) == ()
-    assert offered(replace(OWNER, via=Via.AGENT), OWNS, [WROTE]) == ()
+    assert buttons_for(replace(OWNER, address=heartbeat_address(MAIN)), OWNS, [WROTE]) == ()
+    assert buttons_for(replace(OWNER, via=Via.AGENT), OWNS, [WROTE]) == ()
     access = route(MEMBER, ROUTES).access
-    assert offered(MEMBER, Asker(access, is_owner=False), [WROTE]) == ()
-    assert len(offered(OWNER_IN_GROUP, Asker(access, is_owner=True), [WROTE])) == 2
+    assert buttons_for(MEMBER, Asker(access, is_owner=False), [WROTE]) == ()
+    assert len(buttons_for(OWNER_IN_GROUP, Asker(access, is_owner=True), [WROTE])) == 2
 
 
 def test_a_mark_tells_nothing_of_other_chats() -> None:
     """It is made of the chat and the message's own id; a button fits what Telegram takes."""
     assert mark_of(OWNER) == mark_of(replace(OWNER, text="other", sender=Sender("1", "x")))
     assert len({mark_of(OWNER), mark_of(MEMBER), mark_of(replace(OWNER, id="1"))}) == 3
-    assert all(len(each.command.encode()) <= 64 for each in offered(OWNER, OWNS, [WROTE]))
+    assert all(len(each.command.encode()) <= 64 for each in buttons_for(OWNER, OWNS, [WROTE]))

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from gateway.control.order import Order
-from gateway.control.remote import RemoteOperator, reached
+from gateway.control.remote import RemoteOperator, reach_gateway
 from gateway.control.server import BODY_CAP, control_app
 from gateway.control.status_wire import MemoryOrder, StatusOrder
 from gateway.control.wire import (
@@ -54,7 +54,7 @@ async def http(address: str) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def operator(address: str) -> AsyncIterator[RemoteOperator]:
-    async with reached(ControlFile(address, TOKEN, os.getpid())) as operator:
+    async with reach_gateway(ControlFile(address, TOKEN, os.getpid())) as operator:
         assert operator is not None
         yield operator
 
@@ -281,7 +281,7 @@ async def test_a_gateway_that_stops_during_a_chat_is_a_sentence(gateway: FakeOpe
             control = ControlFile(at, TOKEN, os.getpid())
 
             async def chat() -> None:
-                async with reached(control) as operator:
+                async with reach_gateway(control) as operator:
                     assert operator is not None
                     with pytest.raises(StrandlineError, match="closed the connection"):
                         await operator.chat(ChatOrder("slow"), no_reply)
@@ -295,9 +295,9 @@ async def test_a_gateway_that_stops_during_a_chat_is_a_sentence(gateway: FakeOpe
 
 async def test_a_gateway_that_is_gone_or_another_is_not_reached(address: str) -> None:
     """Nobody listening, or somebody who does not know the token: as if there were none."""
-    async with reached(ControlFile(address, "a stale token", 1)) as operator:
+    async with reach_gateway(ControlFile(address, "a stale token", 1)) as operator:
         assert operator is None
-    async with reached(ControlFile("http://127.0.0.1:1", TOKEN, 1)) as operator:
+    async with reach_gateway(ControlFile("http://127.0.0.1:1", TOKEN, 1)) as operator:
         assert operator is None
 
 
@@ -313,7 +313,7 @@ async def test_signals_stay_the_gateways(gateway: FakeOperator) -> None:
     """The server inside the loop installs no handlers of its own."""
     before = [signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGINT)]
     async with serving(control_app(gateway, gateway, TOKEN), "127.0.0.1", 0) as address:
-        async with reached(ControlFile(address, TOKEN, 1)) as operator:
+        async with reach_gateway(ControlFile(address, TOKEN, 1)) as operator:
             assert operator is not None  # it runs, so its handlers would be there
         assert [signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGINT)] == before
 

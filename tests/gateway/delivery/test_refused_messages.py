@@ -1,7 +1,7 @@
 """A message that was refused is made as plain as a message can be, and loses no text by it."""
 
 from adapters.channel import Address, Body, Button, Entity, EntityType, OutboundMessage, Upload
-from gateway.delivery.refused_messages import instead, plainly
+from gateway.delivery.refused_messages import plainly, refusal_notice
 
 PLACE = Address("fake", "home", "alice")
 
@@ -26,5 +26,5 @@ def test_a_long_message_is_parted_and_a_plain_one_is_not_sent_again() -> None:
 
 def test_the_sentence_goes_to_the_same_chat() -> None:
     """Under a key of its own: a platform that knows keys takes it for no second try."""
-    said = instead(OutboundMessage(PLACE, Body("hello"), "key.0", "7", turn="t1"))
+    said = refusal_notice(OutboundMessage(PLACE, Body("hello"), "key.0", "7", turn="t1"))
     assert (said.address, said.key, said.reply_to, said.turn) == (PLACE, "key.0.instead", None, "t1")

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from gateway.app.app import App
 from gateway.cli.invocation import Composed
-from gateway.cli.up import exposed
+from gateway.cli.up import with_metrics
 from gateway.config import Config, read_config
 from gateway.config.reading import parse_config
 from gateway.control.exposition import Exposition, StatusCollector
@@ -144,7 +144,7 @@ async def test_nothing_is_counted_unless_it_is_wanted(tmp_path: Path) -> None:
     """No meter, no wrapped model, no page."""
     async with running(make_home(tmp_path / "home")) as app:
         composed = Composed(app.operator, app.parts.health, app.run, app.parts.resources.meter)
-        assert not isinstance(exposed("t", composed, Config(), {}), Exposition)
+        assert not isinstance(with_metrics("t", composed, Config(), {}), Exposition)
         assert type(app.operator.agents[app.operator.default_agent].model).__name__ != "MeteredModel"
 
 
@@ -153,9 +153,9 @@ def test_the_token_comes_from_where_the_settings_say(home: Home) -> None:
     operator = FakeOperator()
     config = parse_config('[metrics]\nenabled = true\ntoken_env = "SCRAPE"\n', home.config_file)
     composed = Composed(operator, FakeOperator(), run, Meter())
-    assert isinstance(exposed("t", composed, config, {"SCRAPE": "x"}), Exposition)
+    assert isinstance(with_metrics("t", composed, config, {"SCRAPE": "x"}), Exposition)
     with pytest.raises(ConfigError, match="SCRAPE is not set"):
-        exposed("t", composed, config, {})
+        with_metrics("t", composed, config, {})
     for wrong in (
         '[gateway]\nhost = "0.0.0.0"\nallow_remote = true\n[metrics]\nenabled = true\n',
         '[metrics]\ntoken_env = "A"\ntoken_file = "b"\n',

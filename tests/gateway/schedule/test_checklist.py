@@ -23,7 +23,7 @@ from gateway.schedule.checklist import (
     next_look,
     prompt_for,
     read_checklist,
-    without_token,
+    without_heartbeat_token,
 )
 from gateway.schedule.recurrence import Cron
 
@@ -234,11 +234,11 @@ def test_the_word_never_comes_through(before: str, word: str, after: str) -> Non
 
 def test_a_persons_answer_loses_a_line_that_is_the_word_and_nothing_else() -> None:
     """A model that was taught the word by its heartbeats; who asks what it means is told."""
-    assert without_token("Yes, at nine.\n\nHEARTBEAT_OK") == "Yes, at nine."
-    assert without_token("HEARTBEAT_OK\nYes.") == "Yes."
-    assert without_token("HEARTBEAT_OK") == ""
+    assert without_heartbeat_token("Yes, at nine.\n\nHEARTBEAT_OK") == "Yes, at nine."
+    assert without_heartbeat_token("HEARTBEAT_OK\nYes.") == "Yes."
+    assert without_heartbeat_token("HEARTBEAT_OK") == ""
     told = "HEARTBEAT_OK is what I answer when nothing is due."
-    assert without_token(told) == told
+    assert without_heartbeat_token(told) == told
 
 
 def test_what_the_agent_is_asked_names_each_item_and_how_to_answer() -> None:

@@ -12,7 +12,7 @@ from gateway.agent.entries import FlushEntry, ReplyEntry, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
 from gateway.agent.window.settings import ContextSettings
 from gateway.errors import ModelError, ModelUnavailableError
-from gateway.sessions.flush import AGAIN, DEADLINE_S, PROMPT, Flush, unflushed
+from gateway.sessions.flush import AGAIN, DEADLINE_S, PROMPT, Flush, unflushed_records
 from gateway.sessions.lifecycle import LifecycleSettings
 from gateway.sessions.session import Session
 from gateway.stores.rows import TurnId
@@ -166,7 +166,7 @@ async def test_what_was_flushed_is_not_flushed_again(tmp_path: Path) -> None:
         receipt = await flushed(house)
         assert receipt is not None
         await transcript.append(TurnId("t4"), receipt)
-        assert [record.turn_id for record in unflushed(transcript.records)] == ["t4"] * 3
+        assert [record.turn_id for record in unflushed_records(transcript.records)] == ["t4"] * 3
         assert await flushed(house) is None
         await house.talk(KEY, *TALK[:2], turn=5)
         assert await flushed(house) is not None

@@ -27,12 +27,12 @@ from gateway.agent.entries import (
     UserEntry,
 )
 from gateway.agent.window.rounds import Round, Rounds
-from gateway.sessions.daily_log import LOG, unfinished, unlogged
+from gateway.sessions.daily_log import LOG, unfinished_entry, unlogged_records
 from gateway.sessions.extractive_summary import SpokenLine, conversation
 from gateway.sessions.session_note import MESSAGES
 from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, to_line
-from gateway.transcripts.read_tail import LEAST_MESSAGES, lines_backwards, needed
+from gateway.transcripts.read_tail import LEAST_MESSAGES, lines_backwards, needed_records
 from gateway.transcripts.writer import Repairs, Transcript
 from tests.gateway.transcripts.test_writer import here
 
@@ -63,7 +63,7 @@ def summary(records: Sequence[Record], rounds_kept: int) -> list[Record]:
     rounds = list(Rounds(records))
     kept = rounds[-min(rounds_kept, len(rounds))]
     receipt = FlushEntry((), 1)
-    added = marks(records, receipt, *((LOGGED, LoggedEntry()) if _talk(unlogged(records)) else ()))
+    added = marks(records, receipt, *((LOGGED, LoggedEntry()) if _talk(unlogged_records(records)) else ()))
     return [*added, Record(TurnId(records[-1].turn_id), records[-1].at, replace(SUMMARY, kept_from=kept.turn_id))]
 
 
@@ -89,7 +89,7 @@ def journals(draw: st.DrawFn) -> list[Record]:
                     *turn(number),
                     *(replace(said, turn_id=TurnId(f"t{number}")) for said in turn(number + 1000)),
                 ]
-            case "rest" if _talk(unlogged(records)):
+            case "rest" if _talk(unlogged_records(records)):
                 records += marks(records, LOGGED, LoggedEntry())
             case "summary":
                 records += summary(records, draw(st.integers(1, 5)))
@@ -105,8 +105,8 @@ def seen(records: Sequence[Record]) -> tuple[Sequence[Entry], list[Round], list[
         rounds.summary,
         list(rounds),
         _talk(records)[-MESSAGES:],
-        _talk(unlogged(records)),
-        unfinished(records) is None,
+        _talk(unlogged_records(records)),
+        unfinished_entry(records) is None,
     )
 
 
@@ -114,7 +114,7 @@ def seen(records: Sequence[Record]) -> tuple[Sequence[Entry], list[Round], list[
 @given(journals())
 def test_the_end_of_a_conversation_is_all_that_is_needed_of_it(records: list[Record]) -> None:
     """What a model is shown, what goes into the notes and what an end writes are the same as from all records."""
-    end, is_whole = needed(reversed(records))
+    end, is_whole = needed_records(reversed(records))
     assert seen(end) == seen(records)
     assert end == records[-len(end) :]
     assert is_whole == (len(end) == len(records))
@@ -123,17 +123,17 @@ def test_the_end_of_a_conversation_is_all_that_is_needed_of_it(records: list[Rec
 def test_what_was_never_summarised_is_needed_whole() -> None:
     """However long it is: nothing else stands for its beginning."""
     records = [record for number in range(500) for record in turn(number)]
-    assert needed(reversed(records)) == (records, True)
+    assert needed_records(reversed(records)) == (records, True)
 
 
 def test_of_turns_that_know_nothing_of_each_other_the_latest_are_enough() -> None:
     """A job that comes each minute is never summarised; the turn that goes on is whole, however much joined it."""
     records = [record for number in range(500) for record in turn(number)]
-    assert needed(reversed(records), is_alone=True) == (records[-5 * LEAST_MESSAGES :], False)
+    assert needed_records(reversed(records), is_alone=True) == (records[-5 * LEAST_MESSAGES :], False)
     joined = UserEntry("and", START, "", "501", joins=True)
     latest = [*turn(500), *([Record(TurnId("t500"), START, joined)] * 2 * LEAST_MESSAGES)]
-    assert needed(reversed(records + latest), is_alone=True) == (latest, False)
-    assert needed(reversed(latest), is_alone=True) == (latest, True)
+    assert needed_records(reversed(records + latest), is_alone=True) == (latest, False)
+    assert needed_records(reversed(latest), is_alone=True) == (latest, True)
 
 
 def test_a_summary_lets_go_of_what_is_older() -> None:
@@ -141,7 +141,7 @@ def test_a_summary_lets_go_of_what_is_older() -> None:
     records = [record for number in range(200) for record in turn(number)]
     commands = [record for number in range(200, 240) for record in turn(number, model=COMMAND)]
     records += summary(records, 3) + commands
-    end, is_whole = needed(reversed(records))
+    end, is_whole = needed_records(reversed(records))
     assert (end[0], is_whole) == (turn(200 - LEAST_MESSAGES)[0], False)
 
 
@@ -151,7 +151,7 @@ def test_a_summary_that_a_command_asked_for_stands_when_the_conversation_goes_on
     records += summary(records, 1) + turn(41)
     rounds = Rounds(records)
     assert (len(rounds.summary), [each.turn_id for each in rounds]) == (1, ["t41"])
-    assert seen(needed(reversed(records))[0]) == seen(records)
+    assert seen(needed_records(reversed(records))[0]) == seen(records)
 
 
 def test_a_turn_with_two_messages_is_kept_from_its_first() -> None:
@@ -160,14 +160,14 @@ def test_a_turn_with_two_messages_is_kept_from_its_first() -> None:
     for number in range(10, 60):
         records += [replace(said, turn_id=TurnId("t10")) for said in turn(number)]
     records += summary(records, 1)
-    assert seen(needed(reversed(records))[0]) == seen(records)
+    assert seen(needed_records(reversed(records))[0]) == seen(records)
 
 
 def test_a_summary_that_keeps_from_a_lost_message_lets_go_of_nothing() -> None:
     """Damage to the message costs time, and never a part of the conversation."""
     records = [record for number in range(100) for record in turn(number)]
     lost = [record for record in records if record != turn(97)[0]]
-    assert needed(reversed(lost + summary(records, 3))) == (lost + summary(records, 3), True)
+    assert needed_records(reversed(lost + summary(records, 3))) == (lost + summary(records, 3), True)
 
 
 @given(st.binary(max_size=60), st.integers(1, 70))
@@ -195,7 +195,7 @@ async def test_a_long_conversation_is_opened_by_its_end(path: Path) -> None:
     with path.open("r+b") as file:
         file.write(b"damage")
     transcript = await Transcript.open(path, here)
-    assert transcript.records == needed(reversed(records))[0]
+    assert transcript.records == needed_records(reversed(records))[0]
     assert (transcript.is_whole, transcript.repairs) == (False, Repairs())
     assert transcript.size < 100_000
     await transcript.append(TurnId("t240"), UserEntry("and now?", START, "", "240"))
@@ -211,6 +211,6 @@ async def test_a_summary_frees_the_memory_at_once(path: Path) -> None:
     assert transcript.size > 1_000_000
     await transcript.append(TurnId("t100"), UserEntry("now", START, "", "100"), replace(SUMMARY, kept_from="t98"))
     again = await Transcript.open(path, here)
-    assert transcript.records == again.records == needed(reversed([*records, *again.records[-2:]]))[0]
+    assert transcript.records == again.records == needed_records(reversed([*records, *again.records[-2:]]))[0]
     assert transcript.is_whole is again.is_whole is False
     assert abs(transcript.size - again.size) < 1_000

@@ -11,7 +11,7 @@ from gateway.control.cron_wire import CronOrder
 from gateway.control.wire import ChatOrder
 from gateway.runtime.http_server import serving
 from gateway.web.chat import PAGES_AT_MOST, WAITING_AT_MOST, _PendingEvents
-from gateway.web.markdown_html import marked
+from gateway.web.markdown_html import to_html
 from tests.gateway.web.browsing import Browser, shown, until
 from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, House
 
@@ -173,7 +173,7 @@ async def test_a_number_of_another_start_begins_with_the_conversation(house: Hou
 
 def test_what_an_answer_holds_can_only_be_read() -> None:
     """No tag, no picture, no link but to the web or a mailbox."""
-    html = marked(HOSTILE)
+    html = to_html(HOSTILE)
     for wicked in ("<script", "<img", "<svg", 'href="javascript', 'href="JaVaScRiPt', 'href="data'):
         assert wicked not in html
     assert "&lt;script&gt;" in html

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.web.markdown_html import marked
+from gateway.web.markdown_html import to_html
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from gateway.web.markdown_html import marked
 )
 def test_what_stands_below_text_that_is_nested_deeply_is_shown(deep: str) -> None:
     """The parser drops the rest of an answer at a level that is too deep for it; tags stay text."""
-    html = marked(f"{deep}\n\nlater <b>words</b>")
+    html = to_html(f"{deep}\n\nlater <b>words</b>")
     assert "later &lt;b&gt;words" in html
     assert html.count("level") == deep.count("level")
     assert "<b>" not in html
@@ -24,6 +24,6 @@ def test_what_stands_below_text_that_is_nested_deeply_is_shown(deep: str) -> Non
 
 def test_lists_are_lists() -> None:
     """As deep as anybody writes them, and what is below them is itself again."""
-    html = marked("- a\n  - b\n    - c\n\n**d**")
+    html = to_html("- a\n  - b\n    - c\n\n**d**")
     assert html.count("<ul>") == 3
     assert "<strong>d</strong>" in html

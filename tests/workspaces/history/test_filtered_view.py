@@ -17,7 +17,7 @@ from tests.workspaces.turns import GROUP, GROUP_CHAT, GROUP_WITH_USER, GUEST, MA
 from workspaces.access import Access, rights, scope_of
 from workspaces.errors import NoSuchFileError, NoSuchRevisionError, WorkspaceError
 from workspaces.history import Act, Commit, CommitId, FileChange, History, LogQuery, Origin, Topic, View, filtered_view
-from workspaces.history.visibility import seen, sees_path
+from workspaces.history.visibility import sees_path, visible_part
 
 ALL = LogQuery(limit=1000)
 SHARED = PurePosixPath(OWN) / "2026-03-01.md"
@@ -54,12 +54,12 @@ COMMITS = st.builds(
 def test_a_filtered_commit_names_only_what_may_be_seen(commit: Commit) -> None:
     """Who reads private files sees every commit as it is; a chat sees its own notes' part of it; others see none."""
     for access in SEEING_ALL:
-        assert seen(commit, access) is commit
+        assert visible_part(commit, access) is commit
     for access in SEEING_NONE:
-        assert seen(commit, access) is None
+        assert visible_part(commit, access) is None
     own = tuple(change for change in commit.changes if scope_of(change.path) == GROUP_CHAT)
     for access in SEEING_OWN:
-        part = seen(commit, access)
+        part = visible_part(commit, access)
         assert (part.changes if part else ()) == own
         assert part is None or (part.origin, "secret" in part.subject) == (None, False)
 

@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 
 from workspaces.memory.entry import Document, Entry
-from workspaces.memory.index.engine import EngineBrokenError, Point, PointId, stepped
+from workspaces.memory.index.engine import EngineBrokenError, Point, PointId, quantised
 from workspaces.memory.index.hybrid import CollectionStore, HybridEngine
-from workspaces.memory.index.manifest import Manifest, PointRow, packed
+from workspaces.memory.index.manifest import Manifest, PointRow, pack
 from workspaces.memory.index.ranking import kind_of, speaker_of
 from workspaces.memory.index.vectors import Learning, Vectors
 from workspaces.memory.text.chunking import Chunking, entries_of
@@ -211,8 +211,8 @@ class Collection:
         point = Point(
             id=id_,
             entry=entry,
-            bm25=stepped(words),
-            bm25_context=stepped(contextual_vector(entry)),
+            bm25=quantised(words),
+            bm25_context=quantised(contextual_vector(entry)),
             dense=vectors.dense if vectors else None,
             tokens=vectors.tokens if vectors else None,
             tokens_context=vectors.tokens_context if vectors else None,
@@ -222,7 +222,7 @@ class Collection:
         hashed = OWING if is_owing else digest(entry)
         facts = entry.path, entry.position, entry.section, entry.scope, entry.date
         row = PointRow(
-            id_, *facts, kind_of(entry.text), speaker_of(entry.text), hashed, packed(words.indices), packed(pieces)
+            id_, *facts, kind_of(entry.text), speaker_of(entry.text), hashed, pack(words.indices), pack(pieces)
         )
         return point, row
 

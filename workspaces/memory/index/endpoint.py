@@ -99,7 +99,7 @@ class Endpoint:
 
     def within(self, deadline_s: float, work: Coroutine[Any, Any, T]) -> T:
         """Return the result of *work*, which is cancelled after *deadline_s*. Raises EndpointError."""
-        return self.begin(self._timed(deadline_s, work)).result()
+        return self.begin(self._with_deadline(deadline_s, work)).result()
 
     async def post(self, path: str, body: Mapping[str, object], tries: int | None = None) -> Any:
         """Return the JSON answer to *body*, after at most *tries* attempts (default: the policy's). Raises
@@ -108,7 +108,7 @@ class Endpoint:
         if self.trouble:
             raise EndpointDownError(self.trouble)
         try:
-            answer = await self._tried(path, body, tries or self._patience.tries)
+            answer = await self._post_with_retries(path, body, tries or self._patience.tries)
         except EndpointRefusedError as exc:
             self.give_up(str(exc), self._patience.refused_pause_s)
             raise
@@ -140,7 +140,7 @@ class Endpoint:
         if self._client is not None:
             await self._client.aclose()
 
-    async def _timed(self, deadline_s: float, work: Coroutine[Any, Any, T]) -> T:
+    async def _with_deadline(self, deadline_s: float, work: Coroutine[Any, Any, T]) -> T:
         try:
             async with asyncio.timeout(deadline_s):
                 return await work
@@ -149,23 +149,23 @@ class Endpoint:
             self.give_up(reason, self._patience.pause_s)
             raise EndpointDownError(reason) from exc
 
-    async def _tried(self, path: str, body: Mapping[str, object], tries: int) -> Any:
+    async def _post_with_retries(self, path: str, body: Mapping[str, object], tries: int) -> Any:
         for tried in range(1, tries):
             try:
-                return await self._once(path, body)
+                return await self._post_once(path, body)
             except EndpointDownError as exc:
                 wait_s = self._wait_s(tried, exc.retry_after_s)
                 if wait_s > self._patience.longest_wait_s:
                     raise
             await self._patience.sleep(wait_s)
-        return await self._once(path, body)
+        return await self._post_once(path, body)
 
     def _wait_s(self, tried: int, retry_after_s: float | None) -> float:
         if retry_after_s is not None:
             return retry_after_s
         return self._patience.first_wait_s * 2.0 ** (tried - 1) * (0.5 + self._patience.chance() / 2)
 
-    async def _once(self, path: str, body: Mapping[str, object]) -> Any:
+    async def _post_once(self, path: str, body: Mapping[str, object]) -> Any:
         name = self.account.name
         try:
             async with asyncio.timeout(self.account.timeout_s):

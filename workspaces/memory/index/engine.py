@@ -45,7 +45,7 @@ STEP = 1 / 128
 """Step of weights: a sum stays exact up to 1,024, and a usual weight loses 0.5 % at most."""
 
 
-def stepped(vector: SparseVector) -> SparseVector:
+def quantised(vector: SparseVector) -> SparseVector:
     """Return *vector* with its weights rounded to steps, none to 0."""
     return SparseVector(vector.indices, [max(round(value / STEP), 1) * STEP for value in vector.values])
 

@@ -18,10 +18,10 @@ from workspaces.memory.index.engine import (
     Ids,
     PointId,
     Scores,
-    stepped,
+    quantised,
 )
 from workspaces.memory.index.hybrid import HybridEngine
-from workspaces.memory.index.manifest import Manifest, unpacked
+from workspaces.memory.index.manifest import Manifest, unpack
 from workspaces.memory.index.ranking import (
     KEYWORDS_ALONE,
     LEAST,
@@ -32,11 +32,11 @@ from workspaces.memory.index.ranking import (
     Pool,
     Ranked,
     Weights,
-    held,
+    identifiers_in_text,
     question_of,
     rank,
     relevance,
-    thinned,
+    without_near_duplicates,
 )
 from workspaces.memory.index.settings import GENTLE, Decay
 from workspaces.memory.text.dialogue import LineKind, is_evidence
@@ -90,13 +90,13 @@ class Finder:
         """Return the best `asked.limit` entries, best first; none if no scope may be searched."""
         request, question = self.request(asked), question_of(asked.text, asked.today)
         scores = self._engine.score(request, self._engine.find(request))
-        scores = scores.merged(self._engine.score(request, self._beside(scores, max(NEIGHBOURED, asked.limit))))
+        scores = scores.merged(self._engine.score(request, self._neighbours(scores, max(NEIGHBOURED, asked.limit))))
         ids: list[PointId] = scores.ids.tolist()
-        pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._held(question, ids))
-        ranked = rank(question, pool, _aged(_weights(request), asked.decay), asked.today)
+        pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._identifiers_in(question, ids))
+        ranked = rank(question, pool, _decayed(_weights(request), asked.decay), asked.today)
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
         told = _Telling(self._engine, self._manifest, request, pool, asked.min_score).found(within)
-        found = thinned(each for each in told if is_evidence(each.entry.text, asked.text))
+        found = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text))
         return list(islice(found, asked.limit))
 
     def request(self, asked: SearchRequest) -> CandidateRequest:
@@ -105,21 +105,21 @@ class Finder:
         if self._embedder is None:
             return CandidateRequest(asked.scopes, words, None, None, asked.days, POOL)
         query = self._embedder.embed_query(asked.text)
-        tokens = self._weighted(query.tokens, query.piece_ids, asked.scopes) if len(query.tokens) else None
+        tokens = self._weight_pieces(query.tokens, query.piece_ids, asked.scopes) if len(query.tokens) else None
         return CandidateRequest(asked.scopes, words, query.pooled, tokens, asked.days, POOL)
 
     def _rare(self, words: SparseVector, scopes: frozenset[Scope] | None) -> SparseVector:
         """Multiply each word's weight by its IDF in the searched scopes."""
         idf = self._manifest.words.idf(words.indices, scopes)
         values = [weight * rarity for weight, rarity in zip(words.values, idf, strict=True)]
-        return stepped(SparseVector(words.indices, values))
+        return quantised(SparseVector(words.indices, values))
 
-    def _weighted(self, tokens: FloatArray, pieces: Sequence[int], scopes: frozenset[Scope] | None) -> FloatArray:
+    def _weight_pieces(self, tokens: FloatArray, pieces: Sequence[int], scopes: frozenset[Scope] | None) -> FloatArray:
         """Scale each row by its word piece's share of the query's IDF in the searched scopes."""
         idf = np.array(self._manifest.pieces.idf(pieces, scopes), np.float32)
         return np.asarray(tokens * (idf / idf.sum())[:, np.newaxis], np.float32)
 
-    def _beside(self, scores: Scores, best: int) -> Ids:
+    def _neighbours(self, scores: Scores, best: int) -> Ids:
         """Return the unscored neighbours of the turns among the *best* of *scores*.
 
         A file has one scope, so theirs is the same.
@@ -129,12 +129,12 @@ class Finder:
         beside = [other for id_ in turns for other in self._manifest.beside(id_, REACH)]
         return np.setdiff1d(np.array(beside, np.int64), scores.ids) if beside else scores.ids[:0]
 
-    def _held(self, question: ParsedQuery, ids: Sequence[PointId]) -> list[frozenset[str]]:
+    def _identifiers_in(self, question: ParsedQuery, ids: Sequence[PointId]) -> list[frozenset[str]]:
         """Return the identifiers of *question* in each entry; if it has none, no entry is read."""
         if not question.identifiers:
             return [frozenset()] * len(ids)
         entries = self._engine.entries(ids)
-        return [held(question, entries[id_].text) for id_ in ids]
+        return [identifiers_in_text(question, entries[id_].text) for id_ in ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +162,12 @@ class _Telling:
         passing = (scored for each in ranked if self._passes(scored := self._scored(each)))
         while some := list(islice(passing, READ)):
             entries = self.engine.entries([each.id for each in some])
-            yield from (self._found(each, entries[each.id]) for each in some)
+            yield from (self._matching_entry(each, entries[each.id]) for each in some)
 
     def _scored(self, ranked: Ranked) -> _Scored:
         scores, row = self.pool.scores, ranked.row
         id_, is_exact = PointId(int(scores.ids[row])), bool(self.pool.held[row])
-        matched = self._matched(id_)
+        matched = self._matched_share(id_)
         score = 1.0 if is_exact else relevance(float(scores.cosine[row]), float(scores.late[row]), matched)
         return _Scored(ranked, id_, score, matched, is_exact)
 
@@ -178,7 +178,7 @@ class _Telling:
         has_vectors = self.request.dense is not None
         return not has_vectors or scored.score >= LEAST or scored.ranked.parts["date"] > 0
 
-    def _found(self, scored: _Scored, entry: Entry) -> MatchingEntry:
+    def _matching_entry(self, scored: _Scored, entry: Entry) -> MatchingEntry:
         scores, row = self.pool.scores, scored.ranked.row
         return MatchingEntry(
             entry=entry,
@@ -190,9 +190,9 @@ class _Telling:
             is_exact=scored.is_exact,
         )
 
-    def _matched(self, id_: PointId) -> float:
+    def _matched_share(self, id_: PointId) -> float:
         """Return the share of the query's IDF covered by the entry's own words, 0 to 1."""
-        held = set(unpacked(self.manifest.points[id_].terms))
+        held = set(unpack(self.manifest.points[id_].terms))
         words = self.request.bm25
         covered = sum(weight for term, weight in zip(words.indices, words.values, strict=True) if term in held)
         return covered / sum(words.values) if words.values else 0.0
@@ -203,7 +203,7 @@ def _promise(scores: Scores) -> Column:
     return np.asarray(scores.late_context + scores.cosine + scores.bm25 / (scores.bm25.max(initial=0.0) or 1.0))
 
 
-def _aged(weights: Weights, decay: Decay) -> Weights:
+def _decayed(weights: Weights, decay: Decay) -> Weights:
     return replace(weights, floor=decay.floor, half_life_days=decay.half_life_days)
 
 

@@ -176,11 +176,13 @@ class HybridEngine:
         where = Where(request.scopes, request.days)
         queries = _queries(request, FINDING, where, request.limit + SPARE)
         legs = zip(queries, self._shard.ask(queries), strict=True)
-        return np.unique(np.concatenate([NOTHING, *(self._cut(query, leg, request.limit) for query, leg in legs)]))
+        return np.unique(
+            np.concatenate([NOTHING, *(self._best_of_leg(query, leg, request.limit) for query, leg in legs)])
+        )
 
     def score(self, request: CandidateRequest, ids: Ids) -> Scores:
         """Score those of *ids* (ascending, distinct) that `request.scopes` allows, with every part."""
-        seen = NOTHING if _sees_nothing(request) else self._allowed(ids, request.scopes)
+        seen = NOTHING if _sees_nothing(request) else self._in_scopes(ids, request.scopes)
         parts: dict[VectorName, Column] = {name: np.zeros(len(seen)) for name in SCORING}
         if len(seen):
             where = Where(request.scopes, ids=frozenset(seen.tolist()))
@@ -196,11 +198,11 @@ class HybridEngine:
             late_context=parts["tokens_context"],
         )
 
-    def _allowed(self, ids: Ids, scopes: frozenset[Scope] | None) -> Ids:
+    def _in_scopes(self, ids: Ids, scopes: frozenset[Scope] | None) -> Ids:
         known = [id_ for id_ in ids.tolist() if id_ in self._places]
         return np.array([id_ for id_ in known if scopes is None or self._places[id_].scope in scopes], np.int64)
 
-    def _cut(self, query: VectorQuery, leg: Leg, limit: int) -> Ids:
+    def _best_of_leg(self, query: VectorQuery, leg: Leg, limit: int) -> Ids:
         """Return the ids of the best *limit* of *leg*; equal scores at the cut are ordered by path and position.
 
         An engine would order them by insertion, which would reveal private text.

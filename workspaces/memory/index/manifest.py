@@ -60,18 +60,18 @@ class PointRow:
     digest: str
     """Hash of the whole entry: an entry that moved by a line has another digest under the same id."""
     terms: bytes
-    """Numbers of its words (`sparse.term_number`), distinct and `packed`: most are never read."""
+    """Numbers of its words (`sparse.term_number`), distinct and packed: most are never read."""
     pieces: bytes
-    """Distinct word pieces, `packed`; empty without an embedder."""
+    """Distinct word pieces, packed; empty without an embedder."""
 
 
-def packed(numbers: Iterable[int]) -> bytes:
+def pack(numbers: Iterable[int]) -> bytes:
     """Return *numbers*, each of 32 bits, concatenated."""
     return np.fromiter(numbers, np.uint32).tobytes()
 
 
-def unpacked(numbers: bytes) -> list[int]:
-    """Return the numbers in a `packed` value."""
+def unpack(numbers: bytes) -> list[int]:
+    """Return the numbers in a packed value."""
     return np.frombuffer(numbers, np.uint32).tolist()  # type: ignore[no-any-return]  # numpy types tolist() as Any
 
 
@@ -83,14 +83,14 @@ class Rarity:
         self._entries: Counter[Scope] = Counter()
 
     def add(self, scope: Scope, entries: Sequence[bytes]) -> None:
-        """Count *entries* of *scope*, each a `packed` value; a hundred thousand at once take 0.1 s."""
+        """Count *entries* of *scope*, each a packed value; a hundred thousand at once take 0.1 s."""
         numbers, counts = np.unique(np.frombuffer(b"".join(entries), np.uint32), return_counts=True)
         self._counts.setdefault(scope, Counter()).update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
         self._entries[scope] += len(entries)
 
     def remove(self, scope: Scope, numbers: bytes) -> None:
         """Remove one entry of *scope*; numbers without entries are dropped, or the table would grow without bound."""
-        counts, gone = self._counts[scope], unpacked(numbers)
+        counts, gone = self._counts[scope], unpack(numbers)
         counts.subtract(gone)
         for number in gone:
             if not counts[number]:
@@ -247,7 +247,7 @@ class Manifest:
         documents: Iterable[tuple[str, str, str]] = self._db.execute("SELECT path, stamp, digest FROM documents")
         self._stamps = {path: (stamp, digest) for path, stamp, digest in documents}
         by_scope: dict[Scope, list[PointRow]] = {}
-        with _uncollected():
+        with _without_collections():
             for row in _rows_in(self._db.execute(_ALL_POINTS).fetchall()):
                 self._place(row)
                 by_scope.setdefault(row.scope, []).append(row)
@@ -300,7 +300,7 @@ def _rows_in(rows: Iterable[_Stored]) -> Iterator[PointRow]:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def _without_collections() -> Iterator[None]:
     """Create many objects without repeated garbage collections: a third of the time."""
     was_on = gc.isenabled()
     gc.disable()

@@ -111,7 +111,7 @@ class EntryFacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The candidates of one question: `entries` and `held` have one item for each row of `scores`."""
+    """The candidates of one question: `entries` and `identifiers_in_text` have one item for each row of `scores`."""
 
     scores: Scores
     entries: Sequence[EntryFacts]
@@ -150,12 +150,12 @@ def rank(question: ParsedQuery, pool: Pool, weights: Weights, today: date) -> It
     own = _total(parts)
     telling = speaks * np.isin(kinds, list(EVIDENCE))
     lenders, asking = _Lenders(places, own * telling), _Lenders(places, own * asks)
-    parts["date"] = weights.date * _named(question, days)
+    parts["date"] = weights.date * _named_days(question, days)
     parts["conversation"] = -weights.conversation * _conversations(pool.entries)
     parts["neighbour"] = weights.neighbour * speaks * lenders.best(REACH)
     parts["answer"] = weights.answer * speaks * asking.before()
-    parts["speaker"] = weights.speaker * _spoken(question, [entry.speaker for entry in pool.entries])
-    parts["age"] = -_faded(days, weights, today) * np.maximum(_total(parts), 0.0)
+    parts["speaker"] = weights.speaker * _named_speakers(question, [entry.speaker for entry in pool.entries])
+    parts["age"] = -_age_loss(days, weights, today) * np.maximum(_total(parts), 0.0)
     scores = _total(parts)
     held = np.array([len(names) for names in pool.held], np.int64)
     for row in np.lexsort((places, -scores, -held)).tolist():
@@ -227,7 +227,7 @@ def _ordinal(day: date | None) -> int:
     return day.toordinal() if day else UNDATED
 
 
-def _named(question: ParsedQuery, days: Ids) -> Column:
+def _named_days(question: ParsedQuery, days: Ids) -> Column:
     """Return 1 for each of *days* named by the question, tested once a day, less for one close by, 0 for the others."""
     if not question.dates:
         return np.zeros(len(days))
@@ -238,7 +238,7 @@ def _named(question: ParsedQuery, days: Ids) -> Column:
     return np.array([near[day] for day in days.tolist()], np.float64)
 
 
-def _spoken(question: ParsedQuery, speakers: Sequence[str]) -> Column:
+def _named_speakers(question: ParsedQuery, speakers: Sequence[str]) -> Column:
     """Return 1 for each of *speakers* named by the question, by full or first name, and 0 for the others."""
     text = question.text.casefold()
     named = {name for name in set(speakers) if name and _name(name.casefold()).search(text)}
@@ -251,13 +251,13 @@ def _name(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{re.escape(name)}|{re.escape(first)})(?!\w)")
 
 
-def _faded(days: Ids, weights: Weights, today: date) -> Column:
+def _age_loss(days: Ids, weights: Weights, today: date) -> Column:
     """Return the share of its score lost by an entry of each of *days*; undated ones lose nothing."""
     ages = np.maximum(today.toordinal() - days, 0) * (days != UNDATED)
     return np.asarray((1 - weights.floor) * (1 - np.exp2(-ages / weights.half_life_days)), np.float64)
 
 
-def held(question: ParsedQuery, text: str) -> frozenset[str]:
+def identifiers_in_text(question: ParsedQuery, text: str) -> frozenset[str]:
     """Return the identifiers of *question* contained in an entry of *text*, verbatim."""
     return identifiers_held(question.identifiers, text)
 
@@ -276,7 +276,7 @@ class RankedResult(Protocol):
 T = TypeVar("T", bound=RankedResult)
 
 
-def thinned(found: Iterable[T]) -> Iterator[T]:
+def without_near_duplicates(found: Iterable[T]) -> Iterator[T]:
     """Yield *found* in order, without repetitions of better ones.
 
     A repetition has nearly the same words and the same numbers and identifiers: "paid 50" does not repeat "paid 70",
@@ -284,7 +284,7 @@ def thinned(found: Iterable[T]) -> Iterator[T]:
     """
     shown: list[_DialogueTurn] = []
     for each in found:
-        said = _said(each.entry.text)
+        said = _dialogue_turn(each.entry.text)
         if not any(_repeats(said, known) for known in shown):
             shown.append(said)
             yield each
@@ -297,7 +297,7 @@ class _DialogueTurn:
 
 
 @lru_cache(SAID_KEPT)
-def _said(text: str) -> _DialogueTurn:
+def _dialogue_turn(text: str) -> _DialogueTurn:
     words = frozenset(terms(read_line(text).text))
     return _DialogueTurn(words, frozenset(word for word in words if any(map(str.isdigit, word))))
 

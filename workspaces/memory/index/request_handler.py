@@ -150,11 +150,11 @@ class RequestHandler:
             self._open.pop(folder).index.close()
             held = None
         if held is None:
-            held = self._open[folder] = _Open(self._opened(Path(folder)), self._clock())
+            held = self._open[folder] = _Open(self._open_index(Path(folder)), self._clock())
         held.used_at = self._clock()
         return held.index
 
-    def _opened(self, folder: Path) -> Index:
+    def _open_index(self, folder: Path) -> Index:
         if folder.parent.name != AS_OF:
             for left in {*map(str, folder.glob(f"{AS_OF}/*"))} - self._open.keys():  # by a worker that was killed
                 shutil.rmtree(left, ignore_errors=True)
@@ -173,18 +173,18 @@ class RequestHandler:
         return {}
 
     def _search(self, index: Index, request: Frame) -> Frame:
-        collection, asked = index.answering, replace(_asked(request), decay=self.ordering.decay)
+        collection, asked = index.answering, replace(_parse_request(request), decay=self.ordering.decay)
         reader = _reader(index.answering_embedder, asked.scopes)
-        found, unranked = self._ordered(Finder(collection.engine, collection.manifest, reader), asked)
+        found, unranked = self._ordered_results(Finder(collection.engine, collection.manifest, reader), asked)
         answer = {
-            "hits": [_found_out(each) for each in found],
+            "hits": [_result_frame(each) for each in found],
             "shortfall": "",
             "unranked": unranked,
             **self._mode(index),
         }
         return answer | _shortfall(reader) if isinstance(reader, QueryEmbedder) else answer
 
-    def _ordered(self, finder: Finder, asked: SearchRequest) -> tuple[list[MatchingEntry], str]:
+    def _ordered_results(self, finder: Finder, asked: SearchRequest) -> tuple[list[MatchingEntry], str]:
         """Return the results, reranked if requested, allowed and possible, or the reason why not."""
         reranker = self.ordering.reranker
         if reranker is None or not may_leave(reranker.leaves, asked.scopes):
@@ -229,7 +229,7 @@ def _shortfall(reading: QueryEmbedder) -> Frame:
     return {"shortfall": reading.shortfall}
 
 
-def _asked(request: Frame) -> SearchRequest:
+def _parse_request(request: Frame) -> SearchRequest:
     today = day_in(request["today"])
     if today is None:
         raise ValueError("a search without today's date")
@@ -243,7 +243,7 @@ def _asked(request: Frame) -> SearchRequest:
     )
 
 
-def _found_out(found: MatchingEntry) -> Frame:
+def _result_frame(found: MatchingEntry) -> Frame:
     entry = found.entry
     return {
         "path": entry.path,

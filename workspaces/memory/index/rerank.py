@@ -28,7 +28,7 @@ class Reranker:
         """
         if len(found) < 2:
             return list(found)
-        body = {"model": self._settings.model, "query": question, "documents": [_shown(each) for each in found]}
+        body = {"model": self._settings.model, "query": question, "documents": [_entry_text(each) for each in found]}
         answer = self.endpoint.within(self._settings.deadline_s, self.endpoint.post("/v2/rerank", body, tries=1))
         order = _order(answer, len(found))
         return sorted((found[number] for number in order), key=lambda each: not each.is_exact)
@@ -38,7 +38,7 @@ class Reranker:
         self.endpoint.close()
 
 
-def _shown(found: MatchingEntry) -> str:
+def _entry_text(found: MatchingEntry) -> str:
     entry = found.entry
     day = entry.date.isoformat() if entry.date else ""
     return "\n".join(filter(None, (day, entry.section, entry.text))).encode("utf-8", "replace").decode()

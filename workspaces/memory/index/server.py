@@ -107,14 +107,14 @@ class ServerShard:
         self._name = name
         self._tenant = tenant
         self._agreed: Any = cluster.read_consistency
-        _asked(lambda: self._make(dimension, cluster))
+        _with_retry(lambda: self._make(dimension, cluster))
 
     def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
         """Return the answers to *queries*, in order, from one request."""
         if not queries:
             return []
         requests = [self._request(query) for query in queries]
-        answers = _asked(lambda: self._client.query_batch_points(self._name, requests, consistency=self._agreed))
+        answers = _with_retry(lambda: self._client.query_batch_points(self._name, requests, consistency=self._agreed))
         return [self._leg(answer.points) for answer in answers]
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
@@ -122,7 +122,7 @@ class ServerShard:
         if not ids:
             return {}
         wanted = self._tenant.filter(Where(None, ids=frozenset(ids)))
-        records, _ = _asked(
+        records, _ = _with_retry(
             lambda: self._client.scroll(self._name, wanted, limit=len(ids), with_payload=True, consistency=self._agreed)
         )
         return {self._tenant.own(record.id): entry_of(record.payload) for record in records if record.payload}
@@ -130,14 +130,14 @@ class ServerShard:
     def size(self) -> int:
         """Return the number of points."""
         everything = self._tenant.filter(EVERYWHERE)
-        return _asked(lambda: self._client.count(self._name, everything, exact=True)).count
+        return _with_retry(lambda: self._client.count(self._name, everything, exact=True)).count
 
     def ids(self) -> set[PointId]:
         """Return the ids of all points."""
         found: set[PointId] = set()
         offset: Any = None
         while True:
-            records, offset = _asked(partial(self._page, offset))
+            records, offset = _with_retry(partial(self._page, offset))
             found.update(self._tenant.own(record.id) for record in records)
             if offset is None:
                 return found
@@ -146,7 +146,7 @@ class ServerShard:
         """Store *points*; those with a known id are replaced."""
         if points:
             stored = [_struct(point, self._tenant) for point in points]
-            _asked(lambda: self._client.upsert(self._name, stored, wait=True))
+            _with_retry(lambda: self._client.upsert(self._name, stored, wait=True))
 
     def delete(self, ids: Sequence[PointId]) -> None:
         """Remove the points; unknown ids are ignored."""
@@ -170,7 +170,7 @@ class ServerShard:
         """Create the collection and its indexes, as far as missing: an earlier attempt may have been interrupted."""
         if not self._client.collection_exists(self._name):
             try:
-                self._client.create_collection(self._name, **_layout(dimension), **_kept(cluster))
+                self._client.create_collection(self._name, **_layout(dimension), **_replication(cluster))
             except UnexpectedResponse:
                 if not self._client.collection_exists(self._name):  # created by another gateway meanwhile
                     raise
@@ -205,7 +205,7 @@ class ServerShard:
 
     def _delete(self, where: Where) -> None:
         selected = models.FilterSelector(filter=self._tenant.filter(where))
-        _asked(lambda: self._client.delete(self._name, selected, wait=True))
+        _with_retry(lambda: self._client.delete(self._name, selected, wait=True))
 
 
 class ServerCollections:
@@ -239,8 +239,8 @@ class ServerCollections:
         name, _, tenant = self._place(folder, 0)
         try:
             if not tenant.agent:
-                _asked(lambda: self._client.delete_collection(name))
-            elif _asked(lambda: self._client.collection_exists(name)):
+                _with_retry(lambda: self._client.delete_collection(name))
+            elif _with_retry(lambda: self._client.collection_exists(name)):
                 ServerShard(self._client, name, 0, tenant).clear()
         except EngineAwayError as exc:
             _log.warning("an old collection stays on the Qdrant server: %s", exc)
@@ -267,7 +267,7 @@ def connect(server: QdrantServer) -> ServerCollections:
     return ServerCollections(server, client)
 
 
-def _asked(request: Callable[[], T]) -> T:
+def _with_retry(request: Callable[[], T]) -> T:
     """Return the server's answer to *request*, which is repeated once after a transient fault.
 
     Raises EngineAwayError for every fault of the client; neither the request nor the key is in the message.
@@ -307,7 +307,7 @@ def _layout(dimension: int) -> dict[str, Any]:
     }
 
 
-def _kept(cluster: QdrantCluster) -> dict[str, Any]:
+def _replication(cluster: QdrantCluster) -> dict[str, Any]:
     """Return the replication of a new collection; unset values are left to the server."""
     factors = {
         "replication_factor": cluster.replication_factor,

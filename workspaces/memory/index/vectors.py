@@ -174,7 +174,7 @@ class Vectors:
         alone = self._embedding(without_time(entry.text))
         before = self._embedding(without_time(entry.context)).tokens if entry.context else alone.tokens[:0]
         together = np.concatenate([before, alone.tokens])
-        far = self._fetched(without_time(entry.text)) if self.wants_far(entry.scope) else None
+        far = self._fetch(without_time(entry.text)) if self.wants_far(entry.scope) else None
         dense = alone.pooled if far is None else far
         owes = far is None and self.wants_far(entry.scope)
         return EntryVectors(dense, alone.tokens, together, tuple(alone.piece_ids), owes)
@@ -189,7 +189,7 @@ class Vectors:
             return
         far = self._joined.far
         texts = (without_time(entry.text) for entry in entries if self.wants_far(entry.scope))
-        unknown = [text for text in dict.fromkeys(texts) if self._fetched(text) is None]
+        unknown = [text for text in dict.fromkeys(texts) if self._fetch(text) is None]
         if not unknown:
             return
         coming = far.begin(unknown)
@@ -201,7 +201,7 @@ class Vectors:
         self._cache.put(far.name, [(text, Embedding(vector, no_tokens, frozenset())) for text, vector in vectors])
         self.embedded += len(unknown)
 
-    def _fetched(self, text: str) -> FloatArray | None:
+    def _fetch(self, text: str) -> FloatArray | None:
         known = self._cache.get(self._joined.far.name, text) if self._joined else None
         return known.pooled if known else None
 

@@ -88,7 +88,7 @@ class Loop:
     def _begin(self, request: Frame) -> None:
         self._giving_back_at = min(self._giving_back_at, self._clock() + self._pause_s)
         long = self._handler.long.get(request["op"])
-        work = long(request) if long else _at_once(self._handler, request)
+        work = long(request) if long else _answer_at_once(self._handler, request)
         job = _QueuedCall(request["id"], work, self._clock())
         if not self._advance(job):  # a long one's first step passes its texts to the model, so that none waits
             self._jobs.append(job)
@@ -127,7 +127,7 @@ class Loop:
             self._send({"id": job.id, **reply})
 
 
-def _at_once(handler: RequestHandler, request: Frame) -> Work:
+def _answer_at_once(handler: RequestHandler, request: Frame) -> Work:
     yield from ()
     return handler.answer(request)
 

@@ -160,19 +160,19 @@ class _Reader:
         """Yield each row with the table's head, or the head if no row has words."""
         if token.type == "table_close":
             if self._head and not self._has_rows:
-                yield self._found(self._head)
+                yield self._finish_passage(self._head)
             self._head = None
         elif token.type == "thead_open":
             self._head, self._has_rows = self._row(token), False
         elif self._head and token.map and token.map[0] != self._head.line and (row := self._row(token)).text:
             self._has_rows = True
-            yield self._found(replace(row, header=self._head.text))
+            yield self._finish_passage(replace(row, header=self._head.text))
 
     def _row(self, token: Token) -> _ChunkText:
         line = (token.map or [0])[0]
         return _ChunkText(line, self._lines[line].strip(" \t|>"), self._section)
 
-    def _found(self, passage: _ChunkText) -> _ChunkText:
+    def _finish_passage(self, passage: _ChunkText) -> _ChunkText:
         self._bare_heading = None
         return passage
 
@@ -198,11 +198,11 @@ class _Reader:
             return
         passage = self._passage(token)
         if self._depth and self._item:
-            self._item = _joined(self._item, passage)
+            self._item = _join_texts(self._item, passage)
         elif self._depth:
-            self._item = self._found(passage)
+            self._item = self._finish_passage(passage)
         else:
-            yield from map(self._found, _turns(passage))
+            yield from map(self._finish_passage, _turns(passage))
 
     def _name_heading(self, token: Token) -> None:
         level, _ = self._headings.pop()
@@ -231,7 +231,7 @@ def _without_comments(text: str) -> str:
     return _COMMENT.sub(lambda match: "\n" * match[0].count("\n") if match["end"] else match[0], text)
 
 
-def _joined(first: _ChunkText, second: _ChunkText) -> _ChunkText:
+def _join_texts(first: _ChunkText, second: _ChunkText) -> _ChunkText:
     gap = max(1, second.line - first.line - first.text.count("\n"))
     return replace(first, text=first.text + "\n" * gap + second.text)
 
@@ -253,21 +253,21 @@ def _windows(text: str) -> Iterator[_ChunkText]:
 
 
 def _parts(passage: _ChunkText) -> Iterator[_ChunkText]:
-    passage = _trimmed(passage)
+    passage = _trim(passage)
     if not passage.text:
         return
     if token_count(passage.text) <= CHUNK_TOKENS:
         yield passage
         return
     for start, end in _spans(passage.text):
-        part = _trimmed(
+        part = _trim(
             replace(passage, line=passage.line + passage.text.count("\n", 0, start), text=passage.text[start:end])
         )
         if part.text:
             yield part
 
 
-def _trimmed(passage: _ChunkText) -> _ChunkText:
+def _trim(passage: _ChunkText) -> _ChunkText:
     text = passage.text.rstrip()
     blank = len(text) - len(text.lstrip())
     return replace(passage, line=passage.line + text.count("\n", 0, blank), text=text[blank:])

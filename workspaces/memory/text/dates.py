@@ -88,7 +88,7 @@ def _start(match: re.Match[str]) -> int:
 
 
 def _readings(match: re.Match[str]) -> Iterator[NamedDate]:
-    named = _named(match)
+    named = _named_date(match)
     if named is not None:
         yield named
     if "other" in match.groupdict():
@@ -107,7 +107,7 @@ def date_in(text: str) -> date | None:
     return None
 
 
-def _named(match: re.Match[str]) -> NamedDate | None:
+def _named_date(match: re.Match[str]) -> NamedDate | None:
     groups = match.groupdict()
     word = groups.get("month")
     if word and word.casefold() in _AMBIGUOUS and match[0].strip(".").casefold() == word.casefold():

@@ -102,7 +102,7 @@ def _is_stop(word: str) -> bool:
 def _terms_of(match: re.Match[str]) -> Iterator[str]:
     match match.lastgroup:
         case "compound":
-            yield from _nested(match[0].casefold())
+            yield from _nested_compounds(match[0].casefold())
             for word in re.findall(r"\w+", match[0]):
                 yield from _terms_of_word(word)
         case "word":
@@ -113,7 +113,7 @@ def _terms_of(match: re.Match[str]) -> Iterator[str]:
             yield match[0]
 
 
-def _nested(compound: str) -> Iterator[str]:
+def _nested_compounds(compound: str) -> Iterator[str]:
     """Yield the whole, and the parts of a path that are compounds themselves: `app.py` of `src/app.py`."""
     yield compound
     steps = compound.split("/")
@@ -192,11 +192,11 @@ def identifiers(text: str) -> frozenset[str]:
 def identifiers_held(names: frozenset[str], text: str) -> frozenset[str]:
     """Return those of *names*, from `identifiers`, that *text* contains; GLYPH-1234 is not in GLYPH-12345."""
     folded = normalised(text).casefold() if names else ""
-    return frozenset(name for name in names if name in folded and _exactly(name).search(folded))
+    return frozenset(name for name in names if name in folded and _exact_pattern(name).search(folded))
 
 
 @lru_cache
-def _exactly(identifier: str) -> re.Pattern[str]:
+def _exact_pattern(identifier: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){re.escape(identifier)}(?![\w-]|\.\w)")
 
 

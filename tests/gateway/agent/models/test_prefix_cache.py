@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gateway.agent.entries import Entry, ReplyEntry, Usage
-from gateway.agent.models.prefix_cache import KEPT_S, PrefixCache, settled
+from gateway.agent.models.prefix_cache import KEPT_S, PrefixCache, settled_count
 from tests.gateway.agent.models.test_messages import user
 
 HI = ReplyEntry("hi", (), "m", Usage())
@@ -64,5 +64,5 @@ def test_who_has_said_nothing_for_a_while_is_let_go() -> None:
 def test_a_turn_and_what_it_answers_are_not_settled() -> None:
     """The note moves on with each turn, and results may still come."""
     history: list[Entry] = [user("one"), HI, user("two"), HI, user("three"), user("four"), HI]
-    assert [settled(history[:end]) for end in range(8)] == [0, 0, 0, 1, 1, 3, 3, 3]
-    assert settled([HI, HI]) == 0
+    assert [settled_count(history[:end]) for end in range(8)] == [0, 0, 0, 1, 1, 3, 3, 3]
+    assert settled_count([HI, HI]) == 0

@@ -7,7 +7,7 @@ import pytest
 
 from gateway.agent.entries import Usage
 from gateway.agent.models import prices
-from gateway.agent.models.prices import Price, listed_price, spent
+from gateway.agent.models.prices import Price, cost_of_usage, listed_price
 from gateway.stores.spending import Spend
 
 LIST = Path(prices.__file__).with_name("prices.toml")
@@ -16,23 +16,23 @@ LIST = Path(prices.__file__).with_name("prices.toml")
 def test_a_reply_costs_what_it_read_what_it_wrote_and_less_for_what_was_cached() -> None:
     """A thousand tokens at 2.50, 10 and 0.25 dollars for a million."""
     usage = Usage(1_000, 100, 600)
-    assert spent(usage, Price(2.5, 10, 0.25)) == Spend(1_000, 100, 600, 400 * 2_500 + 600 * 250 + 100 * 10_000)
+    assert cost_of_usage(usage, Price(2.5, 10, 0.25)) == Spend(1_000, 100, 600, 400 * 2_500 + 600 * 250 + 100 * 10_000)
 
 
 def test_a_fraction_is_rounded_up_and_never_by_the_way_floats_are_kept() -> None:
     """0.0375 dollars for a million are 37.5 thousand-millionths a token."""
     price = Price(0.0375, 0.15, 0.0375)
-    assert [spent(Usage(n), price).nanos for n in (1, 2, 3, 1_000_000)] == [38, 75, 113, 37_500_000]
+    assert [cost_of_usage(Usage(n), price).nanos for n in (1, 2, 3, 1_000_000)] == [38, 75, 113, 37_500_000]
 
 
 def test_without_a_price_there_are_tokens_and_no_money() -> None:
     """They are counted apart, so that nobody takes the sum of money for all of it."""
-    assert spent(Usage(10, 5, 2), None) == Spend(10, 5, 2, 0, 15)
+    assert cost_of_usage(Usage(10, 5, 2), None) == Spend(10, 5, 2, 0, 15)
 
 
 def test_a_provider_that_counts_more_cached_than_read_earns_us_nothing() -> None:
     """The price never becomes less than what all of it from the cache would cost."""
-    assert spent(Usage(10, 0, 1_000), Price(1, 1, 0.1)).nanos == 1_000
+    assert cost_of_usage(Usage(10, 0, 1_000), Price(1, 1, 0.1)).nanos == 1_000
 
 
 @pytest.mark.parametrize(

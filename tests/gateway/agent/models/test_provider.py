@@ -9,7 +9,7 @@ import pytest
 
 from gateway.agent.entries import ReplyEntry, ToolCall, Usage
 from gateway.agent.models import wire
-from gateway.agent.models.errors import refused, retry_after_s
+from gateway.agent.models.errors import retry_after_s, status_error
 from gateway.agent.models.openai import read
 from gateway.agent.models.provider import Finish, TextPiece
 from gateway.agent.models.reply_builder import Assembly
@@ -87,7 +87,7 @@ async def test_a_connection_that_breaks_behind_a_whole_reply_takes_nothing_from_
         raise fault
 
     assert [event async for event in wire.events(cut())] == [{"a": 1}]
-    assert len([chunk async for chunk in wire.guarded(cut())]) == 1
+    assert len([chunk async for chunk in wire.limited_chunks(cut())]) == 1
 
 
 async def test_what_stands_behind_the_end_of_a_reply_is_nobodys_however_it_was_cut() -> None:
@@ -100,7 +100,7 @@ async def test_what_stands_behind_the_end_of_a_reply_is_nobodys_however_it_was_c
 
     for at in range(38):
         assert [event async for event in wire.events(cut(at))] == [{"a": 1}], at
-        assert [chunk async for chunk in wire.guarded(cut(at))], at
+        assert [chunk async for chunk in wire.limited_chunks(cut(at))], at
 
 
 async def _chunks(body: str) -> AsyncIterator[bytes]:
@@ -121,7 +121,7 @@ async def _chunks(body: str) -> AsyncIterator[bytes]:
 )
 def test_refusals_are_told_apart(status: int, body: object, kind: type[ModelError], says: str) -> None:
     """What an owner can mend is said; a rate limit and an empty account share their status."""
-    failure = refused("home", status, body, {})
+    failure = status_error("home", status, body, {})
     assert type(failure) is kind
     assert says in str(failure)
 

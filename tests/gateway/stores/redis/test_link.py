@@ -11,7 +11,7 @@ from redis.asyncio.sentinel import MasterNotFoundError
 from structlog.testing import capture_logs
 
 from gateway.errors import StoreError
-from gateway.stores.redis.server import RedisAddress, told
+from gateway.stores.redis.server import RedisAddress, describe_error
 from gateway.stores.rows import Outgoing, TurnCommit
 from tests.contracts.test_store import HERE, accepted
 from tests.fakes.patience import PATIENCE_S
@@ -179,4 +179,4 @@ async def test_a_sentinel_that_knows_no_such_primary_is_told(sentinel: Watched) 
     server = RedisAddress(sentinel.url.replace("/strandline/", "/other/"), timeout_s=10)
     with pytest.raises(MasterNotFoundError) as refusal:
         await server.connect()
-    assert "check the name after the hosts in redis.url" in told(refusal.value, server)
+    assert "check the name after the hosts in redis.url" in describe_error(refusal.value, server)

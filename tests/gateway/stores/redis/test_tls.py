@@ -13,7 +13,7 @@ from gateway.cli.doctor.servers import check_servers
 from gateway.config import Config
 from gateway.errors import ConfigError
 from gateway.stores.redis.leases import RedisLeases
-from gateway.stores.redis.server import RedisAddress, server_of, told
+from gateway.stores.redis.server import RedisAddress, describe_error, server_of
 from gateway.stores.redis.tls import Tls
 from tests.fakes.certificates import Authority, Signed, can_sign
 from tests.fakes.redis_server import RedisServer, free_port, program
@@ -90,7 +90,7 @@ async def test_who_is_not_trusted_is_told_in_a_line(
     server = at(url, **files)
     with pytest.raises(RedisError) as refusal:
         await server.connect()
-    assert re.search(said, told(refusal.value, server))
+    assert re.search(said, describe_error(refusal.value, server))
     config = Config.model_validate({"redis": {"url": url, **files}})
     (finding,) = [finding async for finding in check_servers(config, SECRETS)]
     assert finding.level.value == "fail"
@@ -101,9 +101,9 @@ def test_a_connection_that_ends_before_the_refusal_is_read_is_told_alike() -> No
     """Which of the two is read first is chance; who has a certificate, or uses no TLS, is told of neither."""
     reset = RedisConnectionError("Error 104 while writing to socket. Connection reset by peer.")
     said = "perhaps it requires a client certificate; name it in redis.cert_file"
-    assert said in told(reset, RedisAddress("rediss://h:1/0"))
-    assert said not in told(reset, RedisAddress("redis://h:1/0"))
-    assert said not in told(reset, RedisAddress("rediss://h:1/0", tls=Tls(cert_file=Path("ours.pem"))))
+    assert said in describe_error(reset, RedisAddress("rediss://h:1/0"))
+    assert said not in describe_error(reset, RedisAddress("redis://h:1/0"))
+    assert said not in describe_error(reset, RedisAddress("rediss://h:1/0", tls=Tls(cert_file=Path("ours.pem"))))
 
 
 def test_files_that_are_no_certificates_are_refused_at_start(tmp_path: Path, ours: Signed) -> None:
@@ -146,7 +146,7 @@ async def shut_out(server: RedisAddress, named: str) -> None:
     """Assert that *server* lets us not in, and that the line for it names one setting."""
     with pytest.raises(RedisError) as refusal:
         await server.connect()
-    line = told(refusal.value, server)
+    line = describe_error(refusal.value, server)
     assert f"check {named}." in line
     assert not any(secret in line for secret in SECRETS.values())
 

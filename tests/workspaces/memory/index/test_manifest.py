@@ -11,7 +11,7 @@ import pytest
 from workspaces.access import PRIVATE, Scope
 from workspaces.memory.index import manifest as manifests
 from workspaces.memory.index.engine import PointId
-from workspaces.memory.index.manifest import Manifest, PointRow, packed, unpacked
+from workspaces.memory.index.manifest import Manifest, PointRow, pack, unpack
 from workspaces.memory.text.dialogue import LineKind
 
 GROUP = Scope("shared:telegram.home.-100")
@@ -26,13 +26,13 @@ ROWS = [
         LineKind.NOTE,
         "",
         "d1",
-        packed([7, 8, 2**32 - 1]),
-        packed([]),
+        pack([7, 8, 2**32 - 1]),
+        pack([]),
     ),
     PointRow(
-        PointId(2), "a.md", 0, "", GROUP, date(2026, 3, 7), LineKind.SAYS, "Ann", "d2", packed([7, 9]), packed([5, 6])
+        PointId(2), "a.md", 0, "", GROUP, date(2026, 3, 7), LineKind.SAYS, "Ann", "d2", pack([7, 9]), pack([5, 6])
     ),
-    PointRow(PointId(3), "a.md", 1, "", GROUP, date(2026, 3, 7), LineKind.ASKS, "Bo", "d3", packed([9]), packed([6])),
+    PointRow(PointId(3), "a.md", 1, "", GROUP, date(2026, 3, 7), LineKind.ASKS, "Bo", "d3", pack([9]), pack([6])),
 ]
 NUMBERS = [7, 8, 9, 2**32 - 1, 1_000]
 
@@ -42,7 +42,7 @@ def stored(file: Path) -> None:
     with closing(Manifest(file)) as manifest:
         for row in (
             *ROWS,
-            PointRow(PointId(4), "b.md", 0, "", PRIVATE, None, LineKind.NOTE, "", "d", packed([7]), b""),
+            PointRow(PointId(4), "b.md", 0, "", PRIVATE, None, LineKind.NOTE, "", "d", pack([7]), b""),
         ):
             manifest.put(row)
         manifest.remove(PointId(4))
@@ -85,7 +85,7 @@ def test_rarity_keeps_nothing_of_what_is_gone(tmp_path: Path) -> None:
         before = manifest.words.size, manifest.pieces.size
         for number in range(10_000):
             chat = Scope(f"shared:telegram.home.-{number % 500}")
-            row = replace(ROWS[0], id=PointId(4), scope=chat, terms=packed([100 + number]), pieces=packed([number]))
+            row = replace(ROWS[0], id=PointId(4), scope=chat, terms=pack([100 + number]), pieces=pack([number]))
             manifest.put(row)
         manifest.remove(PointId(4))
         assert (manifest.words.size, manifest.pieces.size) == before
@@ -94,7 +94,7 @@ def test_rarity_keeps_nothing_of_what_is_gone(tmp_path: Path) -> None:
 def test_numbers_are_packed_without_loss() -> None:
     """All 32 bits, none at all, and in their order."""
     for numbers in ([], [0, 2**32 - 1, 5]):
-        assert unpacked(packed(numbers)) == numbers
+        assert unpack(pack(numbers)) == numbers
 
 
 @pytest.mark.parametrize(("least", "is_frozen"), [(len(ROWS), True), (len(ROWS) + 1, False)])

@@ -18,13 +18,13 @@ from workspaces.memory.index.ranking import (
     Pool,
     Ranked,
     Weights,
-    held,
+    identifiers_in_text,
     kind_of,
     question_of,
     rank,
     relevance,
     speaker_of,
-    thinned,
+    without_near_duplicates,
 )
 from workspaces.memory.text.dialogue import LineKind
 
@@ -76,7 +76,7 @@ def results(question: str, candidates: Sequence[Candidate], weights: Weights | N
     standing = [
         Placed(entry.path, entry.position, entry.date, kind_of(entry.text), speaker_of(entry.text)) for entry in entries
     ]
-    pool = Pool(scores, standing, [held(asked, entry.text) for entry in entries])
+    pool = Pool(scores, standing, [identifiers_in_text(asked, entry.text) for entry in entries])
     return [Result(entries[each.row], each) for each in rank(asked, pool, weights or Weights(), TODAY)]
 
 
@@ -110,7 +110,7 @@ def test_an_exact_identifier_wins_at_any_age_over_the_best_vectors(weights: Weig
 )
 def test_an_identifier_is_held_word_for_word_or_not_at_all(text: str, is_held: bool) -> None:
     """A longer identifier that contains it is another one."""
-    assert bool(held(question_of("GLYPH-12345", TODAY), text)) is is_held
+    assert bool(identifiers_in_text(question_of("GLYPH-12345", TODAY), text)) is is_held
 
 
 def test_more_of_the_identifiers_asked_for_come_first() -> None:
@@ -250,7 +250,10 @@ def test_nothing_found_ranks_as_nothing() -> None:
 
 
 def thin(*texts: str) -> list[str]:
-    return [each.entry.text for each in thinned(candidate(text, number) for number, text in enumerate(texts))]
+    return [
+        each.entry.text
+        for each in without_near_duplicates(candidate(text, number) for number, text in enumerate(texts))
+    ]
 
 
 def test_a_repetition_is_left_out_and_a_difference_is_kept() -> None:

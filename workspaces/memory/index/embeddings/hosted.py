@@ -70,7 +70,7 @@ class HostedEmbedder:
         return vectors
 
     async def _call(self, texts: Sequence[str], purpose: Purpose, tries: int | None = None) -> list[FloatArray]:
-        asked = [_cut(text) for text in texts]
+        asked = [_truncated(text) for text in texts]
         is_cohere = self._settings.provider == "cohere"
         path, body = _cohere(self._settings, asked, purpose) if is_cohere else _openai(self._settings, asked, purpose)
         answer = await self.endpoint.post(path, body, tries)
@@ -111,7 +111,7 @@ def _tokens(text: str) -> int:
     return min(-(-len(text.encode("utf-8", "replace")) // BYTES_A_TOKEN), TOKENS_A_CALL)
 
 
-def _cut(text: str) -> str:
+def _truncated(text: str) -> str:
     """Return the part of *text* that a model reads; a lone surrogate is not valid for a provider."""
     return text.encode("utf-8", "replace")[: TOKENS_A_CALL * BYTES_A_TOKEN].decode("utf-8", "ignore")
 

@@ -37,15 +37,17 @@ class Joined:
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Return the local vectors of *texts*."""
         if self.near is None:
-            return [Embedding(self._nothing(), np.zeros((0, TOKEN_DIMENSION), np.float16), frozenset()) for _ in texts]
-        return [Embedding(self._nothing(), each.tokens, each.piece_ids) for each in self.near.embed(texts)]
+            return [
+                Embedding(self._no_vectors(), np.zeros((0, TOKEN_DIMENSION), np.float16), frozenset()) for _ in texts
+            ]
+        return [Embedding(self._no_vectors(), each.tokens, each.piece_ids) for each in self.near.embed(texts)]
 
     def embed_query(self, text: str) -> QueryEmbedding:
         """Return the local vectors of a query."""
         if self.near is None:
-            return QueryEmbedding(self._nothing(), np.zeros((0, TOKEN_DIMENSION), np.float32), ())
+            return QueryEmbedding(self._no_vectors(), np.zeros((0, TOKEN_DIMENSION), np.float32), ())
         near = self.near.embed_query(text)
-        return QueryEmbedding(self._nothing(), near.tokens, near.piece_ids)
+        return QueryEmbedding(self._no_vectors(), near.tokens, near.piece_ids)
 
     def reading(self, scopes: frozenset[Scope] | None) -> "QueryEmbedder":
         """Return the reader of a query over *scopes*: the query is as private as the notes searched."""
@@ -55,7 +57,7 @@ class Joined:
         """Cancel pending requests."""
         self.far.close()
 
-    def _nothing(self) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    def _no_vectors(self) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
         return np.zeros(self.dimension, np.float32)
 
 

@@ -99,7 +99,7 @@ class EmbeddingModel:
         ids = np.concatenate(([_CLS], pieces, [_SEP])).astype(np.int64)[np.newaxis]
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
         pooled, hidden = self._session.run(["pooled", "hidden"], inputs)
-        return pooled[0], _at_length_one(hidden[0, 1:-1])
+        return pooled[0], _normalised(hidden[0, 1:-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +171,11 @@ class LocalEmbedder:
             pooled += vector * (window.end - window.start)
             states.append(hidden[window.kept])
         counts = self._pieces.are_meaningful(pieces)
-        tokens = _at_length_one(np.concatenate(states)[counts] @ self._projection)
-        return _at_length_one(pooled), tokens, pieces[counts]
+        tokens = _normalised(np.concatenate(states)[counts] @ self._projection)
+        return _normalised(pooled), tokens, pieces[counts]
 
 
-def _at_length_one(vectors: Floats) -> Floats:
+def _normalised(vectors: Floats) -> Floats:
     """Return *vectors* [..., n] divided by their lengths."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
