@@ -3,19 +3,36 @@ not hold up anybody else."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from functools import partial
 
 import pytest
 
+from gateway.agent.models import offline_languages
 from gateway.config.editing import _split_at_agent
 from gateway.inbound.agent_crosstalk import _is_to
 from gateway.settings.section import PERSON
 from tests.patterns import ROOT, Found, Pattern, made, of_calls, of_modules, sources
 from tests.pumping import Pump, grows, pumps
 from workspaces.memory.index.ranking import _name
+from workspaces.memory.text import day_spans
+from workspaces.memory.text.date_words import LANGUAGES
 from workspaces.memory.text.dates import _forms
 from workspaces.memory.text.tokens import _exact_pattern, _pattern
 from workspaces.secrets import Redactor
+
+
+def _searched(pattern: re.Pattern[str]) -> list[tuple[Pattern, Callable[[str], object]]]:
+    return [(pattern, lambda text: sum(1 for _ in pattern.finditer(text)))]
+
+
+def _once(pattern: re.Pattern[str]) -> list[tuple[Pattern, Callable[[str], object]]]:
+    return [(pattern, pattern.match)]
+
+
+def _days(pattern: re.Pattern[str]) -> list[tuple[Pattern, Callable[[str], object]]]:
+    return [(pattern, lambda text: day_spans.days_named(text, date(2026, 11, 23)))]
+
 
 MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]]]] = {
     "gateway.channels.settings._enders": lambda: _searched(re.compile(PERSON)),
@@ -26,6 +43,17 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "gateway.inbound.agent_crosstalk._is_to": lambda: [
         (re.compile(r"(?<!\w)@main(?![\w-])"), partial(_is_to, account="main", is_mention_needed=True))
     ],
+    **{
+        f"gateway.agent.models.offline_languages.{make.__name__}": partial(_once, make())
+        for make in (offline_languages._note_order, offline_languages._forget_order, offline_languages._said_question)
+    },
+    "gateway.agent.models.offline_languages._tails": lambda: [
+        (offline_languages._tails(), lambda text: offline_languages.topic_of_own_words(f"what did I say about {text}"))
+    ],
+    "workspaces.memory.text.day_spans._compiled": lambda: _days(day_spans._compiled("tomorrow", LANGUAGES["en"])),
+    "workspaces.memory.text.day_spans._forms": lambda: _days(re.compile("three")),
+    "workspaces.memory.text.day_spans._leads": lambda: _days(day_spans._leads("before", "")),
+    "workspaces.memory.text.day_spans._month_form": lambda: _days(day_spans._month_form(["january"])),
     "workspaces.memory.index.ranking._name": lambda: _searched(_name("ann lee")),
     "workspaces.memory.text.dates._forms": lambda: [found for form in _forms() for found in _searched(form)],
     "workspaces.memory.text.tokens._pattern": lambda: _searched(_pattern()),
@@ -36,10 +64,6 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
 }
 """Patterns that are made of what is known only at run time: by module and function, an example that says what they
 mention, and what reads a text with them."""
-
-
-def _searched(pattern: re.Pattern[str]) -> list[tuple[Pattern, Callable[[str], object]]]:
-    return [(pattern, lambda text: sum(1 for _ in pattern.finditer(text)))]
 
 
 def slow(pattern: Pattern, reads: Iterable[Callable[[str], object]]) -> list[Pump]:

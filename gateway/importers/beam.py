@@ -19,7 +19,7 @@ CHAT = "chat.json"
 QUESTIONS = "probing_questions/probing_questions.json"
 UNANSWERABLE = "abstention"
 """The kind of the questions whose answer was never said."""
-_MARK = re.compile(r"\s*->->\s*[\d,\s]*$")
+_MARK = re.compile(r"(?<!\s)\s*+->->[\d,\s]*+$")
 """The benchmark's own numbering at the end of a message."""
 
 

@@ -102,15 +102,15 @@ _EUROPEAN = (
     ),
 )
 _NOTE_CJK = re.compile(
-    r"(?:请|請|麻烦|帮我|你?要)*(?:记住|記住|记下来?|記下|记一下|记得|別忘了|别忘了|不要忘记)[:：,，\s]*(?P<fact>\S.*)"
-    r"|(?:覚えて(?:おいて)?|メモして(?:おいて)?)(?:ください|ね)?[:：、。\s]+(?P<fact2>\S.*)"
-    r"|(?P<fact3>.*?\S)(?:を|と|って|ことを|のを)?(?:覚えて(?:おいて)?|メモして(?:おいて)?|忘れないで)(?:ください|ね)?[。!！]*",
+    r"(?:请|請|麻烦|帮我|你?要){0,4}(?:记住|記住|记下来?|記下|记一下|记得|別忘了|别忘了|不要忘记)[:：,，\s]*(?P<fact>\S.*)"
+    r"|(?:覚えて(?:おいて)?|メモして(?:おいて)?)(?:ください|ね)?[:：、。\s]+(?P<fact2>\S.*)",
     re.DOTALL,
 )
-_FORGET_CJK = re.compile(
-    r"(?:请|請)?(?:忘掉|忘记|忘記)(?P<topic>\S.*)|(?P<topic2>\S.*?)(?:のこと)?(?:を|は)?忘れて(?:ください)?[。!！]*",
-    re.DOTALL,
+_NOTE_CJK_END = re.compile(
+    r"(?<=\S)(?:を|と|って|ことを|のを)?(?:覚えて(?:おいて)?|メモして(?:おいて)?|忘れないで)(?:ください|ね)?[。!！]{0,9}\Z"
 )
+_FORGET_CJK = re.compile(r"(?:请|請)?(?:忘掉|忘记|忘記)(?P<topic>\S.*)", re.DOTALL)
+_FORGET_CJK_END = re.compile(r"(?<=\S)(?:のこと)?(?:を|は)?忘れて(?:ください)?[。!！]{0,9}\Z")
 _SAID_CJK = re.compile(
     r"(?:关于|關於)(?P<topic>\S.*?)[,，]?我(?:都|之前)?(?:说|說|讲|講)(?:过|過|了)?(?:什么|什麼)[?？]?"
     r"|我(?:之前)?(?:说过|說過|说了|讲过)(?P<topic2>.*?)(?:什么|什麼|吗|嗎)[?？]?"
@@ -140,13 +140,13 @@ def ordered_note(sentence: str) -> str:
     found = _note_order().match(sentence)
     if found is not None:
         return sentence[found.end() :].strip()
-    return _group(_NOTE_CJK, sentence)
+    return _group(_NOTE_CJK, _NOTE_CJK_END, sentence)
 
 
 def topic_to_forget(text: str) -> str:
     """Return the text that is to be forgotten; empty if nothing is."""
     found = _forget_order().match(text)
-    return _trimmed(text[found.end() :]) if found else _trimmed(_group(_FORGET_CJK, text))
+    return _trimmed(text[found.end() :]) if found else _trimmed(_group(_FORGET_CJK, _FORGET_CJK_END, text))
 
 
 def topic_of_own_words(text: str) -> str | None:
@@ -162,9 +162,12 @@ def topic_of_own_words(text: str) -> str | None:
     return None
 
 
-def _group(pattern: re.Pattern[str], text: str) -> str:
-    found = pattern.fullmatch(text.strip()) if not text.isascii() else None
-    return "".join(found.groupdict(default="").values()).strip() if found else ""
+def _group(order: re.Pattern[str], end: re.Pattern[str], text: str) -> str:
+    """Return the object of an order that begins like *order*, or ends like *end*; empty if *text* is none."""
+    text = "" if text.isascii() else text.strip()
+    if found := order.fullmatch(text):
+        return "".join(found.groupdict(default="").values()).strip()
+    return text[: found.start()].strip() if (found := end.search(text)) else ""
 
 
 def _trimmed(text: str) -> str:
@@ -174,8 +177,9 @@ def _trimmed(text: str) -> str:
 @cache
 def _note_order() -> re.Pattern[str]:
     orders = (
-        rf"(?:(?:{each.please})[\s,]+){{0,2}}(?:{each.note})(?:\s*[,:–—-]\s*(?:{each.that})?(?:\s+|(?<=['’]))"
-        rf"|\s+(?:{each.that})(?:\s+|(?<=['’]))|\s*[:,]\s*|\s+)(?=\S)"
+        rf"(?:(?:{each.please})[\s,]++){{0,2}}(?:{each.note})"
+        rf"(?:\s*+[,:–—-](?:\s*+(?:{each.that})(?:\s++|(?<=['’]))|\s++)"
+        rf"|\s++(?:{each.that})(?:\s++|(?<=['’]))|\s*+[:,]|\s++)(?=\S)"
         for each in _EUROPEAN
     )
     return re.compile("|".join(f"(?:{order})" for order in orders), re.IGNORECASE)
@@ -184,7 +188,7 @@ def _note_order() -> re.Pattern[str]:
 @cache
 def _forget_order() -> re.Pattern[str]:
     orders = "|".join(rf"(?:(?:{each.please})[\s,]+)?(?:{each.forget})" for each in _EUROPEAN)
-    return re.compile(rf"(?:{_FORGET_ENGLISH}|{orders})\s*[:,]?\s+(?=\S)", re.IGNORECASE)
+    return re.compile(rf"(?:{_FORGET_ENGLISH}|{orders})(?:\s*+[:,])?+\s++(?=\S)", re.IGNORECASE)
 
 
 @cache

@@ -13,6 +13,8 @@ from workspaces.memory.text.date_words import LANGUAGES, DateWords
 from workspaces.memory.text.dates import NamedDate, mentions
 from workspaces.memory.text.tokens import normalised
 
+_LONGEST_LEAD = 60
+"""Characters before a date that are read for a word such as "before"; the longest has 20."""
 LONGEST_READ = 2_000
 """Characters of a text that are read, as many as a search takes."""
 EDGE_DAYS = 3
@@ -287,16 +289,20 @@ _JOINS = re.compile(rf"\s*(?:[-–—]|(?:{_ANY_JOIN}))\s*(?:the |le |el |il |o 
 def _joined(text: str, one: _Mention, other: _Mention, today: date) -> DaySpan | None:
     """Return the range from *one* to *other*, if the words before and between them say so."""
     if not _JOINS.fullmatch(text[one.end : other.start]) or not _leads("between", one.language).search(
-        text[: one.start]
+        _text_before(text, one)
     ):
         return None
     first, last = _latest(one.named, today), _latest(other.named, today)
     return DaySpan(first.first, last.last) if first.first <= last.last else None
 
 
+def _text_before(text: str, each: _Mention) -> str:
+    return text[max(each.start - _LONGEST_LEAD, 0) : each.start]
+
+
 def _bounded(text: str, each: _Mention, today: date) -> NamedDate | DaySpan:
     """Return what *each* names, as an open range after a word such as "before" or "since"."""
-    before = text[: each.start]
+    before = _text_before(text, each)
     if _leads("before", each.language).search(before):
         return DaySpan(date.min, _latest(each.named, today).first)
     if _leads("after", each.language).search(before):
