@@ -1,6 +1,6 @@
 """One search in a collection: query vectors, the engine's candidates, their ranking and score parts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
@@ -23,6 +23,7 @@ from workspaces.memory.index.engine import (
 from workspaces.memory.index.hybrid import HybridEngine
 from workspaces.memory.index.manifest import Manifest, unpack
 from workspaces.memory.index.ranking import (
+    ASKING,
     KEYWORDS_ALONE,
     LEAST,
     REACH,
@@ -95,7 +96,8 @@ class Finder:
         pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._identifiers_in(question, ids))
         ranked = rank(question, pool, _decayed(_weights(request), asked.decay), asked.today)
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
-        told = _Telling(self._engine, self._manifest, request, pool, asked.min_score).found(within)
+        rows = {(entry.path, entry.position): row for row, entry in enumerate(pool.entries)}
+        told = _Telling(self._engine, self._manifest, request, pool, rows, asked.min_score).found(within)
         found = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text))
         return list(islice(found, asked.limit))
 
@@ -156,6 +158,8 @@ class _Telling:
     manifest: Manifest
     request: CandidateRequest
     pool: Pool
+    rows: Mapping[tuple[str, int], int]
+    """Rows of the pool by file and position."""
     min_score: float | None
 
     def found(self, ranked: Iterator[Ranked]) -> Iterator[MatchingEntry]:
@@ -167,7 +171,7 @@ class _Telling:
     def _scored(self, ranked: Ranked) -> _Scored:
         scores, row = self.pool.scores, ranked.row
         id_, is_exact = PointId(int(scores.ids[row])), bool(self.pool.held[row])
-        matched = self._matched_share(id_)
+        matched = self._matched_share(row)
         score = 1.0 if is_exact else relevance(float(scores.cosine[row]), float(scores.late[row]), matched)
         return _Scored(ranked, id_, score, matched, is_exact)
 
@@ -190,12 +194,19 @@ class _Telling:
             is_exact=scored.is_exact,
         )
 
-    def _matched_share(self, id_: PointId) -> float:
-        """Return the share of the query's IDF covered by the entry's own words, 0 to 1."""
-        held = set(unpack(self.manifest.points[id_].terms))
+    def _matched_share(self, row: int) -> float:
+        """Return the share of the query's IDF covered by an entry's words and by the question it answers, 0 to 1."""
+        entry = self.pool.entries[row]
+        asked = self.rows.get((entry.path, entry.position - 1))
+        held = self._words(row)
+        if asked is not None and entry.kind != LineKind.NOTE and self.pool.entries[asked].kind in ASKING:
+            held |= self._words(asked)
         words = self.request.bm25
         covered = sum(weight for term, weight in zip(words.indices, words.values, strict=True) if term in held)
         return covered / sum(words.values) if words.values else 0.0
+
+    def _words(self, row: int) -> set[int]:
+        return set(unpack(self.manifest.points[PointId(int(self.pool.scores.ids[row]))].terms))
 
 
 def _promise(scores: Scores) -> Column:

@@ -146,7 +146,7 @@ def rank(question: ParsedQuery, pool: Pool, weights: Weights, today: date) -> It
     places = _places(pool.entries)
     parts = _own_parts(pool.scores, weights)
     speaks = (kinds != LineKind.NOTE).astype(np.float64)
-    asks = np.isin(kinds, _ASKING).astype(np.float64)
+    asks = np.isin(kinds, ASKING).astype(np.float64)
     own = _total(parts)
     telling = speaks * np.isin(kinds, list(EVIDENCE))
     lenders, asking = _Lenders(places, own * telling), _Lenders(places, own * asks)
@@ -220,7 +220,8 @@ UNDATED = 0
 """No day has this ordinal."""
 TRANSCRIPTS = "sessions/"
 """Path prefix of conversations."""
-_ASKING = (LineKind.ASKS, LineKind.QUESTION)
+ASKING = (LineKind.ASKS, LineKind.QUESTION)
+"""Kinds of lines that the next line may answer."""
 
 
 def _ordinal(day: date | None) -> int:
