@@ -27,7 +27,7 @@ from gateway.control.browsers import BrowserAnswer, BrowserOrder, answer_browser
 from gateway.control.cron import answer_cron, jobs_status
 from gateway.control.cron_wire import CronAnswer, CronOrder
 from gateway.control.exam import answer_exam
-from gateway.control.exam_wire import ExamOrder
+from gateway.control.exam_wire import ExamOrder, ExamReport
 from gateway.control.history import answer_history
 from gateway.control.operator_api import OnReply, Progress
 from gateway.control.order import Answer, Answers, Order
@@ -176,7 +176,7 @@ class LocalOperator:
             QuarantineOrder: self._quarantine,
             CronOrder: self._cron,
             ToolOrder: self._tools,
-            ExamOrder: partial(answer_exam, self._agent_named, self.transcripts.folder),
+            ExamOrder: self._exam,
             BrowserOrder: self._browsers,
             PairOrder: self.admission.pair,
             RouteOrder: self.admission.explain,
@@ -370,6 +370,9 @@ class LocalOperator:
         for agent in self.agents.values():
             for repair in agent.history_writer.repairs():
                 yield f"agent {agent.id}: {repair}"
+
+    async def _exam(self, order: ExamOrder) -> ExamReport:
+        return await answer_exam(self._agent_named, self.transcripts.folder, order)
 
     def _agent_named(self, name: str | None) -> Agent:
         found = self.agents.get(AgentId(name) if name is not None else self.default_agent)

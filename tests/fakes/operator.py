@@ -21,6 +21,7 @@ from gateway.control.admission_wire import (
 )
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, BrowserRow
 from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
+from gateway.control.exam_wire import ExamOrder, ExamReport
 from gateway.control.operator_api import OnReply, Progress
 from gateway.control.order import Answer, Answers, Order
 from gateway.control.status_wire import AgentStatus, MemoryOrder, MemoryStatus, Status, StatusOrder
@@ -99,6 +100,7 @@ class FakeOperator:
             PairOrder: self.pair,
             RouteOrder: self.explain,
             SilencesOrder: self.silences,
+            ExamOrder: self.exam,
         }
 
     async def status(self, _: StatusOrder) -> Status:
@@ -152,6 +154,10 @@ class FakeOperator:
         if "unreadable" in self.said[self._agent(order.agent)]:
             raise StrandlineError("the workspace cannot be read")
         return f"{total} entries"
+
+    async def exam(self, order: ExamOrder) -> ExamReport:
+        self._agent(order.agent)
+        return ExamReport(4, 3, 2, missed=("Where does Ann live? (MEMORY.md#L3)",))
 
     async def memory_status(self, order: MemoryOrder) -> MemoryStatus:
         return self._memory(self._agent(order.agent))

@@ -56,7 +56,7 @@ async def test_a_forwarded_text_gets_into_the_memory_only_with_the_owners_approv
         async with running(home) as app:
             async with asyncio.timeout(PATIENCE_S):
                 await app.operator.chat(ChatOrder("/approve"), show)
-            assert shown == ["MEMORY.md written, as #1 says."]
+            assert shown == ["MEMORY.md written, as approved in #1."]
             (newest, *_) = (await app.operator.ask(HistoryOrder("log", path="MEMORY.md"))).commits
             assert (newest.session, newest.approved_by) == ("main/main", "owner")
             assert str(newest.message).isdecimal()

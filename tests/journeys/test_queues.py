@@ -41,7 +41,7 @@ async def test_stop_overtakes_and_what_waits_is_collected(home: Home) -> None:
             await terminal.say("/stop")
             told = await shown.get()
             assert told.startswith("Stopped.")
-            assert "1 waiting message was let go" in told
+            assert "1 waiting message was discarded" in told
             assert (await app.operator.store.report()).reasons["stopped"] == 2
             await terminal.say("/queue collect")
             assert "until this conversation ends" in await shown.get()

@@ -9,7 +9,7 @@ from bench.talk import PLANTED, TURNS, replay
 
 async def test_requests_begin_alike_and_every_planted_fact_is_found(tmp_path: Path) -> None:
     """Through a whole gateway, over two summaries: a provider's cache holds, and memory has what was summarised."""
-    done = await replay(tmp_path, turns=60, facts=12)
+    done = await replay(tmp_path, turns=120, facts=12)
     assert done.summaries >= 2
     assert done.prefix_share >= 0.9
     assert done.found == done.planted == 12

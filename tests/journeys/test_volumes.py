@@ -71,7 +71,7 @@ def test_an_agent_waits_for_its_files_or_for_a_word_of_its_owner(redis: RedisSer
 
         stack.enter_context(launched(one))
         one.until(lambda _: "an older copy of its files is here" in one.log.read_text())
-        assert "goes on with" in told(one, "agents", "adopt", "main", "--yes")
+        assert "now uses" in told(one, "agents", "adopt", "main", "--yes")
         one.until(lambda probe: bool(probe["ready"]))
         assert "agent main has no gateway" not in told(one, "status")
 

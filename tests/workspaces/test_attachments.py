@@ -76,7 +76,7 @@ def test_attachments_have_a_room_of_their_own(workspace: Workspace, tmp_path: Pa
     """A full one names its setting, leaves nothing behind, and takes no room from notes or from another chat."""
     store(workspace, GROUP, incoming(tmp_path, LARGE))
     store(workspace, GROUP, incoming(tmp_path, LARGE[1:]))
-    with pytest.raises(TooLargeError, match=r"room for 7 MB .* attachments_mb in \[limits\]"):
+    with pytest.raises(TooLargeError, match=r"limit here is 7 MB.* attachments_mb in \[limits\]"):
         store(workspace, GROUP, incoming(tmp_path, LARGE[2:]))
     store(workspace, GROUP, incoming(tmp_path, b"small"))
     with pytest.raises(TooLargeError, match="attachments_files"):

@@ -255,7 +255,7 @@ def test_sizes_and_numbers_have_caps(folder: Folder, root: Path) -> None:
         folder.append(NOTE, "yy\n", "")
     for number in range(49):
         (root / f"notes/{number}").touch()
-    with pytest.raises(TooLargeError, match="no more"):
+    with pytest.raises(TooLargeError, match="the maximum"):
         folder.write(PurePosixPath("notes/new.md"), b"", expected=None)
     folder.write(NOTE, b"small", digest)
     folder.write(PurePosixPath("notes/below/x.md"), b"", expected=None)

@@ -39,13 +39,13 @@ def test_what_would_pass_the_quota_is_refused_with_the_settings_name(workspace: 
         lambda: workspace.write("a.md", HALF + "more than ten", MAIN, file),
         lambda: workspace.append("b.md", "- more than ten\n", "", MAIN),
     ):
-        with pytest.raises(TooLargeError, match=r"room for 1 MB .* workspace_mb in \[limits\]"):
+        with pytest.raises(TooLargeError, match=r"limit here is 1 MB.* workspace_mb in \[limits\]"):
             attempt()
     assert sorted(path.name for path in home.iterdir() if path.suffix == ".md") == ["a.md", "b.md"]
     file = workspace.write("a.md", "small", MAIN, file)
     for name in "cde":
         workspace.append(f"{name}.md", "- x\n", "", MAIN)
-    with pytest.raises(TooLargeError, match=r"room for 5 files .* workspace_files in \[limits\]"):
+    with pytest.raises(TooLargeError, match=r"limit here is 5 files.* workspace_files in \[limits\]"):
         workspace.write("f.md", "", MAIN, None)
     workspace.write("a.md", "still fine", MAIN, file)
     workspace.delete("b.md", MAIN, workspace.read("b.md", MAIN))
@@ -59,7 +59,7 @@ def test_a_full_workspace_shows_in_no_other_chat(workspace: Workspace, home: Pat
         put(home, f"{OTHER}/{number}.md", 600_000)
     for name in "abc":
         workspace.append(f"{OWN}/{name}.md", "- x\n", "", GROUP)
-    with pytest.raises(TooLargeError, match=r"room for 3 files here.*shared_files"):
+    with pytest.raises(TooLargeError, match=r"limit here is 3 files.*shared_files"):
         workspace.append(f"{OWN}/d.md", "- x\n", "", GROUP)
     with pytest.raises(TooLargeError, match="workspace_files"):
         workspace.write("new.md", "x", MAIN, None)

@@ -34,7 +34,7 @@ def spawn_tools(helpers: SubagentOperations) -> list[Tool]:
         return f"Subagent {found} is running. Do not wait: its result arrives here as a message; report it then."
 
     async def cancel_subagent(task_id: str) -> str:
-        """Cancel a subagent by its id; it returns no result."""
+        """Cancel a subagent; it returns no result."""
         helpers.cancel(task_id)
         return f"Subagent {task_id} is cancelled."
 

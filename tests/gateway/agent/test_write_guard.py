@@ -270,7 +270,7 @@ async def test_what_changes_nothing_does_not_wait(rig: Rig) -> None:
     """The model learns that it is so already, or waits already; the owner is not asked."""
     turn = await rig.turn()
     await turn.said("read_file", path="SOUL.md")
-    assert "just as it is" in await turn.said("write_file", path="SOUL.md", content="old text of SOUL.md\n")
+    assert "exactly as it is" in await turn.said("write_file", path="SOUL.md", content="old text of SOUL.md\n")
     await turn.said("write_file", path="SOUL.md", content="new\n")
     assert "change #1 makes it" in await turn.said("write_file", path="SOUL.md", content="new\n")
     assert len(rig.approval_sink.waiting) == 1

@@ -60,7 +60,7 @@ def test_a_hook_that_fails_its_trial_is_told_with_its_rule(at_home: Terminal) ->
     put(at_home.home.hooks, "rules.py", RULES)
     failed = at_home("hooks", "test", "rules.py:fails")
     assert failed.status == 1
-    assert "failed   ValueError: gave back str, not MessageSending" in failed.out
+    assert "failed   ValueError: returned str, not MessageSending" in failed.out
     assert "rule     decides" in failed.out
 
 

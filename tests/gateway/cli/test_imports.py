@@ -174,7 +174,7 @@ def test_a_packages_importer_is_used_by_its_name(
     [
         ("import not_there", 2, "cannot be loaded: ModuleNotFoundError: No module named 'not_there'; update"),
         ("def read(file): return 1 / 0", 2, "cannot read locomo.json: ZeroDivisionError: division by zero; update"),
-        ("def read(file): return [3]", 2, "cannot read locomo.json: it does not return ImportedConv"),
+        ("def read(file): return [3]", 2, "cannot read locomo.json: it returns something else than ImportedConv"),
         ("read = 3", 2, "cannot be loaded: it is not a function"),
         ("def read(file): return []", 1, "locomo.json has no conversation that the importer whatsapp can read"),
         ("", 2, "cannot be loaded: ModuleNotFoundError"),

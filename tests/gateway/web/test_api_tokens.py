@@ -18,7 +18,7 @@ def test_a_token_holds_so_many_conversations_a_day() -> None:
     visitor = TokenHolder("visitor", ("main", "work"), 3)
     for agent, chat in (("main", "a"), ("main", "b"), ("work", "a")):
         chats.check(visitor, agent, chat)
-    with pytest.raises(HttpError, match=r"holds 3 conversations today.*web\.tokens\.visitor\.chats_a_day"):
+    with pytest.raises(HttpError, match=r"limit of 3 conversations today.*web\.tokens\.visitor\.chats_a_day"):
         chats.check(visitor, "main", "c")
     chats.check(visitor, "work", "a")
     chats.check(TokenHolder("other", ("main",), 1), "main", "c")
@@ -39,7 +39,7 @@ async def test_a_program_cannot_begin_conversation_after_conversation(
             await house.guest.chat.completions.create(model="main", messages=messages, user=user)  # type: ignore[arg-type]
         asked = len(house.model.bodies)
         for number in range(5):
-            with pytest.raises(openai.RateLimitError, match="holds 2 conversations today"):
+            with pytest.raises(openai.RateLimitError, match="limit of 2 conversations today"):
                 await house.guest.chat.completions.create(model="main", messages=messages, user=f"new{number}")  # type: ignore[arg-type]
         assert len(house.model.bodies) == asked == 3
         for number in range(3):

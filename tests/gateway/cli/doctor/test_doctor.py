@@ -201,7 +201,7 @@ def test_quarantined_rows_are_a_warning() -> None:
         state = Status("1", "/home", True, 1.5, "UTC", "owner.time_zone", quarantined=quarantined)
         return [(each.detail, each.mend) for each in _troubles(state) if each.check == "quarantine"]
 
-    assert finding(2) == [("2 could not be processed and are in quarantine", "strandline quarantine list")]
+    assert finding(2) == [("2 rows could not be processed and are in quarantine", "strandline quarantine list")]
     assert finding(0) == []
 
 
