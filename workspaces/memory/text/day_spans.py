@@ -43,6 +43,8 @@ class _Mention:
     language: str
     """Empty for dates in digits and English."""
     named: NamedDate | DaySpan
+    is_weekday: bool = False
+    """A weekday alone: questions mean the last one, but notes may mean the next or every one."""
 
 
 def days_named(text: str, today: date) -> list[NamedDate | DaySpan]:
@@ -63,14 +65,19 @@ def days_named(text: str, today: date) -> list[NamedDate | DaySpan]:
 
 
 def dated(text: str, today: date) -> str:
-    """Return *text* with the date beside each relative day, so that it holds later: "tomorrow (2026-03-05)"."""
+    """Return *text* with the date beside each relative day, so that it holds later: "tomorrow (2026-03-05)".
+
+    Weekdays get none: "the first Monday of March" is no day of this week.
+    """
     folded = _folded(text)
     if len(folded) != len(text):
         return text
     parts, end = [], 0
     for each in _relative(folded[:LONGEST_READ], today):
         span = each.named
-        if isinstance(span, DaySpan) and span.first == span.last and not text[each.end :].lstrip().startswith("("):
+        if each.is_weekday or not isinstance(span, DaySpan) or span.first != span.last:
+            continue
+        if not text[each.end :].lstrip().startswith("("):
             parts += [text[end : each.end], f" ({span.first})"]
             end = each.end
     return "".join([*parts, text[end:]])
@@ -210,7 +217,7 @@ def _in_calendar(name: str, forms: _Forms, text: str, today: date) -> Iterator[_
     """Yield weekdays, the latest that is over, and dates with a month's name."""
     for match in forms.weekday.finditer(text) if forms.weekday else ():
         back = (today.weekday() - _group(match, "d", 7) - 1) % 7 + 1
-        yield _Mention(*match.span(), name, _one_day(today - timedelta(back)))
+        yield _Mention(*match.span(), name, _one_day(today - timedelta(back)), is_weekday=True)
     for match in forms.month.finditer(text) if forms.month else ():
         day, year = match["day"], match["year"]
         if not (day or year or match["lead"]):  # marca, mars, Marc: often other words

@@ -142,6 +142,8 @@ def test_a_relative_day_gets_its_date_beside_it() -> None:
         "Ann comes tomorrow (2026-03-05), as she said yesterday (2026-03-03)."
     )
     assert dated("Gestern war Ärger", TODAY) == "Gestern (2026-03-03) war Ärger"
+    for weekday in ("He comes on the first Monday of March", "Chess on Tuesdays", "Freitags ist Markt"):
+        assert dated(weekday, TODAY) == weekday
     for text in ("tomorrow (2026-03-05)", "last week", "in May", "nothing", "ß" * 3 + " ﬁ yesterday"):
         assert dated(text, TODAY) in {text, "ßßß ﬁ yesterday (2026-03-03)"}
 
