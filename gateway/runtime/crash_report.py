@@ -34,9 +34,15 @@ def has_crashed(path: Path) -> bool:
 async def reporting(path: Path) -> AsyncIterator[None]:
     """Write to *path* where this process crashes or freezes while the block runs; keep an earlier report beside it.
 
-    Raises OSError. It takes over the process's `faulthandler`.
+    It takes over the process's `faulthandler`. A report that cannot be written stops nothing.
     """
-    with _new_report(path) as file:
+    try:
+        report = _new_report(path)
+    except OSError as exc:
+        log.warning("crashes cannot be reported", path=str(path), why=str(exc))
+        yield
+        return
+    with report as file:
         faulthandler.enable(file)
         steps = asyncio.create_task(_step(file))
         try:
@@ -49,7 +55,7 @@ async def reporting(path: Path) -> AsyncIterator[None]:
 
 
 def _new_report(path: Path) -> IO[str]:
-    """Open an empty report; one that the last run wrote stays under another name."""
+    """Open an empty report; one that the last run wrote stays under another name. Raises OSError."""
     if has_crashed(path):
         earlier = path.with_name(path.name + EARLIER)
         path.replace(earlier)

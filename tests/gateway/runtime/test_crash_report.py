@@ -92,3 +92,13 @@ def test_the_report_of_an_earlier_run_stays_beside_the_next(path: Path) -> None:
         process.wait()
     assert not has_crashed(path)
     assert "Aborted" in path.with_name(path.name + EARLIER).read_text()
+
+
+def test_a_report_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+    """On a full or a read-only disk the gateway runs without one, and says so."""
+    root = Path(__file__).parents[3]
+    body = RUN.replace("print(path.stat().st_size, flush=True)", "print('done')")
+    command = [sys.executable, "-c", body, str(tmp_path / "absent" / "report"), "None"]
+    ended = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    assert "crashes cannot be reported" in ended.stdout
+    assert ended.stdout.endswith("done\n")
