@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, tzinfo
 from pathlib import Path, PurePosixPath
@@ -77,15 +78,22 @@ class TranscriptNotes:
         files = self._files()
         for gone in self._counts.keys() - {file.name for file in files}:
             del self._counts[gone]
-        return {f"{FOLDER}/{file.relative_to(self._folder)}": self._stamp(file) for file in files}
+        stamps = {}
+        for file in files:
+            with suppress(FileNotFoundError):  # archived since it was listed: it has its stamp there the next time
+                stamps[f"{FOLDER}/{file.relative_to(self._folder)}"] = self._stamp(file)
+        return stamps
 
     def read(self, path: str) -> Document | None:
         """Return the conversation, or `None` if it is gone. Raises UnreadableDocumentError if it is too long."""
         file = self._folder / path.removeprefix(f"{FOLDER}/")
         if self.audience(path) is None or not file.is_file():
             return None
-        with file.open("rb") as content:
-            shown = list(self._document_lines(list(numbered_records(_speech_lines(content)))))
+        try:
+            with file.open("rb") as content:
+                shown = list(self._document_lines(list(numbered_records(_speech_lines(content)))))
+        except FileNotFoundError:  # archived in between
+            return None
         text, lines = "".join(f"{line}\n" for _, line in shown), tuple(number for number, _ in shown)
         scope = scope_of_session(_session(path))
         digest = hashlib.sha256(f"{path}\0{scope}\0{lines}\0{text}".encode()).hexdigest()

@@ -266,6 +266,20 @@ async def test_a_conversation_that_is_gone_is_measured_no_more(house: House) -> 
     assert not house.source._counts
 
 
+async def test_a_conversation_archived_while_it_is_looked_at_stops_nobody(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is gone between the list and the look has no stamp and no document; the others have theirs."""
+    await house.says("main", said("hello"))
+    await house.says(OURS, said("hello", "Ann"))
+    listed = house.source._files()
+    monkeypatch.setattr(house.source, "_files", lambda: listed)
+    monkeypatch.setattr(Path, "is_file", lambda _: True)
+    (house.home / "sessions" / "main.jsonl").unlink()
+    assert list(house.source.stamps()) == [path_of(OURS)]
+    assert house.source.read("sessions/main.jsonl") is None
+
+
 async def test_a_transcript_that_is_too_long_is_named(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is left out with the reason, in the status too, and memory_get says it."""
     await house.says("main", said("hello"))
