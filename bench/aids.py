@@ -43,7 +43,10 @@ def configured(config: Config, environ: Mapping[str, str], methods: Sequence[str
 
 
 def _reranker(config: Config, environ: Mapping[str, str]) -> Reranker:
-    settings = reranking(config.memory.rerank.model_copy(update={"enabled": True}), environ)
+    wanted = config.memory.rerank.model_copy(update={"enabled": True})
+    if (key := wanted.api_key()) is not None:
+        key.read(environ)
+    settings = reranking(wanted, environ)
     if settings is None:
         raise ConfigError("--method rerank needs [memory.rerank]")
     return Reranker(replace(settings, deadline_s=PATIENCE_S))

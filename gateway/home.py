@@ -86,6 +86,11 @@ class Home:
         return self.path / "config.toml"
 
     @property
+    def secrets_file(self) -> Path:
+        """Keys and tokens by name; they replace environment variables of the same name."""
+        return self.path / "secrets.toml"
+
+    @property
     def state_db(self) -> Path:
         return self.path / "state.db"
 

@@ -34,6 +34,7 @@ from gateway.inbound.settings import QueueMode
 from gateway.runtime.threads import Threads
 from gateway.schedule.checklist import Rhythm
 from gateway.sessions.lifecycle import LifecycleSettings
+from gateway.settings.secrets import secret_gaps
 from gateway.transcripts.memory_source import SETTLE_S, TranscriptNotes
 from gateway.turns.planning import TurnSettings
 from workspaces.access import Access, AgentId
@@ -65,7 +66,7 @@ class AgentModels:
 
 @asynccontextmanager
 async def open_models(config: Config, environ: Mapping[str, str]) -> AsyncIterator[dict[AgentId, AgentModels]]:
-    """Yield the models of every agent. Raises ConfigError for a missing secret or client."""
+    """Yield the models of every agent. Raises ConfigError for a missing client."""
     hosted, room = {name: hosted_settings(name, config, environ) for name in config.models}, ImageBudget()
     models: dict[AgentId, AgentModels] = {}
     async with AsyncExitStack() as stack:
@@ -241,14 +242,15 @@ def watch_settings(memory: MemorySettings) -> WatchSettings:
 
 
 def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> HostedSettings:
-    """Return the connection settings of the model *name*. Raises ConfigError for a missing key."""
+    """Return the connection settings of the model *name*; without its key it refuses every request."""
     settings = config.models[name]
     key = settings.api_key(name)
+    gaps = secret_gaps([key] if key else [], environ)
     return HostedSettings(
         name,
         settings.provider,
         settings.model,
-        SecretStr(key.read(environ)) if key else None,
+        SecretStr(key.read(environ)) if key and not gaps else None,
         settings.base_url,
         settings.window,
         settings.request_timeout_s,
@@ -256,6 +258,7 @@ def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> Ho
         settings.vision,
         settings.output_tokens,
         settings.pictures_mb * MEGABYTE,
+        "".join(gaps),
     )
 
 

@@ -28,6 +28,7 @@ from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState
 from gateway.inbound.listener import BotAccount, listen
 from gateway.runtime.clock import first_of, utc_now
 from gateway.runtime.memory_trim import keep_small
+from gateway.settings.secrets import secret_gaps
 from gateway.stores.ports import SpooledStore
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
@@ -74,13 +75,16 @@ class App:
         return self.parts.operator
 
     def web(self, environ: Mapping[str, str]) -> "WebServer | None":
-        """Return the HTTP application, `None` if disabled. Raises ConfigError for a missing token."""
+        """Return the HTTP application, `None` if disabled or a token is missing. Raises ConfigError for a short one."""
         resources = self.parts.resources
         config = resources.home.share.config
         if not (self.parts.has_channels and config.web.enabled):
             return None
         from gateway.web.server import WebResources, open_web
 
+        if gaps := secret_gaps(config.web.secret_sources(), environ):
+            log.error("the page and the HTTP API are not served", detail="; ".join(gaps))
+            return None
         parts = WebResources(
             routes=resources.home.routes,
             receive=self.parts.reception.receive,
@@ -109,7 +113,8 @@ class App:
                 task.cancel()
         await self._drain(drain_s)
         if parts.has_channels:  # one answer at the command line does not end a day's conversation
-            await parts.lifecycle.finish(drain_s)
+            if stop.is_set() or share.leases is not None:  # changed settings end no conversation either
+                await parts.lifecycle.finish(drain_s)
             hooks.note(GATEWAY_STOP, GatewayState(tuple(agents)))
         await hooks.finish(drain_s)
         for agent in agents.values():

@@ -63,6 +63,8 @@ async def build_on_server(
     """
     zone = owner_zone(config.owner.time_zone, environ).zone
     clock = MemoryClock(time.monotonic, lambda: datetime.now(zone).date())
+    if (key := server.api_key()) is not None:
+        key.read(environ)
     settings = memory_worker(config, environ)
     there = memory_worker(config.model_copy(update={"qdrant": server}), environ)
     patience_s = SERVER_PATIENCE_S if settings.qdrant else None

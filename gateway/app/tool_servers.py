@@ -9,6 +9,7 @@ from gateway.agent.mcp.settings import ProgramServer, ServerSettings, Site
 from gateway.config import Config, McpSettings
 from gateway.delivery.owner_notices import Notices
 from gateway.home import Home
+from gateway.settings.secrets import secret_gaps
 from gateway.stores.ports import Store
 from workspaces.access import SessionType
 
@@ -19,7 +20,7 @@ KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
 def server_settings(config: Config, environ: Mapping[str, str], home: Home) -> list[ServerSettings]:
     """Return the settings of each tool server that may run; programs start in the folder of *home*.
 
-    While a restore has disabled the home's code, none has a command. Raises ConfigError for a missing secret.
+    While a restore has disabled the home's code, none has a command. One whose secret is missing is left out.
     """
     return [
         ServerSettings(
@@ -30,7 +31,7 @@ def server_settings(config: Config, environ: Mapping[str, str], home: Home) -> l
             server.timeout_s,
         )
         for name, server in config.mcp.items()
-        if home.runs_code or not server.command
+        if (home.runs_code or not server.command) and not secret_gaps(server.secret_sources(name), environ)
     ]
 
 

@@ -228,7 +228,7 @@ class Parts:
             depths=self.overflow.depths,
             helpers=self.subagents.running,
             disabled=self._home.files.disabled(),
-            plugin_faults=plugin_faults(self._config),
+            plugin_faults=(*plugin_faults(self._config), *self.resources.gaps),
             waits_for=share.told,
         )
 

@@ -49,7 +49,7 @@ async def _adopt(invocation: Invocation, home: Home, agent: str, settings: "Redi
     from gateway.stores.redis.leases import adopt as adopted
     from gateway.stores.redis.server import server_of
 
-    fresh, server = Pin(secrets.token_hex(8), 1), server_of(settings, invocation.environ)
+    fresh, server = Pin(secrets.token_hex(8), 1), server_of(settings, invocation.environ_of(home))
     try:
         with agent_lock(home, agent):
             if holder := await adopted(server, settings.prefix, agent, fresh):

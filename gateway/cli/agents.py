@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from itertools import count
@@ -19,7 +19,7 @@ from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_jso
 from gateway.cli.status import memory_line
 from gateway.control.status_wire import MemoryOrder, MemoryStatus, StatusOrder
 from gateway.errors import ConfigError, StrandlineError
-from gateway.home import FILE_MODE, FOLDER_MODE, Home
+from gateway.home import FOLDER_MODE, Home
 from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def add(
 ) -> None:
     """Add an agent: its table in config.toml and a workspace created from the templates."""
     from gateway.cluster.workspace_locks import workspace_locks
+    from gateway.config.changes import changing
     from workspaces.access import AgentId
     from workspaces.workspace import Workspace
 
@@ -112,7 +113,7 @@ def add(
         raise ConfigError(
             f"{agent!r} is not a valid agent name: use lowercase letters, digits and hyphens, such as home-office"
         )
-    with _changing(place) as text:
+    with changing(place) as text:
         if agent in _config(place).agents:
             raise ConfigError(f"agents.{agent} already exists; to see it: strandline agents show {agent}")
         changed = _added_text(place, text, agent, model)
@@ -230,16 +231,6 @@ def _unknown(config: "Config", agent: str) -> str:
     return f"agents.{agent}: no such agent; {nearest(agent, config.agents)}"
 
 
-@contextmanager
-def _changing(home: Home) -> Iterator[str]:
-    """Yield the configuration's text to a writer; a lock makes concurrent commands take turns."""
-    from filelock import FileLock
-
-    home.create()
-    with FileLock(home.path / "run" / "config.lock", mode=FILE_MODE):
-        yield home.config_file.read_text("utf-8") if home.config_file.exists() else ""
-
-
 def _added_text(home: Home, text: str, agent: str, model: str | None) -> str:
     from gateway.config.editing import with_agent
     from gateway.config.reading import parse_config
@@ -277,10 +268,11 @@ def _remove_agent(invocation: Invocation, home: Home, agent: str, config: "Confi
 
 
 def _remove_from_config(home: Home, agent: str, config: "Config") -> list[str]:
+    from gateway.config.changes import changing
     from gateway.config.editing import without_agent
     from gateway.config.reading import parse_config
 
-    with _changing(home) as text:
+    with changing(home) as text:
         removal = without_agent(text, agent)
         changed = parse_config(removal.text, home.config_file)
         home.agent(agent).root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)

@@ -37,7 +37,7 @@ def backup(context: typer.Context, file: FileArgument, as_json: JsonOption = Fal
     invocation: Invocation = context.obj
     place = invocation.home(home)
     config = read_config(place.config_file)
-    invocation.guard(config)
+    invocation.guard(config, place)
     with _bar("Backing up") as progress:
         taken = take_backup(place, config, file.expanduser().absolute(), progress)
     if as_json:
@@ -93,7 +93,7 @@ def restore(
             print(visible(line), file=sys.stderr)
         _ask()
     with _bar("Restoring") as progress:
-        restored = restore_backup(backup, place, invocation.environ, progress, allowed)
+        restored = restore_backup(backup, place, invocation.environ_of(place), progress, allowed)
     if as_json:
         print_json(asdict(restored))
         return

@@ -20,4 +20,7 @@ async def compose_app(
     from gateway.runtime.crash_report import reporting
 
     async with App.open(home, config, environ, channels=channels) as app, reporting(home.crash_report):
-        yield Composed(app.operator, app.parts.health, app.run, app.parts.resources.meter, app.web(environ))
+        resources = app.parts.resources
+        yield Composed(
+            app.operator, app.parts.health, app.run, resources.meter, app.web(environ), resources.home.share.over.set
+        )

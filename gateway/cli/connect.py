@@ -68,9 +68,10 @@ async def _local_operator(invocation: Invocation, home: Home, purpose: str, answ
 
     if not home.exists:
         raise StrandlineError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
-    invocation.guard(read_config(home.config_file))
+    environ = invocation.environ_of(home)
+    invocation.guard(read_config(home.config_file), home)
     with own(home, purpose) as config, logging_to_stderr("warning", config.gateway.log_format):
-        composing = invocation.compose(home, config, invocation.environ, channels=False)
+        composing = invocation.compose(home, config, environ, channels=False)
         async with composing as gateway, _answering(gateway) if answers else nullcontext():
             yield Reached(gateway.operator, None)
 

@@ -37,6 +37,8 @@ class Composed:
     """Metrics of the gateway, if enabled."""
     web: "WebServer | None" = None
     """The HTTP server, if enabled."""
+    end_run: Callable[[], None] = lambda: None
+    """Ends the present run like a stop, so that another one can begin."""
 
 
 class Compose(Protocol):
@@ -70,12 +72,20 @@ class Invocation:
         named = given or self.home_before or Path(self.environ.get(HOME_VARIABLE) or DEFAULT_HOME)
         return Home(named.expanduser().absolute())
 
-    def guard(self, config: "Config") -> None:
-        """Redact the secrets that *config* names from all output, logs and files until the program ends."""
+    def environ_of(self, home: Home) -> Mapping[str, str]:
+        """Return the environment with the secrets of *home*. Raises ConfigError."""
+        from gateway.settings.secrets_file import with_secrets
+
+        return with_secrets(self.environ, home.secrets_file)
+
+    def guard(self, config: "Config", home: Home) -> None:
+        """Redact the secrets that *config* of *home* names from all output, logs and files until the program ends."""
         from gateway.settings.secrets import known_secrets
+        from gateway.settings.secrets_file import read_secrets
         from workspaces.secrets import guarding
 
-        self.until_its_end.enter_context(guarding(known_secrets(config, self.environ)))
+        known = [*read_secrets(home.secrets_file).values(), *known_secrets(config, self.environ_of(home))]
+        self.until_its_end.enter_context(guarding(known))
 
     def command(self, words: str, home: Home) -> str:
         """Return the command line that runs *words* on *home* in any terminal, whatever its environment."""

@@ -15,11 +15,13 @@ from gateway.cli import (
     backup,
     bench,
     chat,
+    config,
     cron,
     history,
     hooks,
     imports,
     init,
+    keys,
     mcp,
     memory,
     pair,
@@ -72,6 +74,8 @@ def commands() -> typer.Typer:
     app.command()(backup.backup)
     app.command()(backup.verify)
     app.command()(backup.restore)
+    app.add_typer(config.app, name="config")
+    app.add_typer(keys.app, name="keys")
     app.add_typer(agents.app, name="agents")
     app.add_typer(memory.app, name="memory")
     app.add_typer(history.app, name="history")

@@ -66,7 +66,7 @@ async def _build_and_compare(
 ) -> "list[Compared]":
     from gateway.app.index_migration import build_on_server
 
-    return await build_on_server(home, config, server, invocation.environ, progress)
+    return await build_on_server(home, config, server, invocation.environ_of(home), progress)
 
 
 def _tell(compared: "list[Compared]", server: "QdrantSettings", as_json: bool) -> None:

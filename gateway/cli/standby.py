@@ -1,7 +1,6 @@
 """Recomposes a gateway after its cluster membership changes, and waits for an unavailable store, however long."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from gateway.cli.invocation import Composed
 from gateway.errors import StoreError
-from gateway.home import ControlFile, Home
+from gateway.home import Home
 from gateway.runtime.clock import SystemClock
 
 if TYPE_CHECKING:
     from gateway.config import OwnerZone
+    from gateway.control.front import Front
     from gateway.control.standby_app import StandbyApp
 
 SHORT_S = 0.5
@@ -31,9 +31,7 @@ class StandbyAddress:
 
     home: Home
     zone: "OwnerZone"
-    host: str
-    port: int
-    token: str
+    front: "Front"
 
 
 async def composed_again(stack: AsyncExitStack, make: Make, standby_address: StandbyAddress) -> Composed:
@@ -108,13 +106,9 @@ async def _telling(standby_address: StandbyAddress) -> "AsyncIterator[StandbyApp
 
 
 async def _answer(waiting: "StandbyApp", standby_address: StandbyAddress, over: asyncio.Event) -> None:
-    from gateway.runtime.http_server import serving
-
     await SystemClock().wait(over, SHORT_S)
     if over.is_set():
         return
-    async with serving(
-        waiting.app(standby_address.token), standby_address.host, standby_address.port, grace_s=1
-    ) as address:
-        with standby_address.home.announced(ControlFile(address, standby_address.token, os.getpid())):
-            await over.wait()
+    front = standby_address.front
+    async with front.showing(waiting.app(front.token)):
+        await over.wait()

@@ -5,7 +5,8 @@ import gc
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,9 +14,11 @@ import typer
 
 from gateway.cli.invocation import Composed, HomeOption, Invocation
 from gateway.cli.scaffold import prepare_home, wishes_of
+from gateway.cli.settings_watch import LiveSettings, SettingsWatch, read_settings
 from gateway.cli.signals import stop_on_signals
 from gateway.cli.standby import StandbyAddress, composed_again, outlasting
 from gateway.control.status_wire import disabled_line
+from gateway.errors import ConfigError
 from gateway.home import ControlFile, Home
 from gateway.runtime.clock import unless
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from gateway.config import Config
+    from gateway.control.front import Front
 
 GARBAGE = (10_000, 10, 10)
 """Objects after which Python looks for cycles, and the thresholds of the older generations.
@@ -45,46 +49,110 @@ def up(
 async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     """Run the gateway of *home* until a signal. Raises StrandlineError before any change, if at all."""
     from gateway.app.tracing import tracing
-    from gateway.config import collect_secrets, owner_zone
+    from gateway.control.front import Front
     from gateway.observability.logs import logging_to_stderr
     from gateway.runtime.http_server import serving
-    from gateway.settings.secrets import known_secrets
-    from workspaces.secrets import guarding
 
     stop, token = asyncio.Event(), secrets.token_urlsafe(32)
     ready = prepare_home(home, wishes_of(invocation.environ), "strandline up")
-    with ready as (config, _), stop_on_signals(stop), collecting_seldom():
-        collect_secrets(config.secret_sources(), invocation.environ)  # none is missing
-        known = [token, *known_secrets(config, invocation.environ)]
-        settings = config.gateway
-        with guarding(known), logging_to_stderr(settings.log_level, settings.log_format), tracing(config.traces):
+    with ready, stop_on_signals(stop), collecting_seldom(), ExitStack() as until_end:
+        watch = SettingsWatch(home, invocation.environ, read_settings(home, invocation.environ))
+        settings = watch.running.config.gateway
+        guard_secrets(until_end, watch.running, token)
+        with logging_to_stderr(settings.log_level, settings.log_format), tracing(watch.running.config.traces):
+            front = Front(token, watch.report)
             where = settings.host, settings.port if port is None else port
-            make = partial(invocation.compose, home, config, invocation.environ, channels=True)
-            standby_address = StandbyAddress(
-                home, owner_zone(config.owner.time_zone, invocation.environ), *where, token
-            )
-            is_first = True
-            while not stop.is_set():  # a gateway that shares its store starts again when its membership has changed
+            async with serving(front, *where) as address:
+                await Runs(invocation, home, watch, front, address, until_end).until(stop)
+    print("Stopped.", flush=True)
+
+
+def guard_secrets(stack: ExitStack, settings: LiveSettings, *others: str) -> None:
+    """Redact the secrets of *settings*, and *others*, until *stack* is closed: earlier ones stay redacted."""
+    from gateway.settings.secrets import known_secrets
+    from workspaces.secrets import guarding
+
+    stack.enter_context(guarding([*others, *settings.secrets, *known_secrets(settings.config, settings.environ)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The runs of one gateway process: a new one begins when its settings or its membership have changed."""
+
+    invocation: Invocation
+    home: Home
+    watch: SettingsWatch
+    front: "Front"
+    address: str
+    until_end: ExitStack
+    """What lasts for all runs: redaction of their secrets, the address that other processes find."""
+
+    async def until(self, stop: asyncio.Event) -> None:
+        """Run one after the other until *stop* is set."""
+        from gateway.config import owner_zone
+
+        is_first = True
+        while not stop.is_set():
+            live = self.watch.running
+            zone, faults = owner_zone(live.config.owner.time_zone, live.environ), list[Exception]()
+            standby = StandbyAddress(self.home, zone, self.front)
+            make = partial(self.invocation.compose, self.home, live.config, live.environ, channels=True)
+            fresh: LiveSettings | None = None
+            try:
                 async with outlasting(stop, is_first=is_first), AsyncExitStack() as stack:
-                    begin = (
-                        stack.enter_async_context(make()) if is_first else composed_again(stack, make, standby_address)
-                    )
+                    begin = stack.enter_async_context(make()) if is_first else composed_again(stack, make, standby)
                     gateway = await unless(stop, begin)
                     if gateway is None:
                         break
-                    is_first = False
-                    app = with_metrics(token, gateway, config, invocation.environ)
-                    address = await stack.enter_async_context(serving(app, *where))
-                    web = await stack.enter_async_context(open_web(gateway, config))
-                    with home.announced(ControlFile(address, token, os.getpid())):
-                        for line in greeting(config, address, invocation, home):
-                            print(line, flush=True)
-                        if web is not None:
-                            print(f"  page      {web}   ({invocation.command('web link', home)})", flush=True)
-                        if gateway.readiness.standby:
-                            print("  standby   no agent is free for this gateway; it waits for one", flush=True)
-                        await gateway.run(stop)
-    print("Stopped.", flush=True)
+                    fresh = await self._run(gateway, live, stop, is_first=is_first)
+            except* ConfigError as group:
+                if is_first or live is self.watch.earlier:
+                    raise
+                faults += group.exceptions
+            is_first = False
+            if faults:
+                self.watch.go_back(str(faults[0]))
+            elif fresh is not None:
+                guard_secrets(self.until_end, fresh)
+                self.watch.use(fresh)
+
+    async def _run(
+        self, gateway: Composed, live: LiveSettings, stop: asyncio.Event, *, is_first: bool
+    ) -> LiveSettings | None:
+        """Run *gateway* to its end; return the settings of the next run if those have changed."""
+        config, changed = live.config, asyncio.get_running_loop().create_future()
+        app = with_metrics(self.front.token, gateway, config, live.environ)
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.front.showing(app))
+            web = await stack.enter_async_context(open_web(gateway, config))
+            self.watch.begun(live)
+            if self.home.control() is None:
+                self.until_end.enter_context(
+                    self.home.announced(ControlFile(self.address, self.front.token, os.getpid()))
+                )
+            for line in self._greeting(gateway, live, web) if is_first else ["Taken up: the changed settings."]:
+                print(line, flush=True)
+
+            async def watch() -> None:
+                changed.set_result(await self.watch.changed())
+                gateway.end_run()
+
+            async with asyncio.TaskGroup() as tasks:
+                watching = tasks.create_task(watch())
+                await gateway.run(stop)
+                watching.cancel()
+        return changed.result() if changed.done() and not changed.cancelled() else None
+
+    def _greeting(self, gateway: Composed, live: LiveSettings, web: str | None) -> Iterator[str]:
+        from gateway.settings.secrets import secret_gaps
+
+        yield from greeting(live.config, self.address, self.invocation, self.home)
+        if web is not None:
+            yield f"  page      {web}   ({self.invocation.command('web link', self.home)})"
+        for gap in secret_gaps(live.config.secret_sources(), live.environ):
+            yield f"  unusable  {gap}"
+        if gateway.readiness.standby:
+            yield "  standby   no agent is free for this gateway; it waits for one"
 
 
 @asynccontextmanager
@@ -100,16 +168,19 @@ async def open_web(gateway: Composed, config: "Config") -> AsyncIterator[str | N
         yield address
 
 
-def with_metrics(token: str, gateway: Composed, config: "Config", environ: Mapping[str, str]) -> "ASGIApp":
-    """Return the operator API, with the gateway's metrics if enabled. Raises ConfigError."""
+def with_metrics(control_token: str, gateway: Composed, config: "Config", environ: Mapping[str, str]) -> "ASGIApp":
+    """Return the operator API, with the gateway's metrics if enabled and protected as configured."""
     from gateway.control.exposition import Exposition
     from gateway.control.server import control_app
 
-    app = control_app(gateway.operator, gateway.readiness, token)
+    app = control_app(gateway.operator, gateway.readiness, control_token)
     if gateway.meter is None:
         return app
     source = config.metrics.token()
-    return Exposition(app, gateway.operator, gateway.meter, source.read(environ) if source else "")
+    token = source.available(environ) if source else ""
+    if source and not token:  # `status` says so; nobody may read them without it
+        return app
+    return Exposition(app, gateway.operator, gateway.meter, token)
 
 
 def greeting(config: "Config", address: str, invocation: Invocation, home: Home) -> Iterator[str]:

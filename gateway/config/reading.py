@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from gateway.channels.settings import UnavailableBot, channel_settings
+from gateway.channels.settings import channel_settings
 from gateway.config.schema import OFFLINE, Config
 from gateway.errors import ConfigError, PluginError
 from gateway.plugins import CHANNELS, MODELS, plugins
@@ -86,7 +86,6 @@ def _contradictions(config: Config) -> Iterator[str]:
     yield from _unknown_providers(config)
     yield from _unknown_accounts(config)
     yield from _unknown_delivery(config)
-    yield from _unreachable_bots(config)
     yield from _among_accounts(config)
     yield from _open_metrics(config)
 
@@ -132,24 +131,6 @@ def _unknown_delivery(config: Config) -> Iterator[str]:
     bots = [f"{bot.channel}:{account}" for account, bot in config.channels.bots()]
     if config.owner.deliver is not None and config.owner.deliver not in bots:
         yield f"owner.deliver: no such account; {nearest(config.owner.deliver, bots)}"
-
-
-def _unreachable_bots(config: Config) -> Iterator[str]:
-    """An account that nobody may talk to is a mistake, not a policy.
-
-    An unset policy does not admit strangers either.
-    """
-    for account, bot in config.channels.bots():
-        if isinstance(bot, UnavailableBot):
-            continue
-        has_owner = any(person.startswith(f"{bot.channel}:") for person in config.owner.people)
-        is_said = "direct" in bot.model_fields_set and bot.direct != "owner"
-        may_write = bot.direct != "closed" and (has_owner or bot.people or is_said)
-        if not (bot.groups or may_write):
-            yield (
-                f"channels.{bot.channel}.{account}: nobody may talk to it; add your id to owner.people, "
-                f'such as people = ["{bot.channel}:{bot.person_example}"], or a group to its groups'
-            )
 
 
 def _open_metrics(config: Config) -> Iterator[str]:

@@ -5,7 +5,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 
 import uvicorn
 from starlette.datastructures import MutableHeaders
@@ -54,14 +54,15 @@ async def serving(
         timeout_graceful_shutdown=grace_s,
     )
     server = _UvicornServer(settings)
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(server.serve(sockets=[listener]))
-        try:
-            yield _address(listener)
-        finally:
-            if on_stop is not None:
-                on_stop()
-            server.should_exit = True
+    with closing(listener):  # also if the block fails before the server has begun
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(server.serve(sockets=[listener]))
+            try:
+                yield _address(listener)
+            finally:
+                if on_stop is not None:
+                    on_stop()
+                server.should_exit = True
 
 
 def without_secrets(app: ASGIApp) -> ASGIApp:

@@ -40,6 +40,13 @@ class SecretSource:
             )
         return secret
 
+    def available(self, environ: Mapping[str, str]) -> str:
+        """Return the secret, empty if there is none that can be used."""
+        try:
+            return self.read(environ)
+        except ConfigError:
+            return ""
+
     @property
     def _place(self) -> str:
         return f"the environment variable {self.env}" if self.env is not None else str(self.file)
@@ -47,7 +54,9 @@ class SecretSource:
     def _from_env(self, name: str, environ: Mapping[str, str]) -> str:
         secret = environ.get(name, "").strip()
         if not secret:
-            raise ConfigError(f"{self.key}: the environment variable {name} is not set; export it, or name a file")
+            raise ConfigError(
+                f"{self.key}: the environment variable {name} is not set; run: strandline keys set {name}, or export it"
+            )
         return secret
 
     def _from_file(self) -> str:
@@ -66,6 +75,17 @@ class SecretSource:
 def collect_secrets(sources: Iterable[SecretSource], environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return every secret that is in use. Raises ConfigError for the first one that is missing."""
     return (*(source.read(environ) for source in sources), *_usual_keys(environ))
+
+
+def secret_gaps(sources: Iterable[SecretSource], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a sentence for each of *sources* without a usable secret: what needs it cannot be used."""
+    gaps = []
+    for source in sources:
+        try:
+            source.read(environ)
+        except ConfigError as exc:
+            gaps.append(str(exc))
+    return tuple(gaps)
 
 
 def known_secrets(section: BaseModel, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -71,8 +71,10 @@ class LazyModel:
     async def load(self) -> Model:
         """Load the SDK on a thread, so that other conversations continue; later calls return the same model.
 
-        Raises ModelRefusedError for a package's provider that cannot be loaded.
+        Raises ModelRefusedError for a missing key, and for a package's provider that cannot be loaded.
         """
+        if self._settings.fault:
+            raise ModelRefusedError(f"{self.name}: {self._settings.fault}")
         async with self._loading:
             if self._model is None:
                 try:

@@ -33,3 +33,5 @@ class HostedSettings:
     """
     picture_bytes: int = 14 * 1024 * 1024
     """Most bytes of pictures in one request; in Base64 they stay below 20 MB, Google's limit."""
+    fault: str = ""
+    """Why it cannot be asked: its key is missing. Empty if it can."""

@@ -63,13 +63,14 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
             *findings,
             Finding("configuration", Level.FAIL, str(exc), "edit the file; docs/settings.md has every key"),
         ]
-    invocation.guard(config)
-    findings += [*check_config(config, home, invocation.environ), *check_disabled(home)]
-    findings += [finding async for finding in check_servers(config, invocation.environ)]
-    findings += [finding async for finding in check_http_door(config, invocation.environ)]
+    environ = invocation.environ_of(home)
+    invocation.guard(config, home)
+    findings += [*check_config(config, home, environ), *check_disabled(home)]
+    findings += [finding async for finding in check_servers(config, environ)]
+    findings += [finding async for finding in check_http_door(config, environ)]
     if home.exists and all(finding.level is not Level.FAIL for finding in findings):
-        findings += [finding async for finding in check_bots(config, invocation.environ)]
-        findings += [finding async for finding in check_tool_servers(config, invocation.environ, home)]
+        findings += [finding async for finding in check_bots(config, environ)]
+        findings += [finding async for finding in check_tool_servers(config, environ, home)]
         findings += [finding async for finding in _work(invocation, home)]
     return findings
 

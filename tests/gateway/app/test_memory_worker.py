@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from gateway.app.memory_worker import qdrant_server, worker_settings
 from gateway.config import Config, EmbeddingSettings
-from gateway.errors import ConfigError
+from gateway.settings.secrets import secret_gaps
 from workspaces.memory.index.settings import ONE_NODE, QdrantCluster
 
 
@@ -22,11 +22,12 @@ def test_nothing_configured_prefers_the_local_model() -> None:
     ]
 
 
-def test_a_named_provider_without_its_key_stops_the_start() -> None:
-    """It wins, so it fails where it can be seen, and names what is missing."""
+def test_a_named_provider_without_its_key_stops_nothing() -> None:
+    """It stays the chosen one, so that no index is built for another, and its key is among what is missing."""
     settings = EmbeddingSettings(provider="cohere")
-    with pytest.raises(ConfigError, match="CO_API_KEY"):
-        worker_settings(settings, {})
+    assert (worker_settings(settings, {}).embedder, worker_settings(settings, {}).hosted[0].api_key) == ("hosted", "")
+    [gap] = secret_gaps([source for source in [settings.api_key()] if source], {})
+    assert "CO_API_KEY is not set" in gap
     chosen = worker_settings(settings, {"CO_API_KEY": "secret-1"})
     assert (chosen.embedder, chosen.hosted[0].api_key) == ("hosted", "secret-1")
 
@@ -54,11 +55,11 @@ def test_settings_that_do_not_fit_are_refused(values: dict[str, str], said: str)
 
 
 @pytest.mark.parametrize("provider", ["auto", "cohere"])
-def test_a_key_that_fits_no_header_is_refused_before_the_worker_starts(provider: str) -> None:
-    """The variable is named, whether the settings name it or `auto` found it; the worker ended with a traceback."""
+def test_a_key_that_fits_no_header_never_reaches_the_worker(provider: str) -> None:
+    """Whether the settings name it or `auto` found it: the worker would end with a traceback."""
     settings = EmbeddingSettings.model_validate({"provider": provider})
-    with pytest.raises(ConfigError, match=r"memory\.embeddings.*character 7 .* CO_API_KEY is not ASCII.*copy it again"):
-        worker_settings(settings, {"CO_API_KEY": "canary\u2013key"})
+    made = worker_settings(settings, {"CO_API_KEY": "canary\u2013key"})
+    assert all(each.api_key == "" for each in made.hosted)
 
 
 def test_the_redactor_knows_a_named_providers_key() -> None:

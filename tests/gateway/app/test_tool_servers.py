@@ -59,13 +59,18 @@ def test_a_site_is_given_its_token(tmp_path: Path) -> None:
         ('[mcp.a]\nurl = "http://127.0.0.1"\ntoken_env = "T"\ntoken_file = "t"', "has both token_env and token_file"),
         ('[mcp.a]\ncommand = ["x"]\nsessions = ["everybody"]', "mcp.a.sessions"),
         ('[mcp."a b"]\ncommand = ["x"]', "mcp.a b"),
-        ('[mcp.a]\ncommand = ["x"]\nenv_from = ["T"]', "mcp.a.env_from: the environment variable T is not set"),
     ],
 )
 def test_a_setting_that_cannot_be_meant_is_refused(tmp_path: Path, section: str, why: str) -> None:
     """With the key, before anything is started."""
     with pytest.raises(ConfigError, match=why):
         servers_of(tmp_path, section)
+
+
+def test_a_server_without_its_secret_is_left_out(tmp_path: Path) -> None:
+    """The others are there."""
+    sections = '[mcp.a]\ncommand = ["x"]\nenv_from = ["T"]\n[mcp.b]\ncommand = ["x"]'
+    assert [each.name for each in servers_of(tmp_path, sections)] == ["b"]
 
 
 async def test_the_owner_is_told_once_until_a_server_has_come_up(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A gateway whose store is away stands by, says so, and goes on; it ends for what an operator has to mend."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -13,12 +14,15 @@ from gateway.cli.invocation import Composed, Invocation
 from gateway.cli.standby import StandbyAddress, composed_again
 from gateway.cli.up import serve
 from gateway.config import OwnerZone, owner_zone
+from gateway.control.front import Front
 from gateway.control.remote import reach_gateway
+from gateway.control.settings_wire import SettingsReport
 from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import WhyOrder
 from gateway.errors import ConfigError, StoreError, StrandlineError
-from gateway.home import Home
+from gateway.home import ControlFile, Home
 from gateway.runtime.clock import unless
+from gateway.runtime.http_server import serving
 from tests.fakes.operator import FakeOperator
 from tests.fakes.patience import PATIENCE_S
 
@@ -45,13 +49,16 @@ class Store:
 
 
 @pytest.fixture
-def standby_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandbyAddress:
+async def standby_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[StandbyAddress]:
     monkeypatch.setattr(standby, "SHORT_S", 0.01)
     monkeypatch.setattr(standby, "PAUSE_S", 0.05)
     home = Home(tmp_path)
     home.create()
     zone: OwnerZone = owner_zone("Europe/Berlin", {})
-    return StandbyAddress(home, zone, "127.0.0.1", 0, "token")
+    front = Front("token", SettingsReport)
+    async with serving(front, "127.0.0.1", 0) as address:
+        with home.announced(ControlFile(address, "token", os.getpid())):
+            yield StandbyAddress(home, zone, front)
 
 
 async def said_by(standby_address: StandbyAddress) -> tuple[str, ...]:
@@ -82,18 +89,16 @@ async def test_a_store_that_is_away_is_waited_for(standby_address: StandbyAddres
             store.error = None
             assert await composing is store.composed
     assert [log["detail"] for log in logs] == [AWAY]
-    assert standby_address.home.control() is None
 
 
 async def test_who_waits_for_a_store_can_be_stopped(standby_address: StandbyAddress) -> None:
-    """At once, and nothing is left announced."""
+    """At once."""
     stop, store = asyncio.Event(), Store(StoreError(AWAY))
     async with asyncio.timeout(PATIENCE_S), AsyncExitStack() as stack:
         waiting = asyncio.ensure_future(unless(stop, composed_again(stack, store.compose, standby_address)))
         await said_by(standby_address)
         stop.set()
         assert await waiting is None
-    assert standby_address.home.control() is None
 
 
 async def test_what_an_operator_has_to_mend_is_not_waited_for(standby_address: StandbyAddress) -> None:

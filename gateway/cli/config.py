@@ -1,0 +1,134 @@
+"""`strandline config …`: shows and changes settings, checked before they are written."""
+
+import asyncio
+import shlex
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.settings_report import taken_up
+from gateway.errors import ConfigError, StrandlineError
+from gateway.home import Home
+
+if TYPE_CHECKING:
+    from gateway.config import Config
+
+app = typer.Typer(help="Show and change settings: get, set, edit.", no_args_is_help=True, rich_markup_mode=None)
+
+Key = Annotated[str, typer.Argument(help="Dotted key, such as agents.main.model.")]
+EDITORS = ("VISUAL", "EDITOR")
+
+
+@app.command()
+def get(context: typer.Context, key: Key, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Show the value of a setting, also where it is the default."""
+    from gateway.config import read_config
+    from gateway.config.values import toml_value
+
+    invocation: Invocation = context.obj
+    value = _value(read_config(invocation.home(home).config_file), key)
+    if as_json:
+        print_json({"key": key, "value": value})
+    else:
+        print("(not set)" if value is None else value if isinstance(value, str) else toml_value(value))
+
+
+@app.command(name="set")
+def set_(
+    context: typer.Context,
+    key: Key,
+    value: Annotated[str, typer.Argument(help="Value as in TOML; quotes around text may be left out.")],
+    home: HomeOption = None,
+) -> None:
+    """Change a setting in config.toml, preserving comments; a running gateway takes it up."""
+    invocation: Invocation = context.obj
+    place = invocation.home(home)
+    _set(place, key, value)
+    print(f"Set {key} in {place.config_file}.")
+    print(asyncio.run(taken_up(place, invocation.command("up", place))))
+
+
+@app.command()
+def edit(context: typer.Context, home: HomeOption = None) -> None:
+    """Edit config.toml in your editor ($VISUAL or $EDITOR); it is checked before it is written."""
+    from gateway.config.changes import change_config
+
+    invocation: Invocation = context.obj
+    place = invocation.home(home)
+    editor = next((invocation.environ[name] for name in EDITORS if invocation.environ.get(name)), "vi")
+    before = place.config_file.read_text("utf-8") if place.config_file.exists() else ""
+    after = _edited(editor, before, place, invocation.environ)
+    if after == before:
+        print("Nothing was changed.")
+        return
+
+    def replace(now: str) -> str:
+        if now != before:
+            raise ConfigError(f"{place.config_file}: was changed by another program meanwhile; edit it again")
+        return after
+
+    change_config(place, replace)
+    print(f"Wrote {place.config_file}.")
+    print(asyncio.run(taken_up(place, invocation.command("up", place))))
+
+
+def _value(config: "Config", key: str) -> object:
+    from gateway.config.reading import nearest
+    from gateway.config.values import dotted, key_path
+
+    found: object = config.model_dump(mode="json")
+    path = key_path(key)
+    for number, part in enumerate(path):
+        if not isinstance(found, dict) or part not in found:
+            known = found if isinstance(found, dict) else {}
+            raise ConfigError(f"{dotted(path[: number + 1])}: no such setting; {nearest(part, known)}")
+        found = found[part]
+    return found
+
+
+def _set(home: Home, key: str, value: str) -> None:
+    """Write *value* as TOML if it is such and accepted, else as text. Raises ConfigError for a wrong one."""
+    from gateway.config.changes import set_values
+    from gateway.config.values import key_path
+
+    path = key_path(key)
+    with suppress(tomllib.TOMLDecodeError):
+        table = tomllib.loads(f"value = {value}")
+        if [*table] == ["value"]:
+            try:
+                set_values(home, {path: table["value"]})
+            except ConfigError:
+                if isinstance(table["value"], str | list | dict | bool):
+                    raise
+            else:
+                return
+    set_values(home, {path: value})
+
+
+def _edited(editor: str, text: str, home: Home, environ: Mapping[str, str]) -> str:
+    """Return *text* as it was edited, once it is valid. Raises ConfigError if the owner gives up."""
+    from gateway.config.reading import parse_config
+
+    with tempfile.TemporaryDirectory() as folder:  # only the owner can read it
+        file = Path(folder) / "config.toml"
+        file.write_text(text, "utf-8")
+        while True:
+            try:
+                subprocess.run([*shlex.split(editor), str(file)], check=True, env=environ)  # noqa: S603  # theirs
+            except (OSError, subprocess.CalledProcessError) as exc:
+                raise StrandlineError(f"the editor failed, so nothing was changed: {editor}") from exc
+            after = file.read_text("utf-8")
+            try:
+                parse_config(after, home.config_file)
+            except ConfigError as exc:
+                typer.echo(str(exc), err=True)
+                typer.confirm("Edit it again?", default=True, abort=True)
+            else:
+                return after

@@ -1,0 +1,67 @@
+"""`strandline keys …`: the home's own keys and tokens, which are never shown."""
+
+import asyncio
+import sys
+from typing import Annotated
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation
+from gateway.cli.settings_report import taken_up
+from gateway.errors import ConfigError
+from gateway.home import Home
+
+app = typer.Typer(help="Manage keys and tokens: set, list, remove.", no_args_is_help=True, rich_markup_mode=None)
+
+KeyName = Annotated[str, typer.Argument(help="Name that the configuration uses, such as CO_API_KEY.")]
+
+
+@app.command(name="set")
+def set_(context: typer.Context, name: KeyName, home: HomeOption = None) -> None:
+    """Store a key, pasted at a prompt that shows nothing, or read from standard input."""
+    from gateway.config.changes import set_secret
+    from gateway.settings.key_kinds import key_kind
+
+    if key_kind(name):
+        raise ConfigError("that is a key, not its name: your shell's history has it now, so replace it by a new one")
+    invocation: Invocation = context.obj
+    place = invocation.home(home)
+    set_secret(place, name, ask_secret(f"{name} (not shown)"))
+    print(f"Stored {name} in {place.secrets_file}, which only you can read.")
+    print(asyncio.run(taken_up(place, invocation.command("up", place))))
+
+
+@app.command(name="list")
+def list_(context: typer.Context, home: HomeOption = None) -> None:
+    """List the names of the stored keys."""
+    invocation: Invocation = context.obj
+    for name in _names(invocation.home(home)):
+        print(name)
+
+
+@app.command()
+def remove(context: typer.Context, name: KeyName, home: HomeOption = None) -> None:
+    """Remove a key."""
+    from gateway.config.changes import remove_secret
+    from gateway.config.reading import nearest
+
+    invocation: Invocation = context.obj
+    place = invocation.home(home)
+    if not remove_secret(place, name):
+        raise ConfigError(f"{name} is not stored; {nearest(name, _names(place))}")
+    print(f"Removed {name}.")
+    print(asyncio.run(taken_up(place, invocation.command("up", place))))
+
+
+def ask_secret(prompt: str) -> str:
+    """Return a secret: typed without an echo at a terminal, else the next line of standard input."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().strip()
+    secret: str = typer.prompt(prompt, hide_input=True, default="", show_default=False)
+    return secret.strip()
+
+
+def _names(home: Home) -> list[str]:
+    from gateway.settings.secrets_file import read_secrets
+
+    return sorted(read_secrets(home.secrets_file))

@@ -1,0 +1,66 @@
+"""Changes a home's configuration and secrets: concurrent writers take turns, and nothing invalid is written."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from gateway.config.reading import parse_config
+from gateway.config.schema import Config
+from gateway.config.values import Path, with_value
+from gateway.errors import ConfigError
+from gateway.home import FILE_MODE, Home
+from gateway.settings.secrets_file import checked_secret, read_secrets, secrets_text
+
+
+@contextmanager
+def changing(home: Home) -> Iterator[str]:
+    """Yield the configuration's text to a writer; a lock makes concurrent writers take turns."""
+    from filelock import FileLock
+
+    home.create()
+    with FileLock(home.path / "run" / "config.lock", mode=FILE_MODE):
+        yield home.config_file.read_text("utf-8") if home.config_file.exists() else ""
+
+
+def change_config(home: Home, edit: Callable[[str], str]) -> Config:
+    """Write the configuration as *edit* returns it, if it is valid; return its settings. Raises ConfigError."""
+    with changing(home) as text:
+        changed = edit(text)
+        config = parse_config(changed, home.config_file)
+        if changed != text:
+            _write(home, changed)
+        return config
+
+
+def set_values(home: Home, values: Mapping[Path, object]) -> Config:
+    """Set each of *values* by its path; all of them or none. Raises ConfigError."""
+
+    def edit(text: str) -> str:
+        for path, value in values.items():
+            text = with_value(text, path, value)
+        return text
+
+    return change_config(home, edit)
+
+
+def set_secret(home: Home, name: str, secret: str) -> None:
+    """Store *secret* as *name* in the home's file of secrets. Raises ConfigError."""
+    known = checked_secret(name, secret)
+    with changing(home):
+        home.write(home.secrets_file, secrets_text({**read_secrets(home.secrets_file), name: known}))
+
+
+def remove_secret(home: Home, name: str) -> bool:
+    """Remove the secret *name*; say whether there was one. Raises ConfigError."""
+    with changing(home):
+        secrets = read_secrets(home.secrets_file)
+        is_known = secrets.pop(name, None) is not None
+        if is_known:
+            home.write(home.secrets_file, secrets_text(secrets))
+    return is_known
+
+
+def _write(home: Home, text: str) -> None:
+    try:
+        home.write(home.config_file, text)
+    except OSError as exc:
+        raise ConfigError(f"{home.config_file}: cannot be written: {exc.strerror}") from exc

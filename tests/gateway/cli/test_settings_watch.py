@@ -1,0 +1,167 @@
+"""A running gateway takes up changed settings, in its own process and at its own address."""
+
+import asyncio
+import io
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from gateway.cli import main
+from gateway.cli.invocation import Composed, Invocation
+from gateway.cli.settings_report import taken_up
+from gateway.cli.settings_watch import live_part, restart_keys
+from gateway.cli.up import serve
+from gateway.config import Config
+from gateway.config.changes import set_secret, set_values
+from gateway.errors import ConfigError
+from gateway.home import ControlFile, Home
+from tests.fakes.operator import FakeGateway, FakeOperator
+from tests.fakes.patience import PATIENCE_S
+
+KEY = "a-secret-of-the-home"
+
+
+class Watched(FakeGateway):
+    """Remembers the settings of each run, and ends a run when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(FakeOperator())
+        self.runs: list[tuple[Config, Mapping[str, str]]] = []
+
+    @asynccontextmanager
+    async def __call__(
+        self, home: Home, config: Config, environ: Mapping[str, str], *, channels: bool
+    ) -> AsyncIterator[Composed]:
+        if config.limits.drain_s == 13:
+            raise ConfigError("the number 13 is not served")
+        self.runs.append((config, environ))
+        over = asyncio.Event()
+
+        async def run(stop: asyncio.Event) -> None:
+            self.operator.ready = True
+            waits = [asyncio.ensure_future(each.wait()) for each in (stop, over)]
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+
+        yield Composed(self.operator, self.operator, run, end_run=over.set)
+
+
+@asynccontextmanager
+async def up(home: Home, gateway: Watched) -> AsyncIterator[ControlFile]:
+    """Run a gateway of *home* while the block runs, and give its address."""
+    serving = asyncio.create_task(serve(Invocation({"TZ": "Europe/Berlin"}, gateway), home, None))
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while (control := home.control()) is None:  # noqa: ASYNC110  # another part of the program writes it
+                await asyncio.sleep(0.01)
+            yield control
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait([serving], timeout=PATIENCE_S)
+        serving.result()
+
+
+async def test_changed_settings_and_secrets_are_taken_up(tmp_path: Path) -> None:
+    """The next run has them, at the same address; the same file again begins no run."""
+    home, gateway = Home(tmp_path / "home"), Watched()
+    async with up(home, gateway) as control:
+        await asyncio.to_thread(set_values, home, {("limits", "steps"): 7})
+        assert await taken_up(home, "start") == "Taken up by the running gateway."
+        assert gateway.runs[-1][0].limits.steps == 7
+        await asyncio.to_thread(set_secret, home, "CO_API_KEY", KEY)
+        assert await taken_up(home, "start") == "Taken up by the running gateway."
+        assert gateway.runs[-1][1]["CO_API_KEY"] == KEY
+        assert len(gateway.runs) == 3
+        assert home.control() == control
+    assert await taken_up(home, "strandline up") == "No gateway is running; start it: strandline up"
+
+
+async def test_settings_that_cannot_be_used_change_nothing(tmp_path: Path) -> None:
+    """Invalid, or refused by a part: the earlier ones stay in force, and say why; a mended file is taken up."""
+    home, gateway = Home(tmp_path / "home"), Watched()
+    async with up(home, gateway):
+        home.write(home.config_file, "[limits]\nstpes = 7\n")
+        told = await taken_up(home, "start")
+        assert "keeps its earlier settings" in told
+        assert "did you mean steps?" in told
+        assert len(gateway.runs) == 1
+        home.write(home.config_file, "[limits]\ndrain_s = 13\n")
+        assert "13 is not served" in await taken_up(home, "start")
+        assert gateway.runs[-1][0].limits.drain_s == 10
+        home.write(home.config_file, "[limits]\ndrain_s = 14\n")
+        assert await taken_up(home, "start") == "Taken up by the running gateway."
+        assert gateway.runs[-1][0].limits.drain_s == 14
+
+
+def test_what_is_read_at_the_start_waits_for_the_next() -> None:
+    """The rest is live; with other agents nothing is, as a run needs the folders of all."""
+    running = Config.model_validate({})
+    fresh = Config.model_validate({"gateway": {"port": 9}, "limits": {"steps": 3}})
+    assert list(restart_keys(running, fresh)) == ["gateway"]
+    live = live_part(running, fresh)
+    assert live is not None
+    assert (live.gateway.port, live.limits.steps) == (0, 3)
+    other = Config.model_validate({"agents": {"main": {}, "work": {}}})
+    assert list(restart_keys(running, other)) == ["agents.work"]
+    assert live_part(running, other) is None
+
+
+def test_a_setting_is_shown_and_changed_at_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Text needs no quotes; a wrong key or value changes nothing; a key is stored, listed by name and removed."""
+    home = Home(tmp_path / "home")
+
+    def run(*words: str) -> tuple[int, str]:
+        status = main.run([*words, "--home", str(home.path)], {"TZ": "UTC"}, "strandline", FakeGateway(FakeOperator()))
+        shown = capsys.readouterr()
+        return status, shown.out + shown.err
+
+    run("init", "--yes")
+    before = home.config_file.read_text("utf-8")
+    assert run("config", "get", "limits.steps") == (0, f"{Config().limits.steps}\n")
+    assert run("config", "set", "limits.steps", "9")[0] == 0
+    assert run("config", "get", "limits.steps") == (0, "9\n")
+    assert run("config", "set", "owner.time_zone", "Asia/Tokyo")[0] == 0
+    assert "# decides which day a note belongs to" in home.config_file.read_text("utf-8")
+    now = home.config_file.read_text("utf-8")
+    for key, value in (("limits.stpes", "9"), ("owner.time_zone", "Nowhere"), ("limits.steps", "many")):
+        assert run("config", "set", key, value)[0] == 2
+    assert "did you mean steps" in run("config", "get", "limits.stpes")[1]
+    assert home.config_file.read_text("utf-8") == now != before
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{KEY}\n"))
+    status, said = run("keys", "set", "CO_API_KEY")
+    assert (status, KEY in said) == (0, False)
+    assert oct(home.secrets_file.stat().st_mode)[-3:] == "600"
+    assert run("keys", "list") == (0, "CO_API_KEY\n")
+    assert "your shell's history has it" in run("keys", "set", "sk-ant-0123456789abcdef")[1]
+    assert run("keys", "remove", "CO_API_KEY")[0] == 0
+    assert run("keys", "remove", "CO_API_KEY")[0] == 2
+
+
+def test_an_edit_is_checked_before_it_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong file is offered again; who gives up keeps the one that there was."""
+    home = Home(tmp_path / "home")
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf "[limits]\\nsteps = $(cat "$0.value")\\n" > "$1"\n', "utf-8")
+    editor.chmod(0o700)
+
+    def edit(value: str, answer: str) -> int:
+        Path(f"{editor}.value").write_text(value, "utf-8")
+        monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+        words = ["config", "edit", "--home", str(home.path)]
+        return main.run(words, {"TZ": "UTC", "EDITOR": str(editor)}, "strandline", FakeGateway(FakeOperator()))
+
+    main.run(["init", "--yes", "--home", str(home.path)], {"TZ": "UTC"}, "strandline", FakeGateway(FakeOperator()))
+    before = home.config_file.read_text("utf-8")
+    assert edit("0", "n\n") == 1
+    assert home.config_file.read_text("utf-8") == before
+    assert edit("8", "") == 0
+    assert home.config_file.read_text("utf-8") == "[limits]\nsteps = 8\n"
+    assert "limits.steps" in capsys.readouterr().err
