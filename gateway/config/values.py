@@ -137,7 +137,7 @@ def _path_of(section: Sequence[str]) -> Path | None:
 def _with_key(section: Sequence[str], key: str, value: object, *, may_insert: bool) -> list[str] | None:
     name = dotted([key])
     for number, line in enumerate(section):
-        if re.match(rf"""\s*(["']?){re.escape(key)}\1\s*=""", line):
+        if _key_in(line) == key:
             end = _end_of_value(section, number)
             return [*section[:number], _written(name, value, section[number:end]), *section[end:]]
     if not may_insert:
@@ -146,6 +146,15 @@ def _with_key(section: Sequence[str], key: str, value: object, *, may_insert: bo
     last = max(written, default=0)
     above = [line if line.endswith("\n") else f"{line}\n" for line in section[:last]]
     return [*above, f"{name} = {toml_value(value)}\n", *section[last:]]
+
+
+def _key_in(line: str) -> str:
+    """Return the key that *line* sets, if it is one alone; empty for none."""
+    name, equals, _ = line.partition("=")
+    with suppress(tomllib.TOMLDecodeError):
+        (key,) = tomllib.loads(f"{name.strip()} = 0") if equals else ("",)
+        return key
+    return ""
 
 
 def _end_of_value(section: Sequence[str], begin: int) -> int:
