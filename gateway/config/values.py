@@ -152,8 +152,7 @@ def _key_in(line: str) -> str:
     """Return the key that *line* sets, if it is one alone; empty for none."""
     name, equals, _ = line.partition("=")
     with suppress(tomllib.TOMLDecodeError):
-        (key,) = tomllib.loads(f"{name.strip()} = 0") if equals else ("",)
-        return key
+        return next(iter(tomllib.loads(f"{name.strip()} = 0") if equals else ()), "")
     return ""
 
 
