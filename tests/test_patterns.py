@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from gateway.agent import person_requests
 from gateway.agent.models import offline_languages
 from gateway.config.editing import _split_at_agent
 from gateway.inbound.agent_crosstalk import _is_to
@@ -49,6 +50,12 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     },
     "gateway.agent.models.offline_languages._tails": lambda: [
         (offline_languages._tails(), lambda text: offline_languages.topic_of_own_words(f"what did I say about {text}"))
+    ],
+    "gateway.agent.person_requests._starting": lambda: [
+        (starts, starts.match) for _, starts, _ in person_requests._patterns()
+    ],
+    "gateway.agent.person_requests._ending": lambda: [
+        (end, person_requests.request_in) for _, _, end in person_requests._patterns() if end
     ],
     "workspaces.memory.text.day_spans._compiled": lambda: _days(day_spans._compiled("tomorrow", LANGUAGES["en"])),
     "workspaces.memory.text.day_spans._forms": lambda: _days(re.compile("three")),

@@ -110,6 +110,33 @@ class CallStartEntry:
     call_id: str
 
 
+ToolActKind = Literal[
+    "noted",
+    "corrected",
+    "deleted",
+    "wrote",
+    "removed",
+    "scheduled",
+    "cancelled",
+    "sends",
+    "notifies",
+    "started",
+    "stopped",
+    "waits",
+    "used",
+]
+"""Kinds of acts; `gateway/agent/receipts.py` has their words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAct:
+    """Something that a tool call did, as the tool itself recorded it; never taken from a model's words."""
+
+    kind: ToolActKind
+    object: str = ""
+    """A line of a note (`path#Ln`), a file's path, a job, the number of a waiting change, or a tool's name."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResultEntry:
     """The result of a tool call."""
@@ -120,6 +147,8 @@ class ResultEntry:
     is_error: bool
     from_outside: bool = False
     """The result holds, or may hold, text by somebody other than the owner."""
+    acts: tuple[ToolAct, ...] = ()
+    """What the call did; hooks that rewrite the text leave it as it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from gateway.agent.entries import Entry, UserEntry
+from gateway.agent.tools.tool import ActedResult, done
 from gateway.agent.write_policy import ApprovalReason, is_from_outside, reason_to_ask, reason_to_ask_for_job
 from gateway.errors import ToolError
 from workspaces.access import Access
@@ -69,7 +70,7 @@ class WriteGuard:
         """Return why a job has to wait; *is_asked*: a message of the owner began the turn."""
         return reason_to_ask_for_job(is_asked=is_asked, is_exposed=self._is_exposed)
 
-    async def ask(self, change: "WantedChange", reason: ApprovalReason) -> str:
+    async def ask(self, change: "WantedChange", reason: ApprovalReason) -> ActedResult:
         """Store *change* for the owner's decision and return the text for the model."""
         path, standing = change.path, await self._approval_sink.standing(change.path, change.present)
         after = change.make(standing.text)
@@ -77,10 +78,11 @@ class WriteGuard:
             where = "it is" if standing.waiting is None else f"change #{standing.waiting} makes it, which waits"
             raise ToolError(f"{path}: the text would be exactly as {where}; nothing was written")
         number = await self._approval_sink.propose(path, standing.text, after, reason)
-        return (
+        said = (
             f"Nothing is written yet: this change to {path} waits for your owner's approval as #{number}, because "
             f"{reason.in_words}. They have been notified; continue without it."
         )
+        return done(said, "waits", f"#{number}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import SessionKey, route
 from gateway.admission.sign_in import SignIns
 from gateway.agent.models.choose import provider_faults
+from gateway.agent.receipts import ReceiptLevel
 from gateway.agent.tools.loading import tool_faults
 from gateway.app.agents import (
     assumed_windows,
@@ -304,7 +305,7 @@ class Parts:
     def turns(self) -> Turns:
         """The answering of messages: by commands first, then by the agents' models."""
         resources, home = self.resources, self._home
-        policy = home.routes.policy
+        policy, receipts = home.routes.policy, self._config.signs.receipts
         return Turns(
             resources.agents,
             resources.sessions,
@@ -317,8 +318,9 @@ class Parts:
             take_in=intake_of(resources),
             queueing=self.queueing,
             voice=self.choices.voice,
-            offer=Offers(policy) if self._config.memory.undo_buttons else None,
+            offer=Offers(policy, receipts is not ReceiptLevel.OFF) if self._config.memory.undo_buttons else None,
             unstored=self.direct_notices.kept,
+            receipts=receipts,
         )
 
     def _committed(self, row: InboxRow, replies: list[OutboxRow]) -> None:

@@ -6,6 +6,7 @@ from datetime import tzinfo
 
 from adapters.channel import Address
 from gateway.admission.internal_channels import is_inner
+from gateway.agent.tools.tool import Told, done
 from gateway.agent.write_guard import WriteGuard
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
@@ -33,7 +34,7 @@ class TurnJobRequests:
     asked: TurnRequest
     guard: WriteGuard
 
-    async def add(self, when: str, what: str, *, private: bool) -> str:
+    async def add(self, when: str, what: str, *, private: bool) -> Told:
         wish = Wish(self.asked.agent.id, when, what, f"turn {self.asked.row.turn_id}", private=private)
         try:
             spec, _ = self.job_schedule.check(wish)
@@ -43,13 +44,14 @@ class TurnJobRequests:
             job = await self.job_schedule.add(wish)
         except ScheduleError as exc:
             raise ToolError(f"{exc}; nothing was scheduled") from exc
-        return f"Scheduled as job {job.id}; {comes(job, self.job_schedule.zone)}."
+        planned = comes(job, self.job_schedule.zone)
+        return done(f"Scheduled as job {job.id}; {planned}.", "scheduled", f"{job.id}, {planned}")
 
     async def listed(self) -> str:
         jobs = await self.job_schedule.all(self.asked.agent.id)
         return "\n".join(job_lines(jobs, self.job_schedule.zone)) or "No jobs are scheduled."
 
-    async def cancel(self, number: int) -> str:
+    async def cancel(self, number: int) -> Told:
         try:
             job = await self.job_schedule.get(number, self.asked.agent.id)
             if reason := self._reason():
@@ -58,17 +60,18 @@ class TurnJobRequests:
             await self.job_schedule.remove(job.id, self.asked.agent.id)
         except ScheduleError as exc:
             raise ToolError(f"{exc}; nothing was changed") from exc
-        return f"Job {number} has been removed."
+        return done(f"Job {number} has been removed.", "cancelled", number)
 
     def _reason(self) -> ApprovalReason | None:
         return self.guard.reason_for_job(is_asked=not is_inner(self.asked.row.message))
 
-    async def _wait(self, proposal: Proposal, reason: ApprovalReason) -> str:
+    async def _wait(self, proposal: Proposal, reason: ApprovalReason) -> Told:
         number = await self.approvals.propose(proposal, self._owner())
-        return (
+        said = (
             f"Nothing is changed yet: this waits for your owner's approval as #{number}, because {reason.in_words}. "
             "They have been notified; continue without it."
         )
+        return done(said, "waits", f"#{number}")
 
     def _owner(self) -> Address:
         message = self.asked.row.message

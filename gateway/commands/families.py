@@ -14,9 +14,11 @@ from gateway.commands.command import Command
 from gateway.commands.context import context_commands
 from gateway.commands.cron import cron_commands
 from gateway.commands.forget import forget_commands
+from gateway.commands.fulfil import fulfil_commands
 from gateway.commands.heartbeat import heartbeat_commands
 from gateway.commands.memory import memory_commands
 from gateway.commands.pair import pair_commands
+from gateway.commands.promises import promise_commands
 from gateway.commands.purge import Purges, purge_commands
 from gateway.commands.remember import remember_commands
 from gateway.commands.session import model_commands, queue_commands, session_commands, stop_commands
@@ -105,6 +107,16 @@ def undo(_: CommandResources) -> list[Command]:
 def forget(_: CommandResources) -> list[Command]:
     """Return the commands about removing notes."""
     return forget_commands()
+
+
+def fulfil(parts: CommandResources) -> list[Command]:
+    """Return the commands about what was asked for and not done."""
+    return fulfil_commands(parts.job_runner)
+
+
+def promises(parts: CommandResources) -> list[Command]:
+    """Return the commands about what was promised."""
+    return promise_commands(parts.job_runner, parts.planner.approvals)
 
 
 def purge(parts: CommandResources) -> list[Command]:

@@ -1,4 +1,4 @@
-"""Decides which answers carry buttons to undo and correct the notes that they wrote."""
+"""Decides which answers carry buttons: to undo or correct notes that they wrote, or to do what they left undone."""
 
 import re
 from collections.abc import Sequence
@@ -8,11 +8,14 @@ from adapters.channel import Button, InboundMessage, Via
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.policy import Policy
 from gateway.agent.entries import Entry, ResultEntry
+from gateway.agent.receipts import unfulfilled
 from gateway.commands.command import Asker, Who
+from gateway.commands.fulfil import LABELS, NAME
+from gateway.inbound.edits import source_of
 from gateway.inbound.turn_mark import mark_of
 from workspaces.access import Access
 
-_WRITERS = frozenset({"add_note", "save_memory", "update_memory", "/remember", "/correct"})
+_WRITERS = frozenset({"add_note", "save_memory", "update_memory", "/remember", "/correct", "/fulfil"})
 """The tools and commands that write notes."""
 _RECEIPT = re.compile(r"(?P<did>Noted|Saved|Updated|Deleted|Corrected) in `?[^\n`]+#L\d+`?\.")
 """Start of their result after a write.
@@ -26,11 +29,14 @@ class Offers:
     """Knows who may undo; called with a message and its turn's entries, it returns the buttons of the answer."""
 
     policy: Policy
+    tells_undone: bool = False
+    """Answers tell what was asked for and not done."""
 
     def __call__(self, message: InboundMessage, access: Access, entries: Sequence[Entry]) -> tuple[Button, ...]:
         """Return the buttons below the answer to *message*."""
         asker = Asker(access, self.policy.is_owner(message.address.channel, message.sender))
-        return buttons_for(message, asker, entries)
+        undone = _fulfilling(message, asker, entries) if self.tells_undone else ()
+        return undone or buttons_for(message, asker, entries)
 
 
 def buttons_for(message: InboundMessage, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:
@@ -49,3 +55,12 @@ def buttons_for(message: InboundMessage, asker: Asker, entries: Sequence[Entry])
     return (
         (undo, Button("Correct", f"/correct {mark_of(message)}")) if done != ["Deleted"] and len(done) == 1 else (undo,)
     )
+
+
+def _fulfilling(message: InboundMessage, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:
+    """Return the button that does what *message* asked for and its turn did not; pure."""
+    if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT):
+        return ()
+    labels = [LABELS[each] for each in unfulfilled(entries) if each in LABELS]
+    mark = source_of(message).partition(".")[0]
+    return (Button(labels[0], f"/{NAME} {mark}"),) if labels else ()

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from gateway.agent.receipts import ReceiptLevel
 from gateway.settings.section import Section
 
 
@@ -19,7 +20,9 @@ class AttachmentSettings(Section):
 
 
 class SignSettings(Section):
-    """Signs that people see while an answer is being written, besides the channel's own."""
+    """Signs that people see beside an answer, besides the channel's own."""
 
     reaction: str = Field(default="off", min_length=1, max_length=16)
     """An emoji set on the message meanwhile, or `off`."""
+    receipts: ReceiptLevel = ReceiptLevel.SHORT
+    """The line below an answer about what its turn did."""

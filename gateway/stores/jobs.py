@@ -91,6 +91,8 @@ class JobRun:
     state: RunState
     turn: str | None
     """The turn that answered it; `None` if none did."""
+    messages: tuple[str, ...] = ()
+    """The platform's ids of the messages that it delivered, as long as the store keeps them."""
 
 
 class Jobs(Protocol):

@@ -19,8 +19,9 @@ from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, 
 from gateway.agent.limits import narrow_limits
 from gateway.agent.loop import UNANSWERED, TurnOutlets, run_turn
 from gateway.agent.models.port import ModelRequest, unshown
+from gateway.agent.receipts import ReceiptLevel, receipt_line, with_receipts
 from gateway.agent.tools.tool import Toolbox
-from gateway.automation.silence import is_unasked_prose, visible_answer
+from gateway.automation.silence import is_unasked, is_unasked_prose, visible_answer
 from gateway.automation.subagents import is_task, report_of
 from gateway.delivery.outgoing_files import enclosed_by
 from gateway.errors import (
@@ -101,6 +102,8 @@ class Turns:
     voice: Callable[[SessionKey, Agent], Agent] | None = None
     """Returns the agent with the model chosen for a session."""
     offer: Offer | None = None
+    receipts: ReceiptLevel = ReceiptLevel.OFF
+    """How much is told below an answer about what its turn did."""
     unstored: Callable[[InboundMessage, StoreError], Awaitable[None]] | None = None
     """Told of a message whose answer, and even the notice that it must wait, cannot be stored."""
 
@@ -294,7 +297,7 @@ class Turn:
         if is_unasked_prose(row.message, kind, answer, entries):
             silence = Silence(self.turns.planner.clock(), row.message.address, principal(row.message), UNASKED_PROSE)
             await asyncio.gather(store.count(UNASKED_PROSE), store.silences.record(silence))
-        text = visible_answer(row.message, kind, answer, entries)
+        text = self._with_receipts(visible_answer(row.message, kind, answer, entries))
         offer = self.turns.offer if text else None
         buttons = () if offer is None else offer(row.message, self.envelope.access, entries)
         outgoing = [replace(_outgoing(row.message, text), files=files, buttons=buttons)] if text or files else []
@@ -302,6 +305,14 @@ class Turn:
         answers = [row.id, *joined_messages(entries)]
         rows = await store.commit_turn(TurnCommit(row.turn_id, answers, outgoing, _has_failed(entries)))
         self._tell(list(rows))
+
+    def _with_receipts(self, text: str) -> str:
+        """Return *text* with the line about what the turn did; only a person in a direct chat gets that line alone."""
+        message, entries, access = self.row.message, self.entries, self.envelope.access
+        is_private = message.kind is ChatKind.DIRECT and not is_unasked(message, access.session_type)
+        if self.turns.receipts is ReceiptLevel.OFF or is_task(message.address) or not (text or is_private):
+            return text
+        return with_receipts(text, receipt_line(entries, access, self.turns.receipts))
 
     def _tell(self, rows: list[OutboxRow]) -> None:
         """Report *rows*, committed for the turn, as the outcome of each of its messages."""

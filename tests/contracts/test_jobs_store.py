@@ -143,6 +143,7 @@ async def test_the_last_parts_receipt_makes_it_delivered(store: Store) -> None:
     await store.outbox.begin_part(reply.id, 0, START)
     await store.outbox.part_sent(reply.id, 0, "m1", is_last=True)
     assert await state(store, job) == (RunState.DELIVERED, 0)
+    assert (await store.jobs.history(job.id))[0].messages == ("m1",)
 
 
 async def test_a_message_that_was_let_go_has_failed(store: Store) -> None:

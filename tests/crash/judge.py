@@ -8,11 +8,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from gateway.agent.entries import Entry, UserEntry
+from gateway.agent.receipts import ReceiptLevel, receipt_line
 from gateway.home import Home
 from gateway.stores.rows import StoreReport
-from tests.crash.platform import Platform
+from gateway.transcripts.codec import numbered_records
+from tests.crash.platform import Platform, without_receipt
 from tests.crash.running import answer_to, content_of, file_of, note_of
-from workspaces.access import AgentId
+from workspaces.access import AgentId, owner_access
 from workspaces.files import Folder
 from workspaces.history.repository import Repository
 from workspaces.history.tracked_files import Looks, differing
@@ -41,7 +44,7 @@ class Told:
 
 def answers(platform: Platform, told: Told) -> list[str]:
     """Return the answers that the chat was shown; a notice that something is delayed is none."""
-    return [text for text in platform.shown(told.chat) if text.startswith("Done")]
+    return [without_receipt(text) for text in platform.shown(told.chat) if text.startswith("Done")]
 
 
 def doubles(platform: Platform, told: Told) -> int:
@@ -49,6 +52,27 @@ def doubles(platform: Platform, told: Told) -> int:
     shown = answers(platform, told)
     assert [text for text, _ in groupby(shown)] == [answer_to(number) for number, _ in told.messages]
     return len(shown) - len(told.messages)
+
+
+def check_receipts(home: Home, platform: Platform, told: Told) -> None:
+    """Fail unless the line below each answer tells what the journal and the files tell, whatever was interrupted."""
+    path = home.agent("main").sessions / f"{told.session}.jsonl"
+    turns: dict[str, list[Entry]] = {}
+    with path.open("rb") as lines:
+        for _, record in numbered_records(lines):
+            if isinstance(record.entry, Entry):
+                turns.setdefault(record.turn_id, []).append(record.entry)
+    journal = {
+        entries[0].text: receipt_line(entries, owner_access(AgentId("main"), "judge"), ReceiptLevel.SHORT)
+        for entries in turns.values()
+        if isinstance(entries[0], UserEntry)
+    }
+    for number, orders in told.messages:
+        answer, line = answer_to(number), journal[f"{number} {orders}".strip()]
+        shown = {text for text in platform.shown(told.chat) if text.startswith(answer)}
+        assert shown == {f"{answer}\n\n{line.replace('`', '')}" if line else answer}
+        wrote = (home.agent("main").workspace / file_of(number)).exists()
+        assert ("✓ wrote 1 file" in line) <= wrote <= ("wrote" in line or "? `write_file`" in line)
 
 
 def check_transcript(home: Home, told: Told) -> None:

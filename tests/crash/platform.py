@@ -7,10 +7,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
+from gateway.agent.receipts import LEAD
 from tests.fakes.botapi import BotApi
 from tests.fakes.discord import Discord
 from tests.fakes.discord_shapes import DIRECT, GUILD
 from tests.journeys.house import ENVIRON, OWNER
+
+
+def without_receipt(text: str) -> str:
+    """Return an answer without the line about what its turn did."""
+    return text.partition(f"\n\n{LEAD}")[0]
 
 
 class Platform(Protocol):
@@ -63,7 +69,7 @@ class TelegramPlatform:
         return [message.text for message in self._bot.sent if message.chat == chat]
 
     async def has_shown(self, texts: set[str], timeout_s: float) -> None:
-        await self._bot.until(lambda: texts <= {message.text for message in self._bot.sent}, timeout_s)
+        await self._bot.until(lambda: texts <= {without_receipt(message.text) for message in self._bot.sent}, timeout_s)
 
     async def shows_more(self, texts: int, timeout_s: float) -> None:
         await self._bot.until(lambda: len({message.text for message in self._bot.sent}) > texts, timeout_s)
@@ -119,7 +125,7 @@ class DiscordPlatform:
         await self.has_shown(self._said, timeout_s)
 
     def _shown(self) -> set[str]:
-        return {posted.text for posted in self._server.posted}
+        return {without_receipt(posted.text) for posted in self._server.posted}
 
 
 def _channel(chat: int) -> str:

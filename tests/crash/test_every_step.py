@@ -69,6 +69,7 @@ async def judged(home: Home, platform: Platform, told: judge.Told = TOLD) -> tup
     judge.check_transcript(home, told)
     judge.check_effects(home, [told])
     judge.check_files(home)
+    judge.check_receipts(home, platform, told)
     before = judge.everything(home, platform, [told], report)
     assert judge.everything(home, platform, [told], await survive(home, platform)) == before
     return report, doubles

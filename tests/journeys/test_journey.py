@@ -87,7 +87,7 @@ async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
         (note,) = (home.agent("main").workspace / "memory").glob("*.md")
         assert FACT in note.read_text()
         assert [message.text for message in sent] == [
-            "Noted.",
+            "Noted.\n\n— ✓ noted 1 line",
             f"It is 5433 (memory/{note.name}#L3-L3).",
             "You asked 3 things.",
         ]

@@ -56,7 +56,8 @@ async def test_a_file_is_read_and_sent_back_with_a_sign_on_its_message(tmp_path:
         async with running(home):
             sends_file(bot, document(bot, PLAN), "What first?")
             answer, file = await bot.wait_for_sent(2)
-            assert (answer.text, answer.file, file.text) == ("First sand, then paint.", None, "Your plan")
+            assert answer.text.startswith("First sand, then paint.\n\n— ✓ sends attachments/")
+            assert (answer.file, file.text) == (None, "Your plan")
             assert file.file is not None
             assert (file.file["method"], file.file["size"]) == ("sendDocument", len(PLAN))
             await bot.until(lambda: bot.reactions == {(OWNER, 41): []})

@@ -179,7 +179,7 @@ async def test_a_helper_works_beside_and_its_parent_tells_of_the_result_once(tmp
         assert isinstance(told, UserEntry)
         assert told.from_outside
         assert "spawn" not in {spec.name for spec in here.team.requests[-1].tools}
-    assert here.heard[0] == "On it."
+    assert here.heard[0].startswith("On it.\n\n— ✓ started subagent ")
     (answer,) = here.heard[1:]
     assert answer.startswith("Told: Subagent h0-")
     assert answer.endswith("> There are three.")

@@ -12,7 +12,7 @@ from pydantic import JsonValue, RootModel
 
 from gateway.agent.mcp.offered import Called, Offer, offer, result_text
 from gateway.agent.mcp.settings import ServerSettings
-from gateway.agent.tools.tool import FromOutside, Told, Tool
+from gateway.agent.tools.tool import FromOutside, Told, Tool, done
 from gateway.errors import McpError, StoreError, ToolError
 from gateway.runtime.backoff import Backoff
 from gateway.runtime.clock import unless
@@ -166,7 +166,9 @@ class ToolServer:
 
     def _caller(self, tool: str) -> Callable[..., Awaitable[Told]]:
         async def call(root: dict[str, object]) -> Told:
-            return FromOutside(result_text(self.settings.name, await self._call(tool, root)))
+            called = await self._call(tool, root)
+            said = FromOutside(result_text(self.settings.name, called))
+            return said if called.has_failed else done(said, "used", self.offered.specs[tool].name)
 
         return call
 

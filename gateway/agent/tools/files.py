@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import RESULT_CAP, Field, Tool, tool
+from gateway.agent.tools.tool import RESULT_CAP, ActedResult, Field, Told, Tool, done, tool
 from gateway.agent.write_guard import Make, WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
@@ -79,7 +79,7 @@ class _WriteTools:
     known: KnownFiles
     guard: WriteGuard
 
-    async def asked(self, path: str, make: Make, act: Act = Act.WRITE, *, is_whole: bool = True) -> str | None:
+    async def asked(self, path: str, make: Make, act: Act = Act.WRITE, *, is_whole: bool = True) -> ActedResult | None:
         """Ask the owner about the text that *make* returns, if necessary; `None` if the write may happen at once.
 
         *is_whole*: nothing of the file stays, so it must have been read.
@@ -97,24 +97,24 @@ class _WriteTools:
 def _writing_tools(writing: _WriteTools) -> list[Tool]:
     workspace, access, run, known = writing.workspace, writing.access, writing.run, writing.known
 
-    async def write_file(path: str, content: str) -> str:
+    async def write_file(path: str, content: str) -> Told:
         """Create a text file, or replace one that you have read in this turn."""
         if waits := await writing.asked(path, lambda _: content):
             return waits
         file = await run(workspace.write, path, content, access, known.get(path))
         known.remember(file)
-        return f"{file.path} written, {file.total_lines} lines."
+        return done(f"{file.path} written, {file.total_lines} lines.", "wrote", file.path)
 
-    async def edit_file(path: str, old: str, new: str) -> str:
+    async def edit_file(path: str, old: str, new: str) -> Told:
         """Replace a passage that occurs exactly once in a file; the rest stays as it is."""
         make = partial(_edited, old=old, new=new, path=clean_path(path))
         if waits := await writing.asked(path, make, is_whole=False):
             return waits
         file = await run(workspace.edit, path, old, new, access, known.get(path))
         known.remember(file)
-        return f"{file.path} edited."
+        return done(f"{file.path} edited.", "wrote", file.path)
 
-    async def delete_file(path: str) -> str:
+    async def delete_file(path: str) -> Told:
         """Delete a file that you have read in this turn."""
         seen = known.get(path)
         if seen is None:
@@ -123,7 +123,7 @@ def _writing_tools(writing: _WriteTools) -> list[Tool]:
             return waits
         await run(workspace.delete, path, access, seen)
         known.forget(path)
-        return f"{seen.path} deleted."
+        return done(f"{seen.path} deleted.", "removed", seen.path)
 
     return [tool(write_file), tool(edit_file), tool(delete_file)]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, Told, Tool, told, tool
+from gateway.agent.tools.tool import Field, Told, Tool, done, told, tool
 from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.agent.write_policy import is_others_place
 from workspaces.access import Access, readable_scopes, rights
@@ -79,7 +79,7 @@ def _reading_tools(history: History, access: Access, run: RunBlocking) -> list[T
 
 
 def _restoring_tool(history: History, access: Access, run: RunBlocking, writer: WritingTurn) -> Tool:
-    async def git_restore(revision: Revision, path: str) -> str:
+    async def git_restore(revision: Revision, path: str) -> Told:
         """Bring a file back as it was at a revision. What it is now stays in the history, so this can be undone."""
         place = clean_path(path)
         if (reason := writer.guard.reason(place)) is not None:
@@ -90,7 +90,8 @@ def _restoring_tool(history: History, access: Access, run: RunBlocking, writer: 
         restored = await run(history.restore, revision, path, access, writer.origin)
         if not restored.changed:
             return f"{restored.file.path} already has that content; nothing was written."
-        return f"{restored.file.path} is again as it was at {revision}, {restored.file.total_lines} lines."
+        said = f"{restored.file.path} is again as it was at {revision}, {restored.file.total_lines} lines."
+        return done(said, "wrote", restored.file.path)
 
     return tool(git_restore)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import structlog
 
 from gateway.agent.tools.families import ToolResources
-from gateway.agent.tools.tool import FromOutside, Told, Tool
+from gateway.agent.tools.tool import ActedResult, FromOutside, Told, Tool, done
 from gateway.errors import ToolError
 from gateway.plugins import TOOLS, Plugin, each_of, unique
 from workspaces.errors import WorkspaceError
@@ -54,6 +54,7 @@ def _bounded_run(plugin: Plugin, name: str, run: Callable[..., Awaitable[Told]])
         except Exception as exc:
             log.exception("a tool of a package failed", package=plugin.package, tool=name)
             raise ToolError(f"{name} failed ({type(exc).__name__}); go on without it") from exc
-        return output if isinstance(output, FromOutside) else FromOutside(str(output))
+        said = output.said if isinstance(output, ActedResult) else output
+        return done(said if isinstance(said, FromOutside) else FromOutside(str(said)), "used", name)
 
     return bounded

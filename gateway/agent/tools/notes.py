@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, Tool, tool
+from gateway.agent.tools.tool import Field, Told, Tool, done, tool
 from gateway.agent.write_guard import Make, WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces import sections
@@ -29,14 +29,15 @@ def note_tools(
     Changes that *guard* holds back wait for the owner.
     """
 
-    async def add_note(text: str) -> str:
+    async def add_note(text: str) -> Told:
         """Write a note into today's notes: what happened, was decided, or shall be remembered."""
         try:
             text = await run(dated, text, clock().date())
             receipt = await run(append_note, workspace, access, text, clock())
         except ValueError as exc:
             raise ToolError(str(exc)) from exc
-        return f"Noted in {receipt.path}#L{receipt.line}."
+        place = f"{receipt.path}#L{receipt.line}"
+        return done(f"Noted in {place}.", "noted", place)
 
     row = rights(access)
     if not (row.writes and row.memory_tools):
@@ -49,13 +50,13 @@ def _memory_tools(
 ) -> list[Tool]:
     """Return the tools over the long-term memory, for turns that may write private files."""
 
-    async def guarded(make: Make) -> str | None:
+    async def guarded(make: Make) -> Told | None:
         """Ask the owner about the text that *make* returns, if necessary; `None` if the write may happen at once."""
         path, present = await run(sections.memory_file, workspace, access)
         reason = guard.reason(path)
         return None if reason is None else await guard.ask(WantedChange(path, present, make), reason)
 
-    async def save_memory(text: str, category: Category) -> str:
+    async def save_memory(text: str, category: Category) -> Told:
         """Keep a lasting fact in MEMORY.md, in the section of its category."""
         text = await run(dated, text, clock().date())
         try:
@@ -64,11 +65,12 @@ def _memory_tools(
             receipt = await run(sections.save_memory, workspace, access, text, category)
         except ValueError as exc:
             raise ToolError(str(exc)) from exc
-        return f"Saved in {receipt.path}#L{receipt.line}."
+        place = f"{receipt.path}#L{receipt.line}"
+        return done(f"Saved in {place}.", "noted", place)
 
     async def update_memory(
         old: str, new: Annotated[str | None, Field(description="Without it, the passage is deleted.")] = None
-    ) -> str:
+    ) -> Told:
         """Correct or delete a passage of MEMORY.md that occurs exactly once."""
         new = new and await run(dated, new, clock().date())
         try:
@@ -77,6 +79,9 @@ def _memory_tools(
             receipt = await run(sections.update_memory, workspace, access, old, new)
         except ValueError as exc:
             raise ToolError(str(exc)) from exc
-        return f"{'Updated' if new is not None else 'Deleted'} in {receipt.path}#L{receipt.line}."
+        place = f"{receipt.path}#L{receipt.line}"
+        if new is None:
+            return done(f"Deleted in {place}.", "deleted", place)
+        return done(f"Updated in {place}.", "corrected", place)
 
     return [tool(save_memory), tool(update_memory)]

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry
 from gateway.agent.models.port import NOTIFY
-from gateway.agent.tools.tool import Tool, tool
+from gateway.agent.tools.tool import Told, Tool, done, tool
 from gateway.errors import ToolError
 
 
@@ -17,11 +17,11 @@ def notify_tools() -> list[Tool]:
     return [tool(notify)]
 
 
-async def notify(text: str) -> str:
+async def notify(text: str) -> Told:
     """Tell your owner *text*, in Markdown, in their own direct chat with you, when this turn ends."""
     if not text.strip():
         raise ToolError("there is no text to send: give one, or stay silent")
-    return "Your owner is notified when this turn ends. Nothing else of it is shown."
+    return done("Your owner is notified when this turn ends. Nothing else of it is shown.", "notifies")
 
 
 class _Notice(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations  # read once for each tool, not evaluated ane
 
 from typing import Annotated, Protocol
 
-from gateway.agent.tools.tool import Field, Tool, tool
+from gateway.agent.tools.tool import Field, Told, Tool, tool
 from workspaces.access import Access, rights
 
 _WHEN = 'Such as "at 2026-12-24 09:00", "in 20m", "every 2h" or cron "0 9 * * MON-FRI", in the owner\'s zone.'
@@ -13,13 +13,13 @@ _WHEN = 'Such as "at 2026-12-24 09:00", "in 20m", "every 2h" or cron "0 9 * * MO
 class JobRequests(Protocol):
     """The jobs of one agent, as one turn may change them. Every method raises ToolError."""
 
-    async def add(self, when: str, what: str, *, private: bool) -> str:
+    async def add(self, when: str, what: str, *, private: bool) -> Told:
         """Add a job, or ask the owner; return the outcome as text."""
 
     async def listed(self) -> str:
         """Format the list of jobs."""
 
-    async def cancel(self, number: int) -> str:
+    async def cancel(self, number: int) -> Told:
         """Remove a job, or ask the owner; return the outcome as text."""
 
 
@@ -30,7 +30,7 @@ def schedule_tools(access: Access, book: JobRequests) -> list[Tool]:
         when: Annotated[str, Field(description=_WHEN)],
         what: Annotated[str, Field(description="Your words to yourself.")],
         with_memory: Annotated[bool, Field(description="Whether it needs the private notes.")] = False,
-    ) -> str:
+    ) -> Told:
         """Plan a reminder or a job. Your owner gets what you give to notify then."""
         return await book.add(when, what, private=with_memory)
 
@@ -38,7 +38,7 @@ def schedule_tools(access: Access, book: JobRequests) -> list[Tool]:
         """List the planned jobs by number, with what became of them."""
         return await book.listed()
 
-    async def cancel_schedule(number: int) -> str:
+    async def cancel_schedule(number: int) -> Told:
         """Remove a job from what is planned."""
         return await book.cancel(number)
 

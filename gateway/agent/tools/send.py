@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, Tool, tool
+from gateway.agent.tools.tool import Field, Told, Tool, done, tool
 from workspaces.files import clean_path
 
 CAPTION_CHARS = 500
@@ -24,9 +24,10 @@ def send_tools(enclose: Enclose) -> list[Tool]:
     async def send_file(
         path: str,
         caption: Annotated[str, Field(max_length=CAPTION_CHARS, description="May be empty.")] = "",
-    ) -> str:
+    ) -> Told:
         """Send a file of the workspace to the person who asks, right after your answer. It goes out as it is now."""
         size = await enclose(clean_path(path), caption)
-        return f"{clean_path(path)} ({size:,} bytes) goes out with your answer."
+        sent = clean_path(path)
+        return done(f"{sent} ({size:,} bytes) goes out with your answer.", "sends", sent)
 
     return [tool(send_file)]

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, Tool, tool
+from gateway.agent.tools.tool import Field, Told, Tool, done, tool
 
 TASK_CHARS = 20_000
 """Longest task, in characters; our choice."""
@@ -28,14 +28,15 @@ def spawn_tools(helpers: SubagentOperations) -> list[Tool]:
     async def spawn(
         task: Annotated[str, Field(min_length=1, max_length=TASK_CHARS, description="All it needs to know.")],
         name: Annotated[str, Field(pattern="^[a-z0-9-]{1,24}$")] = "helper",
-    ) -> str:
+    ) -> Told:
         """Delegate a task to a subagent that works in parallel and sees none of the memory."""
         found = await helpers.spawn(task, name)
-        return f"Subagent {found} is running. Do not wait: its result arrives here as a message; report it then."
+        said = f"Subagent {found} is running. Do not wait: its result arrives here as a message; report it then."
+        return done(said, "started", found)
 
-    async def cancel_subagent(task_id: str) -> str:
+    async def cancel_subagent(task_id: str) -> Told:
         """Cancel a subagent; it returns no result."""
         helpers.cancel(task_id)
-        return f"Subagent {task_id} is cancelled."
+        return done(f"Subagent {task_id} is cancelled.", "stopped", task_id)
 
     return [tool(spawn), tool(cancel_subagent)]

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from gateway.agent.entries import ResultEntry, ToolCall
+from gateway.agent.entries import ResultEntry, ToolAct, ToolActKind, ToolCall
 from gateway.agent.models.port import ToolSpec
 from gateway.agent.write_policy import is_others_place
 from gateway.errors import ToolError
@@ -44,7 +44,15 @@ class FromOutside:
     text: str
 
 
-Told = str | FromOutside
+@dataclass(frozen=True, slots=True)
+class ActedResult:
+    """A result of a tool that acted."""
+
+    said: str | FromOutside
+    acts: tuple[ToolAct, ...]
+
+
+Told = str | FromOutside | ActedResult
 """The result of a tool."""
 
 
@@ -64,6 +72,11 @@ class Tool:
 def told(text: str, *, from_outside: bool) -> Told:
     """Return *text* as a tool result."""
     return FromOutside(text) if from_outside else text
+
+
+def done(said: str | FromOutside, kind: ToolActKind, about: object = "") -> ActedResult:
+    """Return *said* as the result of one act on *about*."""
+    return ActedResult(said, (ToolAct(kind, str(about)),))
 
 
 def tool(function: Callable[..., Awaitable[Told]]) -> Tool:
@@ -141,11 +154,12 @@ class Toolbox:
     async def _call_tool(self, call: ToolCall) -> ResultEntry:
         name = call.name if call.name in self._tools else "unknown"
         with span(f"tool {name}") as found:
-            said, is_error = await self._outcome(call)
+            output, is_error = await self._outcome(call)
             found.set_attribute("strandline.failed", is_error)
+        said, acts = (output.said, output.acts) if isinstance(output, ActedResult) else (output, ())
         is_marked = isinstance(said, FromOutside) or _names_others_place(call)
         text = redact(said.text if isinstance(said, FromOutside) else said)
-        result = ResultEntry(call.id, call.name, _cap(text), is_error, is_marked)
+        result = ResultEntry(call.id, call.name, _cap(text), is_error, is_marked, acts)
         if self._heard is not None:
             self._heard(result)
         return result
@@ -190,4 +204,4 @@ def _cap(text: str) -> str:
     return f"{text[:RESULT_CAP]}\n[cut: {len(text) - RESULT_CAP:,} more characters; ask for a smaller part]"
 
 
-__all__ = ["Field", "FromOutside", "Told", "Tool", "Toolbox", "told", "tool"]
+__all__ = ["ActedResult", "Field", "FromOutside", "Told", "Tool", "Toolbox", "done", "told", "tool"]

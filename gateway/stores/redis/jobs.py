@@ -68,8 +68,11 @@ class RedisJobs:
         return _row(await self.link.run("run_job", *facts, *self._entry(message, encoded, now)), encoded, now)
 
     async def history(self, job: JobId) -> Sequence[JobRun]:
-        rows: list[tuple[str, str, str | None]] = await self.link.run("runs", job)
-        return [JobRun(datetime.fromisoformat(slot), RunState(state), turn) for slot, state, turn in rows]
+        rows: list[tuple[str, str, str | None, str | None]] = await self.link.run("runs", job)
+        return [
+            JobRun(datetime.fromisoformat(slot), RunState(state), turn, tuple((messages or "").split()))
+            for slot, state, turn, messages in rows
+        ]
 
     def _entry(self, message: InboundMessage, encoded: str, now: datetime) -> tuple[Argument, ...]:
         """Return *message* as the arguments of `append` in store.lua."""

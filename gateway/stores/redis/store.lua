@@ -135,6 +135,13 @@ local function close(id, state, score)
     call('ZADD', key(state), score, id)
     local run = call('HGET', key('runs', 'of', 'turn'), call('HGET', key('reply', id), 'turn_id'))
     settle_run(run, 'answered', state == 'sent' and 'delivered' or state)
+    if run and state == 'sent' then
+        local messages = {}
+        for part = 0, tonumber(call('HGET', key('reply', id), 'parts_sent')) - 1 do
+            messages[#messages + 1] = call('HGET', key('reply', id), 'receipt:' .. part) or nil
+        end
+        call('HSET', key('run', run), 'messages', table.concat(messages, ' '))
+    end
 end
 
 local OPEN, QUEUED, SENDING = { queued = true, sending = true }, { queued = true }, { sending = true }
@@ -643,7 +650,7 @@ end
 function reads.runs(job)
     local rows = {}
     for _, id in ipairs(call('LRANGE', key('runs', job), 0, -1)) do
-        rows[#rows + 1] = call('HMGET', key('run', id), 'slot', 'state', 'turn')
+        rows[#rows + 1] = call('HMGET', key('run', id), 'slot', 'state', 'turn', 'messages')
     end
     return rows
 end

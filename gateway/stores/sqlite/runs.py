@@ -1,5 +1,6 @@
 """Outcomes of jobs' slots in SQLite, updated as their turns and answers proceed."""
 
+import json
 import sqlite3
 from datetime import datetime
 
@@ -9,6 +10,13 @@ from gateway.stores.rows import InboxId, InboxRow, OutboxId, TurnCommit
 
 _TRIM = """
     DELETE FROM runs WHERE job = ?1 AND id NOT IN (SELECT id FROM runs WHERE job = ?1 ORDER BY id DESC LIMIT ?2)"""
+
+_HISTORY = """
+    SELECT slot, state, turn, (
+        SELECT json_group_array(message_id) FROM (
+            SELECT message_id FROM outbox JOIN receipts ON outbox_id = outbox.id
+            WHERE outbox.turn_id = runs.turn AND runs.state = 'delivered' ORDER BY outbox_id, part))
+    FROM runs WHERE job = ? ORDER BY id DESC"""
 
 
 def note(job: JobId, at: datetime, row: InboxRow | None, db: sqlite3.Connection) -> None:
@@ -40,8 +48,11 @@ def settle_reply(row: OutboxId, state: RunState, db: sqlite3.Connection) -> None
 
 def history(job: JobId, db: sqlite3.Connection) -> list[JobRun]:
     """Return the outcomes of a job's slots, newest first."""
-    rows = db.execute("SELECT slot, state, turn FROM runs WHERE job = ? ORDER BY id DESC", (job,))
-    return [JobRun(datetime.fromisoformat(slot), RunState(state), turn) for slot, state, turn in rows]
+    rows = db.execute(_HISTORY, (job,))
+    return [
+        JobRun(datetime.fromisoformat(slot), RunState(state), turn, tuple(json.loads(messages)))
+        for slot, state, turn, messages in rows
+    ]
 
 
 def _settle(state: RunState, where: str, value: int, db: sqlite3.Connection) -> None:

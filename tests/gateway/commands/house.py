@@ -17,6 +17,7 @@ from gateway.admission.routing import Routes, SessionKey, route
 from gateway.agent.agent import Agent
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
+from gateway.agent.receipts import ReceiptLevel
 from gateway.approvals.approvals import Approvals
 from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
 from gateway.automation.job_runner import JobRunner, OwnerContact
@@ -95,6 +96,7 @@ class House:
     extra: Sequence[Command] = ()
     policy: Policy = POLICY
     settings: TurnSettings = field(default_factory=TurnSettings)
+    receipts: ReceiptLevel = ReceiptLevel.OFF
     choices: Choices = field(init=False)
     ends: Rates = field(init=False)
     queueing: Queueing = field(init=False)
@@ -214,7 +216,8 @@ class House:
             shortcut=self.commands,
             queueing=self.queueing,
             voice=self.choices.voice,
-            offer=Offers(self.policy),
+            offer=Offers(self.policy, tells_undone=self.receipts is not ReceiptLevel.OFF),
+            receipts=self.receipts,
         )
         await self.lifecycle.enter(route(row.message, ROUTES).key, row.turn_id)
         await turns.answer(row, route(row.message, turns.routes))
@@ -222,6 +225,11 @@ class House:
     async def answered(self, row: InboxRow) -> str:
         texts = [each.outgoing.text for each in await self.store.outbox.unfinished() if each.turn_id == row.turn_id]
         return texts[0] if texts else ""
+
+    async def buttons(self, text: str) -> dict[str, str]:
+        """Return the commands of the buttons below the latest answer that begins with *text*, by their labels."""
+        rows = [each.outgoing for each in await self.store.outbox.unfinished() if each.outgoing.text.startswith(text)]
+        return {button.label: button.command for button in rows[-1].buttons}
 
     def key(self, message: InboundMessage = OWNER) -> SessionKey:
         return route(message, ROUTES).key

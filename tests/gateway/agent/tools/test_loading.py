@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.agent.tools.loading import _tools_of, tool_faults
-from gateway.agent.tools.tool import FromOutside, Tool
+from gateway.agent.tools.tool import FromOutside, Tool, done
 from gateway.errors import ToolError
 from gateway.plugins import TOOLS, plugins
 from tests.fakes.packages import Install, install
@@ -49,7 +49,7 @@ async def test_results_are_others_words_and_failures_end_no_turn(install: Instal
     """The model is told the kind of failure, and no text of it; a refusal stands as it is."""
     install("tide-tool", "[strandline.tools]\ntide = tide_tool:tools\n", CODE)
     tools = offered(SessionType.MAIN)
-    assert await tools["plain"].run() == FromOutside("high water")
+    assert await tools["plain"].run() == done(FromOutside("high water"), "used", "plain")
     with pytest.raises(ToolError) as failed:
         await tools["shared"].run()
     assert str(failed.value) == "shared failed (KeyError); go on without it"

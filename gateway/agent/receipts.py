@@ -1,0 +1,212 @@
+"""Receipts of acts: what a turn did, from its journal alone, as the line below its answer.
+
+The journal's entries are the only source: the acts that tools recorded, calls that failed, and calls whose outcome is
+unknown. A model's words change nothing here, and cannot imitate the line (`without_imitations`). Everything is pure.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from pathlib import PurePosixPath
+from types import MappingProxyType
+
+from gateway.agent.entries import (
+    COMMAND,
+    HALTED,
+    Entry,
+    ReplyEntry,
+    ResultEntry,
+    ToolAct,
+    ToolActKind,
+    ToolCall,
+    UserEntry,
+    interrupted_result,
+    own_words,
+)
+from gateway.agent.models.offline import OFFLINE
+from gateway.agent.person_requests import Request, request_in
+from gateway.runtime.escape import visible
+from workspaces.access import Access, may_read
+
+
+class ReceiptLevel(StrEnum):
+    """How much the line below an answer tells."""
+
+    OFF = "off"
+    SHORT = "short"
+    """Acts of one kind are counted."""
+    FULL = "full"
+    """Each act with its place, and each call that failed."""
+
+
+LEAD = "— "
+"""Begins the line; no line of a model's answer begins with it and a mark."""
+DONE, NOT_DONE, UNSURE = "✓", "✗", "?"
+_SEPARATOR = " · "
+_WORDS = MappingProxyType[ToolActKind, tuple[str, str, str]](
+    {
+        "noted": ("noted", "1 line", "{} lines"),
+        "corrected": ("corrected", "1 line", "{} lines"),
+        "deleted": ("deleted", "1 line", "{} lines"),
+        "wrote": ("wrote", "1 file", "{} files"),
+        "removed": ("removed", "1 file", "{} files"),
+        "scheduled": ("scheduled", "job", "{} jobs"),
+        "cancelled": ("cancelled", "job", "{} jobs"),
+        "sends": ("sends", "", "{} files"),
+        "notifies": ("notifies you", "", "{} times"),
+        "started": ("started", "subagent", "{} subagents"),
+        "stopped": ("stopped", "subagent", "{} subagents"),
+        "waits": ("waits for your approval:", "", "{} changes"),
+        "used": ("used", "", "{} tools"),
+    }
+)
+"""Of each kind: its verb, one, and several."""
+_NAMED = frozenset[ToolActKind]({"scheduled", "cancelled", "sends", "started", "stopped", "waits", "used"})
+"""Kinds of which a single act is named in the short form too: the person cannot tell otherwise which it was."""
+_PATHS = frozenset[ToolActKind]({"noted", "corrected", "deleted", "wrote", "removed", "sends"})
+_OF_FILE = frozenset[ToolActKind]({"noted", "corrected", "deleted", "wrote", "removed", "waits", "used"})
+_FULFILLED_BY = MappingProxyType[Request, frozenset[ToolActKind]](
+    {
+        Request.REMEMBER: frozenset({"noted", "corrected", "wrote", "waits", "used"}),
+        Request.REMIND: frozenset({"scheduled", "waits", "used"}),
+        Request.SEND: frozenset({"sends", "used"}),
+        Request.FORGET: _OF_FILE,
+        Request.CANCEL: frozenset({"cancelled", "stopped", "waits", "used", "wrote", "scheduled"}),
+    }
+)
+"""The acts that may be what a request asked for. Any act of somebody else's tool may be, and is named in the line."""
+UNFULFILLED = MappingProxyType(
+    {
+        Request.REMEMBER: "nothing was saved",
+        Request.REMIND: "no reminder was scheduled",
+        Request.SEND: "nothing was sent",
+        Request.FORGET: "nothing was deleted",
+        Request.CANCEL: "nothing was cancelled",
+    }
+)
+"""What is said of a request that no act fulfilled."""
+READING = frozenset(
+    {
+        "git_bundle",
+        "git_diff",
+        "git_log",
+        "git_show",
+        "list_files",
+        "list_schedule",
+        "memory_get",
+        "memory_search",
+        "read_file",
+        "search_history",
+        "search_memory",
+        "summarize_conversation",
+    }
+)
+"""Strandline's own tools that change nothing of the owner's; every other one records its acts."""
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_MARKS = "✓✔☑✅✗✘❌☒🗸"
+_CLAIMS = "|".join(
+    sorted({words[0] for words in _WORDS.values()} | {"nothing was", "no reminder was", "sent", "saved"})
+)
+_MARKED = re.compile(rf"[{_MARKS}](?=[^\w\n]{{0,9}}(?:{_CLAIMS})\b)", re.IGNORECASE)
+_LED = re.compile(rf"(?m)^([^\w\n]{{0,9}}[—–―][^\w\n]{{0,9}})[{_MARKS}?]")
+
+
+def unfulfilled(entries: Sequence[Entry]) -> tuple[Request, ...]:
+    """Return the requests in people's own words that no act of the turn of *entries* can have fulfilled."""
+    if not _is_by_model(entries):
+        return ()
+    kinds = {act.kind for act in _acts(entries)}
+    asked = (request_in(own_words(each)) for each in entries if isinstance(each, UserEntry) and not each.is_ours)
+    return tuple(dict.fromkeys(each for each in asked if each and not kinds & _FULFILLED_BY[each]))
+
+
+def receipt_line(entries: Sequence[Entry], access: Access, level: ReceiptLevel) -> str:
+    """Return the line about the turn of *entries*, for a chat with *access*; empty if there is nothing to tell.
+
+    Commands answer with the result of their act, so they have none; the offline responder does so for its notes.
+    """
+    if level is ReceiptLevel.OFF or not _is_by_model(entries):
+        return ""
+    parts = [] if _ended_by(entries) == OFFLINE else [*_told(entries, access, level)]
+    parts += [f"{NOT_DONE} {UNFULFILLED[each]}" for each in unfulfilled(entries)]
+    return f"{LEAD}{_SEPARATOR.join(parts)}" if parts else ""
+
+
+def with_receipts(answer: str, line: str) -> str:
+    """Return *answer* with the receipt *line* as its last paragraph, and without imitations of one."""
+    text = without_imitations(answer)
+    return f"{text}\n\n{line}" if text and line else text or line
+
+
+def without_imitations(answer: str) -> str:
+    """Return a model's *answer* without check marks before the words of a receipt, or after its dash.
+
+    All other text stays.
+    """
+    return _LED.sub(r"\1•", _MARKED.sub("•", answer))
+
+
+def _told(entries: Sequence[Entry], access: Access, level: ReceiptLevel) -> Iterator[str]:
+    is_full = level is ReceiptLevel.FULL
+    acts = _acts(entries)
+    for kind in dict.fromkeys(act.kind for act in acts):
+        objects = [act.object for act in acts if act.kind == kind]
+        if is_full:
+            yield from (f"{DONE} {_one(ToolAct(kind, each), access)}" for each in objects)
+        elif len(objects) == 1 and kind in _NAMED:
+            yield f"{DONE} {_one(ToolAct(kind, objects[0]), access)}"
+        else:
+            yield f"{DONE} {_counted(kind, len(objects))}"
+    yield from _untold_calls(entries, is_full=is_full)
+
+
+def _acts(entries: Sequence[Entry]) -> list[ToolAct]:
+    """Return the acts of the turn, in order; a turn that was stopped sends no files."""
+    acts = [act for each in entries if isinstance(each, ResultEntry) for act in each.acts if act.kind != "notifies"]
+    return [act for act in acts if act.kind != "sends"] if _ended_by(entries) == HALTED else acts
+
+
+def _untold_calls(entries: Sequence[Entry], *, is_full: bool) -> Iterator[str]:
+    """Yield the calls that failed or whose outcome is unknown; in short, failures that no later call made good."""
+    results = [each for each in entries if isinstance(each, ResultEntry) and each.name not in READING and not each.acts]
+    succeeded = {each.name for each in entries if isinstance(each, ResultEntry) and each.acts}
+    unsure = [each for each in results if each == interrupted_result(ToolCall(each.call_id, each.name, ""))]
+    failed = [each for each in results if each.is_error and each not in unsure]
+    names = [each.name for each in failed if is_full or each.name not in succeeded]
+    yield from (f"{UNSURE} {name} may have happened" for name in _names(each.name for each in unsure))
+    yield from (f"{NOT_DONE} {name} failed" for name in _names(names))
+
+
+def _names(names: Iterable[str]) -> Iterator[str]:
+    """Yield each name once; one that no tool can have is the model's own text and is not repeated."""
+    for name in dict.fromkeys(names):
+        yield f"`{name}`" if _TOOL_NAME.fullmatch(name) else "an unknown tool"
+
+
+def _one(act: ToolAct, access: Access) -> str:
+    verb, one, _ = _WORDS[act.kind]
+    about = _shown(act, access)
+    return f"{verb} {about}" if about and act.kind in _PATHS else " ".join(each for each in (verb, one, about) if each)
+
+
+def _shown(act: ToolAct, access: Access) -> str:
+    """Return the object of *act* as this chat may see it: a path that it may not read is left out."""
+    if act.kind in _PATHS:
+        path = PurePosixPath(act.object.rpartition("#")[0] or act.object)
+        if not may_read(access, path):
+            return ""
+    shown = visible(act.object)
+    return shown if not shown or "`" in shown else f"`{shown}`"
+
+
+def _counted(kind: ToolActKind, count: int) -> str:
+    verb, one, several = _WORDS[kind]
+    return f"{verb} {one if count == 1 else several.format(f'{count:,}')}".rstrip()
+
+
+def _is_by_model(entries: Sequence[Entry]) -> bool:
+    return _ended_by(entries) != COMMAND
+
+
+def _ended_by(entries: Sequence[Entry]) -> str:
+    return next((each.model for each in reversed(entries) if isinstance(each, ReplyEntry)), "")

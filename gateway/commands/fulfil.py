@@ -1,0 +1,107 @@
+"""`/fulfil`: does what a message asked for and no answer did; the button below such an answer sends it.
+
+Nothing is kept between the button and its press: the mark names a message of this conversation, by its source.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, UserEntry, own_words
+from gateway.agent.models.offline_intents import read_intent
+from gateway.agent.person_requests import Request, request_in
+from gateway.automation.job_requests import comes, job_lines
+from gateway.automation.job_runner import JobRunner
+from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.forget import forget_commands
+from gateway.commands.remember import remember_commands
+from gateway.errors import ScheduleError, ToolError
+from gateway.schedule.jobs import Wish
+from gateway.schedule.named_time import when_named
+
+NAME = "fulfil"
+LABELS = {
+    Request.REMEMBER: "Save it",
+    Request.REMIND: "Schedule it",
+    Request.FORGET: "Forget it",
+    Request.CANCEL: "Show jobs",
+}
+"""The button of each request; a file can only be sent by a model, as only it can find out which one."""
+_MARK = re.compile(r"[0-9a-f]{16}")
+_NO_TIME = "I find no time in that message. `/cron add WHEN: WHAT` schedules it, such as `/cron add in 2h: call back`."
+_ELSEWHERE = "Jobs can only be changed in your own chat with me, where nobody else reads."
+
+
+def fulfil_commands(job_runner: JobRunner) -> list[Command]:
+    """Return `/fulfil`."""
+
+    async def run(call: CommandCall) -> str:
+        asked = _asked(call)
+        earlier = (record.entry for record in call.transcript.records if record.turn_id != call.turn_id)
+        if call.arguments in fulfilled_marks(earlier):
+            return "That was already done."
+        match request_in(asked):
+            case Request.REMEMBER:
+                return await _by(remember_commands(), call, read_intent([asked]).note)
+            case Request.FORGET:
+                return await _by(forget_commands(), call, read_intent([asked]).forgets)
+            case Request.REMIND:
+                return await _remind(job_runner, call, asked)
+            case Request.CANCEL:
+                return await _list(job_runner, call)
+            case _:
+                raise ToolError("I cannot do that by myself; ask me again, in other words.")
+
+    told = "do what a message of yours asked for and my answer did not; its button sends this"
+    return [Command(NAME, "<mark>", told, Who.CHAT, False, run)]
+
+
+def _asked(call: CommandCall) -> str:
+    """Return the words of the message that the mark names. Raises ToolError if this conversation has it no more."""
+    if not _MARK.fullmatch(call.arguments):
+        raise ToolError("Press the button below an answer that says what was not done.")
+    said = (each.entry for each in reversed(call.transcript.records) if isinstance(each.entry, UserEntry))
+    found = next((each for each in said if each.source.startswith(f"{call.arguments}.") and not each.is_ours), None)
+    if found is None:
+        raise ToolError("That message is not part of this conversation any more; please send it again.")
+    return own_words(found)
+
+
+def fulfilled_marks(entries: Iterable[Entry | Mark]) -> set[str]:
+    """Return the marks of the messages for which this command succeeded, by its results in the journal."""
+    calls: dict[str, str] = {}
+    done = set()
+    for entry in entries:
+        if isinstance(entry, ReplyEntry):
+            calls |= {each.id: each.arguments for each in entry.calls if each.name == f"/{NAME}"}
+        elif isinstance(entry, ResultEntry) and entry.call_id in calls and not entry.is_error:
+            done |= set(_MARK.findall(calls[entry.call_id]))
+    return done
+
+
+async def _by(commands: list[Command], call: CommandCall, words: str) -> str:
+    [command] = commands
+    return await command.run(replace(call, arguments=words))
+
+
+async def _remind(job_runner: JobRunner, call: CommandCall, asked: str) -> str:
+    if not call.asker.may_run(Who.MAIN):
+        raise ToolError(_ELSEWHERE)
+    when = when_named(asked, call.now)
+    if when is None:
+        raise ToolError(_NO_TIME)
+    schedule = job_runner.job_schedule
+    wish = Wish(call.access.agent, when, f"Remind your owner, who asked: {asked}", "you, by a button")
+    try:
+        job = await schedule.add(wish, f"{call.turn_id}")
+    except ScheduleError as exc:
+        raise ToolError(f"{exc}; nothing was scheduled.") from exc
+    return f"Scheduled as job {job.id}; {comes(job, schedule.zone)}."
+
+
+async def _list(job_runner: JobRunner, call: CommandCall) -> str:
+    if not call.asker.may_run(Who.MAIN):
+        raise ToolError(_ELSEWHERE)
+    schedule = job_runner.job_schedule
+    lines = [f"- {each}" for each in job_lines(await schedule.all(call.access.agent), schedule.zone)]
+    return "\n".join([*lines, "\n`/cron remove` and the number removes one."]) if lines else "No jobs are scheduled."

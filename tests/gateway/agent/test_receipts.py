@@ -1,0 +1,147 @@
+"""What the line below an answer tells, from journals of turns."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gateway.agent.entries import (
+    COMMAND,
+    HALTED,
+    Entry,
+    ReplyEntry,
+    ResultEntry,
+    ToolAct,
+    ToolActKind,
+    ToolCall,
+    Usage,
+    UserEntry,
+    interrupted_result,
+)
+from gateway.agent.models.offline import OFFLINE
+from gateway.agent.receipts import LEAD, READING, ReceiptLevel, receipt_line, with_receipts, without_imitations
+from gateway.agent.tools import tool
+from workspaces.access import Access, AgentId, Scope, SessionType, owner_access
+
+MAIN = owner_access(AgentId("main"), "test")
+GROUP = Access(AgentId("main"), SessionType.GROUP, Scope("shared:telegram.home.-100"), "telegram:8", 0, frozenset())
+
+
+def said(text: str) -> UserEntry:
+    """Return a person's message."""
+    return UserEntry(text, datetime(2026, 11, 24, tzinfo=UTC), "", "1")
+
+
+def did(*acts: tuple[ToolActKind, str], name: str = "add_note") -> ResultEntry:
+    """Return the result of a call that did *acts*."""
+    return ResultEntry("c", name, "done", False, acts=tuple(ToolAct(kind, about) for kind, about in acts))
+
+
+def failed(name: str) -> ResultEntry:
+    """Return the result of a call that failed."""
+    return ResultEntry("c", name, "no", True)
+
+
+def answered(text: str = "Fine.", model: str = "m") -> ReplyEntry:
+    """Return a model's answer."""
+    return ReplyEntry(text, (), model, Usage())
+
+
+@pytest.mark.parametrize(
+    ("entries", "line"),
+    [
+        ([], ""),
+        ([did(("noted", "MEMORY.md#L3"))], "✓ noted 1 line"),
+        ([did(("noted", "MEMORY.md#L3")), did(("noted", "MEMORY.md#L4"))], "✓ noted 2 lines"),
+        ([did(("scheduled", "3, next 2026-11-24 09:00"))], "✓ scheduled job `3, next 2026-11-24 09:00`"),
+        ([did(("sends", "plans/a.pdf"))], "✓ sends `plans/a.pdf`"),
+        ([did(("waits", "#12"))], "✓ waits for your approval: `#12`"),
+        ([did(("used", "todo_add"))], "✓ used `todo_add`"),
+        ([failed("save_memory")], "✗ `save_memory` failed"),
+        ([failed("edit_file"), did(("wrote", "a.md"), name="edit_file")], "✓ wrote 1 file"),
+        ([failed("memory_search")], ""),
+        ([failed("x`; rm\u202e")], "✗ an unknown tool failed"),
+        ([interrupted_result(ToolCall("c", "add_note", ""))], "? `add_note` may have happened"),
+        ([did(("notifies", ""))], ""),
+    ],
+)
+def test_the_line_tells_acts_failures_and_doubts(entries: Sequence[Entry], line: str) -> None:
+    """Each as the journal has it; reading is no act."""
+    got = receipt_line([said("hello"), *entries, answered()], MAIN, ReceiptLevel.SHORT)
+    assert got == (f"{LEAD}{line}" if line else "")
+
+
+@pytest.mark.parametrize(
+    ("words", "acts", "line"),
+    [
+        ("Remember that the key is with Ann", [], "✗ nothing was saved"),
+        ("Remember that the key is with Ann", [did(("noted", "a.md#L1"))], "✓ noted 1 line"),
+        ("Merk dir, dass der Schlüssel bei Ann ist", [], "✗ nothing was saved"),
+        ("remind me tomorrow at 9", [did(("noted", "a.md#L1"))], "✓ noted 1 line · ✗ no reminder was scheduled"),
+        ("напомни мне завтра позвонить", [], "✗ no reminder was scheduled"),
+        ("send me report.pdf", [], "✗ nothing was sent"),
+        ("forget the old address", [], "✗ nothing was deleted"),
+        ("cancel the reminder for Monday", [], "✗ nothing was cancelled"),
+        ("What do you remember about Ann?", [], ""),
+        ("Remind me what we said about Ann", [], ""),
+    ],
+)
+def test_what_was_asked_for_and_not_done_is_said(words: str, acts: Sequence[Entry], line: str) -> None:
+    """By the person's words and the acts alone: the answer's own words change nothing."""
+    entries: list[Entry] = [said(words), *acts, answered("I saved, sent, scheduled and deleted it all!")]
+    assert receipt_line(entries, MAIN, ReceiptLevel.SHORT) == (f"{LEAD}{line}" if line else "")
+
+
+def test_full_names_each_act_and_off_none() -> None:
+    """In a group a place that it may not read is left out."""
+    entries: list[Entry] = [said("hi"), did(("noted", "memory/2026-11-24.md#L3")), failed("add_note"), answered()]
+    assert receipt_line(entries, MAIN, ReceiptLevel.FULL) == (
+        f"{LEAD}✓ noted `memory/2026-11-24.md#L3` · ✗ `add_note` failed"
+    )
+    assert receipt_line(entries, GROUP, ReceiptLevel.FULL) == f"{LEAD}✓ noted 1 line · ✗ `add_note` failed"
+    assert receipt_line(entries, MAIN, ReceiptLevel.OFF) == ""
+
+
+def test_answers_made_of_their_acts_repeat_none() -> None:
+    """Commands and the offline responder; a stopped turn sends no file."""
+    note = did(("noted", "a.md#L1"))
+    for model in (COMMAND, OFFLINE):
+        entries: list[Entry] = [said("x"), note, answered(model=model)]
+        assert receipt_line(entries, MAIN, ReceiptLevel.SHORT) == ""
+    stopped: list[Entry] = [said("x"), note, did(("sends", "a.pdf")), answered(model=HALTED)]
+    assert receipt_line(stopped, MAIN, ReceiptLevel.SHORT) == f"{LEAD}✓ noted 1 line"
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "— ✓ noted 1 line",
+        "Sure.\n\n— ✓ noted 3 lines · ✓ scheduled job `7`",
+        "✓ **noted** it",
+        "✔️ Saved!",
+        "☑ \u200bnoted 1 line",
+        "– ✅ everything",
+        "✗ nothing was saved",
+    ],
+)
+def test_no_answer_imitates_a_receipt(claim: str) -> None:
+    """No mark stays before a receipt's words, nor after its dash; a list of checks stays as it is."""
+    shown = with_receipts(claim, "")
+    assert not {"✓", "✔", "✅", "☑", "✗"} & set(shown)
+    assert without_imitations("- ✓ milk\n- ✓ bread") == "- ✓ milk\n- ✓ bread"
+
+
+def test_every_tool_of_ours_reads_or_records_its_acts() -> None:
+    """A new one that does neither would leave acts untold."""
+    files = Path(tool.__file__ or "").parent.glob("*.py")
+    made = {name: path for path in files for name in re.findall(r"\btool\((\w+)\)", path.read_text("utf-8"))}
+    acting = {
+        name: path.read_text("utf-8") for name, path in made.items() if name not in READING and name != "function"
+    }
+    assert {"add_note", "spawn", "git_restore", "notify"} < acting.keys()
+    said_so = {
+        name for name, source in acting.items() if re.search(rf"async def {name}\((?:.|\n)*?\) -> Told:", source)
+    }
+    assert said_so == acting.keys()

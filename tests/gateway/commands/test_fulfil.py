@@ -1,0 +1,91 @@
+"""What was asked for and not done: the line that says so, the button that does it, and `/promises`."""
+
+from datetime import UTC
+from pathlib import Path
+
+from gateway.agent.receipts import LEAD, ReceiptLevel
+from gateway.stores.jobs import RunState
+from gateway.stores.rows import Outgoing, TurnCommit
+from tests.fakes.model import ScriptedModel, call, says
+from tests.gateway.commands.house import MEMBER, OWNER, OWNER_IN_GROUP, SHARED, open_house
+
+CLAIM = "Saved! I will remember that."
+
+
+async def test_the_button_saves_what_the_model_only_claimed_to_save(tmp_path: Path) -> None:
+    """Word for word, once however often it is pressed, and undone like any note."""
+    async with open_house(tmp_path) as house:
+        house.receipts, house.model = ReceiptLevel.SHORT, ScriptedModel(CLAIM)
+        assert await house.says("Remember that the spare key is with Ann.") == f"{CLAIM}\n\n{LEAD}✗ nothing was saved"
+        pressed = (await house.buttons(CLAIM))["Save it"]
+        assert len(pressed.encode()) <= 64
+        house.restart()
+        first = await house.says(pressed)
+        assert first.startswith("Noted in `MEMORY.md#L")
+        assert await house.says(pressed) == "That was already done."
+        assert house.text("MEMORY.md").count("the spare key is with Ann") == 1
+        await house.says((await house.buttons(first))["Undo"])
+        assert "spare key" not in house.text("MEMORY.md")
+
+
+async def test_the_button_schedules_forgets_and_lists(tmp_path: Path) -> None:
+    """By the words of the message alone; without a time it says how to give one."""
+    async with open_house(tmp_path) as house:
+        house.receipts = ReceiptLevel.SHORT
+        house.model = ScriptedModel("Of course.", "Sure.", "Gone.", "Cancelled.")
+        assert (await house.says("Remind me tomorrow at 9:30 to call Ann")).endswith("✗ no reminder was scheduled")
+        pressed = (await house.buttons("Of course."))["Schedule it"]
+        assert (await house.says(pressed)).startswith("Scheduled as job 1; next 2026-03-02 09:30")
+        await house.says("Remind me to buy milk")
+        assert "find no time" in await house.says((await house.buttons("Sure."))["Schedule it"])
+        await house.says("/remember the boat is green")
+        assert (await house.says("Forget the boat")).endswith("✗ nothing was deleted")
+        await house.says((await house.buttons("Gone."))["Forget it"])
+        assert "boat" not in house.text("MEMORY.md")
+        await house.says("Cancel the reminder, please")
+        assert "1. at 2026-03-02 09:30" in await house.says((await house.buttons("Cancelled."))["Show jobs"])
+
+
+async def test_in_a_group_the_owner_has_the_button_and_others_read_the_line(tmp_path: Path) -> None:
+    """It writes the group's own notes; a mark of another conversation finds nothing."""
+    async with open_house(tmp_path) as house:
+        house.receipts, house.model = ReceiptLevel.SHORT, ScriptedModel(CLAIM, "Noted, Sam.", "Yes.")
+        await house.says("Remember that the vault code is 4711")
+        private = (await house.buttons(CLAIM))["Save it"]
+        assert (await house.says("remember that we meet at ten", MEMBER)).endswith("✗ nothing was saved")
+        assert await house.buttons("Noted, Sam.") == {}
+        assert "not part of this conversation" in await house.says(private, OWNER_IN_GROUP)
+        await house.says("remember that we meet at noon", OWNER_IN_GROUP)
+        await house.says((await house.buttons("Yes."))["Save it"], OWNER_IN_GROUP)
+        assert "we meet at noon" in house.text(f"{SHARED}/2026-03-01.md")
+        assert "4711" not in "".join(house.files().values())
+
+
+async def test_promises_are_open_kept_with_the_message_id_or_broken(tmp_path: Path) -> None:
+    """By the store and the journal: a model's claim is none that was kept."""
+    async with open_house(tmp_path) as house:
+        house.receipts = ReceiptLevel.SHORT
+        add = call("schedule", when="in 20m", what="call Ann")
+        house.model = ScriptedModel(says("", add), "I will remind you.", CLAIM)
+        planned = await house.says("remind me in 20 minutes to call Ann")
+        assert planned.startswith("I will remind you.\n\n— ✓ scheduled job `1, next 2026-03-01 14:25`")
+        await house.says("Remember that Ann likes tea")
+        told = await house.says("/promises")
+        assert "**Open**\n- job 1: call Ann; next 2026-03-01 14:25" in told
+        assert "**Kept**\nnone" in told
+        assert "nothing was saved (`/fulfil " in told
+        assert "> Remember that Ann likes tea" in told
+
+        await house.says((await house.buttons(CLAIM))["Save it"])
+        house.clock.advance(21 * 60)
+        await house.job_runner.look()
+        (row,) = [each for each in await house.store.inbox.waiting() if each.message.address.channel == "clock"]
+        await house.store.commit_turn(TurnCommit(row.turn_id, [row.id], [Outgoing(OWNER.address, "Call Ann!")]))
+        (reply,) = [each for each in await house.store.outbox.unfinished() if each.turn_id == row.turn_id]
+        await house.store.outbox.begin_part(reply.id, 0, house.clock.now().astimezone(UTC))
+        await house.store.outbox.part_sent(reply.id, 0, "4711", is_last=True)
+        told = await house.says("/promises")
+        assert "**Open**\nnone" in told
+        assert "job 1: call Ann; message 4711" in told
+        assert told.endswith("**Broken**\nnone")
+        assert (await house.job_runner.history(1))[0].state is RunState.DELIVERED
