@@ -81,6 +81,25 @@ _UNSPACED_EMPTY = re.compile(
     r"|こんにちは|おはよう|ありがとう|ございます|元気|今日|天気|です|ます|ですか|でした|ました|何|どう|は|が|を|に|の|で|と|も|ね|よ|か"
 )
 _SENTENCE = re.compile(r"[^.!?…。！？؟\n]*(?:[.!?…。！？؟]+(?=\S)[^.!?…。！？؟\s]*[^.!?…。！？؟\n]*)*[.!?…。！？؟]*")
+_LOOKED_UP = re.compile(
+    r"\b(?:numbers?|nr|codes?|passwords?|pin|iban|e-?mail|address(?:es)?|phone|mobile|link|url|reference|ref|order no"
+    r"|policy|serial|recipe|opening hours|wifi|wi-fi|size|dose|dosage|price|cost|plate|booking|account|version|deadline"
+    r"|due date|birthday of|name of|passwort|wlan|nummer|adresse|telefon\w*|rezept|größe|preis|kennzeichen|konto\w*"
+    r"|numéro|mot de passe|recette|taille|prix|número|contraseña|dirección|teléfono|receta|talla|precio|numero"
+    r"|indirizzo|telefono|ricetta|taglia|prezzo|senha|endereço|telefone|receita|номер|код|пароль|адрес|телефон|рецепт)\b",
+    re.IGNORECASE,
+)
+"""Things that people look up by naming them: "Paula's phone number"."""
+_POSSESSIVE = re.compile(
+    r"\b(?!(?:it|that|what|who|he|she|there|here|let|how|where|today|tonight)['’]s)\w+['’]s\s+\w+", re.IGNORECASE
+)
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|am|be|been|has|have|had|do|does|did|will|would|can|could|should|may|might|must|get|got|need|want"
+    r"|went|made|did|took|gave|ist|sind|war|hat|habe|hatte|est|sont|es|son|está|è|sono)\b|n['’]t\b|['’](?:m|re|ve|ll|d)\b",
+    re.IGNORECASE,
+)
+_LONGEST_LOOKUP = 8
+"""In words."""
 _WISH = re.compile(
     r"(?:(?:and|so|well|ok|okay|oh|wow|haha+|aw+|hey|hi|hello)[\s,!]+){0,3}"
     r"(?:happy|merry|good|great|nice|lovely|congrat\w*|enjoy|have (?:a|an|fun|the)|sleep|sweet dreams"
@@ -129,7 +148,7 @@ def calls_for_memories(message: str) -> bool:
     if identifiers(text):
         return True
     sentences = [each for each in _sentences(text) if not _is_courtesy(each)]
-    if not any(_asks(each) or _named(each) for each in sentences):
+    if not any(_asks(each) or _named(each) or _looks_up(each) for each in sentences):
         return False
     is_about_somebody = any(_asks(each) and _is_about_somebody(each) for each in sentences)
     return sum(map(_informative, sentences)) >= (1 if is_about_somebody else FEWEST_WORDS)
@@ -159,6 +178,13 @@ def _is_about_somebody(sentence: str) -> bool:
 
 def _asks(sentence: str) -> bool:
     return is_question(sentence) or sentence.endswith(("?", "？", "؟")) or bool(_ORDER.match(sentence))
+
+
+def _looks_up(sentence: str) -> bool:
+    """Tell whether *sentence* is a name of something rather than a statement: "serial number of the boiler"."""
+    words = _WORD.findall(sentence)
+    is_name = len(words) <= _LONGEST_LOOKUP and not sentence.endswith("!") and not _VERB.search(sentence)
+    return is_name and bool(_LOOKED_UP.search(sentence) or _POSSESSIVE.search(sentence))
 
 
 def _named(sentence: str) -> bool:

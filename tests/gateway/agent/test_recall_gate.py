@@ -118,6 +118,11 @@ Hoe gaat het?
 
 ABOUT_SOMETHING = """
 where did I leave the passport?
+serial number of the boiler
+Paula's IBAN
+pancake recipe
+plumber's phone number
+Nummer vom Klempner
 Which port does the staging database use?
 what's the code of the garage door
 Who is Anthony?

@@ -23,7 +23,6 @@ from workspaces.memory.index.engine import (
 from workspaces.memory.index.hybrid import HybridEngine
 from workspaces.memory.index.manifest import Manifest, unpack
 from workspaces.memory.index.ranking import (
-    ASKING,
     KEYWORDS_ALONE,
     LEAST,
     REACH,
@@ -33,6 +32,7 @@ from workspaces.memory.index.ranking import (
     Pool,
     Ranked,
     Weights,
+    answers,
     identifiers_in_text,
     question_of,
     rank,
@@ -40,6 +40,8 @@ from workspaces.memory.index.ranking import (
     without_near_duplicates,
 )
 from workspaces.memory.index.settings import GENTLE, Decay
+from workspaces.memory.index.updates import DEPTH, Statement, newest_first
+from workspaces.memory.text.day_spans import latest
 from workspaces.memory.text.dialogue import LineKind, is_evidence
 from workspaces.memory.text.sparse import SparseVector, query_vector
 
@@ -47,6 +49,8 @@ POOL = 50
 """Candidates per search; more rarely find more (docs/measurements/search-speed.md)."""
 NEIGHBOURED = 25
 """Number of the best candidates whose neighbours are scored too; worse ones have little to lend."""
+LONGEST_SPAN, MOST_SPANS = 32, 3
+"""Days of a named span, and number of spans, that are searched apart; each takes as long as the search itself."""
 READ = 8
 """Entries read at once, best first, until enough are found: the usual six and two spare for duplicates."""
 
@@ -90,7 +94,7 @@ class Finder:
     def find(self, asked: SearchRequest) -> list[MatchingEntry]:
         """Return the best `asked.limit` entries, best first; none if no scope may be searched."""
         request, question = self.request(asked), question_of(asked.text, asked.today)
-        scores = self._engine.score(request, self._engine.find(request))
+        scores = self._engine.score(request, self._candidates(request, question, asked.today))
         scores = scores.merged(self._engine.score(request, self._neighbours(scores, max(NEIGHBOURED, asked.limit))))
         ids: list[PointId] = scores.ids.tolist()
         pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._identifiers_in(question, ids))
@@ -98,8 +102,19 @@ class Finder:
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
         rows = {(entry.path, entry.position): row for row, entry in enumerate(pool.entries)}
         told = _Telling(self._engine, self._manifest, request, pool, rows, asked.min_score).found(within)
-        found = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text))
-        return list(islice(found, asked.limit))
+        evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text))
+        found = list(islice(evidence, max(asked.limit, DEPTH)))
+        if question.dates:  # what held then is asked for
+            return found[: asked.limit]
+        said = [Statement(each.entry.text, each.entry.date, each.score) for each in found]
+        return [found[place] for place in newest_first(said, asked.text)][: asked.limit]
+
+    def _candidates(self, request: CandidateRequest, question: ParsedQuery, today: date) -> Ids:
+        """Return the candidates of *request*, and those of the days that the question names: words find few of them."""
+        spans = [latest(each, today) for each in question.dates]
+        ranges = (DayRange(each.first, each.last) for each in spans if (each.last - each.first).days < LONGEST_SPAN)
+        requests = [request, *(replace(request, days=days) for days in islice(ranges, MOST_SPANS))]
+        return np.unique(np.concatenate([self._engine.find(each) for each in requests]))
 
     def request(self, asked: SearchRequest) -> CandidateRequest:
         """Return the engine's request: words weighted by rarity, and the vectors of the query."""
@@ -199,7 +214,7 @@ class _Telling:
         entry = self.pool.entries[row]
         asked = self.rows.get((entry.path, entry.position - 1))
         held = self._words(row)
-        if asked is not None and entry.kind != LineKind.NOTE and self.pool.entries[asked].kind in ASKING:
+        if asked is not None and answers(self.pool.entries[asked], entry):
             held |= self._words(asked)
         words = self.request.bm25
         covered = sum(weight for term, weight in zip(words.indices, words.values, strict=True) if term in held)

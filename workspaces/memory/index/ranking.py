@@ -19,7 +19,7 @@ from workspaces.memory.index.settings import GENTLE
 from workspaces.memory.text.dates import NamedDate
 from workspaces.memory.text.day_spans import DaySpan, days_named
 from workspaces.memory.text.dialogue import EVIDENCE, LineKind, read_line
-from workspaces.memory.text.tokens import identifiers, identifiers_held, terms
+from workspaces.memory.text.tokens import identifiers, identifiers_held, query_terms, stem, terms
 
 SAID_KEPT = 1_000
 """Texts whose words are cached, some 2 kB each: parsing one takes 60 µs. Thirty searches read as many."""
@@ -54,6 +54,23 @@ class Weights:
     """Both as in `settings.Decay`."""
 
 
+DAY_ALONE = 1.0
+"""In place of `Weights.date` for a question such as "what did we do on 3 March?": other days do not matter."""
+_DAY_WORDS = frozenset(
+    stem(word)
+    for word in """
+    do did done happen happened go went going plan plans planned say said talk talked write wrote note noted
+    make made be on day days week weeks month months year weekend morning evening afternoon night last past
+    previous this ago today yesterday tomorrow monday tuesday wednesday thursday friday saturday sunday
+    january february march april may june july august september october november december jan feb mar apr
+    jun jul aug sep oct nov dec early late end beginning start middle good easter st nd rd th wir ich haben
+    habe gemacht war los passiert gestern heute letzte letzten letztes woche montag dienstag mittwoch
+    donnerstag freitag samstag sonntag januar februar märz mai juni juli oktober dezember am im den nous
+    fait hier semaine dernière hicimos hice ayer semana pasada
+    """.split()  # noqa: SIM905 # reads as text
+)
+
+
 KEYWORDS_ALONE = Weights(
     keyword=0.5,
     keyword_context=0.5,
@@ -81,6 +98,12 @@ class ParsedQuery:
     text: str
     identifiers: frozenset[str]
     dates: tuple[NamedDate | DaySpan, ...]
+
+    @property
+    def asks_day_alone(self) -> bool:
+        """Whether it asks for what happened on a day, and for nothing else."""
+        words = (word for word in query_terms(self.text) if not any(map(str.isdigit, word)))
+        return bool(self.dates) and all(word in _DAY_WORDS for word in words)
 
 
 def kind_of(text: str) -> LineKind:
@@ -149,12 +172,13 @@ def rank(question: ParsedQuery, pool: Pool, weights: Weights, today: date) -> It
     asks = np.isin(kinds, ASKING).astype(np.float64)
     own = _total(parts)
     telling = speaks * np.isin(kinds, list(EVIDENCE))
-    lenders, asking = _Lenders(places, own * telling), _Lenders(places, own * asks)
-    parts["date"] = weights.date * _named_days(question, days)
+    speakers = [entry.speaker for entry in pool.entries]
+    lenders, asking = _Lenders(places, own * telling), _Lenders(places, own * asks, speakers)
+    parts["date"] = (DAY_ALONE if question.asks_day_alone else weights.date) * _named_days(question, days)
     parts["conversation"] = -weights.conversation * _conversations(pool.entries)
     parts["neighbour"] = weights.neighbour * speaks * lenders.best(REACH)
     parts["answer"] = weights.answer * speaks * asking.before()
-    parts["speaker"] = weights.speaker * _named_speakers(question, [entry.speaker for entry in pool.entries])
+    parts["speaker"] = weights.speaker * _named_speakers(question, speakers)
     parts["age"] = -_age_loss(days, weights, today) * np.maximum(_total(parts), 0.0)
     scores = _total(parts)
     held = np.array([len(names) for names in pool.held], np.int64)
@@ -193,8 +217,11 @@ def _places(entries: Sequence[EntryFacts]) -> Ids:
 class _Lenders:
     """The candidates by position, and the score that each can lend."""
 
-    def __init__(self, places: Ids, lent: Column) -> None:
+    def __init__(self, places: Ids, lent: Column, speakers: Sequence[str] = ()) -> None:
+        """*speakers*, if given, are those of the candidates; nobody then lends to themselves."""
         self._places = places
+        names = {name: number for number, name in enumerate(sorted(set(speakers)))}
+        self._speakers = np.array([names[name] for name in speakers], np.int64)
         self._rows = np.argsort(places)
         self._lent = lent
 
@@ -211,7 +238,10 @@ class _Lenders:
         wanted = self._places + step
         nearest = np.searchsorted(self._places, wanted, sorter=self._rows)
         rows = self._rows[np.minimum(nearest, len(self._rows) - 1)]
-        return np.where(self._places[rows] == wanted, self._lent[rows], 0.0)
+        lends = self._places[rows] == wanted
+        if len(self._speakers):
+            lends &= self._speakers[rows] != self._speakers
+        return np.where(lends, self._lent[rows], 0.0)
 
 
 REACH = 2
@@ -222,6 +252,11 @@ TRANSCRIPTS = "sessions/"
 """Path prefix of conversations."""
 ASKING = (LineKind.ASKS, LineKind.QUESTION)
 """Kinds of lines that the next line may answer."""
+
+
+def answers(asking: EntryFacts, entry: EntryFacts) -> bool:
+    """Tell whether *entry*, which follows *asking*, may answer it: somebody asks, and somebody else speaks next."""
+    return entry.kind != LineKind.NOTE and asking.kind in ASKING and asking.speaker != entry.speaker
 
 
 def _ordinal(day: date | None) -> int:
@@ -281,13 +316,14 @@ def without_near_duplicates(found: Iterable[T]) -> Iterator[T]:
     """Yield *found* in order, without repetitions of better ones.
 
     A repetition has nearly the same words and the same numbers and identifiers: "paid 50" does not repeat "paid 70",
-    and the same habit noted on ten days is returned once. Time of day does not count.
+    and the same habit noted on ten days is returned once. Time of day does not count; but a message that stands in
+    the day's notes and in its conversation, in part or whole, is one.
     """
-    shown: list[_DialogueTurn] = []
+    shown: list[tuple[date | None, _DialogueTurn]] = []
     for each in found:
-        said = _dialogue_turn(each.entry.text)
-        if not any(_repeats(said, known) for known in shown):
-            shown.append(said)
+        day, said = each.entry.date, _dialogue_turn(each.entry.text)
+        if not any(_repeats(said, known) or (day == then and _is_same_message(said, known)) for then, known in shown):
+            shown.append((day, said))
             yield each
 
 
@@ -295,12 +331,22 @@ def without_near_duplicates(found: Iterable[T]) -> Iterator[T]:
 class _DialogueTurn:
     words: frozenset[str]
     figures: frozenset[str]
+    moment: str
+    """Speaker and time; empty without a time."""
 
 
 @lru_cache(SAID_KEPT)
 def _dialogue_turn(text: str) -> _DialogueTurn:
-    words = frozenset(terms(read_line(text).text))
-    return _DialogueTurn(words, frozenset(word for word in words if any(map(str.isdigit, word))))
+    line = read_line(text)
+    words = frozenset(terms(line.text))
+    moment = f"{line.speaker} {line.time}" if line.time else ""
+    return _DialogueTurn(words, frozenset(word for word in words if any(map(str.isdigit, word))), moment)
+
+
+def _is_same_message(said: _DialogueTurn, known: _DialogueTurn) -> bool:
+    return (
+        bool(said.moment) and said.moment == known.moment and (said.words <= known.words or known.words <= said.words)
+    )
 
 
 def _repeats(said: _DialogueTurn, known: _DialogueTurn) -> bool:

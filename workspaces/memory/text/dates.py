@@ -28,6 +28,7 @@ _FORMS = (
     rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}",
     rf"\b(?P<lead>in|of|since|until|till|between|from|during|last|this|next|by|early|late|mid|before|after)[\s-]+{_MONTH}",
     rf"\b{_MONTH}",
+    r"\bthe\s+(?P<day>[0-3]?\d)(?:st|nd|rd|th)(?=\s*(?:[?.!,;)]|$|(?:and|to|till|until)\b))",
     r"(?<![\w-])(?P<year>(?:19|20)\d\d)(?![\w-])",
     r"\b(?P<year>(?:19|20)\d\d)-(?P<number>[01]\d)\b",
 )

@@ -95,7 +95,18 @@ def _mentions(text: str, today: date) -> list[_Mention]:
     taken = [(each.start, each.end) for each in relative]
     named = [_Mention(start, end, "", each) for start, end, each in mentions(text)]
     free = [each for each in named if not any(a < each.end and each.start < b for a, b in taken)]
-    return sorted([*relative, *free], key=lambda each: each.start)
+    starts = {each.start for each in (*relative, *free) if not each.is_weekday}
+    alone = [each for each in relative if not (each.is_weekday and _date_after(text, each.end) in starts)]
+    return sorted([*alone, *free], key=lambda each: each.start)
+
+
+_BEFORE_DATE = re.compile(r",?\s+(?=the\s+\d)|,?\s+")
+
+
+def _date_after(text: str, end: int) -> int:
+    """Return where a date begins that belongs to a weekday ending at *end*: "Friday the 13th"."""
+    gap = _BEFORE_DATE.match(text, end)
+    return gap.end() if gap else end
 
 
 def _relative(text: str, today: date) -> list[_Mention]:
@@ -299,7 +310,7 @@ def _joined(text: str, one: _Mention, other: _Mention, today: date) -> DaySpan |
         _text_before(text, one)
     ):
         return None
-    first, last = _latest(one.named, today), _latest(other.named, today)
+    first, last = latest(one.named, today), latest(other.named, today)
     return DaySpan(first.first, last.last) if first.first <= last.last else None
 
 
@@ -311,17 +322,20 @@ def _bounded(text: str, each: _Mention, today: date) -> NamedDate | DaySpan:
     """Return what *each* names, as an open range after a word such as "before" or "since"."""
     before = _text_before(text, each)
     if _leads("before", each.language).search(before):
-        return DaySpan(date.min, _latest(each.named, today).first)
+        return DaySpan(date.min, latest(each.named, today).first)
     if _leads("after", each.language).search(before):
-        return DaySpan(_latest(each.named, today).first, date.max)
+        return DaySpan(latest(each.named, today).first, date.max)
     return each.named
 
 
-def _latest(named: NamedDate | DaySpan, today: date) -> DaySpan:
-    """Return *named* as a span: without a year the latest that has begun."""
+def latest(named: NamedDate | DaySpan, today: date) -> DaySpan:
+    """Return *named* as a span: without a year or a month the latest that has begun."""
     if isinstance(named, DaySpan):
         return named
     year = named.year or today.year
+    if named.month is None and named.day is not None:
+        past = today.replace(day=1) - timedelta(named.day > today.day)
+        return _within(past.year, past.month, named.day)
     if named.month is None:
         return DaySpan(date(year, 1, 1), date(year, 12, 31))
     span = _within(year, named.month, named.day)

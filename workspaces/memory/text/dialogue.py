@@ -142,7 +142,13 @@ _ASKING = re.compile(
     r"|(?:do|does|did)\s+(?:i|you|we|they|he|she|it|any|anyone|my|your|the)\b"
     r"|(?:is|are|was|were)\s+(?:there|it|he|she|they|you|my|your|the|this|that)\b"
     r"|(?:have|has|had)\s+(?:i|you|we|they|he|she|it)\b"
-    r"|(?:any idea|remind me (?:what|where|who|when|which|how)|tell me (?:what|where|who|when|which|how|again)"
+    r"|(?:can|could|should|may|must)\s+(?:i|we|he|she|they|it|one|my|our|the)\b"
+    r"|(?:is|are)\s+(?!not|now|so|too|very|really|still|also|all|just|quite)\w+\s+(?:\w+\s+)?"
+    r"(?:ok|okay|worth|good|bad|nice|normal|safe|allowed|possible|cheap|expensive|enough|in season)\b"
+    r"|(?:what|who|which|whose)\s+(?!an?\b|i\b|we\b|you\b|he\b|she\b|they\b|it\b|means?\b|reminds\b|knows\b|knew\b"
+    r"|cares\b|would have\b|does that\b)\w+\s+\w"
+    r"|(?:any ideas?|remind me (?:what|where|who|when|which|how|of|about|the|my|our)"
+    r"|tell me (?:what|where|who|when|which|how|again|about|an?)"
     r"|do you (?:know|remember))\b"
     r"|(?:wo|wann|wer|wem|wen|wie|warum|wieso|welche[rsnm]?|wieviel)\s+(?:ist|sind|war|waren|hat|haben|habe|hatte|heißt"
     r"|heisst|geht|viel|viele|lange|oft|alt|kann|muss|soll|bin|wird|wohnt|liegt|steht)\b"
@@ -161,7 +167,8 @@ repetition.
 _CJK_QUESTION = re.compile(r"什么|哪里|哪个|谁|怎么|为什么|多少|几点|几个|吗|何ですか|どこ|いつ|誰|なぜ|[でま]すか")
 _REQUEST = re.compile(
     r"(?:(?:hey|hi|hello|ok|okay|so|and|also|please)[\s,]+){0,3}(?:(?:can|could|would|will) you|kannst du|könntest du"
-    r"|peux-tu|pourriez|puedes|podrías|puoi|potresti|você pode|можешь|не мог)\b(?!\s+(?:tell|remember|remind me (?:what"
+    r"|peux-tu|pourriez|puedes|podrías|puoi|potresti|você pode|можешь|не мог)\b"
+    r"(?!\s+(?:recommend|suggest|explain|tell|remember|remind me (?:what"
     r"|where|who|when|which|how)|say|recall|find|look|search|sagen|me dire|decirme))",
     re.IGNORECASE,
 )

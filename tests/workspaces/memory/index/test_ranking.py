@@ -256,6 +256,30 @@ def thin(*texts: str) -> list[str]:
     ]
 
 
+def test_nobody_answers_their_own_question() -> None:
+    """The line after a question answers it if somebody else says it."""
+    asks = replace(candidate("Owner: when is tea?", 1), late=0.9)
+    own, other = candidate("Owner: it rains", 2), candidate("Ben: at five", 2)
+    assert [each.ranked.parts["answer"] for each in results("tea", [asks, own])] == [0, 0]
+    assert any(each.ranked.parts["answer"] for each in results("tea", [asks, other]))
+
+
+def test_a_question_for_a_day_alone_gets_that_day() -> None:
+    """Whatever other days fit better; a question about something else only prefers the day."""
+    that_day = candidate("tulips were yellow", day=date(2026, 3, 3))
+    other = replace(candidate("what we did in March", 1), late=0.9, cosine=0.8)
+    assert order("what did we do on 3 March?", that_day, other)[0] == that_day.entry.text
+    assert order("what did we paint on 3 March?", that_day, other)[0] == other.entry.text
+
+
+def test_a_message_in_the_notes_and_in_its_conversation_is_one_result() -> None:
+    """Also if the notes have only a part of it; another message of the same day is another result."""
+    whole, part = candidate("07:20 Ann: plumber came 7:25. who does that"), candidate("Ann (07:20): plumber came 7:25.")
+    later = candidate("Ann (09:20): plumber came")
+    found = without_near_duplicates([Result(each.entry, Ranked(0, 0, {})) for each in (whole, part, later)])
+    assert [each.entry.text for each in found] == [whole.entry.text, later.entry.text]
+
+
 def test_a_repetition_is_left_out_and_a_difference_is_kept() -> None:
     """The same words at another time of day say nothing new; another number, id or word does."""
     assert thin("07:00 ran along the river", "07:30 Ran along the river.", "ran along the canal") == [

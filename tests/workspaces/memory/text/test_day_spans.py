@@ -73,6 +73,8 @@ def test_a_day_may_be_named_from_today(text: str, first: str, last: str) -> None
     ("text", "first", "last"),
     [
         ("before May", "0001-01-01", "2025-05-01"),
+        ("before the 2nd?", "0001-01-01", "2026-03-02"),
+        ("before the 13th", "0001-01-01", "2026-02-13"),
         ("what did I say until 3 March", "0001-01-01", "2026-03-03"),
         ("since 3 March", "2026-03-03", "9999-12-31"),
         ("after the 2nd of February 2026", "2026-02-02", "9999-12-31"),
@@ -96,6 +98,8 @@ def test_words_before_a_date_make_it_a_range(text: str, first: str, last: str) -
     [
         ("in May", NamedDate(None, 5)),
         ("on 8 May 2023", NamedDate(2023, 5, 8)),
+        ("what happened on Friday the 13th?", NamedDate(None, None, 13)),
+        ("on Friday, 27 March", NamedDate(None, 3, 27)),
         ("am 8. März", NamedDate(None, 3, 8)),
         ("le 8 août 2023", NamedDate(2023, 8, 8)),
         ("8 de marzo de 2023", NamedDate(2023, 3, 8)),

@@ -1,0 +1,62 @@
+"""Statements about the same thing: the current value stands above the outdated one."""
+
+from datetime import date, timedelta
+
+import pytest
+
+from workspaces.memory.index.updates import Statement, newest_first
+
+FIRST = date(2026, 3, 2)
+
+
+def told(text: str, days: int = 0, score: float = 0.5) -> Statement:
+    """Return a statement made *days* after the first one."""
+    return Statement(text, FIRST + timedelta(days), score)
+
+
+PAIRS = {
+    "what is the code of the gate": ("the gate code is 4471", "they changed the gate code, it is 9025"),
+    "how much does the sitter charge an hour": ("the sitter takes 12 an hour", "sitter wants 14 an hour from now on"),
+    "when is Ravi's farewell?": ("Ravi's farewell is on 24 April", "ravi's farewell moved to the 30th of April"),
+    "which day is the piano lesson": ("piano lesson on tuesdays 15:30", "piano lesson moved to thursdays"),
+    "what time is yoga": ("yoga is at 18:00 on tuesdays", "tuesday yoga moved to 19:00"),
+    "how heavy is the dog": ("the dog weighs 14.6 kg", "dog weighs 14.1, lost half a kilo"),
+    "wie hoch ist die Miete": ("die Miete ist 1180 Euro", "die Miete ist jetzt 1240 Euro"),
+    "when does the plumber come": ("the plumber comes monday at 9", "plumber comes friday at 7:30 instead"),
+    "guest wifi password": ("guest wifi password is moor-204", "new guest wifi password: tern-77"),
+    "when is mum's clinic appointment": (
+        "mum's clinic appointment is 2 april",
+        "clinic appointment shifted to 9 april",
+    ),
+    "premium of the house insurance": ("house insurance premium 149", "house insurance premium now 164 a year"),
+    "when is the bin collected": ("the bin is collected fridays", "bin collected on thursdays from april"),
+}
+
+
+@pytest.mark.parametrize(("question", "pair"), PAIRS.items())
+def test_the_current_value_is_above_the_outdated_one(question: str, pair: tuple[str, str]) -> None:
+    """Although the older statement fits the question better; twelve pairs of a household."""
+    older, newer = told(pair[0], score=0.6), told(pair[1], days=9)
+    assert newest_first([older, newer], question) == [1, 0]
+    assert newest_first([newer, older], question) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        ("who is our vet?", told("the vet is Dr. Okafor, 3 Elm Street"), told("the vet moved it to 17:20", 9)),
+        ("how much is the rent", told("the rent is 1,180 euros"), told("we had a nice walk by the lake, 9 km", 9)),
+        ("what is the gate code", told("the gate code is 4471"), told("the gate code is 9025", 9, score=0.2)),
+        ("what is the gate code", told("the gate code is 4471"), told("somebody asked for the gate code", 9)),
+        ("what is the gate code", Statement("the gate code is 4471", None, 0.5), told("the gate code is 9025", 9)),
+    ],
+)
+def test_other_statements_keep_their_order(question: str, older: Statement, newer: Statement) -> None:
+    """A person is asked for, or it is another thing, fits much worse, gives no value, or the other holds undated."""
+    assert newest_first([older, newer], question) == [0, 1]
+
+
+def test_who_asks_for_a_figure_gets_the_line_that_has_one() -> None:
+    """Of two lines about the plumber the one with a number is first; a figure about something else is not."""
+    lines = [told("the plumber looked at the tap"), told("plumber's mobile: 0171 330 8854"), told("ran 6.1 km")]
+    assert newest_first(lines, "what is the plumber's phone number") == [1, 0, 2]
