@@ -30,7 +30,7 @@ SAMPLES = 200
 LONGEST_SAMPLE = 200
 NEAR = 0.001
 """Scores that differ by less are equal: two engines add up in different orders."""
-_CACHE = "embeddings.db"
+_STORE = "vectors.db"
 
 Progress = Callable[[str, int, int], None]
 """Called with the agent, and how many of how many files are indexed on the server."""
@@ -94,8 +94,8 @@ async def build_on_server(
 def _take_embeddings(index: Path, folder: Path) -> None:
     """Copy the texts' embeddings: no text is embedded or paid for twice."""
     folder.mkdir(mode=FOLDER_MODE, parents=True)
-    if (index / _CACHE).exists():
-        with closing(sqlite3.connect(index / _CACHE)) as known, closing(sqlite3.connect(folder / _CACHE)) as copy:
+    if (index / _STORE).exists():
+        with closing(sqlite3.connect(index / _STORE)) as known, closing(sqlite3.connect(folder / _STORE)) as copy:
             known.backup(copy)
 
 

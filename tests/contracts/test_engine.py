@@ -107,12 +107,10 @@ def _terms(chance: random.Random, count: int) -> SparseVector:
 def _point(number: int, scope: Scope = PRIVATE, day: date | None = None, seed: int | None = None) -> Point:
     chance = random.Random(number if seed is None else seed)
     arrays = np.random.default_rng(number if seed is None else seed)
-    tokens = _rows(arrays, 3).astype(np.float16)
-    context = np.concatenate([_rows(arrays, 2).astype(np.float16), tokens])
     entry = Entry(f"memory/{scope}.md", scope, number, number + 1, number + 1, f"note {number}", "Day > Work", day, "")
     dense = arrays.standard_normal(DIMENSION).astype(np.float32)
     id_ = PointId(zlib.crc32(f"{scope} {number}".encode()))
-    return Point(id_, entry, _terms(chance, 6), _terms(chance, 9), dense, tokens, context)
+    return Point(id_, entry, _terms(chance, 6), _terms(chance, 9), dense)
 
 
 def _ids(points: Sequence[Point]) -> Ids:
@@ -129,7 +127,7 @@ def _request(
 
 
 Parts = tuple[float, ...]
-"""Cosine, late, late_context, bm25, bm25_context."""
+"""Cosine, bm25, bm25_context."""
 
 
 class Bench:
@@ -154,7 +152,7 @@ class Bench:
 
     def score(self, request: CandidateRequest, ids: Ids) -> dict[Entry, Parts]:
         scores = self.engine.score(request, ids)
-        columns = (scores.cosine, scores.late, scores.late_context, scores.bm25, scores.bm25_context)
+        columns = (scores.cosine, scores.bm25, scores.bm25_context)
         read = self.engine.entries(scores.ids.tolist())
         parts = zip(*(column.tolist() for column in columns), strict=True)
         return {read[id_]: each for id_, each in zip(scores.ids.tolist(), parts, strict=True)}
@@ -207,13 +205,16 @@ def test_no_scope_means_nothing_at_all(shard: Shard) -> None:
 
 
 def test_private_notes_do_not_move_a_groups_scores(shard: Shard) -> None:
-    """Not even the last bit of a score depends on what else is stored."""
+    """Not even the last bit of a score depends on what else is stored (the oracle's does: numpy adds up by blocks)."""
     bench = Bench(shard)
     bench.upsert([_point(n, GROUP) for n in range(20)])
     request = _request(frozenset({GROUP}))
     before = bench.ask(request)
     bench.upsert([_point(n, PRIVATE) for n in range(100, 200)])
-    assert bench.ask(request) == before
+    after = bench.ask(request)
+    assert after.keys() == before.keys()
+    for entry, parts in after.items():
+        assert parts == (before[entry] if isinstance(shard, EdgeShard) else pytest.approx(before[entry], rel=1e-6))
 
 
 def test_deleted_notes_leave_nothing_behind(shard: Shard) -> None:
@@ -224,7 +225,10 @@ def test_deleted_notes_leave_nothing_behind(shard: Shard) -> None:
     more = [_point(n) for n in range(100, 160)]
     bench.upsert(more)
     bench.delete([*more, _point(2**20)])
-    assert bench.ask(_request(None)) == before
+    after = bench.ask(_request(None))
+    assert after.keys() == before.keys()
+    for entry, parts in after.items():
+        assert parts == (before[entry] if isinstance(shard, EdgeShard) else pytest.approx(before[entry], rel=1e-6))
 
 
 def test_a_tie_at_the_cut_is_settled_by_place(shard: Shard) -> None:
@@ -304,12 +308,10 @@ def test_entries_without_meaning_or_embedder_are_found_by_word(shard: Shard) -> 
     """Points without vectors take part in keyword search and have 0 in the other parts."""
     bench = Bench(shard)
     full = _point(1)
-    bench.upsert([Point(full.id, full.entry, full.bm25, full.bm25_context, None, None, None)])
-    [(cosine, late, late_context, bm25, _)] = bench.ask(
-        CandidateRequest(None, full.bm25, None, None, ALWAYS, 10)
-    ).values()
+    bench.upsert([Point(full.id, full.entry, full.bm25, full.bm25_context, None)])
+    [(cosine, bm25, _)] = bench.ask(CandidateRequest(None, full.bm25, None, None, ALWAYS, 10)).values()
     assert bm25 > 0
-    assert (cosine, late, late_context) == (0.0, 0.0, 0.0)
+    assert cosine == 0.0
 
 
 def test_what_was_flushed_is_there_after_opening_again(tmp_path: Path) -> None:

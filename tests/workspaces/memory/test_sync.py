@@ -49,8 +49,8 @@ class Bench:
 
     def kept(self) -> list[bytes]:
         """Return the hashes of all texts whose embedding is on the disk."""
-        with closing(sqlite3.connect(self.index / "embeddings.db")) as db:
-            return [text for (text,) in db.execute("SELECT text FROM embeddings")]
+        with closing(sqlite3.connect(self.index / "vectors.db")) as db:
+            return [text for (text,) in db.execute("SELECT hash FROM texts")]
 
     def held(self) -> Index:
         return self.worker.handler._index(str(self.index))
@@ -243,18 +243,3 @@ async def test_a_missing_embedder_leaves_the_vectors_for_its_return(bench: Bench
     await bench.sync.bring_up_to_date()
     assert bench.embedder.texts == []
     assert bench.held().answering_embedder is bench.embedder
-
-
-def test_the_cache_does_not_grow_for_ever(bench: Bench) -> None:
-    """Only so many texts are kept, the newest."""
-    from workspaces.memory.index.vectors import EmbeddingCache
-
-    bench.index.mkdir()
-    cache = EmbeddingCache(bench.index / "embeddings.db")
-    for text, embedding in zip("abc", bench.embedder.embed(list("abc")), strict=True):
-        cache.put("words", [(text, embedding)])
-    cache.shrink(2)
-    assert [cache.get("words", text) is not None for text in "abc"] == [False, True, True]
-    cache.close()
-    with pytest.raises(sqlite3.ProgrammingError):
-        cache.get("words", "a")

@@ -1,7 +1,11 @@
 """Collections in Qdrant Edge, the in-process engine, with exact search.
 
-Qdrant Edge holds the GIL while it works, so this module belongs in the worker process. HNSW is never built
-(`indexing_threshold`): scanning is exact and takes 1–2 ms per query at 10,000 entries.
+Qdrant Edge holds the GIL while it works, so this module belongs in the worker process. HNSW is never built (`m=0`):
+scanning is exact and takes 1–2 ms per query at 10,000 entries.
+
+New points are in a segment that holds their words in memory, 2.3 kB each; `sweep` moves them into segments whose data
+are in mapped files, read when needed (`Memory.Cold`): 0.2 kB of memory a point. There is no write-ahead log, which
+would take 24 MB: an index that was not closed cleanly is compared with its files in any case (`manifest.py`).
 """
 
 import shutil
@@ -13,15 +17,16 @@ import numpy as np
 import qdrant_edge as edge
 
 from workspaces.memory.entry import Entry
-from workspaces.memory.index.engine import DayRange, EngineBrokenError, FloatArray, Point, PointId, TokenArray
+from workspaces.memory.index.engine import DayRange, EngineBrokenError, FloatArray, Point, PointId
 from workspaces.memory.index.hybrid import Leg, Shard, VectorQuery, Where, entry_of, payload_of
 from workspaces.memory.text.sparse import SparseVector
 
-TOKEN_DIMENSION = 128
 SCROLL = 10_000
 """Points per page when all are listed."""
-NEVER_KB = 10**9
-"""Segment size from which HNSW would be built."""
+MAPPED_FROM_KB = 1_000
+"""Size of a segment's vectors from which `sweep` moves it into mapped files: some 1,300 points."""
+LARGEST_SEGMENT_KB = 8_000
+"""Size up to which segments are merged, some 10,000 points: merging takes 0.1 ms a point, and a search waits for it."""
 
 
 class EdgeCollections:
@@ -132,20 +137,18 @@ class EdgeShard:
 
 def _config(dimension: int) -> edge.EdgeConfig:
     halves = edge.VectorStorageDatatype.Float16  # a scan is bound by memory: a quarter faster, cosines within 0.001
-    tokens = edge.EdgeVectorParams(
-        TOKEN_DIMENSION,
-        edge.Distance.Dot,
-        multivector_config=edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim),
-        datatype=halves,
-    )
-    sparse = edge.EdgeSparseVectorParams()
-    dense = {"dense": edge.EdgeVectorParams(dimension, edge.Distance.Cosine, datatype=halves)} if dimension else {}
+    dense = edge.EdgeVectorParams(dimension, edge.Distance.Cosine, datatype=halves, memory=edge.Memory.Cold)
+    sparse = edge.EdgeSparseVectorParams(memory=edge.Memory.Cold)
     return edge.EdgeConfig(
-        vectors=dense | {"tokens": tokens, "tokens_context": tokens} if dimension else None,
+        vectors={"dense": dense} if dimension else None,
         sparse_vectors={"bm25": sparse, "bm25_context": sparse},
-        optimizers=edge.EdgeOptimizersConfig(indexing_threshold=NEVER_KB),
+        hnsw_config=edge.HnswIndexConfig(m=0, ef_construct=4, full_scan_threshold=SCROLL),
+        optimizers=edge.EdgeOptimizersConfig(
+            indexing_threshold=MAPPED_FROM_KB, default_segment_number=1, max_segment_size=LARGEST_SEGMENT_KB
+        ),
         max_search_threads=1,
-        wal_enabled=True,
+        payload_memory=edge.Memory.Cold,
+        wal_enabled=False,
     )
 
 
@@ -154,15 +157,7 @@ def _vectors(point: Point) -> dict[str, Any]:
     vectors: dict[str, Any] = {"bm25": _sparse(point.bm25), "bm25_context": _sparse(point.bm25_context)}
     if point.dense is not None and np.any(point.dense):
         vectors["dense"] = point.dense.tolist()
-    for name, rows in (("tokens", point.tokens), ("tokens_context", point.tokens_context)):
-        if rows is not None and len(rows):
-            vectors[name] = _rows(rows)
     return vectors
-
-
-def _rows(rows: TokenArray) -> list[memoryview]:
-    """Return the rows as views, read float by float; a list of lists is a fifth slower and takes 30 bytes a float."""
-    return [memoryview(row) for row in rows.astype(np.float32)]
 
 
 def _sparse(vector: SparseVector) -> edge.SparseVector:

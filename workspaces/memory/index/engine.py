@@ -1,7 +1,7 @@
 """Requests to the vector engine and their results: one collection per agent, always queried by scope.
 
-Vectors of a point: `dense` (pooled, cosine), `tokens` and `tokens_context` (multivectors, MaxSim by dot product,
-float16), `bm25` (date and entry) and `bm25_context` (previous and this entry), both sparse.
+Vectors of a point: `dense` (pooled, cosine), `bm25` (date and entry) and `bm25_context` (previous and this entry), both
+sparse. Token vectors are not the engine's: `late_interaction.py` scores what it finds.
 
 An IDF is part of a query's weights and counted by `manifest.Rarity` in the scopes that are searched. Weights are whole
 numbers of 1/128, so that their sums are exact in 32-bit floats: an engine adds them in an order that changes from run
@@ -52,18 +52,14 @@ def quantised(vector: SparseVector) -> SparseVector:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One entry with its vectors; `dense` and `tokens` are `None` without an embedder."""
+    """One entry with its vectors; `dense` is `None` without an embedder."""
 
     id: PointId
     entry: Entry
     bm25: SparseVector
     bm25_context: SparseVector
     dense: FloatArray | None
-    """Shape [dimension], length 1."""
-    tokens: TokenArray | None
-    """The entry's token vectors, shape [n, 128], rows no longer than 1; n may be 0."""
-    tokens_context: TokenArray | None
-    """Token vectors of the previous entry in the section and this one, shape [n', 128], n' >= n."""
+    """Shape [dimension], length 1; zeros are nothing."""
 
 
 @dataclass(frozen=True, slots=True)

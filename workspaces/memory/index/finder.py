@@ -101,7 +101,8 @@ class Finder:
         ranked = rank(question, pool, _decayed(_weights(request), asked.decay), asked.today)
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
         rows = {(entry.path, entry.position): row for row, entry in enumerate(pool.entries)}
-        told = _Telling(self._engine, self._manifest, request, pool, rows, asked.min_score).found(within)
+        words = self._manifest.terms(ids)
+        told = _Telling(self._engine, words, request, pool, rows, asked.min_score).found(within)
         evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text))
         found = list(islice(evidence, max(asked.limit, DEPTH)))
         if question.dates:  # what held then is asked for
@@ -170,7 +171,8 @@ class _Telling:
     """Reads ranked entries that pass the threshold, best first, as far as needed."""
 
     engine: HybridEngine
-    manifest: Manifest
+    words: Mapping[PointId, bytes]
+    """Packed words of the pool's entries."""
     request: CandidateRequest
     pool: Pool
     rows: Mapping[tuple[str, int], int]
@@ -221,7 +223,7 @@ class _Telling:
         return covered / sum(words.values) if words.values else 0.0
 
     def _words(self, row: int) -> set[int]:
-        return set(unpack(self.manifest.points[PointId(int(self.pool.scores.ids[row]))].terms))
+        return set(unpack(self.words[PointId(int(self.pool.scores.ids[row]))]))
 
 
 def _promise(scores: Scores) -> Column:

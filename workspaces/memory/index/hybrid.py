@@ -17,12 +17,11 @@ from workspaces.memory.entry import Entry
 from workspaces.memory.index.engine import CandidateRequest, Column, DayRange, FloatArray, Ids, Point, PointId, Scores
 from workspaces.memory.text.sparse import SparseVector
 
-VectorName = Literal["dense", "tokens", "tokens_context", "bm25", "bm25_context"]
-FINDING: tuple[VectorName, ...] = ("dense", "bm25", "bm25_context")
+VectorName = Literal["dense", "bm25", "bm25_context"]
+SEARCHES: tuple[VectorName, ...] = ("dense", "bm25", "bm25_context")
 """Searches over the whole collection; late interaction only scores their results."""
-SCORING: tuple[VectorName, ...] = ("dense", "tokens", "tokens_context", "bm25", "bm25_context")
-ENTRIES_KEPT = 20_000
-"""Entries cached in memory after the first read, about 1 kB each: reading 600 from the engine takes 3 ms."""
+ENTRIES_KEPT = 1_000
+"""Entries cached in memory after the first read, about 1 kB each: reading 8 from the engine takes 0.1 ms."""
 SPARE = 100
 """Points requested beyond a search's limit: where the cut splits a tie, they mostly include all of it, and a second
 request is not needed.
@@ -77,6 +76,13 @@ class EntryPosition(Protocol):
     def scope(self) -> Scope: ...
 
 
+class LateScorer(Protocol):
+    """Scores entries by their token vectors."""
+
+    def score(self, query: FloatArray, ids: Sequence[PointId]) -> tuple[Column, Column]:
+        """Return for each of *ids* the score by its own token vectors, and by those of the entry before too."""
+
+
 class Shard(Protocol):
     """Interface of an engine: store points, answer exact queries."""
 
@@ -128,10 +134,11 @@ class CollectionStore(Protocol):
 class HybridEngine:
     """A vector engine with one open collection, over a `Shard`. Synchronous: it is called in the worker process."""
 
-    def __init__(self, shard: Shard, places: Mapping[PointId, EntryPosition]) -> None:
-        """*places* contains every searchable point; any other does not exist."""
+    def __init__(self, shard: Shard, places: Mapping[PointId, EntryPosition], late: LateScorer | None = None) -> None:
+        """*places* contains every searchable point; any other does not exist. *late* has their token vectors."""
         self._shard = shard
         self._places = places
+        self._late = late
         self._entries: dict[PointId, Entry] = {}
 
     def upsert(self, points: Sequence[Point]) -> None:
@@ -174,7 +181,7 @@ class HybridEngine:
         if _sees_nothing(request):
             return NOTHING
         where = Where(request.scopes, request.days)
-        queries = _queries(request, FINDING, where, request.limit + SPARE)
+        queries = _queries(request, where, request.limit + SPARE)
         legs = zip(queries, self._shard.ask(queries), strict=True)
         return np.unique(
             np.concatenate([NOTHING, *(self._best_of_leg(query, leg, request.limit) for query, leg in legs)])
@@ -183,19 +190,22 @@ class HybridEngine:
     def score(self, request: CandidateRequest, ids: Ids) -> Scores:
         """Score those of *ids* (ascending, distinct) that `request.scopes` allows, with every part."""
         seen = NOTHING if _sees_nothing(request) else self._in_scopes(ids, request.scopes)
-        parts: dict[VectorName, Column] = {name: np.zeros(len(seen)) for name in SCORING}
+        parts: dict[VectorName, Column] = {name: np.zeros(len(seen)) for name in SEARCHES}
+        late, late_context = np.zeros(len(seen)), np.zeros(len(seen))
         if len(seen):
             where = Where(request.scopes, ids=frozenset(seen.tolist()))
-            queries = _queries(request, SCORING, where, len(seen))
+            queries = _queries(request, where, len(seen))
             for query, leg in zip(queries, self._shard.ask(queries), strict=True):
                 parts[query.using][np.searchsorted(seen, leg.ids)] = leg.scores
+            if self._late is not None and request.tokens is not None and np.any(request.tokens):
+                late, late_context = self._late.score(request.tokens, seen.tolist())
         return Scores(
             ids=seen,
             cosine=parts["dense"],
-            late=parts["tokens"],
+            late=late,
             bm25=parts["bm25"],
             bm25_context=parts["bm25_context"],
-            late_context=parts["tokens_context"],
+            late_context=late_context,
         )
 
     def _in_scopes(self, ids: Ids, scopes: frozenset[Scope] | None) -> Ids:
@@ -228,15 +238,13 @@ def _sees_nothing(request: CandidateRequest) -> bool:
     return request.scopes is not None and not request.scopes
 
 
-def _queries(request: CandidateRequest, names: Sequence[VectorName], where: Where, limit: int) -> list[VectorQuery]:
+def _queries(request: CandidateRequest, where: Where, limit: int) -> list[VectorQuery]:
     vectors: dict[VectorName, SparseVector | FloatArray | None] = {
         "dense": request.dense,
-        "tokens": request.tokens,
-        "tokens_context": request.tokens,
         "bm25": request.bm25,
         "bm25_context": request.bm25,
     }
-    asked = ((name, vectors[name]) for name in names)
+    asked = ((name, vectors[name]) for name in SEARCHES)
     return [VectorQuery(name, v, where, limit) for name, v in asked if v is not None and _says_something(v)]
 
 

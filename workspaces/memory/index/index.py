@@ -1,6 +1,6 @@
 """An agent's index folder: the collection that answers, and the one being built beside it.
 
-    <index>/embeddings.db        vectors by text, shared by all collections
+    <index>/vectors.db           embeddings by text, shared by all collections
     <index>/<layout>/            shard, manifest, and the mark `complete`
     <index>/as_of/<name>/        an index of an earlier day, for as long as it is searched
 
@@ -14,17 +14,20 @@ from pathlib import Path
 
 from workspaces.memory.index.collection import Collection
 from workspaces.memory.index.edge import EdgeCollections
+from workspaces.memory.index.embedding_store import EmbeddingStore
 from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.index.endpoint import EndpointError
 from workspaces.memory.index.engine import EngineAwayError, EngineBrokenError
 from workspaces.memory.index.hybrid import CollectionStore
-from workspaces.memory.index.vectors import EmbeddingCache, Vectors
+from workspaces.memory.index.vectors import Vectors
 from workspaces.memory.text.chunking import Chunking
 
-VERSION = 7
+VERSION = 8
 """Increased when chunking, tokens or vectors change the stored data."""
 KEYWORDS = "keywords"
-CACHE = "embeddings.db"
+STORE = "vectors.db"
+OLDER_STORE = "embeddings.db"
+"""Embeddings up to version 7."""
 CACHED_TEXTS_A_POINT = 3
 """An entry needs one text; three times that is kept for texts that come back, such as an edit that is undone."""
 CACHED_TEXTS_FLOOR = 10_000
@@ -38,21 +41,21 @@ class Index:
         folder: Path,
         embedder: Embedder | None,
         store: CollectionStore | None = None,
-        cache: Path | None = None,
+        embeddings: Path | None = None,
         chunking: Chunking = Chunking.ENTRIES,
     ) -> None:
         """Open the index in *folder*; a damaged one is removed and rebuilt from the files.
 
-        *store* stores the collections, by default the folder itself; *cache* is another index's embedding cache to
-        share, which limits its own size. Raises EngineAwayError when its server is unavailable.
+        *store* stores the collections, by default the folder itself; *embeddings* is another index's embedding
+        store to share, which limits its own size. Raises EngineAwayError when its server is unavailable.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.embedder = embedder
         self._folder = folder
         self._store: CollectionStore = store or EdgeCollections()
-        self._cache = _open_cache(cache or folder / CACHE)
-        self._shares_cache = cache is not None
-        self.vectors = Vectors(embedder, self._cache) if embedder else None
+        self._embeddings = _open_embeddings(embeddings or folder / STORE)
+        self._shares_embeddings = embeddings is not None
+        self.vectors = Vectors(embedder, self._embeddings) if embedder else None
         self._chunking = chunking
         self._name = layout(embedder, chunking)
         try:
@@ -98,8 +101,10 @@ class Index:
 
     def commit(self, complete: bool) -> None:
         """Make all changes durable; *complete*: all documents are indexed, so the new collection answers from now."""
-        if self.building.commit() and not self._shares_cache:
-            self._cache.shrink(max(CACHED_TEXTS_FLOOR, CACHED_TEXTS_A_POINT * len(self.building.manifest.points)))
+        if self.building.commit() and self.vectors and not self._shares_embeddings:
+            manifest = self.building.manifest
+            most = max(CACHED_TEXTS_FLOOR, CACHED_TEXTS_A_POINT * len(manifest.points))
+            self._embeddings.shrink(most, manifest.texts)
         if complete and not self.building.is_complete:
             self.building.complete()
             self._retire_old()
@@ -119,7 +124,7 @@ class Index:
     def _close_vectors(self) -> None:
         if self.vectors:
             self.vectors.close()
-        self._cache.close()
+        self._embeddings.close()
 
     def _open(self, name: str) -> Collection:
         dimension = self.embedder.dimension if self.embedder else 0
@@ -144,6 +149,7 @@ class Index:
             self._old = None
         if self.embedder is None:
             return
+        self._embeddings.remove_older()
         for mark in self._folder.glob("*/manifest.db"):
             if mark.parent.name != self._name:
                 self._store.remove(mark.parent)
@@ -158,9 +164,10 @@ def layout(embedder: Embedder | None, chunking: Chunking = Chunking.ENTRIES) -> 
     return f"{name}-{embedder.dimension}-{version}"
 
 
-def _open_cache(path: Path) -> EmbeddingCache:
+def _open_embeddings(path: Path) -> EmbeddingStore:
+    older = path.with_name(OLDER_STORE)
     try:
-        return EmbeddingCache(path)
+        return EmbeddingStore(path, older)
     except sqlite3.DatabaseError:
         path.unlink(missing_ok=True)
-        return EmbeddingCache(path)
+        return EmbeddingStore(path, older)

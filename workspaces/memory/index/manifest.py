@@ -19,22 +19,25 @@ import numpy as np
 
 from workspaces.access import Scope
 from workspaces.memory.index.engine import PointId
+from workspaces.memory.index.late_interaction import TextId
 from workspaces.memory.text.dialogue import LineKind
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, digest TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS points (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL, position INTEGER NOT NULL, section TEXT NOT NULL, scope TEXT NOT NULL,
-    day INTEGER, kind INTEGER NOT NULL, speaker TEXT NOT NULL, digest TEXT NOT NULL,
-    terms BLOB NOT NULL, pieces BLOB NOT NULL
+    day INTEGER, kind INTEGER NOT NULL, speaker TEXT NOT NULL, own INTEGER NOT NULL, before INTEGER NOT NULL,
+    digest TEXT NOT NULL, terms BLOB NOT NULL, pieces BLOB NOT NULL
 );
 CREATE TABLE IF NOT EXISTS state (clean INTEGER NOT NULL);
 INSERT INTO state SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM state);
 CREATE TABLE IF NOT EXISTS shelf (name TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS leavings (dead INTEGER NOT NULL);
-INSERT INTO leavings SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM leavings);
+CREATE TABLE IF NOT EXISTS leavings (dead INTEGER NOT NULL, fresh INTEGER NOT NULL);
+INSERT INTO leavings SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM leavings);
 """
-_ALL_POINTS = "SELECT id, path, position, section, scope, day, kind, speaker, digest, terms, pieces FROM points"
+_ALL_POINTS = (
+    "SELECT id, path, position, section, scope, day, kind, speaker, own, before, digest, terms, pieces FROM points"
+)
 """Named columns, so that a manifest of another version raises a database error."""
 FROZEN_FROM = 5_000
 """Number of points from which they are hidden from the garbage collector: while an index of 100,000 is open, it would
@@ -42,6 +45,10 @@ pause for 50 to 100 ms now and then, in the middle of a search. They hold no cyc
 """
 _UNKNOWN = ""
 """Stamp and digest of data that needs a new comparison; no real one is empty."""
+_READ_AT_ONCE = 500
+"""Rows read by one statement; SQLite allows 32,766 parameters."""
+_LOADED_AT_ONCE = 5_000
+"""Rows whose words are in memory at once while a manifest is opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +64,20 @@ class PointRow:
     kind: LineKind
     speaker: str
     """Name of the speaker at the start of the entry; empty without one."""
+    own: TextId
+    """Its text in the embedding store; 0 without an embedder."""
+    before: TextId
+    """The text of the previous entry in the section; 0 without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointContent:
+    """The manifest's data of a point that is rarely needed, and read from the file."""
+
     digest: str
     """Hash of the whole entry: an entry that moved by a line has another digest under the same id."""
     terms: bytes
-    """Numbers of its words (`sparse.term_number`), distinct and packed: most are never read."""
+    """Numbers of its words (`sparse.term_number`), distinct and packed."""
     pieces: bytes
     """Distinct word pieces, packed; empty without an embedder."""
 
@@ -124,10 +141,15 @@ class Manifest:
         self.pieces = Rarity()
         self._stamps: dict[str, tuple[str, str]] = {}
         self._of_path: dict[str, dict[PointId, PointRow]] = {}
-        self._at: dict[tuple[str, int], PointRow] = {}
-        self._changed: set[PointId] = set()
+        self._at: dict[str, dict[int, PointRow]] = {}
+        self._changed: dict[PointId, PointContent | None] = {}
+        """Points since the last commit, with their data; `None`: deleted."""
+        self.owing: set[PointId] = set()
+        """Points to be stored again: their digest is empty."""
         self.dead = 0
         """Points deleted or replaced in the engine since the last sweep: they still take space."""
+        self.fresh = 0
+        """Points stored since the last sweep: the engine has their words in memory."""
         try:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
@@ -173,35 +195,52 @@ class Manifest:
     def beside(self, id_: PointId, distance: int) -> list[PointId]:
         """Return the ids of the entries up to *distance* before and after in the same section of the same file."""
         row = self.points[id_]
-        places = ((row.path, row.position + step) for step in range(-distance, distance + 1) if step)
-        found = (self._at[place] for place in places if place in self._at)
-        return [other.id for other in found if other.section == row.section]
+        at = self._at[row.path]
+        found = (at.get(row.position + step) for step in range(-distance, distance + 1) if step)
+        return [other.id for other in found if other and other.section == row.section]
+
+    def digests(self, ids: Iterable[PointId]) -> dict[PointId, str]:
+        """Return the digests of the known ones among *ids*."""
+        return {id_: content.digest for id_, content in self._contents(ids)}
+
+    def terms(self, ids: Iterable[PointId]) -> dict[PointId, bytes]:
+        """Return the packed words of the known ones among *ids*."""
+        return {id_: content.terms for id_, content in self._contents(ids)}
+
+    def texts(self) -> Iterator[TextId]:
+        """Yield the texts of all points, some more than once."""
+        for row in self.points.values():
+            yield row.own
+            yield row.before
 
     def change_begins(self) -> None:
         """Record on disk, before the engine changes, that the two may differ from now on."""
         if self.is_clean:
             self._db.execute("UPDATE state SET clean = 0")
 
-    def put(self, row: PointRow) -> None:
+    def put(self, row: PointRow, content: PointContent) -> None:
         """Record a new or replaced point of the engine."""
-        self.remove(row.id)
+        self.remove([row.id])
         self._place(row)
-        self.words.add(row.scope, [row.terms])
-        self.pieces.add(row.scope, [row.pieces])
-        self._changed.add(row.id)
+        self.words.add(row.scope, [content.terms])
+        self.pieces.add(row.scope, [content.pieces])
+        self._changed[row.id] = content
+        self.fresh += 1
+        if not content.digest:
+            self.owing.add(row.id)
 
-    def remove(self, id_: PointId) -> None:
-        """Record a deleted point of the engine."""
-        row = self.points.pop(id_, None)
-        if row is None:
-            return
-        del self._of_path[row.path][id_]
-        if self._at.get((row.path, row.position)) is row:
-            del self._at[row.path, row.position]
-        self.words.remove(row.scope, row.terms)
-        self.pieces.remove(row.scope, row.pieces)
-        self._changed.add(id_)
-        self.dead += 1
+    def remove(self, ids: Iterable[PointId]) -> None:
+        """Record deleted points of the engine; unknown ones are ignored."""
+        for id_, content in self._contents([id_ for id_ in ids if id_ in self.points]):
+            row = self.points.pop(id_)
+            del self._of_path[row.path][id_]
+            if self._at[row.path].get(row.position) is row:
+                del self._at[row.path][row.position]
+            self.words.remove(row.scope, content.terms)
+            self.pieces.remove(row.scope, content.pieces)
+            self._changed[id_] = None
+            self.owing.discard(id_)
+            self.dead += 1
 
     def took(self, path: str, stamp: str, digest: str) -> None:
         """Record that all points of the document at *path* are in the engine."""
@@ -211,6 +250,7 @@ class Manifest:
         """Record that no point of the document at *path* is left."""
         self._stamps.pop(path, None)
         self._of_path.pop(path, None)
+        self._at.pop(path, None)
 
     def doubt_everything(self) -> None:
         """Mark every document and every point for comparison and storage."""
@@ -220,21 +260,21 @@ class Manifest:
 
     def commit(self) -> None:
         """Write everything; call it after the engine has flushed."""
-        rows = [self.points[id_] for id_ in self._changed if id_ in self.points]
         with self._transaction():
             self._db.executemany("DELETE FROM points WHERE id = ?", [(id_,) for id_ in self._changed])
-            self._db.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row_out, rows))
+            rows = (_row_out(self.points[id_], content) for id_, content in self._changed.items() if content)
+            self._db.executemany(f"INSERT INTO points VALUES ({', '.join('?' * 13)})", rows)  # noqa: S608 — marks alone
             self._db.execute("DELETE FROM documents")
             documents = ((path, stamp, digest) for path, (stamp, digest) in self._stamps.items())
             self._db.executemany("INSERT INTO documents VALUES (?, ?, ?)", documents)
-            self._db.execute("UPDATE leavings SET dead = ?", (self.dead,))
+            self._db.execute("UPDATE leavings SET dead = ?, fresh = ?", (self.dead, self.fresh))
             self._db.execute("UPDATE state SET clean = 1")
         self._changed.clear()
 
     def swept(self) -> None:
-        """Record that the engine has freed the space of dead points."""
-        self.dead = 0
-        self._db.execute("UPDATE leavings SET dead = 0")
+        """Record that the engine has freed the space of dead points and moved fresh ones to its files."""
+        self.dead = self.fresh = 0
+        self._db.execute("UPDATE leavings SET dead = 0, fresh = 0")
 
     def close(self) -> None:
         """Release the file; uncommitted changes are lost."""
@@ -246,23 +286,46 @@ class Manifest:
         self.words, self.pieces = Rarity(), Rarity()
         documents: Iterable[tuple[str, str, str]] = self._db.execute("SELECT path, stamp, digest FROM documents")
         self._stamps = {path: (stamp, digest) for path, stamp, digest in documents}
-        by_scope: dict[Scope, list[PointRow]] = {}
+        self.owing.clear()
+        cursor = self._db.execute(_ALL_POINTS)
         with _without_collections():
-            for row in _rows_in(self._db.execute(_ALL_POINTS).fetchall()):
-                self._place(row)
-                by_scope.setdefault(row.scope, []).append(row)
+            while rows := cursor.fetchmany(_LOADED_AT_ONCE):
+                self._load_rows(rows)
             if len(self.points) >= FROZEN_FROM:
                 gc.freeze()
-        for scope, rows in by_scope.items():
-            self.words.add(scope, [row.terms for row in rows])
-            self.pieces.add(scope, [row.pieces for row in rows])
         self._changed.clear()
-        self.dead = int(self._db.execute("SELECT dead FROM leavings").fetchone()[0])
+        self.dead, self.fresh = self._db.execute("SELECT dead, fresh FROM leavings").fetchone()
+
+    def _load_rows(self, rows: Sequence["_Stored"]) -> None:
+        by_scope: dict[Scope, list[PointContent]] = {}
+        for row, content in _rows_in(rows):
+            self._place(row)
+            by_scope.setdefault(row.scope, []).append(content)
+            if not content.digest:
+                self.owing.add(row.id)
+        for scope, contents in by_scope.items():
+            self.words.add(scope, [content.terms for content in contents])
+            self.pieces.add(scope, [content.pieces for content in contents])
 
     def _place(self, row: PointRow) -> None:
         self.points[row.id] = row
         self._of_path.setdefault(row.path, {})[row.id] = row
-        self._at[row.path, row.position] = row
+        self._at.setdefault(row.path, {})[row.position] = row
+
+    def _contents(self, ids: Iterable[PointId]) -> Iterator[tuple[PointId, PointContent]]:
+        """Yield the data of the known ones among *ids*: of changed points from memory, of all others from the file."""
+        stored = []
+        for id_ in ids:
+            if id_ not in self._changed:
+                stored.append(id_)
+            elif (content := self._changed[id_]) is not None:
+                yield id_, content
+        for start in range(0, len(stored), _READ_AT_ONCE):
+            some = stored[start : start + _READ_AT_ONCE]
+            marks = ",".join("?" * len(some))
+            sql = f"SELECT id, digest, terms, pieces FROM points WHERE id IN ({marks})"  # noqa: S608 — marks alone
+            for id_, digest, terms, pieces in self._db.execute(sql, some).fetchall():
+                yield id_, PointContent(digest, terms, pieces)
 
     def _transaction(self) -> "_Transaction":
         return _Transaction(self._db)
@@ -279,24 +342,29 @@ class _Transaction:
         self._db.execute("COMMIT" if kind is None else "ROLLBACK")
 
 
-_Stored = tuple[int, str, int, str, str, int | None, int, str, str, bytes, bytes]
+_Stored = tuple[int, str, int, str, str, int | None, int, str, int, int, str, bytes, bytes]
 
 
-def _row_out(row: PointRow) -> _Stored:
+def _row_out(row: PointRow, content: PointContent) -> _Stored:
     day = row.date.toordinal() if row.date else None
     facts = row.id, row.path, row.position, row.section, row.scope
-    return *facts, day, int(row.kind), row.speaker, row.digest, row.terms, row.pieces
+    texts = row.own, row.before
+    return *facts, day, int(row.kind), row.speaker, *texts, content.digest, content.terms, content.pieces
 
 
-def _rows_in(rows: Iterable[_Stored]) -> Iterator[PointRow]:
+def _rows_in(rows: Iterable[_Stored]) -> Iterator[tuple[PointRow, PointContent]]:
     """Yield *rows* with equal values shared."""
     days: dict[int | None, date | None] = {None: None}
-    kinds = list(LineKind)
-    for id_, path, position, section, scope, day, kind, speaker, digest, terms, pieces in rows:
+    kinds, texts = list(LineKind), {0: 0}
+    for id_, path, position, section, scope, day, kind, speaker, own, before, digest, terms, pieces in rows:
         if day not in days and day is not None:
             days[day] = date.fromordinal(day)
         where = intern(path), position, intern(section), Scope(intern(scope))
-        yield PointRow(PointId(id_), *where, days[day], kinds[kind], intern(speaker), digest, terms, pieces)
+        numbers = texts.setdefault(own, own), texts.setdefault(before, before)
+        yield (
+            PointRow(PointId(id_), *where, days[day], kinds[kind], intern(speaker), *numbers),
+            PointContent(digest, terms, pieces),
+        )
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from workspaces.memory.index.endpoint import EndpointError
 from workspaces.memory.index.engine import DayRange
 from workspaces.memory.index.finder import Finder, MatchingEntry, SearchRequest
 from workspaces.memory.index.hybrid import CollectionStore
-from workspaces.memory.index.index import CACHE, Index
+from workspaces.memory.index.index import STORE, Index
 from workspaces.memory.index.rerank import Reranker
 from workspaces.memory.index.settings import GENTLE, Decay, QdrantServer, Reranking
 from workspaces.memory.text.chunking import Chunking
@@ -160,7 +160,7 @@ class RequestHandler:
                 shutil.rmtree(left, ignore_errors=True)
             return Index(folder, self._embedder, self._store, chunking=self.chunking)
         here = self._embedder.near if isinstance(self._embedder, Joined) else self._embedder
-        return Index(folder, here, cache=folder.parent.parent / CACHE, chunking=self.chunking)
+        return Index(folder, here, embeddings=folder.parent.parent / STORE, chunking=self.chunking)
 
     def _stamps(self, index: Index, request: Frame) -> Frame:
         return {"stamps": index.building.manifest.stamps()}

@@ -26,12 +26,11 @@ from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from workspaces.memory.entry import Entry
-from workspaces.memory.index.engine import EngineAwayError, FloatArray, Point, PointId, TokenArray
+from workspaces.memory.index.engine import EngineAwayError, FloatArray, Point, PointId
 from workspaces.memory.index.hybrid import ALWAYS, Leg, Shard, VectorQuery, Where, entry_of, payload_of
 from workspaces.memory.index.settings import ONE_NODE, QdrantCluster, QdrantServer
 from workspaces.memory.text.sparse import SparseVector
 
-TOKEN_DIMENSION = 128
 SCROLL = 10_000
 PAUSE_S = 5.0
 """Pause after a failure of the server."""
@@ -293,15 +292,9 @@ def _may_be_over(exc: QdrantException | ApiException) -> bool:
 
 def _layout(dimension: int) -> dict[str, Any]:
     """Return the layout in the client's form, a plain dict. HNSW is never built (`m=0`): scanning is exact."""
-    tokens = models.VectorParams(
-        size=TOKEN_DIMENSION,
-        distance=models.Distance.DOT,
-        datatype=models.Datatype.FLOAT16,
-        multivector_config=models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM),
-    )
     dense = {"dense": models.VectorParams(size=dimension, distance=models.Distance.COSINE)} if dimension else {}
     return {
-        "vectors_config": dense | {"tokens": tokens, "tokens_context": tokens} if dimension else {},
+        "vectors_config": dense,
         "sparse_vectors_config": {name: models.SparseVectorParams() for name in ("bm25", "bm25_context")},
         "hnsw_config": models.HnswConfigDiff(m=0),
     }
@@ -327,16 +320,9 @@ def _struct(point: Point, tenant: Tenant) -> models.PointStruct:
     vectors: dict[str, Any] = {"bm25": _sparse(point.bm25), "bm25_context": _sparse(point.bm25_context)}
     if point.dense is not None and np.any(point.dense):
         vectors["dense"] = point.dense.tolist()
-    for name, rows in (("tokens", point.tokens), ("tokens_context", point.tokens_context)):
-        if rows is not None and len(rows):
-            vectors[name] = _rows(rows)
     return models.PointStruct(
         id=tenant.stored(point.id), vector=vectors, payload={**payload_of(point.entry), **tenant.payload}
     )
-
-
-def _rows(rows: TokenArray) -> list[list[float]]:
-    return rows.astype(np.float32).tolist()  # type: ignore[no-any-return]  # numpy types tolist() as Any
 
 
 def _sparse(vector: SparseVector) -> models.SparseVector:

@@ -1,93 +1,19 @@
-"""Vectors of entries, with a cache by the text's hash: no text is embedded twice."""
+"""Vectors of entries, embedded beside other work, each text once."""
 
-import hashlib
-import sqlite3
-from collections import OrderedDict
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from workspaces.access import Scope
 from workspaces.memory.entry import Entry
+from workspaces.memory.index.embedding_store import EmbeddingStore, StoredEmbedding
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, Embedding
 from workspaces.memory.index.embeddings.joined import Joined
-from workspaces.memory.index.engine import FloatArray, TokenArray
+from workspaces.memory.index.engine import FloatArray
+from workspaces.memory.index.late_interaction import TextId
 from workspaces.memory.text.dialogue import without_time
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS embeddings (
-    model TEXT NOT NULL, text BLOB NOT NULL, pooled BLOB NOT NULL, tokens BLOB NOT NULL,
-    pieces BLOB NOT NULL,
-    PRIMARY KEY (model, text)
-);
-"""
-
-
-RECENT_BYTES = 4 * 1024 * 1024
-"""Size of the cache of new embeddings: each is read three times when its entry and the next are stored. Those of one
-document are some 60 kB per thousand characters, and 30,000 of these are ahead.
-"""
-_BYTES_A_PIECE = 70
-"""Size of a number in a Python set, with its share of the table."""
-
-
-class EmbeddingCache:
-    """Embeddings by model and text hash in the file *path*; about 5.5 kB a text."""
-
-    def __init__(self, path: Path) -> None:
-        self._recent: OrderedDict[tuple[str, str], Embedding] = OrderedDict()
-        self._recent_bytes = 0
-        self._db = sqlite3.connect(path, isolation_level=None)
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")
-        self._db.executescript(_SCHEMA)
-
-    def get(self, model: str, text: str) -> Embedding | None:
-        """Return the embedding of *text*, or `None`."""
-        if recent := self._recent.get((model, text)):
-            return recent
-        sql = "SELECT pooled, tokens, pieces FROM embeddings WHERE model = ? AND text = ?"
-        row = self._db.execute(sql, (model, _hash(text))).fetchone()
-        if row is None:
-            return None
-        tokens = np.frombuffer(row[1], np.float16).reshape(-1, TOKEN_DIMENSION)
-        pieces = np.frombuffer(row[2], np.uint32)
-        return Embedding(np.frombuffer(row[0], np.float32), tokens, frozenset(pieces.tolist()))
-
-    def put(self, model: str, embeddings: Iterable[tuple[str, Embedding]]) -> None:
-        """Store *embeddings* by their texts, all in one transaction."""
-        new = {(model, text): embedding for text, embedding in embeddings}
-        self._db.execute("BEGIN")
-        rows = (_row(model, text, embedding) for (_, text), embedding in new.items())
-        self._db.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?, ?)", rows)
-        self._db.execute("COMMIT")
-        for key, embedding in new.items():
-            self._remember(key, embedding)
-
-    def shrink(self, most: int) -> None:
-        """Delete the oldest beyond *most* texts: an index that keeps changing must not grow for ever."""
-        sql = (
-            "DELETE FROM embeddings WHERE rowid <= (SELECT rowid FROM embeddings ORDER BY rowid DESC LIMIT 1 OFFSET ?)"
-        )
-        self._db.execute(sql, (most,))
-        self._recent.clear()
-        self._recent_bytes = 0
-
-    def close(self) -> None:
-        """Release the file."""
-        self._db.close()
-
-    def _remember(self, key: tuple[str, str], embedding: Embedding) -> None:
-        """Cache an embedding as the newest, and evict as many of the oldest as necessary."""
-        if (known := self._recent.pop(key, None)) is not None:
-            self._recent_bytes -= _bytes_of(known)
-        self._recent[key] = embedding
-        self._recent_bytes += _bytes_of(embedding)
-        while self._recent_bytes > RECENT_BYTES:
-            self._recent_bytes -= _bytes_of(self._recent.popitem(last=False)[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,9 +22,11 @@ class EntryVectors:
 
     dense: FloatArray
     """Of the entry alone: embedding it with the previous one costs a second run of the model and finds no more."""
-    tokens: TokenArray
-    tokens_context: TokenArray
-    pieces: tuple[int, ...]
+    own: TextId
+    """The entry's text in the store, which has its token vectors."""
+    before: TextId
+    """The text of the previous entry in the section; 0 without one."""
+    pieces: bytes
     owes: bool = False
     """The provider's vector is missing; `dense` is zeros until then."""
 
@@ -132,12 +60,12 @@ class Learning:
 
 
 class Vectors:
-    """An embedder with a cache and its own threads; closed by `close`."""
+    """An embedder with a store and its own threads; closed by `close`."""
 
-    def __init__(self, embedder: Embedder, cache: EmbeddingCache) -> None:
+    def __init__(self, embedder: Embedder, store: EmbeddingStore) -> None:
         self._embedder = embedder
         self._joined = embedder if isinstance(embedder, Joined) else None
-        self._cache = cache
+        self.store = store
         self.embedded = 0
         """Texts embedded by the model so far."""
         self.reused = 0
@@ -172,12 +100,11 @@ class Vectors:
     def of(self, entry: Entry) -> EntryVectors:
         """Return the vectors of *entry*, whose text is embedded."""
         alone = self._embedding(without_time(entry.text))
-        before = self._embedding(without_time(entry.context)).tokens if entry.context else alone.tokens[:0]
-        together = np.concatenate([before, alone.tokens])
+        before = self._embedding(without_time(entry.context)).id if entry.context else 0
         far = self._fetch(without_time(entry.text)) if self.wants_far(entry.scope) else None
         dense = alone.pooled if far is None else far
         owes = far is None and self.wants_far(entry.scope)
-        return EntryVectors(dense, alone.tokens, together, tuple(alone.piece_ids), owes)
+        return EntryVectors(dense, alone.id, before, alone.pieces, owes)
 
     def wants_far(self, scope: Scope) -> bool:
         """Tell whether a provider embeds the entries of *scope*."""
@@ -198,15 +125,15 @@ class Vectors:
             yield
         no_tokens = np.zeros((0, TOKEN_DIMENSION), np.float16)
         vectors = zip(unknown, coming.result(), strict=True)
-        self._cache.put(far.name, [(text, Embedding(vector, no_tokens, frozenset())) for text, vector in vectors])
+        self.store.put(far.name, [(text, Embedding(vector, no_tokens, frozenset())) for text, vector in vectors])
         self.embedded += len(unknown)
 
     def _fetch(self, text: str) -> FloatArray | None:
-        known = self._cache.get(self._joined.far.name, text) if self._joined else None
+        known = self.store.get(self._joined.far.name, text) if self._joined else None
         return known.pooled if known else None
 
     def _is_known(self, text: str) -> bool:
-        return self._cache.get(self._embedder.name, text) is not None
+        return self.store.get(self._embedder.name, text) is not None
 
     def _hand_on(self, texts: Sequence[str]) -> Portion:
         portion = Portion(texts, self._threads.submit(self._embedder.embed, texts))
@@ -217,25 +144,16 @@ class Vectors:
         """Cache the results, unless another document waiting for the same texts already did."""
         waited_for = [text for text in portion.texts if self._under_way.pop(text, None)]
         if waited_for:
-            self._cache.put(self._embedder.name, zip(portion.texts, portion.coming.result(), strict=True))
+            self.store.put(self._embedder.name, zip(portion.texts, portion.coming.result(), strict=True))
 
-    def _embedding(self, text: str) -> Embedding:
-        known = self._cache.get(self._embedder.name, text)
-        if known is None:  # the head of a table, which is not an entry, or evicted from the cache
-            [known] = self._embedder.embed([text])
+    def _embedding(self, text: str) -> StoredEmbedding:
+        known = self.store.get(self._embedder.name, text)
+        if known is None:  # the head of a table, which is not an entry
             self.embedded += 1
-            self._cache.put(self._embedder.name, [(text, known)])
+            self.store.put(self._embedder.name, zip([text], self._embedder.embed([text]), strict=True))
+            known = self.store.get(self._embedder.name, text)
+            assert known is not None  # noqa: S101 — it has just been stored
         return known
-
-
-def _row(model: str, text: str, embedding: Embedding) -> tuple[str, bytes, bytes, bytes, bytes]:
-    pieces = np.array(sorted(embedding.piece_ids), np.uint32).tobytes()
-    pooled, tokens = embedding.pooled.astype(np.float32), embedding.tokens.astype(np.float16)
-    return model, _hash(text), pooled.tobytes(), tokens.tobytes(), pieces
-
-
-def _bytes_of(embedding: Embedding) -> int:
-    return embedding.pooled.nbytes + embedding.tokens.nbytes + _BYTES_A_PIECE * len(embedding.piece_ids)
 
 
 def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -250,7 +168,3 @@ def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
             portion, characters = [], 0
     if portion:
         yield portion
-
-
-def _hash(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()

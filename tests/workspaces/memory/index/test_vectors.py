@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.fakes.memory import WordsEmbedder
 from tests.fakes.patience import PATIENCE_S
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Document
-from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedding
+from workspaces.memory.index.embedding_store import EmbeddingStore
+from workspaces.memory.index.embeddings import Embedding
 from workspaces.memory.index.request_handler import RequestHandler
-from workspaces.memory.index.vectors import PORTION, RECENT_BYTES, EmbeddingCache, Vectors
+from workspaces.memory.index.vectors import PORTION, Vectors
 from workspaces.memory.index.worker import Loop
 from workspaces.memory.wire import Frame, document_out
 from workspaces.memory_trim import EVERY_S
@@ -45,10 +45,10 @@ class Refuses(WordsEmbedder):
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Iterator[EmbeddingCache]:
-    cache = EmbeddingCache(tmp_path / "embeddings.db")
-    yield cache
-    cache.close()
+def store(tmp_path: Path) -> Iterator[EmbeddingStore]:
+    store = EmbeddingStore(tmp_path / "vectors.db")
+    yield store
+    store.close()
 
 
 def _put(number: int, folder: Path) -> Frame:
@@ -138,27 +138,10 @@ def test_memory_is_given_back_a_minute_after_something_was_done(tmp_path: Path) 
     assert watched.given_back_at == [EVERY_S]
 
 
-def test_embeddings_in_memory_are_bounded_by_their_size(cache: EmbeddingCache) -> None:
-    """However long the texts are; the newest are there, and what went is read from the file."""
-    pooled, tokens = np.ones(384, np.float32), np.ones((200, TOKEN_DIMENSION), np.float16)
-    long = Embedding(pooled, tokens, frozenset(range(200)))
-    for number in range(500):
-        cache.put("words", [(f"text {number % 250}", long)])
-    held = sum(each.pooled.nbytes + each.tokens.nbytes for each in cache._recent.values())
-    assert RECENT_BYTES / 2 < held <= RECENT_BYTES
-    assert next(reversed(cache._recent)) == ("words", "text 249")
-    assert ("words", "text 0") not in cache._recent
-    assert cache.get("words", "text 0") is not None
-    cache.shrink(10)
-    assert not cache._recent
-    cache.put("words", [("again", long)])
-    assert len(cache._recent) == 1
-
-
-def test_a_text_that_is_on_its_way_is_not_sent_again(cache: EmbeddingCache) -> None:
+def test_a_text_that_is_on_its_way_is_not_sent_again(store: EmbeddingStore) -> None:
     """Two documents with the same lines cost one embedding of each, and both get it."""
     embedder = WordsEmbedder()
-    vectors = Vectors(embedder, cache)
+    vectors = Vectors(embedder, store)
     texts = [f"apple {number}" for number in range(2 * PORTION)]
     first, second = vectors.begin(texts), vectors.begin([*texts, "pear"])
     for _ in (*vectors.arrive(second), *vectors.arrive(first)):
@@ -166,17 +149,17 @@ def test_a_text_that_is_on_its_way_is_not_sent_again(cache: EmbeddingCache) -> N
     assert (first.embedded, first.reused) == (len(texts), 0)
     assert (second.embedded, second.reused) == (1, len(texts))
     assert sorted(embedder.texts) == sorted([*texts, "pear"])
-    assert all(cache.get("words", text) for text in [*texts, "pear"])
+    assert all(store.get("words", text) for text in [*texts, "pear"])
     vectors.close()
 
 
-def test_a_model_that_fails_fails_once(cache: EmbeddingCache) -> None:
+def test_a_model_that_fails_fails_once(store: EmbeddingStore) -> None:
     """What it could not embed is asked for anew with the next document."""
-    vectors = Vectors(Refuses(), cache)
+    vectors = Vectors(Refuses(), store)
     with pytest.raises(MemoryError):
         list(vectors.arrive(vectors.begin(["apple"])))
     again = vectors.begin(["apple"])
     list(vectors.arrive(again))
     assert again.embedded == 1
-    assert cache.get("words", "apple") is not None
+    assert store.get("words", "apple") is not None
     vectors.close()

@@ -1,0 +1,177 @@
+"""The embeddings of texts, each stored once: pooled vectors for rebuilding, token vectors for scoring.
+
+A text is found by its hash, so that no text is embedded twice, and has a number, by which entries refer to it.
+"""
+
+import hashlib
+import sqlite3
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedding
+from workspaces.memory.index.engine import FloatArray
+from workspaces.memory.index.late_interaction import TextId, pack
+
+_PAGE_BYTES = 16_384
+"""Of the file: a row of 3 kB would leave a quarter of a usual page of 4 kB empty."""
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS texts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, hash BLOB NOT NULL UNIQUE, tokens BLOB NOT NULL, pieces BLOB NOT NULL,
+    pooled BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS state (identity TEXT NOT NULL);
+"""
+RECENT_BYTES = 4 * 1024 * 1024
+"""Size of the cache of new embeddings, without token vectors: each is read three times when its entry and the next are
+stored, and those of 30,000 characters are ahead.
+"""
+_READ_AT_ONCE = 500
+"""Rows read by one statement; SQLite allows 32,766 parameters."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredEmbedding:
+    """The stored embedding of a text, without its token vectors."""
+
+    id: TextId
+    pooled: FloatArray
+    """Shape [dimension]; empty if all were zeros."""
+    pieces: bytes
+    """Its distinct word pieces, each of 32 bits."""
+
+    @property
+    def size(self) -> int:
+        """Size in memory, in bytes."""
+        return self.pooled.nbytes + len(self.pieces)
+
+
+class EmbeddingStore:
+    """Embeddings by model and text in the file *path*: 130 bytes a token vector, 2 a pooled vector's dimension."""
+
+    def __init__(self, path: Path, older: Path | None = None) -> None:
+        """Open or create the file; embeddings in *older*, the file of an earlier version, are taken over when needed.
+
+        Raises sqlite3.DatabaseError for a damaged file.
+        """
+        self._recent: OrderedDict[tuple[str, str], StoredEmbedding] = OrderedDict()
+        self._recent_bytes = 0
+        self._older = older
+        self._db = sqlite3.connect(path, isolation_level=None)
+        try:
+            self._db.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db.executescript(_SCHEMA)
+            sql = "INSERT INTO state SELECT ? WHERE NOT EXISTS (SELECT 1 FROM state)"
+            self._db.execute(sql, (uuid.uuid4().hex,))
+            [self.identity] = self._db.execute("SELECT identity FROM state").fetchone()
+            """Changes when the file is created anew: numbers of texts are valid for one file only."""
+        except sqlite3.DatabaseError:
+            self._db.close()
+            raise
+
+    def get(self, model: str, text: str) -> StoredEmbedding | None:
+        """Return the embedding of *text*, or `None`."""
+        if recent := self._recent.get((model, text)):
+            return recent
+        sql = "SELECT id, pooled, pieces FROM texts WHERE hash = ?"
+        row = self._db.execute(sql, (_hash(model, text),)).fetchone()
+        if row is not None:
+            return StoredEmbedding(row[0], np.frombuffer(row[1], np.float16).astype(np.float32), row[2])
+        if (older := self._from_older(model, text)) is None:
+            return None
+        self.put(model, [(text, older)])
+        return self._recent.get((model, text))
+
+    def put(self, model: str, embeddings: Iterable[tuple[str, Embedding]]) -> None:
+        """Store *embeddings* by their texts, all in one transaction; a known text keeps its number."""
+        sql = (
+            "INSERT INTO texts (hash, tokens, pieces, pooled) VALUES (?, ?, ?, ?) ON CONFLICT (hash) DO UPDATE"
+            " SET tokens = excluded.tokens, pieces = excluded.pieces, pooled = excluded.pooled RETURNING id"
+        )
+        self._db.execute("BEGIN")
+        for text, embedding in embeddings:
+            pooled = embedding.pooled.astype(np.float16) if np.any(embedding.pooled) else np.zeros(0, np.float16)
+            pieces = np.array(sorted(embedding.piece_ids), np.uint32).tobytes()
+            row = _hash(model, text), pack(embedding.tokens), pieces, pooled.tobytes()
+            [id_] = self._db.execute(sql, row).fetchone()
+            self._remember((model, text), StoredEmbedding(id_, pooled.astype(np.float32), pieces))
+        self._db.execute("COMMIT")
+
+    def tokens(self, ids: Sequence[TextId]) -> dict[TextId, bytes]:
+        """Return the packed token vectors of the known ones among *ids*."""
+        found: dict[TextId, bytes] = {}
+        for start in range(0, len(ids), _READ_AT_ONCE):
+            some = ids[start : start + _READ_AT_ONCE]
+            sql = f"SELECT id, tokens FROM texts WHERE id IN ({','.join('?' * len(some))})"  # noqa: S608 — marks alone
+            found.update(self._db.execute(sql, some))
+        return found
+
+    def shrink(self, most: int, used: Callable[[], Iterable[TextId]]) -> None:
+        """Delete the oldest beyond *most* texts, except those *used* by entries.
+
+        An index that keeps changing must not grow for ever.
+        """
+        [count] = self._db.execute("SELECT count(*) FROM texts").fetchone()
+        if count <= most:
+            return
+        self._db.execute("CREATE TEMP TABLE used (id INTEGER PRIMARY KEY)")
+        self._db.execute("BEGIN")
+        self._db.executemany("INSERT OR IGNORE INTO used VALUES (?)", ((id_,) for id_ in used()))
+        sql = "DELETE FROM texts WHERE id IN (SELECT id FROM texts WHERE id NOT IN used ORDER BY id LIMIT ?)"
+        self._db.execute(sql, (count - most,))
+        self._db.execute("COMMIT")
+        self._db.execute("DROP TABLE used")
+        self._recent.clear()
+        self._recent_bytes = 0
+
+    def flush(self) -> None:
+        """Make everything stored durable."""
+        self._db.execute("PRAGMA wal_checkpoint")
+
+    def remove_older(self) -> None:
+        """Remove the file of the earlier version: what is needed of it has been taken over."""
+        if self._older is not None:
+            for suffix in ("", "-wal", "-shm"):
+                self._older.with_name(self._older.name + suffix).unlink(missing_ok=True)
+            self._older = None
+
+    def close(self) -> None:
+        """Release the file."""
+        self._db.close()
+
+    def _from_older(self, model: str, text: str) -> Embedding | None:
+        """Return an embedding of the earlier version's file; one that cannot be read is computed anew."""
+        if self._older is None or not self._older.exists():
+            return None
+        sql = "SELECT pooled, tokens, pieces FROM embeddings WHERE model = ? AND text = ?"
+        hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()
+        try:
+            with closing(sqlite3.connect(self._older)) as older:
+                row = older.execute(sql, (model, hashed)).fetchone()
+        except sqlite3.DatabaseError:
+            return None
+        if row is None:
+            return None
+        tokens = np.frombuffer(row[1], np.float16).reshape(-1, TOKEN_DIMENSION)
+        pieces = frozenset(np.frombuffer(row[2], np.uint32).tolist())
+        return Embedding(np.frombuffer(row[0], np.float32), tokens, pieces)
+
+    def _remember(self, key: tuple[str, str], embedding: StoredEmbedding) -> None:
+        """Cache an embedding as the newest, and evict as many of the oldest as necessary."""
+        if (known := self._recent.pop(key, None)) is not None:
+            self._recent_bytes -= known.size
+        self._recent[key] = embedding
+        self._recent_bytes += embedding.size
+        while self._recent_bytes > RECENT_BYTES:
+            self._recent_bytes -= self._recent.popitem(last=False)[1].size
+
+
+def _hash(model: str, text: str) -> bytes:
+    return hashlib.blake2b(f"{model}\0{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest()

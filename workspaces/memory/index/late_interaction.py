@@ -1,0 +1,93 @@
+"""Late interaction: MaxSim of a query's token vectors over those of entries, each text's stored once as whole numbers.
+
+A row of a text's token vectors takes 130 bytes: 128 whole numbers of 8 bits and their scale, a 16-bit float. A text is
+scored once per search, however many entries contain it or follow it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from workspaces.memory.index.embeddings import TOKEN_DIMENSION
+from workspaces.memory.index.engine import Column, FloatArray, PointId, TokenArray
+
+_LARGEST = 127
+ROW_BYTES = TOKEN_DIMENSION + 2
+
+TextId = int
+"""Number of a text in the embedding store; 0 is no text."""
+
+
+class EntryTexts(Protocol):
+    """The texts of an entry."""
+
+    @property
+    def own(self) -> TextId: ...
+    @property
+    def before(self) -> TextId:
+        """Text of the previous entry in the section."""
+
+
+class TokenReader(Protocol):
+    """Access to stored token vectors."""
+
+    def tokens(self, ids: Sequence[TextId]) -> dict[TextId, bytes]:
+        """Return the packed token vectors of the known ones among *ids*."""
+
+
+class LateInteraction:
+    """Scores entries by their texts' token vectors."""
+
+    def __init__(self, entries: Mapping[PointId, EntryTexts], store: TokenReader) -> None:
+        self._entries = entries
+        self._store = store
+
+    def score(self, query: FloatArray, ids: Sequence[PointId]) -> tuple[Column, Column]:
+        """Return for each of *ids* the MaxSim of *query* [m, 128] by its own token vectors, and by those before too.
+
+        0 without token vectors. Texts are computed in the order of *ids*, not in that of the store, so that the last
+        bit of a score does not depend on other texts.
+        """
+        entries = [self._entries[id_] for id_ in ids]
+        columns: dict[TextId, int] = {}
+        for entry in entries:
+            columns.setdefault(entry.own, len(columns))
+            columns.setdefault(entry.before, len(columns))
+        stored = self._store.tokens(list(columns))
+        nearest = _nearest(query, [stored.get(text, b"") for text in columns])
+        own = nearest[[columns[entry.own] for entry in entries]]
+        both = np.maximum(own, nearest[[columns[entry.before] for entry in entries]])
+        return _sum(own), _sum(both)
+
+
+def pack(tokens: TokenArray | FloatArray) -> bytes:
+    """Return *tokens* [n, 128] in 130 bytes a row."""
+    rows = np.asarray(tokens, np.float32)
+    scales = (np.abs(rows).max(axis=1, initial=0.0) / _LARGEST).astype(np.float16)
+    whole = np.rint(rows / np.maximum(scales.astype(np.float32), 1e-6)[:, np.newaxis])
+    packed = np.empty((len(rows), ROW_BYTES), np.int8)
+    packed[:, :TOKEN_DIMENSION] = np.clip(whole, -_LARGEST, _LARGEST)
+    packed[:, TOKEN_DIMENSION:] = scales[:, np.newaxis].view(np.int8)
+    return packed.tobytes()
+
+
+def _nearest(query: FloatArray, texts: Sequence[bytes]) -> FloatArray:
+    """Return the largest products of each row of *query* [m, 128] with a row of each of *texts*: [n, m].
+
+    A text without rows has -inf.
+    """
+    nearest = np.full((len(texts), len(query)), -np.inf, np.float32)
+    lengths = np.array([len(text) // ROW_BYTES for text in texts], np.int64)
+    if lengths.any():
+        rows = np.frombuffer(b"".join(texts), np.int8).reshape(-1, ROW_BYTES)
+        scales = rows[:, TOKEN_DIMENSION:].copy().view(np.float16).astype(np.float32)
+        products = (rows[:, :TOKEN_DIMENSION].astype(np.float32) @ query.T) * scales
+        starts = np.cumsum(lengths) - lengths
+        nearest[lengths > 0] = np.maximum.reduceat(products, starts[lengths > 0])
+    return nearest
+
+
+def _sum(nearest: FloatArray) -> Column:
+    """Return the sum of each row; 0 for a text without token vectors."""
+    return np.where(np.isfinite(nearest[:, 0]), nearest.sum(axis=1, dtype=np.float64), 0.0)
