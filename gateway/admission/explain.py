@@ -39,6 +39,10 @@ MEANINGS: Mapping[RefusalReason, Meaning] = MappingProxyType(
             "they have not been approved",
             "strandline pair list shows pending requests; approve theirs by its code",
         ),
+        RefusalReason.UNCLAIMED: Meaning(
+            "this bot has no owner yet",
+            "if you wrote it: strandline connect claim shows a code; send that to the bot",
+        ),
         RefusalReason.DIRECT_CLOSED: Meaning('the account has direct = "closed"', 'set direct = "pairing" or "owner"'),
         RefusalReason.GROUP_NOT_ALLOWED: Meaning("the group is not allowed", "add its id to the account's groups"),
         RefusalReason.PERSON_NOT_ALLOWED: Meaning(

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
 
 from adapters.channel import Attachment, ChatKind, InboundMessage, OverheardMessage, Via
+from gateway.admission.claim import Claims
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.pairing import OnAsked, Pairing, examine
 from gateway.admission.policy import Admitted, DirectPolicy, Policy, RefusalReason, Refused
@@ -24,10 +25,25 @@ HEARD_CAP = 2_000
 """Characters kept of one overheard message. Our choice."""
 _LONG_AGO = timedelta(minutes=5)
 """Older messages waited for us, not for their sender: after an outage a platform delivers them all at once."""
+_WRITE_TO_US = {RefusalReason.UNPAIRED, RefusalReason.STRANGER, RefusalReason.UNCLAIMED}
+"""Refusals of requests, which count against the rate of a person."""
 _SLOWER = (
     "You are writing faster than I can follow. I have not read your last message and will not read others until you "
     "pause. Please wait a minute, then send again whatever matters."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomers:
+    """Who takes care of people that are not known yet."""
+
+    on_asked: OnAsked | None = None
+    """Given if there is an owner to tell of strangers."""
+    claims: Claims | None = None
+    """Given if there are accounts without an owner."""
+
+
+NOBODY_NEW = Newcomers()
 
 
 class AdmissionGate:
@@ -40,12 +56,13 @@ class AdmissionGate:
         rates: Rates,
         now: Callable[[], datetime],
         wake: Callable[[Sequence[OutboxRow]], None],
-        on_asked: OnAsked | None = None,
+        newcomers: Newcomers = NOBODY_NEW,
     ) -> None:
-        """*wake* is called with replies to deliver; *on_asked* is given if there is an owner to tell of strangers."""
+        """*wake* is called with replies to deliver."""
         self._policy, self._store, self._rates, self._now, self._wake = policy, store, rates, now, wake
         self._loops = LoopGuard()
-        self.pairing = Pairing(policy, store, now, wake, on_asked)
+        self.claims = newcomers.claims
+        self.pairing = Pairing(policy, store, now, wake, newcomers.on_asked)
 
     async def decide(self, message: InboundMessage) -> Admitted | Refused:
         """Decide whether *message* is admitted; it counts against its sender's rate. Raises StoreError."""
@@ -101,7 +118,7 @@ class AdmissionGate:
 
         Messages without a request take no token, and the owner needs none.
         """
-        if isinstance(decision, Refused) and decision.reason not in {RefusalReason.UNPAIRED, RefusalReason.STRANGER}:
+        if isinstance(decision, Refused) and decision.reason not in _WRITE_TO_US:
             return True
         address = message.address
         account = self._policy.accounts.get((address.channel, address.account))
@@ -125,6 +142,8 @@ class AdmissionGate:
         match reason:
             case RefusalReason.UNPAIRED:
                 await self.pairing.greet(message)
+            case RefusalReason.UNCLAIMED if self.claims is not None:
+                await self.claims.attempt(message)
             case RefusalReason.NOT_FOR_US:
                 await self._overhear(message)
             case RefusalReason.RATE if message.kind is ChatKind.DIRECT:

@@ -18,6 +18,8 @@ class RefusalReason(StrEnum):
     STRANGER = "stranger"
     UNPAIRED = "unpaired"
     """A stranger at an account with pairing; they get a code, once."""
+    UNCLAIMED = "unclaimed"
+    """The account has no owner yet; only the code that its terminal showed counts."""
     DIRECT_CLOSED = "direct_closed"
     GROUP_NOT_ALLOWED = "group_not_allowed"
     PERSON_NOT_ALLOWED = "person_not_allowed"
@@ -40,6 +42,8 @@ class DirectPolicy(StrEnum):
     PAIRING = "pairing"
     """The owner, and everybody whom the owner admits."""
     CLOSED = "closed"
+    CLAIM = "claim"
+    """Nobody: the account has no owner yet, and waits for the code that its terminal showed."""
     TOKEN = "token"  # noqa: S105  # a policy's name
     """Holders of the account's token, which was checked by the HTTP server; not available for bots."""
     INNER = "inner"
@@ -142,11 +146,15 @@ def admit(message: InboundMessage, policy: Policy, *, is_guest: bool = False) ->
     return Admitted() if refusal is None else Refused(refusal)
 
 
+_SHUT = {DirectPolicy.CLOSED: RefusalReason.DIRECT_CLOSED, DirectPolicy.CLAIM: RefusalReason.UNCLAIMED}
+"""Policies that admit nobody, not even the owner."""
+
+
 def _direct(message: InboundMessage, account: AccountPolicy, policy: Policy, *, is_guest: bool) -> RefusalReason | None:
     if message.sender.is_bot or message.via is Via.AGENT:
         return RefusalReason.BOT
-    if account.direct is DirectPolicy.CLOSED:
-        return RefusalReason.DIRECT_CLOSED
+    if account.direct in _SHUT:
+        return _SHUT[account.direct]
     if account.direct is DirectPolicy.TOKEN:
         return None if message.address.thread in account.agents else RefusalReason.AGENT_NOT_ALLOWED
     if not message.sender.id:

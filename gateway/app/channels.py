@@ -37,6 +37,7 @@ def policy_of(config: Config) -> Policy:
     for name, bot in config.channels.bots():
         if not bot.fault(name):
             accounts[bot.channel, name] = _bot_policy(bot)
+    accounts |= dict.fromkeys(unclaimed(config), AccountPolicy(DirectPolicy.CLAIM))
     owners = {f"{TERMINAL}:{OWNER.id}", *config.owner.people}
     for name, held in held_tokens(config.web):
         agents = frozenset(config.agents if held.owner else held.agents)
@@ -46,6 +47,22 @@ def policy_of(config: Config) -> Policy:
         accounts |= {(WEB, agent): AccountPolicy(DirectPolicy.OWNER) for agent in config.agents}
         owners.add(f"{WEB}:{PAGE_OWNER.id}")
     return Policy(frozenset(owners), accounts)
+
+
+def unclaimed(config: Config) -> list[tuple[str, str]]:
+    """Return the bot accounts to which nobody may talk directly and that were not closed on purpose.
+
+    They have no owner yet. Pairing that is set in the file does without one.
+    """
+    channels = {person.partition(":")[0] for person in config.owner.people}
+    return [
+        (bot.channel, name)
+        for name, bot in config.channels.bots()
+        if not bot.fault(name)
+        and bot.channel not in channels
+        and not bot.people
+        and ("direct" not in bot.model_fields_set or bot.direct == "owner")
+    ]
 
 
 def _bot_policy(bot: BotSettings) -> AccountPolicy:

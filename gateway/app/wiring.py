@@ -5,7 +5,8 @@ from functools import cached_property, partial
 
 import structlog
 
-from gateway.admission.gate import AdmissionGate
+from gateway.admission.claim import Claims
+from gateway.admission.gate import AdmissionGate, Newcomers
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import SessionKey, route
 from gateway.admission.sign_in import SignIns
@@ -20,9 +21,10 @@ from gateway.app.agents import (
     turn_settings,
 )
 from gateway.app.budgets import unpriced_models
-from gateway.app.channels import TERMINAL
+from gateway.app.channels import TERMINAL, unclaimed
 from gateway.app.files import enclosures_of, intake_of
 from gateway.app.metering import count_accepted, sent_counter, time_turns
+from gateway.app.owner_settings import add_owner
 from gateway.app.resources import Resources
 from gateway.app.tracing import traced
 from gateway.approvals.approvals import Approvals
@@ -173,7 +175,10 @@ class Parts:
         home, limits = self._home, self._config.limits
         rates = Rates(limits.person_a_minute, limits.person_burst, home.clock.now)
         on_asked = PairingNotices(home.store, home.notices, home.routes, home.owner_chats.of)
-        return AdmissionGate(home.routes.policy, home.store, rates, home.clock.now, home.waker.wake, on_asked)
+        own = partial(add_owner, home.files)
+        claims = Claims(unclaimed(home.share.config), home.store, home.clock.now, own, home.waker.wake)
+        newcomers = Newcomers(on_asked, claims)
+        return AdmissionGate(home.routes.policy, home.store, rates, home.clock.now, home.waker.wake, newcomers)
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -248,7 +253,7 @@ class Parts:
             self.delivery,
             self.health,
             self.approvals,
-            AdmissionOperator(home.routes, home.store, self.admission.pairing),
+            AdmissionOperator(home.routes, home.store, self.admission.pairing, self.admission.claims),
             SignIns(home.store, home.clock.now),
             self.heartbeats,
             self.job_runner,

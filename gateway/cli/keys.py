@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from getpass import getpass
 from typing import Annotated
 
 import typer
@@ -57,8 +58,7 @@ def ask_secret(prompt: str) -> str:
     """Return a secret: typed without an echo at a terminal, else the next line of standard input."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().strip()
-    secret: str = typer.prompt(prompt, hide_input=True, default="", show_default=False)
-    return secret.strip()
+    return getpass(f"{prompt}: ").strip()  # it ends the echo before it prompts: a quick paste is not shown
 
 
 def _names(home: Home) -> list[str]:

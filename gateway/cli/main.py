@@ -16,6 +16,7 @@ from gateway.cli import (
     bench,
     chat,
     config,
+    connections,
     cron,
     history,
     hooks,
@@ -74,6 +75,7 @@ def commands() -> typer.Typer:
     app.command()(backup.backup)
     app.command()(backup.verify)
     app.command()(backup.restore)
+    app.add_typer(connections.app, name="connect")
     app.add_typer(config.app, name="config")
     app.add_typer(keys.app, name="keys")
     app.add_typer(agents.app, name="agents")

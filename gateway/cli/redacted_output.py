@@ -38,6 +38,8 @@ class _Redacted:
         return _Redacted(self._stream, escapes=False)
 
     def write(self, text: str) -> int:
+        if not isinstance(text, str):  # whether a stream takes bytes is found out by trying
+            raise TypeError("this stream takes text")
         safe = redact(text)
         self._stream.write(visible(safe) if self._escapes and self._stream.isatty() else safe)
         return len(text)

@@ -10,14 +10,23 @@ from gateway.home import Home
 if TYPE_CHECKING:
     from gateway.config import Config
 
-_MODELS = (
-    ("cohere", "command-a-03-2025", "CO_API_KEY"),
-    ("openai", "gpt-5-mini", "OPENAI_API_KEY"),
-    ("anthropic", "claude-sonnet-5", "ANTHROPIC_API_KEY"),
-    ("google", "gemini-3.8-flash", "GEMINI_API_KEY"),
+
+@dataclass(frozen=True, slots=True)
+class UsualModel:
+    """A provider, one of its models, and the environment variable from which its own client reads a key."""
+
+    provider: str
+    model: str
+    variable: str
+
+
+MODELS = (
+    UsualModel("cohere", "command-a-03-2025", "CO_API_KEY"),
+    UsualModel("openai", "gpt-5-mini", "OPENAI_API_KEY"),
+    UsualModel("anthropic", "claude-sonnet-5", "ANTHROPIC_API_KEY"),
+    UsualModel("google", "gemini-3.8-flash", "GEMINI_API_KEY"),
 )
-"""Provider, one of its models, and the environment variable from which its own client reads a key."""
-PROVIDERS = ("offline", *(provider for provider, _, _ in _MODELS))
+PROVIDERS = ("offline", *(each.provider for each in MODELS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +100,15 @@ def _lines(wishes: Wishes) -> Iterator[str]:
         f'model = "{wishes.provider if wishes.provider != "offline" else "cohere"}"',
         "a name under [models]; without one the offline responder answers",
     )
-    for provider, model, variable in _MODELS:
-        is_wanted = wishes.provider == provider
+    for each in MODELS:
+        is_wanted = wishes.provider == each.provider
         yield ""
-        yield _line(is_wanted, f"[models.{provider}]")
-        yield _line(is_wanted, f'provider = "{provider}"')
-        yield _line(is_wanted, f'model = "{model}"')
-        yield _line(is_wanted, f'api_key_env = "{variable}"', "the variable that holds the key, never the key itself")
+        yield _line(is_wanted, f"[models.{each.provider}]")
+        yield _line(is_wanted, f'provider = "{each.provider}"')
+        yield _line(is_wanted, f'model = "{each.model}"')
+        yield _line(
+            is_wanted, f'api_key_env = "{each.variable}"', "the variable that holds the key, never the key itself"
+        )
     yield ""
     yield _line(has_telegram, "[channels.telegram.home]")
     yield _line(has_telegram, 'token_env = "TELEGRAM_TOKEN"', "the variable that holds the token from @BotFather")

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import secrets
+import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.cli.settings_watch import LiveSettings, SettingsWatch, read_settings
 from gateway.cli.signals import stop_on_signals
 from gateway.cli.standby import StandbyAddress, composed_again, outlasting
+from gateway.control.admission_wire import ClaimAnswer, ClaimOrder
 from gateway.control.status_wire import disabled_line
 from gateway.errors import ConfigError
 from gateway.home import ControlFile, Home
@@ -130,7 +132,8 @@ class Runs:
                 self.until_end.enter_context(
                     self.home.announced(ControlFile(self.address, self.front.token, os.getpid()))
                 )
-            for line in self._greeting(gateway, live, web) if is_first else ["Taken up: the changed settings."]:
+            lines = self._greeting(gateway, live, web) if is_first else ["Taken up: the changed settings."]
+            for line in (*lines, *await self._claims(gateway)):
                 print(line, flush=True)
 
             async def watch() -> None:
@@ -142,6 +145,14 @@ class Runs:
                 await gateway.run(stop)
                 watching.cancel()
         return changed.result() if changed.done() and not changed.cancelled() else None
+
+    async def _claims(self, gateway: Composed) -> list[str]:
+        """Return a line for each account without an owner; a code is shown at a terminal only, not in a log."""
+        is_seen = sys.stdout.isatty()
+        answer = await gateway.operator.ask(ClaimOrder(if_none=True)) if is_seen else ClaimAnswer()
+        command = self.invocation.command("connect claim", self.home)
+        lines = [f"  claim     {each.account} has no owner: send it the code {each.code}" for each in answer.accounts]
+        return [*lines, *([f"  claim     {command}   (shows the codes again)"] if lines else [])]
 
     def _greeting(self, gateway: Composed, live: LiveSettings, web: str | None) -> Iterator[str]:
         from gateway.settings.secrets import secret_gaps

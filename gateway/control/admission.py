@@ -4,12 +4,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from gateway.admission.claim import Claims
 from gateway.admission.explain import describe_silence, explain
 from gateway.admission.explanation import Explanation
 from gateway.admission.pairing import Pairing, format_code
 from gateway.admission.routing import Routes
 from gateway.control.admission_wire import (
     Applicant,
+    ClaimAnswer,
+    ClaimOrder,
+    ClaimRow,
     GuestRow,
     PairAnswer,
     PairOrder,
@@ -30,6 +34,7 @@ class AdmissionOperator:
     routes: Routes
     store: Store
     pairing: Pairing
+    claims: Claims | None = None
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         """Execute *order*. Raises PairingError, and StrandlineError for an unknown code or person."""
@@ -41,6 +46,22 @@ class AdmissionOperator:
             raise StrandlineError("name a code to approve or refuse, or a person to revoke")
         decide = {"approve": self.pairing.approve, "refuse": self.pairing.refuse, "revoke": self.pairing.revoke}
         return PairAnswer(outcome=await decide[order.act](order.what))
+
+    async def claim(self, order: ClaimOrder) -> ClaimAnswer:
+        """Return new codes for accounts without an owner. Raises StrandlineError for another one."""
+        claims, rows = self.claims, list[ClaimRow]()
+        known = {f"{channel}.{name}": (channel, name) for channel, name in sorted(claims.accounts if claims else ())}
+        if order.account is not None and order.account not in known:
+            raise StrandlineError(f"{order.account} has an owner, or is not in the configuration")
+        for name, account in known.items():
+            if (
+                claims is None
+                or order.account not in {None, name}
+                or (order.if_none and await claims.has_code(account))
+            ):
+                continue
+            rows.append(ClaimRow(name, (await claims.issue(account)).code))
+        return ClaimAnswer(tuple(rows))
 
     async def explain(self, order: RouteOrder) -> Explanation:
         """Return the outcome for a message. Raises StrandlineError for one that no chat could hold."""

@@ -52,6 +52,33 @@ class PairOrder(Order[PairAnswer]):
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """An account without an owner."""
+
+    account: str
+    """As `<channel>.<account>`."""
+    code: str = ""
+    """A new code for it; empty if it was not asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimAnswer:
+    """The accounts without an owner."""
+
+    accounts: tuple[ClaimRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimOrder(Order[ClaimAnswer]):
+    """A request for new codes for accounts without an owner."""
+
+    account: str | None = None
+    """As `<channel>.<account>`; `None`: all of them."""
+    if_none: bool = False
+    """Make codes only for accounts without a valid one."""
+
+
+@dataclass(frozen=True, slots=True)
 class RouteOrder(Order[Explanation]):
     """A hypothetical message whose route is requested."""
 

@@ -21,7 +21,7 @@ from gateway.automation.heartbeat_state import HeartbeatReport
 from gateway.automation.job_runner import JobRunner
 from gateway.automation.subagents import RunningSubagent
 from gateway.control.admission import AdmissionOperator
-from gateway.control.admission_wire import PairOrder, RouteOrder, SilencesOrder
+from gateway.control.admission_wire import ClaimOrder, PairOrder, RouteOrder, SilencesOrder
 from gateway.control.approvals import answer_approvals
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, answer_browsers
 from gateway.control.cron import answer_cron, jobs_status
@@ -178,6 +178,7 @@ class LocalOperator:
             ToolOrder: self._tools,
             ExamOrder: self._exam,
             BrowserOrder: self._browsers,
+            ClaimOrder: self.admission.claim,
             PairOrder: self.admission.pair,
             RouteOrder: self.admission.explain,
             SilencesOrder: self.admission.silences,

@@ -11,6 +11,9 @@ from gateway.cli.invocation import Composed
 from gateway.config import Config
 from gateway.control.admission_wire import (
     Applicant,
+    ClaimAnswer,
+    ClaimOrder,
+    ClaimRow,
     GuestRow,
     PairAnswer,
     PairOrder,
@@ -97,6 +100,7 @@ class FakeOperator:
             CronOrder: self.cron,
             ToolOrder: self.tools,
             BrowserOrder: self.browsers,
+            ClaimOrder: self.claim,
             PairOrder: self.pair,
             RouteOrder: self.explain,
             SilencesOrder: self.silences,
@@ -269,6 +273,9 @@ class FakeOperator:
 
     async def tools(self, order: ToolOrder) -> ToolAnswer:
         return ToolAnswer(text=f"{order.act} {order.name} {order.arguments} of {order.agent}")
+
+    async def claim(self, order: ClaimOrder) -> ClaimAnswer:
+        return ClaimAnswer((ClaimRow("telegram.home", "ABCDE-23456"),) if order.account is None else ())
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         """One request is pending, with the code AAAAA-BBBBB, until that is approved."""

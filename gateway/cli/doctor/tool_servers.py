@@ -28,6 +28,19 @@ async def check_tool_servers(config: "Config", environ: Mapping[str, str], home:
             yield await _look(each)
 
 
+async def try_server(name: str, config: "Config", environ: Mapping[str, str], home: Home) -> Finding:
+    """Let the server *name* of *config* run once, and return what it offers."""
+    from gateway.app.tool_servers import server_settings
+    from gateway.observability.logs import logging_to_stderr
+
+    with logging_to_stderr("error", config.gateway.log_format):
+        for each in server_settings(config, environ, home):
+            if each.name == name:
+                return await _look(each)
+    mend = "strandline hooks enable" if not home.runs_code else "paste its token again"
+    return Finding(f"tools of {name}", Level.WARN, "it may not run", mend)
+
+
 async def _look(settings: ServerSettings) -> Finding:
     """Let one server run once; the gateway works without its tools."""
     from gateway.agent.mcp.servers import open_servers

@@ -19,3 +19,9 @@ def test_nothing_that_is_printed_holds_a_secret(capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr()
     assert shown.out == f"a {REMOVED} b\ncanary-of-commands\n"
     assert shown.err == f"c {REMOVED}\n"
+
+
+def test_it_takes_text_and_no_bytes() -> None:
+    """A library that tries whether a stream takes bytes, as the one behind our prompts does, is told."""
+    with redacted_output(), pytest.raises(TypeError, match="takes text"):
+        sys.stdout.write(b"")  # type: ignore[arg-type]

@@ -1,0 +1,137 @@
+"""Connects a language model: its key, one real call as proof, and its table in the configuration."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from gateway.cli.invocation import Invocation
+from gateway.cli.keys import ask_secret
+from gateway.cli.scaffold import MODELS, PROVIDERS, UsualModel
+from gateway.cli.settings_report import taken_up
+from gateway.errors import ConfigError, ModelError
+from gateway.home import Home
+from gateway.runtime.escape import visible
+
+if TYPE_CHECKING:
+    from gateway.config import Config
+
+TRIES = 3
+"""Keys that are asked for in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWish:
+    """The answers that were given as options; `None`: ask, or use what is usual."""
+
+    provider: str | None = None
+    model: str | None = None
+    name: str | None = None
+    base_url: str | None = None
+    agent: str | None = None
+
+
+def connect_model(invocation: Invocation, home: Home, wish: ModelWish) -> None:
+    """Ask for what *wish* leaves open, prove that the model answers, and write it. Raises StrandlineError."""
+    usual = _usual(wish.provider or _ask_provider(invocation, home))
+    for line in write_model(invocation, home, usual, wish):
+        print(visible(line))
+    print(asyncio.run(taken_up(home, invocation.command("up", home))))
+
+
+def write_model(invocation: Invocation, home: Home, usual: UsualModel, wish: ModelWish) -> list[str]:
+    """Write the model of *wish* once it has answered; return what was done. Raises ConfigError, ModelError."""
+    from gateway.config.changes import set_secret, set_values
+    from gateway.config.reading import read_config
+    from gateway.observability.logs import logging_to_stderr
+
+    name, known = wish.name or usual.provider, invocation.environ_of(home)
+    values = _values(read_config(home.config_file), name, usual, wish)
+    for attempt in range(1, TRIES + 1):
+        key = "" if usual.variable in known and attempt == 1 else _ask_key(invocation, usual, wish)
+        environ = {**known, usual.variable: key} if key else dict(known)
+        if not environ.get(usual.variable):
+            values = {path: value for path, value in values.items() if path[-1] != "api_key_env"}
+        try:
+            with logging_to_stderr("error", "text"):
+                told = asyncio.run(_prove(home, name, values, environ))
+        except ModelError as exc:
+            print(f"  it does not answer: {exc}")
+            if attempt == TRIES or not _may_ask_again(usual, environ):
+                raise ConfigError(f"models.{name} does not answer, so nothing was written") from exc
+            continue
+        if key:
+            set_secret(home, usual.variable, key)
+        set_values(home, values)
+        return [told, f"Wrote [models.{name}] in {home.config_file}."]
+    raise ConfigError(f"models.{name} does not answer, so nothing was written")
+
+
+async def _prove(home: Home, name: str, values: Mapping[tuple[str, ...], object], environ: Mapping[str, str]) -> str:
+    from gateway.app.model_probe import probe_model
+    from gateway.config.reading import parse_config
+    from gateway.config.values import with_value
+
+    text = home.config_file.read_text("utf-8") if home.config_file.exists() else ""
+    for path, value in values.items():
+        text = with_value(text, path, value)
+    config = parse_config(text, home.config_file)
+    print(f"Asking {config.models[name].model} for one word …")
+    proof = await probe_model(name, config, environ)
+    return f'{config.models[name].model} answered "{proof.text}" in {proof.seconds:.1f} s.'
+
+
+def _values(config: "Config", name: str, usual: UsualModel, wish: ModelWish) -> dict[tuple[str, ...], object]:
+    table = ("models", name)
+    values: dict[tuple[str, ...], object] = {
+        (*table, "provider"): usual.provider,
+        (*table, "model"): wish.model or usual.model,
+    }
+    if wish.base_url is not None:
+        values[*table, "base_url"] = wish.base_url
+    values[*table, "api_key_env"] = usual.variable
+    return values | {("agents", wish.agent or config.default_agent, "model"): name}
+
+
+def _usual(provider: str) -> UsualModel:
+    found = next((each for each in MODELS if each.provider == provider), None)
+    if found is None:
+        raise ConfigError(f"{provider!r} is no provider; one of {', '.join(each.provider for each in MODELS)}")
+    return found
+
+
+def _ask_provider(invocation: Invocation, home: Home) -> str:
+    environ = invocation.environ_of(home)
+    known = next((each.provider for each in MODELS if environ.get(each.variable, "").strip()), "")
+    choices = [each for each in PROVIDERS if each != "offline"]
+    provider: str = typer.prompt(f"Provider, one of {', '.join(choices)}", default=known or choices[0])
+    while provider not in choices:
+        provider = typer.prompt(f"One of {', '.join(choices)}", default=known or choices[0])
+    return provider
+
+
+def _ask_key(invocation: Invocation, usual: UsualModel, wish: ModelWish) -> str:
+    """Return a pasted key, redacted from all output from now on; empty if none is needed. Raises ConfigError."""
+    from gateway.settings.key_kinds import KIND_OF_PROVIDER, misplaced
+    from gateway.settings.secrets_file import checked_secret
+    from workspaces.secrets import guarding
+
+    is_own = wish.base_url is not None and usual.provider == "openai"
+    key = ask_secret(f"Key of {usual.provider} (not shown{'; empty if it needs none' if is_own else ''})")
+    if not key and is_own:
+        return ""
+    invocation.until_its_end.enter_context(guarding([key]))
+    wanted = KIND_OF_PROVIDER.get(usual.provider, "")
+    if other := misplaced(key, wanted):
+        raise ConfigError(
+            f"this looks like a key or token of another kind ({other}), not one of {usual.provider}: nothing was stored"
+        )
+    return checked_secret(usual.variable, key)
+
+
+def _may_ask_again(usual: UsualModel, environ: Mapping[str, str]) -> bool:
+    import sys
+
+    return sys.stdin.isatty() and bool(environ.get(usual.variable))

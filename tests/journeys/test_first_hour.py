@@ -1,0 +1,167 @@
+"""The first hour as a newcomer lives it: from nothing to an agent in Telegram that knows a fact after a restart.
+
+No file is edited, and nothing is restarted but to see that the fact is still known.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gateway.config import read_config
+from gateway.home import Home
+from tests.fakes.botapi import TOKEN, BotApi
+from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.patience import PATIENCE_S
+from tests.fakes.provider_stub import Body, Refusal, Step, without_note
+from tests.journeys.prompt import Prompt, prompt
+
+OWNER, STRANGER = 777, 666
+KEY = "a-key-for-tests"
+ANSWERED_WITHIN_S = 30.0
+WITHIN_S = 180
+"""The whole way, as the page promises."""
+
+
+def knows(body: Body) -> Step:
+    """A model that knows what its request tells it, and only with the right key."""
+    said = next(message["content"] for message in reversed(body["messages"]) if message["role"] == "user")
+    question = without_note(said) or str(said)
+    if "ready" in question:
+        return "ready"
+    if "Which port" in question:
+        return "It is 5433." if "5433" in json.dumps(body["messages"]) else "I do not know."
+    return f"You said: {question}"
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[OpenAIStub]:
+    async with OpenAIStub(knows) as stub:
+        yield stub
+
+
+@pytest.fixture
+async def telegram() -> AsyncIterator[BotApi]:
+    async with BotApi() as server:
+        yield server
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+async def asked(telegram: BotApi, text: str, *, person: int = OWNER) -> str:
+    """Write to the bot and return its next answer."""
+    before = len(telegram.sent)
+    telegram.says(person, text)
+    return (await telegram.wait_for_sent(before + 1, ANSWERED_WITHIN_S))[before].text
+
+
+async def connect_model(at: str, model: OpenAIStub) -> None:
+    words = ("--provider", "openai", "--model", "stub-1", "--base-url", model.url)
+    async with prompt("connect", "model", *words, "--home", at) as shown:
+        await shown.sees("Key of openai")
+        shown.types(KEY)
+        said = await shown.ends()
+    assert 'stub-1 answered "ready"' in said
+    assert "Taken up by the running gateway." in said
+    assert KEY not in said
+
+
+async def connect_telegram(at: str, telegram: BotApi) -> None:
+    async with prompt("connect", "telegram", "--base-url", telegram.url, "--home", at) as shown:
+        await shown.sees("Token (not shown)")
+        shown.types(TOKEN)
+        await shown.sees("any message")
+        telegram.says(STRANGER, "hello bot")
+        await shown.sees(f"Is it you, Person {STRANGER} ({STRANGER})? [Y/n]")
+        shown.types("n")
+        telegram.says(OWNER, "it is me")
+        await shown.sees(f"Is it you, Person {OWNER} ({OWNER})? [Y/n]")
+        shown.types("y")
+        said = await shown.ends()
+    assert "Taken up by the running gateway." in said
+    assert TOKEN not in said
+
+
+async def until_running(shown: Prompt) -> None:
+    await shown.sees("is running at")
+    await shown.sees("Ctrl-C")
+
+
+async def test_from_nothing_to_a_fact_that_is_known_after_a_restart(
+    home: Home, model: OpenAIStub, telegram: BotApi
+) -> None:
+    """Within three minutes: nothing but what the commands ask for, and only the owner is answered."""
+    began, at = time.monotonic(), str(home.path)
+    async with prompt("up", "--home", at) as gateway:
+        await until_running(gateway)
+        await connect_model(at, model)
+        await connect_telegram(at, telegram)
+        assert (await telegram.wait_for_sent(1, ANSWERED_WITHIN_S))[0].text == "You said: it is me"
+        assert "Noted" in await asked(telegram, "/remember the staging database moved to port 5433")
+    async with prompt("up", "--home", at) as gateway:
+        await until_running(gateway)
+        assert await asked(telegram, "Which port does the staging database use?") == "It is 5433."
+    assert time.monotonic() - began < WITHIN_S
+    assert {sent.chat for sent in telegram.sent} == {OWNER}
+    assert read_config(home.config_file).owner.people == (f"telegram:{OWNER}",)
+    assert oct(home.secrets_file.stat().st_mode)[-3:] == "600"
+
+
+async def test_a_bot_without_an_owner_is_claimed_by_the_code_of_its_terminal(home: Home, telegram: BotApi) -> None:
+    """Nobody is answered before, guesses included; the code works once, and its sender is answered at once."""
+    at = str(home.path)
+    async with prompt("up", "--home", at) as gateway:
+        await until_running(gateway)
+        async with prompt("connect", "telegram", "--claim", "--base-url", telegram.url, "--home", at) as shown:
+            await shown.sees("Token (not shown)")
+            shown.types(TOKEN)
+            assert "It has no owner yet" in await shown.ends()
+        shown_code = (await gateway.sees("has no owner: send it the code ")) and await gateway.sees("\n")
+        code = shown_code.rstrip().rpartition(" ")[2]
+        for guess in ("hello", "AAAAA-AAAAA", "/start"):
+            telegram.says(STRANGER, guess)
+        await telegram.until(lambda: len(telegram.confirmed) >= 3)
+        assert telegram.sent == []
+        assert "You are my owner now" in await asked(telegram, f"/start {code}")
+        await gateway.sees("Taken up: the changed settings.")
+        telegram.says(STRANGER, code)
+        assert "me" in await asked(telegram, "me again")
+        assert [sent.chat for sent in telegram.sent[:2]] == [OWNER, OWNER]
+    assert read_config(home.config_file).owner.people == (f"telegram:{OWNER}",)
+
+
+async def test_a_key_in_the_wrong_prompt_goes_nowhere(home: Home, telegram: BotApi) -> None:
+    """Neither to the platform, nor into a file, nor onto the screen; a wrong token is named by its status."""
+    canary = "sk-ant-api03-canary0123456789"
+    for token, told in ((canary, "another kind of key (Anthropic key)"), ("123456:wrong-token-of-nobody", "HTTP 401")):
+        async with prompt("connect", "telegram", "--base-url", telegram.url, "--home", str(home.path)) as shown:
+            await shown.sees("Token (not shown)")
+            shown.types(token)
+            said = await shown.ends(2)
+        assert told in said
+        assert token not in said
+    assert not any(canary in json.dumps(request.params) for request in telegram.requests)
+    assert not home.secrets_file.exists()
+
+
+async def test_a_model_that_refuses_the_key_is_not_written(home: Home) -> None:
+    """The provider's status is named, and nothing changes."""
+    async with OpenAIStub(lambda _: Refusal(401)) as model, asyncio.timeout(PATIENCE_S):
+        words = ("--provider", "openai", "--model", "stub-1", "--base-url", model.url)
+        async with prompt("connect", "model", *words, "--home", str(home.path)) as shown:
+            await shown.sees("Key of openai")
+            shown.types("first-wrong-key")
+            await shown.sees("HTTP 401")
+            await shown.sees("Key of openai")
+            shown.types("second-wrong-key")
+            await shown.sees("Key of openai")
+            shown.types("third-wrong-key")
+            assert "nothing was written" in await shown.ends(2)
+    assert not home.config_file.exists()
+    assert not home.secrets_file.exists()
