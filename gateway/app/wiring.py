@@ -33,11 +33,13 @@ from gateway.automation.job_runner import JobRunner, OwnerContact
 from gateway.automation.subagents import Subagents
 from gateway.commands.families import CommandResources
 from gateway.commands.loading import load_commands
+from gateway.commands.menu import menu_entries
 from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
 from gateway.commands.session import ENDS, STOP
 from gateway.config import Config
 from gateway.control.admission import AdmissionOperator
+from gateway.control.chat import ChatOperator
 from gateway.control.operator import Health, LocalOperator
 from gateway.delivery.direct_notices import DirectNotices
 from gateway.delivery.outgoing_files import Enclosures
@@ -246,11 +248,15 @@ class Parts:
             home.zone,
             resources.agents,
             AgentId(self._config.default_agent),
-            resources.channels.terminals,
+            ChatOperator(
+                resources.channels.terminals,
+                self.outcomes,
+                self.delivery,
+                resources.channels.presence,
+                lambda: menu_entries(self.commands.all),
+            ),
             home.store,
             resources.sessions,
-            self.outcomes,
-            self.delivery,
             self.health,
             self.approvals,
             AdmissionOperator(home.routes, home.store, self.admission.pairing, self.admission.claims),
@@ -319,6 +325,7 @@ class Parts:
             self.planner,
             presence=resources.channels.presence,
             outcome=time_turns(self._committed, resources.meter, home.clock),
+            postponed=self.outcomes.postpone,
             shortcut=self.commands,
             take_in=intake_of(resources),
             queueing=self.queueing,

@@ -1,26 +1,25 @@
 """`strandline chat`: a conversation at the prompt, or one message and its answer."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated
 
 import typer
+from anyio.from_thread import BlockingPortal
 
 from gateway.cli.connect import Reached, reach
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.redacted_output import styled_output
 from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.control.operator_api import EXPECTED
-from gateway.control.wire import ChatOrder
-from gateway.errors import ConfigError
-from gateway.home import FILE_MODE, Home
-from gateway.runtime.escape import visible
+from gateway.control.wire import ChatOrder, ChatSign, CommandsOrder, WhyOrder
+from gateway.errors import ConfigError, StrandlineError
+from gateway.home import Home
 
 EXIT = {"/exit", "/quit"}
+SOURCES_SHOWN = 3
+"""Our choice: one line; `/why` and `strandline memory why` list all."""
 
 
 def chat(
@@ -29,6 +28,9 @@ def chat(
         str | None, typer.Option("--message", "-m", help="Send this message, print the answer and exit.")
     ] = None,
     as_json: JsonOption = False,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Stop waiting after this time.")
+    ] = None,
     agent: AgentOption = None,
     home: HomeOption = None,
 ) -> None:
@@ -41,84 +43,120 @@ def chat(
         with prepare_home(place, wishes_of(invocation.environ), "strandline chat"):
             pass
     if message is None:
-        _converse(invocation, place, agent)
+        _converse(invocation, place, agent, timeout)
     else:
-        asyncio.run(_say_once(invocation, place, ChatOrder(message, agent), as_json))
+        asyncio.run(_say_once(invocation, place, ChatOrder(message, agent), as_json, timeout))
 
 
-async def _say_once(invocation: Invocation, home: Home, order: ChatOrder, as_json: bool) -> None:
+async def _say_once(
+    invocation: Invocation, home: Home, order: ChatOrder, as_json: bool, timeout_s: float | None
+) -> None:
+    """Print the answer; raise StrandlineError when the message must wait, or there is none in time."""
     replies: list[str] = []
+    reasons: list[str] = []
 
     async def on_reply(text: str, is_answer: bool) -> None:
+        if text in reasons:
+            return
         if is_answer:
             replies.append(text)
         if not (as_json and is_answer):
             print(text if is_answer else f"(earlier) {text}", file=sys.stdout if is_answer else sys.stderr, flush=True)
 
+    def on_sign(sign: ChatSign) -> None:
+        if sign.kind == "postponed":
+            reasons.append(sign.text)
+
+    answered = order.agent
     async with reach(invocation, home, "strandline chat", answers=True) as reached:
-        agent = await reached.operator.chat(order, on_reply)
+        try:
+            async with asyncio.timeout(timeout_s):
+                answered = await reached.operator.chat(order, on_reply, on_sign)
+        except TimeoutError:
+            reasons.append(_late(timeout_s))
+    error = {"error": reasons[-1]} if reasons else {}
     if as_json:
-        print_json({"agent": agent, "message": order.text, "reply": "\n".join(replies)})
+        print_json({"agent": answered, "message": order.text, "reply": "\n".join(replies), **error})
+    if reasons:
+        raise typer.Exit(1) if as_json else StrandlineError(reasons[-1])
+
+
+def _late(timeout_s: float | None) -> str:
+    return f"no answer within {timeout_s:g} seconds; your message is kept, and the answer comes with the next chat"
 
 
 # --- interactive prompt
 
 
-def _converse(invocation: Invocation, home: Home, agent: str | None) -> None:
+def _converse(invocation: Invocation, home: Home, agent: str | None, timeout_s: float | None) -> None:
     """Read lines here, in the main thread, where Ctrl-C and the line editor work; the operator runs in another."""
     from anyio.from_thread import start_blocking_portal
 
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(reach(invocation, home, "strandline chat", answers=True)) as reached,
-        _line_history(home.chat_history),
     ):
-        print("Type /exit or press Ctrl-D to leave.")
-        for text in _lines():
+        for text in _lines(portal, reached, home):
             try:
-                portal.call(_say, reached, ChatOrder(text, agent))
+                _answer(portal, reached, ChatOrder(text, agent), timeout_s)
             except EXPECTED as exc:
                 print(f"strandline: {exc}", file=sys.stderr)
 
 
-async def _say(reached: Reached, order: ChatOrder) -> None:
+def _answer(portal: BlockingPortal, reached: Reached, order: ChatOrder, timeout_s: float | None) -> None:
+    """Show the answer to *order*; Ctrl-C stops it."""
+    answer = portal.start_task_soon(_say, reached, order, timeout_s)
+    try:
+        answer.result()
+    except KeyboardInterrupt:
+        answer.cancel()
+        portal.call(_say, reached, ChatOrder("/stop", order.agent), timeout_s)
+
+
+async def _say(reached: Reached, order: ChatOrder, timeout_s: float | None) -> None:
     from rich.console import Console
-    from rich.markdown import Markdown
+    from rich.text import Text
+
+    from gateway.cli.live_answer import LiveAnswer
 
     console = Console(file=styled_output())
+    with LiveAnswer(console) as answer:
 
-    async def on_reply(text: str, is_answer: bool) -> None:
-        shown = visible(text)
-        console.print(Markdown(shown if is_answer else f"*(earlier)*\n\n{shown}"))
+        async def on_reply(text: str, is_answer: bool) -> None:
+            answer.reply(text, is_answer=is_answer)
 
-    await reached.operator.chat(order, on_reply)
-
-
-def _lines() -> Iterator[str]:
-    while True:
         try:
-            text = input("> ").strip()
-        except EOFError:
-            print()
-            return
-        if text in EXIT:
-            return
-        if text:
-            yield text
+            async with asyncio.timeout(timeout_s):
+                await reached.operator.chat(order, on_reply, answer.sign)
+        except TimeoutError as exc:
+            raise StrandlineError(_late(timeout_s)) from exc
+    if not answer.reason and console.is_terminal and (sources := await _sources(reached, order)):
+        console.print(Text(sources, style="dim"))
 
 
-@contextmanager
-def _line_history(file: Path) -> Iterator[None]:
-    """Enable line editing and history at the prompt, where Python supports it."""
-    try:
-        import readline
-    except ImportError:
-        yield
-        return
-    os.close(os.open(file, os.O_CREAT | os.O_WRONLY, FILE_MODE))
-    readline.read_history_file(file)
-    readline.set_history_length(1_000)
-    try:
-        yield
-    finally:
-        readline.write_history_file(file)
+async def _sources(reached: Reached, order: ChatOrder) -> str:
+    """Return the memories that the answer had in view, as one line; nothing for a command."""
+    if order.text.startswith("/"):
+        return ""
+    why = await reached.operator.ask(WhyOrder(order.agent))
+    citations = list(dict.fromkeys(hit.citation for hit in why.used)) if why.question == order.text else []
+    more = len(citations) - SOURCES_SHOWN
+    named = " · ".join(citations[:SOURCES_SHOWN]) + (f" and {more} more: /why" if more > 0 else "")
+    return named and f"Sources: {named}"
+
+
+def _lines(portal: BlockingPortal, reached: Reached, home: Home) -> Iterator[str]:
+    """Yield what is said at the prompt, until the end of the input."""
+    for text in _typed_lines(portal, reached, home) if sys.stdin.isatty() and sys.stdout.isatty() else sys.stdin:
+        if text.strip() in EXIT:
+            return
+        if text.strip():
+            yield text.strip()
+
+
+def _typed_lines(portal: BlockingPortal, reached: Reached, home: Home) -> Iterator[str]:
+    from gateway.cli.prompt import Prompt
+
+    prompt = Prompt(home.chat_history, portal.call(reached.operator.ask, CommandsOrder()).entries)
+    print("/help lists commands, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.")
+    yield from prompt

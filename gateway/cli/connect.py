@@ -70,7 +70,8 @@ async def _local_operator(invocation: Invocation, home: Home, purpose: str, answ
         raise StrandlineError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
     environ = invocation.environ_of(home)
     invocation.guard(read_config(home.config_file), home)
-    with own(home, purpose) as config, logging_to_stderr("warning", config.gateway.log_format):
+    level = "error" if answers else "warning"  # a conversation says itself what failed
+    with own(home, purpose) as config, logging_to_stderr(level, config.gateway.log_format):
         composing = invocation.compose(home, config, environ, channels=False)
         async with composing as gateway, _answering(gateway) if answers else nullcontext():
             yield Reached(gateway.operator, None)

@@ -7,8 +7,8 @@ from datetime import datetime
 from functools import partial
 from importlib.metadata import version
 
-from adapters.channel import Address, OutboundMessage
-from adapters.terminal import CHAT, OWNER, TerminalAdapter
+from adapters.channel import Address
+from adapters.terminal import OWNER
 from gateway.admission.routing import SessionKey
 from gateway.admission.sign_in import SignIns
 from gateway.agent.agent import Agent
@@ -24,12 +24,13 @@ from gateway.control.admission import AdmissionOperator
 from gateway.control.admission_wire import ClaimOrder, PairOrder, RouteOrder, SilencesOrder
 from gateway.control.approvals import answer_approvals
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, answer_browsers
+from gateway.control.chat import ChatOperator
 from gateway.control.cron import answer_cron, jobs_status
 from gateway.control.cron_wire import CronAnswer, CronOrder
 from gateway.control.exam import answer_exam
 from gateway.control.exam_wire import ExamOrder, ExamReport
 from gateway.control.history import answer_history
-from gateway.control.operator_api import OnReply, Progress
+from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Answers, Order
 from gateway.control.origin import memory_source
 from gateway.control.quarantine import QuarantineOperator
@@ -53,6 +54,7 @@ from gateway.control.wire import (
     ApprovalAnswer,
     ApprovalOrder,
     ChatOrder,
+    CommandsOrder,
     HistoryAnswer,
     HistoryOrder,
     IndexOrder,
@@ -69,10 +71,8 @@ from gateway.control.wire import (
     Why,
     WhyOrder,
 )
-from gateway.delivery.sender import Delivery, is_part_of
 from gateway.errors import StoreError, StrandlineError
 from gateway.inbound.listener import BotAccount, ListeningState
-from gateway.inbound.outcomes import Outcomes
 from gateway.inbound.overflow import Depth
 from gateway.runtime.clock import utc_now
 from gateway.settings.zone import OwnerZone
@@ -138,11 +138,9 @@ class LocalOperator:
     zone: OwnerZone
     agents: Mapping[AgentId, Agent]
     default_agent: AgentId
-    terminals: Mapping[AgentId, TerminalAdapter]
+    conversation: ChatOperator
     store: Store
     transcripts: Sessions
-    outcomes: Outcomes
-    delivery: Delivery
     health: Health
     changes: Approvals
     admission: AdmissionOperator
@@ -182,6 +180,7 @@ class LocalOperator:
             PairOrder: self.admission.pair,
             RouteOrder: self.admission.explain,
             SilencesOrder: self.admission.silences,
+            CommandsOrder: self.conversation.commands,
         }
 
     async def brief(self) -> str:
@@ -213,7 +212,7 @@ class LocalOperator:
             channels=tuple(ChannelStatus(a.channel, a.account, a.state, a.detail) for a in self.health.accounts),
             loading=tuple(self.health.loading),
             inbox_waiting=sum(agent.waiting for agent in agents),
-            outbox_queued=self.delivery.waiting,
+            outbox_queued=self.conversation.delivery.waiting,
             repairs=(*self.transcripts.repairs(), *self._history_repairs()),
             assumed=self.assumed,
             troubles=(
@@ -249,21 +248,10 @@ class LocalOperator:
     def _unusable(self) -> tuple[str, ...]:
         return (*disabled_line(self.health.disabled), *self.health.plugin_faults, *self.tool_servers.troubles())
 
-    async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
+    async def chat(self, order: ChatOrder, on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
         """Send a message to an agent as the owner; return its name once the answer, or a notice, was delivered."""
         agent = self._agent_named(order.agent)
-        terminal = self.terminals[agent.id]
-
-        said = ""
-
-        async def show(message: OutboundMessage) -> None:
-            answers = self.outcomes.known(said)
-            await on_reply(message.body.text, any(is_part_of(message, reply) for reply in answers))
-
-        with terminal.attach(show):
-            said = await terminal.say(order.text)
-            for reply in await self.outcomes.of(said):
-                await self.delivery.finished(reply.id)
+        await self.conversation.chat(agent.id, order.text, on_reply, on_sign)
         return agent.id
 
     async def _search(self, order: SearchOrder) -> MemorySearchAnswer:
@@ -316,7 +304,7 @@ class LocalOperator:
 
     async def _quarantine(self, order: QuarantineOrder) -> QuarantineAnswer:
         return await QuarantineOperator(
-            self.store.quarantine, self.agents, self.delivery.wake, self.job_runner.hand_on
+            self.store.quarantine, self.agents, self.conversation.delivery.wake, self.job_runner.hand_on
         ).answer(order)
 
     async def _cron(self, order: CronOrder) -> CronAnswer:
@@ -327,8 +315,7 @@ class LocalOperator:
     async def _tools(self, order: ToolOrder) -> ToolAnswer:
         agent = self._agent_named(order.agent)
         known = await self.owner_chat(agent.id) if self.owner_chat else None
-        terminal = self.terminals[agent.id]
-        owner = known or Address(terminal.channel, terminal.account, CHAT)
+        owner = known or self.conversation.address(agent.id)
         clock = partial(datetime.now, self.zone.zone)
         return await MemoryTools(agent, _owner_access(agent.id), self.changes, owner, clock).answer(order)
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from adapters.channel import ChannelError
 from gateway.control.order import Answer, Answers, Order
-from gateway.control.wire import ChatOrder, IndexOrder
+from gateway.control.wire import ChatOrder, ChatSign, IndexOrder
 from gateway.errors import StrandlineError
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
@@ -18,6 +18,14 @@ OnReply = Callable[[str, bool], Awaitable[None]]
 
 An earlier answer that nobody was there to read comes first.
 """
+OnSign = Callable[[ChatSign], None]
+"""Called, synchronously in the event loop, with each sign of an answer on its way."""
+
+
+def ignore_sign(_: ChatSign) -> None:
+    """Ignore the signs of an answer, for callers that wait for it alone."""
+
+
 Progress = Callable[[int, int], None]
 """Receives the number of changed notes that are indexed, and their total."""
 
@@ -28,8 +36,11 @@ class OperatorApi(Protocol):
     async def ask(self, order: Order[Answer]) -> Answer:
         """Execute *order*."""
 
-    async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
-        """Send a message to an agent; when its answer is complete, return the agent that answered."""
+    async def chat(self, order: ChatOrder, on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
+        """Send a message to an agent; return that agent when its answer is complete, or when the message must wait.
+
+        The sign `postponed` says that it must wait.
+        """
 
     async def index(self, order: IndexOrder, progress: Progress) -> str:
         """Bring an agent's index up to date, and return a description of the outcome."""

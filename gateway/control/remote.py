@@ -9,9 +9,9 @@ from typing import TypeVar
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
-from gateway.control.operator_api import OnReply, Progress
+from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Order, answer_of, path_of
-from gateway.control.wire import ChatOrder, IndexOrder, StreamEvent
+from gateway.control.wire import ChatOrder, ChatSign, IndexOrder, StreamEvent
 from gateway.errors import StrandlineError
 from gateway.home import ControlFile
 
@@ -36,11 +36,14 @@ class RemoteOperator:
             raise _connection_lost() from exc
         return _read(answer_of(type(order)), _check_response(response).content)
 
-    async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
+    async def chat(self, order: ChatOrder, on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
         outcome = ""
         async for event in self._events("/control/chat", order):
-            if event.event in {"earlier", "reply"}:
-                await on_reply(event.text, event.event == "reply")
+            match event.event:
+                case "earlier" | "reply":
+                    await on_reply(event.text, event.event == "reply")
+                case "draft" | "tool" | "postponed" as kind:
+                    on_sign(ChatSign(kind, event.text))
             outcome = event.text
         return outcome
 

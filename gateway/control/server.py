@@ -72,7 +72,7 @@ class ControlPages:
                 tell(StreamEvent("reply" if is_answer else "earlier", text))
 
             tell(StreamEvent("accepted"))
-            return await self._operator.chat(order, on_reply)
+            return await self._operator.chat(order, on_reply, lambda sign: tell(StreamEvent(sign.kind, sign.text)))
 
         return _LineStream(work)
 
@@ -99,22 +99,31 @@ class _LineStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        lines: asyncio.Queue[StreamEvent] = asyncio.Queue()
+        lines: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._last(lines.put_nowait))
-            while True:
-                event = await lines.get()
+            work = tasks.create_task(self._last(lines.put_nowait))
+            presence = tasks.create_task(_note_departure(receive, lambda: lines.put_nowait(None)))
+            while event := await lines.get():
                 is_last = event.event in {"done", "error"}
                 body = json.dumps(asdict(event)).encode() + b"\n"
                 await send({"type": "http.response.body", "body": body, "more_body": not is_last})
                 if is_last:
-                    return
+                    break
+            work.cancel()  # nobody reads on: an answer that comes now waits for the next reader
+            presence.cancel()
 
     async def _last(self, tell: Tell) -> None:
         try:
             tell(StreamEvent("done", await self._work(tell)))
         except EXPECTED as exc:
             tell(StreamEvent("error", str(exc)))
+
+
+async def _note_departure(receive: Receive, on_gone: Callable[[], None]) -> None:
+    """Call *on_gone* when the client has disconnected."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    on_gone()
 
 
 class ControlGuard:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
 
+from adapters.abilities import MenuEntry
 from gateway.control.order import Order
 from gateway.control.status_wire import SearchMode
 
@@ -96,11 +97,23 @@ class OriginOrder(Order[MemorySource]):
     agent: str | None = None
 
 
+SignKind = Literal["draft", "tool", "postponed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSign:
+    """A sign of an answer on its way."""
+
+    kind: SignKind
+    text: str
+    """For `draft` the whole text so far, for `tool` the name of a tool in use, for `postponed` the reason."""
+
+
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """One line of a streamed answer: some `earlier`, `reply` or `progress`, then `done` or `error`."""
+    """One line of a streamed answer: signs, `earlier`, `reply` or `progress`, then `done` or `error`."""
 
-    event: Literal["accepted", "earlier", "reply", "progress", "done", "error"]
+    event: Literal["accepted", "earlier", "reply", "progress", "done", "error"] | SignKind
     text: str = ""
     """A reply as Markdown, a description of the outcome, or an error message."""
     done: int = 0
@@ -114,6 +127,18 @@ class ChatOrder:
 
     text: str
     agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommandsAnswer:
+    """The commands that a message may begin with."""
+
+    entries: tuple[MenuEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandsOrder(Order[CommandsAnswer]):
+    """A request for the commands that the owner may give in a message."""
 
 
 @dataclass(frozen=True, slots=True)

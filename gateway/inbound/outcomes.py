@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from adapters import http, terminal
+from adapters.channel import Address
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.stores.rows import InboxRow, OutboxRow
 
@@ -26,6 +27,7 @@ class Outcomes:
         self._told: BoundedDict[str, Outcome] = BoundedDict(KEPT)
         self._listeners = list(listeners)
         self._waiting: defaultdict[str, list[Callable[[Outcome], None]]] = defaultdict(list)
+        self._postponed: defaultdict[Address, list[Callable[[str], None]]] = defaultdict(list)
 
     def tell(self, row: InboxRow, replies: Outcome) -> None:
         """Set the outcome of the turn of *row*; the first outcome of a message stands."""
@@ -38,6 +40,25 @@ class Outcomes:
             self._told[message_id] = replies
         for hear in tuple(self._waiting.get(message_id, ())):
             hear(replies)
+
+    def postpone(self, row: InboxRow, reason: str) -> None:
+        """Report that the message of *row* must wait, after an attempt to answer it; *reason* is a sentence."""
+        for hear in tuple(self._postponed.get(row.message.address, ())):
+            hear(reason)
+
+    @contextmanager
+    def postponements(self, address: Address, hear: Callable[[str], None]) -> Iterator[None]:
+        """Call *hear* with the reason whenever a message at *address* must wait, until the block ends.
+
+        The messages behind it wait too.
+        """
+        self._postponed[address].append(hear)
+        try:
+            yield
+        finally:
+            self._postponed[address].remove(hear)
+            if not self._postponed[address]:
+                del self._postponed[address]
 
     async def of(self, message_id: str) -> Outcome:
         """Return the outcome of the message's turn once it is known; it stays known for a while."""

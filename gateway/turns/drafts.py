@@ -1,6 +1,6 @@
 """Draft of an answer while a model writes it, limited to text that may be shown."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gateway.agent.entries import NO_REPLY
 from gateway.schedule.checklist import HEARTBEAT_OK, SILENT_WITH, without_heartbeat_token
@@ -8,6 +8,8 @@ from workspaces.secrets import Sieve
 
 Reader = Callable[[str], None]
 """Called with the whole text of a draft, synchronously in the event loop, whenever it grows or restarts."""
+ToolReader = Callable[[str], None]
+"""Called with the name of a tool that the answer waits for, synchronously in the event loop."""
 
 
 class Draft:
@@ -16,8 +18,9 @@ class Draft:
     A model that calls tools writes several times in a turn: each time the draft restarts.
     """
 
-    def __init__(self, tell: Reader) -> None:
+    def __init__(self, tell: Reader, on_tool: ToolReader = lambda _: None) -> None:
         self._tell = tell
+        self._on_tool = on_tool
         self._text = ""
         self._is_over = False
         self._sieve = Sieve()
@@ -30,9 +33,11 @@ class Draft:
         if not may_be_silence(self._text):
             self._tell(_visible_text(self._text))
 
-    def end_step(self) -> None:
-        """Mark the model's reply as complete: later pieces belong to the next one."""
+    def end_step(self, tools: Iterable[str] = ()) -> None:
+        """Mark the model's reply as complete: later pieces belong to the next one, which waits for *tools*."""
         self._is_over = True
+        for tool in tools:
+            self._on_tool(tool)
 
 
 def _visible_text(text: str) -> str:

@@ -33,6 +33,8 @@ SIGN_TIMES = SignTimes()
 
 Follower = Callable[[str, str], None]
 """Called with the platform's id of a message and the whole draft of its answer, synchronously in the event loop."""
+ToolFollower = Callable[[str, str], None]
+"""Called with the platform's id of a message and the name of a tool that runs for its answer, in the same way."""
 
 
 class Presence:
@@ -48,7 +50,7 @@ class Presence:
         self._times = times
         self._adapters = adapters
         self._reaction = reaction
-        self._followers: defaultdict[Address, list[Follower]] = defaultdict(list)
+        self._followers: defaultdict[Address, list[tuple[Follower, ToolFollower]]] = defaultdict(list)
         self._signs = asyncio.TaskGroup()
 
     async def __aenter__(self) -> "Presence":
@@ -59,13 +61,16 @@ class Presence:
         await self._signs.__aexit__(None, None, None)
 
     @contextmanager
-    def follow(self, address: Address, follower: Follower) -> Iterator[None]:
-        """Call *follower* with every draft at *address* until the block ends."""
-        self._followers[address].append(follower)
+    def follow(
+        self, address: Address, follower: Follower, on_tool: ToolFollower = lambda _, __: None
+    ) -> Iterator[None]:
+        """Call *follower* with every draft at *address*, and *on_tool* with every tool, until the block ends."""
+        pair = (follower, on_tool)
+        self._followers[address].append(pair)
         try:
             yield
         finally:
-            self._followers[address].remove(follower)
+            self._followers[address].remove(pair)
             if not self._followers[address]:
                 del self._followers[address]
 
@@ -74,7 +79,7 @@ class Presence:
         """Show all signs that the channel of *message* supports until the block ends; they show the draft's text."""
         adapter = self._adapters.get((message.address.channel, message.address.account))
         shown = _LatestDraft()
-        draft = Draft(lambda text: self._tell(message, shown, text))
+        draft = Draft(lambda text: self._tell(message, shown, text), lambda tool: self._use_tool(message, tool))
         over = asyncio.Event()
         fading: list[asyncio.Task[None]] = []
 
@@ -94,8 +99,12 @@ class Presence:
 
     def _tell(self, message: InboundMessage, shown: "_LatestDraft", text: str) -> None:
         shown.grow(text)
-        for follower in tuple(self._followers.get(message.address, ())):
+        for follower, _ in tuple(self._followers.get(message.address, ())):
             follower(message.id, text)
+
+    def _use_tool(self, message: InboundMessage, tool: str) -> None:
+        for _, on_tool in tuple(self._followers.get(message.address, ())):
+            on_tool(message.id, tool)
 
 
 class _LatestDraft:

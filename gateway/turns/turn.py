@@ -104,6 +104,8 @@ class Turns:
     offer: Offer | None = None
     receipts: ReceiptLevel = ReceiptLevel.OFF
     """How much is told below an answer about what its turn did."""
+    postponed: Callable[[InboxRow, str], None] = lambda _, __: None
+    """Called with each message that must wait and the reason as a sentence, once for each failed attempt."""
     unstored: Callable[[InboundMessage, StoreError], Awaitable[None]] | None = None
     """Told of a message whose answer, and even the notice that it must wait, cannot be stored."""
 
@@ -133,7 +135,7 @@ class Turns:
         The attempt may have failed because its session could not be opened, so none is needed until it gives up.
         """
         log.warning("turn postponed", why=type(exc).__name__, detail=str(exc))
-        waited = self.planner.clock() - row.received_at
+        waited, reason = self.planner.clock() - row.received_at, _apology(exc)
         later = RetryLater(min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds())))
         try:
             if waited >= _patience(row.message):
@@ -143,13 +145,15 @@ class Turns:
             await self.store.count(f"postponed.{type(exc).__name__}")
             if is_inner(row.message):  # nobody waits for an answer
                 return later
-            notice = await self.store.notify(f"postponed:{row.turn_id}", _outgoing(row.message, _apology(exc)))
+            notice = await self.store.notify(f"postponed:{row.turn_id}", _outgoing(row.message, reason))
         except StoreError as trouble:
             log.error("the store cannot be written", detail=str(trouble))
+            self.postponed(row, reason)
             if self.unstored is not None and not is_inner(row.message):
                 await self.unstored(row.message, trouble)
             return later
         self.outcome(row, [notice] if notice else [])
+        self.postponed(row, reason)
         return later
 
 
@@ -226,7 +230,7 @@ class Turn:
         async def journal(entry: Entry) -> None:
             await self.transcript.append(self.row.turn_id, entry)
             if isinstance(entry, ReplyEntry):
-                draft.end_step()
+                draft.end_step(call.name for call in entry.calls)
 
         planner, asked = self.turns.planner, self._request()
         plan = self._shortcut(asked) or await unless(current.halt.soon, planner.plan(asked)) or _ending_plan(asked)

@@ -158,7 +158,7 @@ async def running(home: Home, steps: Steps, stop: asyncio.Event) -> AsyncIterato
             _simplify(app, home)
             for account in app.accounts:
                 account.build = partial(_wired, account.build, steps)
-            with app.operator.terminals[app.operator.default_agent].attach(_listens):
+            with app.operator.conversation.terminals[app.operator.default_agent].attach(_listens):
                 async with asyncio.TaskGroup() as tasks:
                     tasks.create_task(app.run(stop))
                     yield app

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from adapters.abilities import MenuEntry
 from gateway.admission.explanation import Explanation
 from gateway.cli.invocation import Composed
 from gateway.config import Config
@@ -25,7 +26,7 @@ from gateway.control.admission_wire import (
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, BrowserRow
 from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
 from gateway.control.exam_wire import ExamOrder, ExamReport
-from gateway.control.operator_api import OnReply, Progress
+from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Answers, Order
 from gateway.control.status_wire import AgentStatus, MemoryOrder, MemoryStatus, Status, StatusOrder
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
@@ -33,6 +34,9 @@ from gateway.control.wire import (
     ApprovalAnswer,
     ApprovalOrder,
     ChatOrder,
+    ChatSign,
+    CommandsAnswer,
+    CommandsOrder,
     HistoryAnswer,
     HistoryCommit,
     HistoryFile,
@@ -79,6 +83,8 @@ class FakeOperator:
         self.may_answer = asyncio.Event()
         """While cleared, answers are held back."""
         self.may_answer.set()
+        self.was_left = asyncio.Event()
+        """Set when a chat was given up by its reader."""
         self.asked = asyncio.Event()
         """Set when a message has arrived."""
 
@@ -104,6 +110,7 @@ class FakeOperator:
             PairOrder: self.pair,
             RouteOrder: self.explain,
             SilencesOrder: self.silences,
+            CommandsOrder: self.commands,
             ExamOrder: self.exam,
         }
 
@@ -121,13 +128,25 @@ class FakeOperator:
             approvals_waiting=len(list(self._waiting(None))),
         )
 
-    async def chat(self, order: ChatOrder, on_reply: OnReply) -> str:
+    async def commands(self, _: CommandsOrder) -> CommandsAnswer:
+        return CommandsAnswer((MenuEntry("new", "", "Start a new conversation.", False),))
+
+    async def chat(self, order: ChatOrder, on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
         agent = self._agent(order.agent)
         self.said[agent].append(order.text)
         self.asked.set()
-        await self.may_answer.wait()
+        try:
+            await self.may_answer.wait()
+        except asyncio.CancelledError:
+            self.was_left.set()
+            raise
         if order.text == "fail":
             raise StrandlineError("the model is down")
+        if order.text == "wait":
+            on_sign(ChatSign("postponed", "the model is away; your message is kept"))
+            return agent
+        on_sign(ChatSign("tool", "memory_search"))
+        on_sign(ChatSign("draft", "You said: "))
         for line in order.text.splitlines():
             await on_reply(f"You said: {line}", True)
         return agent

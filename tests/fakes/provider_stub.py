@@ -36,6 +36,8 @@ class Fault(StrEnum):
     """The text never ends."""
     HANG = "hang"
     """Nothing follows the first event until the client disconnects."""
+    STALL = "stall"
+    """Nothing follows the text until the client disconnects."""
     LINGER = "linger"
     """The reply is complete, and the stream does not end until the client disconnects."""
 
@@ -178,7 +180,7 @@ class ProviderStub(ABC):
         match reply.fault:
             case Fault.CUT:
                 _abort(request)
-            case Fault.HANG | Fault.LINGER:
+            case Fault.HANG | Fault.STALL | Fault.LINGER:
                 await asyncio.Event().wait()
         return response
 
@@ -190,7 +192,7 @@ class ProviderStub(ABC):
                 yield from events
             case Fault.CUT:
                 yield from body[:-2]
-            case Fault.NO_FINISH:
+            case Fault.NO_FINISH | Fault.STALL:
                 yield from body
             case Fault.BAD_JSON:
                 yield from body[: len(body) // 2]

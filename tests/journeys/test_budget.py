@@ -100,7 +100,7 @@ async def test_a_job_has_a_budget_of_its_own(tmp_path: Path) -> None:
     async with OpenAIStub(lambda _: "Hi.") as model:
         home = home_with(tmp_path / "home", model.url, "causes = { cron = { tokens_a_day = 0 } }")
         async with running(home, ManualClock()) as app:
-            with app.operator.terminals[MAIN].attach(hear):
+            with app.operator.conversation.terminals[MAIN].attach(hear):
                 for address in (job_address(MAIN, "tea"), job_address(MAIN, "coffee", in_main=True)):
                     at = datetime.now(UTC)
                     job = InboundMessage(address, "slot", NOBODY, ChatKind.DIRECT, "go", True, at, answers_to=OWNER)

@@ -197,7 +197,7 @@ async def test_boot_is_run_when_the_gateway_starts(tmp_path: Path) -> None:
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         (home.agent("main").workspace / "BOOT.md").write_text("Say that you are up.\n", "utf-8")
         async with running(home) as app, asyncio.timeout(PATIENCE_S):
-            app.operator.outcomes._listeners.append(
+            app.parts.outcomes._listeners.append(
                 lambda row, _: is_told.set() if row.message.id[:5] == "boot:" else None
             )
             await is_told.wait()

@@ -48,7 +48,7 @@ async def said(app: App, *texts: str) -> list[str]:
     async def listens(message: OutboundMessage) -> None:
         heard.append(message.body.text)
 
-    terminal = app.operator.terminals[MAIN]
+    terminal = app.operator.conversation.terminals[MAIN]
     with terminal.attach(listens):
         for text in texts:
             await terminal.say(text)

@@ -27,7 +27,7 @@ async def answers(app: App, *messages: InboundMessage) -> list[str]:
     async def listens(message: OutboundMessage) -> None:
         heard.append(message.body.text)
 
-    with app.operator.terminals[MAIN].attach(listens):
+    with app.operator.conversation.terminals[MAIN].attach(listens):
         for message in messages:
             await app.parts.resources.home.entrance.enter(message)
         await app.parts.lanes.idle()

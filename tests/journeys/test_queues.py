@@ -32,7 +32,7 @@ async def test_stop_overtakes_and_what_waits_is_collected(home: Home) -> None:
     async with asyncio.timeout(PATIENCE_S), running(home) as app:
         agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
         agents[MAIN] = replace(agents[MAIN], model=stopped)
-        terminal = app.operator.terminals[MAIN]
+        terminal = app.operator.conversation.terminals[MAIN]
         with terminal.attach(show):
             stopped.hold(1)
             await terminal.say("one")

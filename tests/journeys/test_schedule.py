@@ -63,7 +63,7 @@ async def after(app: App, clock: ManualClock, seconds: float) -> list[str]:
     async def listens(message: OutboundMessage) -> None:
         heard.append(message.body.text)
 
-    with app.operator.terminals[MAIN].attach(listens):
+    with app.operator.conversation.terminals[MAIN].attach(listens):
         clock.advance(seconds)
         await app.operator.job_runner.look()
         await app.parts.lanes.idle()

@@ -130,8 +130,8 @@ class House:
 
     async def say(self, text: str) -> None:
         """Say *text* as the owner, and wait for its answer."""
-        said = await self.app.operator.terminals[MAIN].say(text)
-        for row in await self.app.operator.outcomes.of(said):
+        said = await self.app.operator.conversation.terminals[MAIN].say(text)
+        for row in await self.app.parts.outcomes.of(said):
             await self.app.parts.delivery.finished(row.id)
 
     async def quiet(self) -> None:
@@ -163,7 +163,7 @@ async def house(path: Path, task: str, settings: str = "", machine: Machine = TH
             MAIN, home.agent(MAIN).index, [], NoWorker(), agents[MAIN].run, MemoryClock(time.monotonic, date.today)
         )
         agents[MAIN] = replace(agents[MAIN], model=team, memory=memory)
-        with app.operator.terminals[MAIN].attach(listens):
+        with app.operator.conversation.terminals[MAIN].attach(listens):
             yield House(app, team, heard)
 
 
@@ -237,7 +237,7 @@ async def test_a_turn_that_spawns_without_end_is_refused_though_its_helpers_are_
     async with house(tmp_path / "home", "count the boats", "[subagents]\nchildren = 2\n") as here:
 
         async def all_done() -> None:
-            await asyncio.gather(*(here.app.operator.outcomes.of(each.id) for each in here.app.parts.health.helpers()))
+            await asyncio.gather(*(here.app.parts.outcomes.of(each.id) for each in here.app.parts.health.helpers()))
 
         here.team.before = all_done
         await here.say("spawn 4")

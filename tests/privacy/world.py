@@ -140,14 +140,14 @@ class World:
             assert await self.app.parts.resources.home.entrance.enter(message)
         elif await self.app.parts.reception.receive(message) is not None:
             return (), len(self.model.requests)  # refused at the door: a stranger, or words that were not for us
-        rows = await self.app.operator.outcomes.of(message.id)
+        rows = await self.app.parts.outcomes.of(message.id)
         asked = len(self.model.requests)
         self.model.script = lambda _: says("NO_REPLY")
         for row in rows:
             await self.app.parts.delivery.finished(row.id)
         results = [row for row in rows if row.outgoing.address.channel == SUBAGENT]
         for row in results:  # the owner's own turn, which sees all that is private, begins with it
-            await self.app.operator.outcomes.of(row.turn_id)
+            await self.app.parts.outcomes.of(row.turn_id)
         for agent in self.app.operator.agents.values():
             await agent.history_writer.finish()
         return tuple(row.outgoing.text for row in results), asked

@@ -18,6 +18,7 @@ from gateway.control.server import BODY_CAP, control_app
 from gateway.control.status_wire import MemoryOrder, StatusOrder
 from gateway.control.wire import (
     ChatOrder,
+    ChatSign,
     IndexOrder,
     OriginOrder,
     SearchOrder,
@@ -174,6 +175,27 @@ async def test_a_chat_arrives_message_by_message(operator: RemoteOperator) -> No
 
     assert await operator.chat(ChatOrder("one\ntwo ☂", "work"), on_reply) == "work"
     assert replies == [("You said: one", True), ("You said: two ☂", True)]
+
+
+async def test_the_signs_of_an_answer_arrive_in_order(operator: RemoteOperator) -> None:
+    """Tool, draft, and the reason that a message must wait."""
+    signs: list[ChatSign] = []
+
+    async def on_reply(_: str, __: bool) -> None: ...
+
+    await operator.chat(ChatOrder("one"), on_reply, signs.append)
+    await operator.chat(ChatOrder("wait"), no_reply, signs.append)
+    assert [sign.kind for sign in signs] == ["tool", "draft", "postponed"]
+
+
+async def test_a_reader_that_has_left_is_not_answered(operator: RemoteOperator, gateway: FakeOperator) -> None:
+    """The chat ends with its connection, so that the answer waits for the next reader and is not shown to nobody."""
+    gateway.may_answer.clear()
+    chat = asyncio.create_task(operator.chat(ChatOrder("slow"), no_reply))
+    async with asyncio.timeout(PATIENCE_S):
+        await gateway.asked.wait()
+        chat.cancel()
+        await gateway.was_left.wait()
 
 
 async def test_a_failed_chat_says_why(operator: RemoteOperator) -> None:

@@ -65,7 +65,7 @@ async def test_a_connection_that_breaks_loses_no_answer(browser: Browser) -> Non
 async def test_an_answer_that_came_while_no_page_was_open_is_there_at_the_next(house: House, browser: Browser) -> None:
     """It stands in the conversation, and is sent besides: the page knows by its turn that these are one."""
     said = (await browser.say("into the void")).json()["id"]
-    await house.app.operator.outcomes.of(said)
+    await house.app.parts.outcomes.of(said)
     async with browser.events() as events:
         told = (await until(events, "history"))["messages"]
         sent = await until(events, "answer")

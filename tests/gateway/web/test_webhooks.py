@@ -57,7 +57,7 @@ async def test_an_update_is_taken_once_and_answered(house: House) -> None:
     assert [await bring(house, update(1)) for _ in range(2)] == [200, 200]
     assert await bring(house, update(2)) == 200
     for message in ("1", "2"):
-        replies = await house.app.operator.outcomes.of(message)
+        replies = await house.app.parts.outcomes.of(message)
         assert [reply.outgoing.text for reply in replies] == ["Hi."]
     assert len(house.model.bodies) == 2
 

@@ -10,6 +10,7 @@ import logging
 import math
 import os
 import queue
+import signal
 import threading
 import time
 from collections import deque
@@ -140,7 +141,8 @@ def frames(stream: BinaryIO) -> Iterator[Frame]:
 
 
 def main() -> None:
-    """Serve the gateway on stdin and stdout."""
+    """Serve the gateway on stdin and stdout until it closes them; Ctrl-C at its terminal is left to the gateway."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     stdin, stdout = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library's output must not mix with the frames
     requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()

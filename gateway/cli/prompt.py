@@ -1,0 +1,71 @@
+"""The prompt of an interactive chat: history, several lines, and completion of commands."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import FileHistory
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.key_binding.key_processor import KeyPressEvent
+
+from adapters.abilities import MenuEntry
+from gateway.home import FILE_MODE
+
+MARK = "> "
+
+
+class CommandCompleter(Completer):
+    """Completes the command that a message begins with."""
+
+    def __init__(self, entries: Sequence[MenuEntry]) -> None:
+        self._entries = entries
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """Yield the commands that begin with the text before the cursor."""
+        begun = document.text_before_cursor
+        for entry in self._entries:
+            if begun.startswith("/") and f"/{entry.name}".startswith(begun):
+                yield Completion(f"/{entry.name}", -len(begun), display_meta=entry.help)
+
+
+class Prompt:
+    """Asks for messages, as an iterator that ends with Ctrl-D."""
+
+    def __init__(self, history: Path, entries: Sequence[MenuEntry]) -> None:
+        """*history* is a file with earlier messages, which only its owner can read; *entries* can be completed."""
+        os.close(os.open(history, os.O_CREAT | os.O_WRONLY, FILE_MODE))
+        self._session: PromptSession[str] = PromptSession(
+            MARK,
+            history=FileHistory(history),
+            completer=CommandCompleter(entries),
+            complete_while_typing=True,
+            key_bindings=_line_keys(),
+            prompt_continuation="  ",
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        while True:
+            try:
+                yield self._session.prompt(multiline=True)
+            except EOFError:
+                return
+            except KeyboardInterrupt:  # the line is dropped, the chat goes on
+                continue
+
+
+def _line_keys() -> KeyBindings:
+    """Return the keys of a chat: Enter sends, Alt-Enter begins a new line."""
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.validate_and_handle()
+
+    @keys.add("escape", "enter")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return keys

@@ -1,0 +1,70 @@
+"""The owner's conversation with an agent, from a terminal."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from adapters.abilities import MenuEntry
+from adapters.channel import Address, OutboundMessage
+from adapters.terminal import CHAT, TerminalAdapter
+from gateway.control.operator_api import OnReply, OnSign
+from gateway.control.wire import ChatSign, CommandsAnswer, CommandsOrder
+from gateway.delivery.sender import Delivery, is_part_of
+from gateway.inbound.outcomes import Outcomes
+from gateway.runtime.clock import unless
+from gateway.turns.presence import Presence
+from workspaces.access import AgentId
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOperator:
+    """Sends the owner's messages to the agents, and shows the answers."""
+
+    terminals: Mapping[AgentId, TerminalAdapter]
+    outcomes: Outcomes
+    delivery: Delivery
+    presence: Presence
+    menu: Callable[[], Sequence[MenuEntry]]
+    """Returns the commands that a message may begin with."""
+
+    async def commands(self, _: CommandsOrder) -> CommandsAnswer:
+        """Return the commands that the owner may give in a message."""
+        return CommandsAnswer(tuple(self.menu()))
+
+    def address(self, agent: AgentId) -> Address:
+        """Return the owner's chat with *agent* at the terminal."""
+        terminal = self.terminals[agent]
+        return Address(terminal.channel, terminal.account, CHAT)
+
+    async def chat(self, agent: AgentId, text: str, on_reply: OnReply, on_sign: OnSign) -> None:
+        """Send *text* to *agent*; return once the answer is delivered, or once the message must wait.
+
+        It must wait when its turn fails for now, or that of a message before it. Raises the errors of `say`.
+        """
+        said = ""
+
+        async def show(message: OutboundMessage) -> None:
+            answers = self.outcomes.known(said)
+            await on_reply(message.body.text, any(is_part_of(message, reply) for reply in answers))
+
+        address = self.address(agent)
+        is_postponed = asyncio.Event()
+
+        def postpone(reason: str) -> None:
+            if not is_postponed.is_set():
+                on_sign(ChatSign("postponed", reason))
+            is_postponed.set()
+
+        with (
+            self.terminals[agent].attach(show),
+            self.presence.follow(
+                address,
+                lambda _, draft: on_sign(ChatSign("draft", draft)),
+                lambda _, tool: on_sign(ChatSign("tool", tool)),
+            ),
+            self.outcomes.postponements(address, postpone),
+        ):
+            said = await self.terminals[agent].say(text)
+            outcome = await unless(is_postponed, self.outcomes.of(said))
+            for reply in outcome or self.outcomes.known(said):
+                await self.delivery.finished(reply.id)

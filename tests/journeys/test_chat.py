@@ -1,0 +1,162 @@
+"""What somebody who types at a terminal sees while an answer is written, fails or takes long."""
+
+import asyncio
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from gateway.control.wire import ChatOrder, ChatSign
+from gateway.home import Home
+from gateway.turns import turn
+from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.patience import PATIENCE_S
+from tests.fakes.provider_stub import Body, Fault, Refusal, Reply, Step, call, instant
+from tests.fakes.screen import on_screen
+from tests.journeys.house import make_home, openai_section, running
+from tests.journeys.processes import ROOT
+
+
+async def unheard(_: str, __: bool) -> None: ...
+
+
+def looks_first(body: Body) -> Step:
+    """A model that searches before it answers."""
+    if body["messages"][-1]["role"] == "tool":
+        return Reply("It is **5433**.")
+    return Reply("Let me look. ", calls=(call("memory_search", query="port"),))
+
+
+async def test_an_answer_is_seen_while_it_is_written_with_the_tool_that_it_waits_for(tmp_path: Path) -> None:
+    """Drafts grow step by step; the name of each tool comes between them."""
+    signs: list[ChatSign] = []
+    async with (
+        OpenAIStub(looks_first) as model,
+        running(make_home(tmp_path / "home", model=openai_section(model.url))) as app,
+    ):
+        await app.operator.chat(ChatOrder("which port?"), unheard, signs.append)
+    assert [sign.text for sign in signs if sign.kind == "tool"] == ["memory_search"]
+    place = signs.index(ChatSign("tool", "memory_search"))
+    assert "Let me look." in signs[place - 1].text
+    assert signs[-1] == ChatSign("draft", "It is **5433**.")
+
+
+async def test_a_message_behind_one_that_waits_for_the_model_says_so_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The prompt comes back with the reason for the first and for each later message; all are answered in the end."""
+    monkeypatch.setattr(turn, "FIRST_RETRY_S", 0.1)
+    is_down, signs, replies = True, list[ChatSign](), list[str]()
+
+    def script(body: Body) -> Step:
+        return Refusal(401) if is_down else instant(body)
+
+    async def on_reply(text: str, _: bool) -> None:
+        replies.append(text)
+
+    async with (
+        OpenAIStub(script) as model,
+        asyncio.timeout(PATIENCE_S),
+        running(make_home(tmp_path / "home", model=openai_section(model.url))) as app,
+    ):
+        for text in ("one", "two", "three"):
+            await app.operator.chat(ChatOrder(text), on_reply, signs.append)
+        assert [sign.kind for sign in signs] == ["postponed"] * 3
+        is_down = False
+        await app.operator.chat(ChatOrder("four"), on_reply)
+    answers = " ".join(reply for reply in replies if reply.startswith("You said"))
+    assert all(text in answers for text in ("one", "two", "three", "four"))
+
+
+def command(home: Home, *words: str) -> list[str]:
+    return [sys.executable, "-m", "gateway", "chat", *words, "--home", str(home.path)]
+
+
+async def run(home: Home, *words: str) -> subprocess.CompletedProcess[str]:
+    environ = os.environ | {"MODEL_KEY": "key"}
+    return await asyncio.to_thread(
+        subprocess.run, command(home, *words), cwd=ROOT, env=environ, capture_output=True, text=True, timeout=PATIENCE_S
+    )
+
+
+async def test_a_script_learns_that_there_is_no_answer(tmp_path: Path) -> None:
+    """An outage or a passed time is status 1 and an `error`, never a reply; the message is kept."""
+
+    step: Step = Refusal(401)
+    async with OpenAIStub(lambda _: step) as model:
+        home = make_home(tmp_path / "home", model=openai_section(model.url))
+        refused = await run(home, "-m", "hello", "--json")
+        plain = await run(home, "-m", "hello")
+        step = Reply("never", fault=Fault.HANG)
+        late = await run(home, "-m", "again", "--json", "--timeout", "1")
+    assert (refused.returncode, plain.returncode, late.returncode) == (1, 1, 1)
+    assert json.loads(refused.stdout)["reply"] == ""
+    assert "rejects my requests" in json.loads(refused.stdout)["error"]
+    assert "rejects my requests" in plain.stderr
+    assert plain.stdout == ""
+    assert json.loads(late.stdout)["error"].startswith("no answer within 1 seconds")
+
+
+class Screen:
+    """A pseudo-terminal with a chat in it."""
+
+    def __init__(self, home: Home) -> None:
+        self._end, slave = pty.openpty()
+        environ = os.environ | {"MODEL_KEY": "key", "TERM": "xterm", "COLUMNS": "80", "LINES": "40"}
+        self.process = subprocess.Popen(command(home), cwd=ROOT, env=environ, preexec_fn=lambda: os.login_tty(slave))  # noqa: PLW1509  it makes one system call
+        os.close(slave)
+        self.text = ""
+
+    def type(self, text: str) -> None:
+        os.write(self._end, text.encode())
+
+    def wait_for(self, wanted: str) -> float:
+        """Return the time at which *wanted* stood on the screen, by `time.monotonic`."""
+        end = time.monotonic() + PATIENCE_S
+        while wanted not in self.text and time.monotonic() < end:
+            if select.select([self._end], [], [], 0.1)[0]:
+                self.text += os.read(self._end, 65_536).decode(errors="replace")
+        assert wanted in self.text, self.text
+        return time.monotonic()
+
+    def leave(self) -> int:
+        """Press Ctrl-D at the prompt, and return the exit status."""
+        self.type("\x04")
+        while self.process.poll() is None:
+            if select.select([self._end], [], [], 0.5)[0]:
+                with suppress(OSError):  # how the end of a terminal reads
+                    self.text += os.read(self._end, 65_536).decode(errors="replace")
+            else:
+                self.type("\x04")
+        os.close(self._end)
+        return self.process.returncode
+
+
+async def test_a_chat_at_a_terminal_streams_stops_and_goes_on(tmp_path: Path) -> None:
+    """The first words are seen while the model still writes; Ctrl-C stops the answer, not the chat; Ctrl-D leaves."""
+    sent: list[float] = []
+
+    def script(_: Body) -> Step:
+        sent.append(time.monotonic())
+        return Reply("Onward to Ondine, ", fault=Fault.STALL) if len(sent) == 1 else "Ashore."
+
+    async with OpenAIStub(script) as model:
+        screen = Screen(make_home(tmp_path / "home", model=openai_section(model.url)))
+        await asyncio.to_thread(screen.wait_for, "Ctrl-D leaves.")
+        screen.type("sail\r")
+        shown = await asyncio.to_thread(screen.wait_for, "Onw")
+        screen.type("\x03")
+        await asyncio.to_thread(screen.wait_for, "Stopped.")
+        screen.type("land\r")
+        await asyncio.to_thread(screen.wait_for, "Ashore.")
+        assert await asyncio.to_thread(screen.leave) == 0
+    assert shown - sent[0] < 1, "the first words took a second"
+    assert on_screen(screen.text).count("Onward to Ondine,") == 1
+    assert "Traceback" not in screen.text
