@@ -40,7 +40,8 @@ from gateway.commands.session import ENDS, STOP
 from gateway.config import Config
 from gateway.control.admission import AdmissionOperator
 from gateway.control.chat import ChatOperator
-from gateway.control.operator import Health, LocalOperator
+from gateway.control.health import Health
+from gateway.control.operator import LocalOperator
 from gateway.delivery.direct_notices import DirectNotices
 from gateway.delivery.outgoing_files import Enclosures
 from gateway.delivery.pairing_notices import PairingNotices

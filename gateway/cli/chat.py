@@ -155,8 +155,8 @@ def _lines(portal: BlockingPortal, reached: Reached, home: Home) -> Iterator[str
 
 
 def _typed_lines(portal: BlockingPortal, reached: Reached, home: Home) -> Iterator[str]:
-    from gateway.cli.prompt import Prompt
+    from gateway.cli.prompt import ChatPrompt
 
-    prompt = Prompt(home.chat_history, portal.call(reached.operator.ask, CommandsOrder()).entries)
+    prompt = ChatPrompt(home.chat_history, portal.call(reached.operator.ask, CommandsOrder()).entries)
     print("/help lists commands, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.")
     yield from prompt

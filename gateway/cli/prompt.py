@@ -31,7 +31,7 @@ class CommandCompleter(Completer):
                 yield Completion(f"/{entry.name}", -len(begun), display_meta=entry.help)
 
 
-class Prompt:
+class ChatPrompt:
     """Asks for messages, as an iterator that ends with Ctrl-D."""
 
     def __init__(self, history: Path, entries: Sequence[MenuEntry]) -> None:

@@ -1,11 +1,10 @@
 """The operator of the gateway in this process."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from importlib.metadata import version
 
 from adapters.channel import Address
 from adapters.terminal import OWNER
@@ -19,7 +18,6 @@ from gateway.approvals.approvals import Approvals
 from gateway.automation.heartbeat_runner import Heartbeats
 from gateway.automation.heartbeat_state import HeartbeatReport
 from gateway.automation.job_runner import JobRunner
-from gateway.automation.subagents import RunningSubagent
 from gateway.control.admission import AdmissionOperator
 from gateway.control.admission_wire import ClaimOrder, PairOrder, RouteOrder, SilencesOrder
 from gateway.control.approvals import answer_approvals
@@ -29,6 +27,7 @@ from gateway.control.cron import answer_cron, jobs_status
 from gateway.control.cron_wire import CronAnswer, CronOrder
 from gateway.control.exam import answer_exam
 from gateway.control.exam_wire import ExamOrder, ExamReport
+from gateway.control.health import Health
 from gateway.control.history import answer_history
 from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Answers, Order
@@ -72,7 +71,6 @@ from gateway.control.wire import (
     WhyOrder,
 )
 from gateway.errors import StoreError, StrandlineError
-from gateway.inbound.listener import BotAccount, ListeningState
 from gateway.inbound.overflow import Depth
 from gateway.runtime.clock import utc_now
 from gateway.settings.zone import OwnerZone
@@ -88,46 +86,6 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import Query
 from workspaces.skills import read_skills
-
-
-@dataclass(slots=True)
-class Health:
-    """Whether the gateway accepts messages, and the features that still load."""
-
-    accounts: list[BotAccount]
-    standby: bool = False
-    """Every agent has another gateway; this one is not ready, and waits until one becomes free."""
-    ready: bool = False
-    started: float = field(default_factory=time.monotonic)
-    depths: Callable[[], Mapping[AgentId, Depth]] = dict
-    """Returns the number of waiting messages of each agent."""
-    helpers: Callable[[], Sequence[RunningSubagent]] = tuple
-    """Returns the running subagents of each agent."""
-    disabled: tuple[str, ...] = ()
-    """Disabled hooks and commands from a restored backup; this gateway started without them."""
-    plugin_faults: tuple[str, ...] = ()
-    """Plug-ins that cannot be used, each in one sentence; this gateway started without them."""
-    version: str = field(default_factory=partial(version, "strandline"))
-    """Read once, as it is in a file."""
-    waits_for: Callable[[], tuple[str, ...]] = tuple
-    """Returns the agents that cannot run for lack of their files, with the remedy."""
-
-    def begin(self) -> None:
-        """Note that messages are accepted, unless every agent has another gateway."""
-        self.ready = not self.standby
-
-    def end(self) -> None:
-        """Note that messages are accepted no more."""
-        self.ready = False
-
-    def report(self, faults: Iterable[str]) -> None:
-        """Note plug-ins that cannot be used."""
-        self.plugin_faults += tuple(faults)
-
-    @property
-    def loading(self) -> list[str]:
-        """Bot accounts whose platform library still loads."""
-        return [f"{a.channel}.{a.account}" for a in self.accounts if a.state is ListeningState.LOADING]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +173,7 @@ class LocalOperator:
             outbox_queued=self.conversation.delivery.waiting,
             repairs=(*self.transcripts.repairs(), *self._history_repairs()),
             assumed=self.assumed,
-            troubles=(
-                *self._unusable(),
-                *await self._broken_skills(),
-            ),
+            troubles=(*self._unusable(), *await self._broken_skills()),
             helpers=tuple(map(str, self.health.helpers())),
             waits_for=self.health.waits_for(),
         )

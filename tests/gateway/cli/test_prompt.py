@@ -8,7 +8,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from adapters.abilities import MenuEntry
-from gateway.cli.prompt import CommandCompleter, Prompt
+from gateway.cli.prompt import ChatPrompt, CommandCompleter
 
 ENTRIES = (MenuEntry("new", "", "start a new conversation", False), MenuEntry("notes", "", "list notes", False))
 
@@ -17,7 +17,7 @@ def typed(keys: str, history: Path) -> list[str]:
     """Return the messages that *keys* make at the prompt."""
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
         pipe.send_text(keys)
-        return list(Prompt(history, ENTRIES))
+        return list(ChatPrompt(history, ENTRIES))
 
 
 def test_enter_sends_and_alt_enter_begins_a_line(tmp_path: Path) -> None:

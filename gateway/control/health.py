@@ -1,0 +1,52 @@
+"""Whether the gateway accepts messages, and what it started without."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+
+from gateway.automation.subagents import RunningSubagent
+from gateway.inbound.listener import BotAccount, ListeningState
+from gateway.inbound.overflow import Depth
+from workspaces.access import AgentId
+
+
+@dataclass(slots=True)
+class Health:
+    """Whether the gateway accepts messages, and the features that still load."""
+
+    accounts: list[BotAccount]
+    standby: bool = False
+    """Every agent has another gateway; this one is not ready, and waits until one becomes free."""
+    ready: bool = False
+    started: float = field(default_factory=time.monotonic)
+    depths: Callable[[], Mapping[AgentId, Depth]] = dict
+    """Returns the number of waiting messages of each agent."""
+    helpers: Callable[[], Sequence[RunningSubagent]] = tuple
+    """Returns the running subagents of each agent."""
+    disabled: tuple[str, ...] = ()
+    """Disabled hooks and commands from a restored backup; this gateway started without them."""
+    plugin_faults: tuple[str, ...] = ()
+    """Plug-ins that cannot be used, each in one sentence; this gateway started without them."""
+    version: str = field(default_factory=partial(version, "strandline"))
+    """Read once, as it is in a file."""
+    waits_for: Callable[[], tuple[str, ...]] = tuple
+    """Returns the agents that cannot run for lack of their files, with the remedy."""
+
+    def begin(self) -> None:
+        """Note that messages are accepted, unless every agent has another gateway."""
+        self.ready = not self.standby
+
+    def end(self) -> None:
+        """Note that messages are accepted no more."""
+        self.ready = False
+
+    def report(self, faults: Iterable[str]) -> None:
+        """Note plug-ins that cannot be used."""
+        self.plugin_faults += tuple(faults)
+
+    @property
+    def loading(self) -> list[str]:
+        """Bot accounts whose platform library still loads."""
+        return [f"{a.channel}.{a.account}" for a in self.accounts if a.state is ListeningState.LOADING]
