@@ -13,6 +13,8 @@ from workspaces.memory.text.facts import FactKind, facts_in, sentences
 OWNER = "Owner"
 OTHERS_WORDS = "(passed on somebody else's words)"
 _NAME_CHARS = 30
+NOTING = frozenset({"add_note", "save_memory"})
+"""Tools that write what a message orders to remember."""
 MOST_LINES = 40
 """Messages of one part that are noted: some 8,000 characters. The conversation itself holds the rest."""
 _ANSWER_SENTENCES = 2
@@ -36,6 +38,8 @@ class SpokenLine:
     text: str
     is_answer: bool
     kind: LineKind
+    is_noted: bool = False
+    """It ordered a note, and the turn wrote one."""
 
 
 def conversation(records: Iterable[Record], agent: str, zone: tzinfo) -> list[SpokenLine]:
@@ -68,13 +72,15 @@ def _folded_text(text: str) -> str:
 
 
 def _spoken_lines(turn: Sequence[Record], agent: str, zone: tzinfo) -> Iterator[SpokenLine]:
+    is_noted = any(isinstance(r.entry, ResultEntry) and r.entry.name in NOTING and not r.entry.is_error for r in turn)
     reads_others = any(isinstance(r.entry, UserEntry | ResultEntry) and r.entry.from_outside for r in turn)
     for record in turn:
         kind = record.speech or LineKind.SMALL_TALK
         match record.entry:
             case UserEntry() as entry if text := own_words(entry) or OTHERS_WORDS * entry.from_outside:
                 name = " ".join(entry.sender.split())[:_NAME_CHARS] or OWNER
-                yield SpokenLine(record.at.astimezone(zone), name, text, is_answer=False, kind=kind)
+                ordered = is_noted and kind is LineKind.ORDER
+                yield SpokenLine(record.at.astimezone(zone), name, text, is_answer=False, kind=kind, is_noted=ordered)
             case ReplyEntry(text=text, calls=()) if (
                 record.speech not in {None, LineKind.NO_ANSWER} and not reads_others
             ):
@@ -101,7 +107,7 @@ def extract(said: Sequence[SpokenLine]) -> list[str]:
 
 def stated(said: SpokenLine) -> str:
     """Return the statements of *said*; of an answer only those with facts."""
-    if said.kind not in EVIDENCE:
+    if said.kind not in EVIDENCE or said.is_noted:
         return ""
     stating = [each for each in sentences(said.text) if not is_question(each) and not is_small_talk(each)]
     return " ".join([each for each in stating if facts_in(each)][:_ANSWER_SENTENCES] if said.is_answer else stating)

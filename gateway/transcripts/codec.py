@@ -43,6 +43,7 @@ from gateway.agent.entries import (
     own_words,
 )
 from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.offline_intents import orders_note
 from gateway.stores.codec import KEYS_ALONE, to_json
 from gateway.stores.rows import TurnId
 from workspaces.memory.text.dialogue import LineKind, is_empty_answer, kind_of_speech
@@ -75,12 +76,16 @@ def kind_of_entry(entry: Entry | Mark) -> LineKind | None:
     """Return the kind of what *entry* says by its words and its author; `None` if it says nothing of its own."""
     match entry:
         case UserEntry() if text := own_words(entry):
-            return kind_of_speech(text)
+            kind = kind_of_speech(text)
+            return LineKind.ORDER if kind in _STATED and orders_note(text) else kind
         case ReplyEntry(text=text, model=model) if text.strip():
             is_agents = model != OFFLINE and not model.startswith(UNFINISHED) and text.strip().upper() != NO_REPLY
             return kind_of_speech(text) if is_agents and not is_empty_answer(text) else LineKind.NO_ANSWER
         case _:
             return None
+
+
+_STATED = (LineKind.SAYS, LineKind.ASKS)
 
 
 class Fault(Enum):

@@ -10,7 +10,8 @@ from gateway.app.resources import THIS_MACHINE, Machine
 from gateway.control.wire import ChatOrder, SearchOrder
 from gateway.home import Home
 from tests.fakes.clock import ManualClock
-from tests.journeys.house import make_home, running
+from tests.fakes.openai_stub import OpenAIStub
+from tests.journeys.house import make_home, openai_section, running
 
 FACT = "the staging database moved to port 5433"
 QUESTION = "Which port does the staging database use?"
@@ -59,6 +60,47 @@ async def test_the_readmes_story_holds_on_the_second_day(tmp_path: Path) -> None
         found = await terminal.found(QUESTION)
         assert "5433" in found[0]
         assert not any(hit.endswith("?") for hit in found)
+
+
+ORDERS = {
+    "Remember that the spare key is with the neighbour in 4B.": "where is the spare key",
+    "please note: the bins are collected every second friday": "when are the bins collected",
+    "Merk dir, dass der Zähler bei 48213 steht": "Zähler Stand",
+    "Souviens-toi que le code du portail est 7731": "code du portail",
+}
+
+
+async def test_an_order_to_remember_leads_to_its_note_and_is_no_second_hit(tmp_path: Path) -> None:
+    """In the same conversation, after `/new` and after a restart: the note is first, and the order nowhere."""
+    home = make_home(tmp_path / "home")
+    async with started(home) as terminal:
+        for order, question in ORDERS.items():
+            await terminal.say(order)
+            await _only_the_note(terminal, order, question)
+        await terminal.say("/new")
+    async with started(home) as terminal:
+        for order, question in ORDERS.items():
+            await _only_the_note(terminal, order, question)
+
+
+async def _only_the_note(terminal: Terminal, order: str, question: str) -> None:
+    fact = order.rstrip(".").split()[-1]
+    holding = [hit for hit in await terminal.found(question) if fact in hit]
+    assert len(holding) == 1, holding
+    assert order.split(maxsplit=1)[0] not in holding[0]
+
+
+async def test_an_order_that_nobody_followed_is_still_found(tmp_path: Path) -> None:
+    """A model that says "Sure!" and writes nothing: the order itself is the evidence, once."""
+    async with OpenAIStub(lambda _: "Sure!") as provider:
+        home = make_home(tmp_path / "home", model=openai_section(provider.url))
+        async with started(home) as terminal:
+            for order in ORDERS:
+                await terminal.say(order)
+            await terminal.say("/new")
+            for order, question in ORDERS.items():
+                fact = order.rstrip(".").split()[-1]
+                assert sum(fact in hit for hit in await terminal.found(question)) == 1, order
 
 
 async def test_what_was_said_in_the_middle_of_a_long_talk_is_found_after_it_ended(tmp_path: Path) -> None:

@@ -117,6 +117,12 @@ def _question_intent(text: str, quoted: str, before: Sequence[str]) -> Intent:
     return Intent(query=_query(topic_asked or text, quoted, before))
 
 
+def orders_note(text: str) -> bool:
+    """Tell whether *text* orders something that it says to be remembered, and asks nothing."""
+    noted = _note_intent(_MENTION.sub("", text).strip(), "", ())
+    return noted is not None and bool(noted.note) and not noted.query
+
+
 def is_statement(text: str) -> bool:
     """Tell whether *text* tells something: in Chinese and Japanese four characters are enough, else three words."""
     return (

@@ -37,8 +37,8 @@ from workspaces.memory.index.ranking import (
     question_of,
     rank,
     relevance,
-    without_near_duplicates,
 )
+from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
 from workspaces.memory.index.settings import GENTLE, Decay
 from workspaces.memory.index.updates import DEPTH, Statement, newest_first
 from workspaces.memory.text.day_spans import latest
@@ -49,6 +49,8 @@ POOL = 50
 """Candidates per search; more rarely find more (docs/measurements/search-speed.md)."""
 NEIGHBOURED = 25
 """Number of the best candidates whose neighbours are scored too; worse ones have little to lend."""
+SPARE = 2
+"""Results read beyond those wanted, in place of orders that a note follows."""
 LONGEST_SPAN, MOST_SPANS = 32, 3
 """Days of a named span, and number of spans, that are searched apart; each takes as long as the search itself."""
 READ = 8
@@ -104,7 +106,7 @@ class Finder:
         words = self._manifest.terms(ids)
         told = _Telling(self._engine, words, request, pool, rows, asked.min_score).found(within)
         evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text))
-        found = list(islice(evidence, max(asked.limit, DEPTH)))
+        found = without_noted_orders(list(islice(evidence, max(asked.limit, DEPTH) + SPARE)))
         if question.dates:  # what held then is asked for
             return found[: asked.limit]
         said = [Statement(each.entry.text, each.entry.date, each.score) for each in found]

@@ -5,24 +5,20 @@ question counts. An entry with an identifier of the question, verbatim, precedes
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 
-from workspaces.memory.entry import Entry
 from workspaces.memory.index.engine import Column, Ids, Scores
 from workspaces.memory.index.settings import GENTLE
 from workspaces.memory.text.dates import NamedDate
 from workspaces.memory.text.day_spans import DaySpan, days_named
 from workspaces.memory.text.dialogue import EVIDENCE, LineKind, read_line
-from workspaces.memory.text.tokens import identifiers, identifiers_held, query_terms, stem, terms
-
-SAID_KEPT = 1_000
-"""Texts whose words are cached, some 2 kB each: parsing one takes 60 µs. Thirty searches read as many."""
+from workspaces.memory.text.tokens import identifiers, identifiers_held, query_terms, stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,65 +292,6 @@ def _age_loss(days: Ids, weights: Weights, today: date) -> Column:
 def identifiers_in_text(question: ParsedQuery, text: str) -> frozenset[str]:
     """Return the identifiers of *question* contained in an entry of *text*, verbatim."""
     return identifiers_held(question.identifiers, text)
-
-
-DUPLICATE = 0.8
-"""Share of common terms from which two entries count as duplicates."""
-
-
-class RankedResult(Protocol):
-    """A result with an entry."""
-
-    @property
-    def entry(self) -> Entry: ...
-
-
-T = TypeVar("T", bound=RankedResult)
-
-
-def without_near_duplicates(found: Iterable[T]) -> Iterator[T]:
-    """Yield *found* in order, without repetitions of better ones.
-
-    A repetition has nearly the same words and the same numbers and identifiers: "paid 50" does not repeat "paid 70",
-    and the same habit noted on ten days is returned once. Time of day does not count; but a message that stands in
-    the day's notes and in its conversation, in part or whole, is one.
-    """
-    shown: list[tuple[date | None, _DialogueTurn]] = []
-    for each in found:
-        day, said = each.entry.date, _dialogue_turn(each.entry.text)
-        if not any(_repeats(said, known) or (day == then and _is_same_message(said, known)) for then, known in shown):
-            shown.append((day, said))
-            yield each
-
-
-@dataclass(frozen=True, slots=True)
-class _DialogueTurn:
-    words: frozenset[str]
-    figures: frozenset[str]
-    moment: str
-    """Speaker and time; empty without a time."""
-
-
-@lru_cache(SAID_KEPT)
-def _dialogue_turn(text: str) -> _DialogueTurn:
-    line = read_line(text)
-    words = frozenset(terms(line.text))
-    moment = f"{line.speaker} {line.time}" if line.time else ""
-    return _DialogueTurn(words, frozenset(word for word in words if any(map(str.isdigit, word))), moment)
-
-
-def _is_same_message(said: _DialogueTurn, known: _DialogueTurn) -> bool:
-    return (
-        bool(said.moment) and said.moment == known.moment and (said.words <= known.words or known.words <= said.words)
-    )
-
-
-def _repeats(said: _DialogueTurn, known: _DialogueTurn) -> bool:
-    return said.figures == known.figures and _overlap(said.words, known.words) >= DUPLICATE
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(len(one | other), 1)
 
 
 LEAST = 0.15

@@ -1,8 +1,8 @@
 """Lines of a conversation in notes and transcripts: one writer, one reader, and the kind of each line.
 
 A line names its speaker and mostly its time. Strandline writes `Owner (21:17): text` into daily notes and `21:17 Owner:
-text` into session notes and transcripts, and `Owner asked` for a question, so that its kind is known when it is read;
-the kind of hand-written, imported and older lines is told by their words.
+text` into session notes and transcripts; with `Owner asked` for a question and `Owner ordered` for an order to remember
+something its kind is known when it is read; the kind of hand-written, imported and older lines is told by their words.
 """
 
 import re
@@ -14,8 +14,8 @@ LONGEST_NAME = 30
 """Of a speaker, in characters; a longer text before a colon is a sentence."""
 
 _TIME = r"\[?(?P<time>\d{1,2}:\d{2}(?::\d{2})?)\]?"
-_ASKED = " asked"
-_NAME = rf"(?P<name>\w[\w .'’-]{{0,{LONGEST_NAME + len(_ASKED)}}})"
+_ASKED, _ORDERED = " asked", " ordered"
+_NAME = rf"(?P<name>\w[\w .'’-]{{0,{LONGEST_NAME + len(_ORDERED)}}})"
 _FORMS = (
     re.compile(rf"{_TIME}(?:\s+-)?\s+{_NAME}:\s+"),
     re.compile(rf"\*{{0,2}}{_NAME} \((?P<time>\d{{1,2}}:\d{{2}})\):\*{{0,2}}\s+"),
@@ -43,9 +43,11 @@ class LineKind(IntEnum):
     """Precedes dialogue, or counts omitted messages: never evidence."""
     NO_ANSWER = 6
     """An agent's "I do not know", a failure, or a quotation of notes: never evidence."""
+    ORDER = 7
+    """An order to remember something: leads to the note, and is evidence only if there is none."""
 
 
-EVIDENCE = frozenset({LineKind.NOTE, LineKind.SAYS, LineKind.ASKS})
+EVIDENCE = frozenset({LineKind.NOTE, LineKind.SAYS, LineKind.ASKS, LineKind.ORDER})
 """Kinds of lines that may answer a question."""
 
 
@@ -59,22 +61,25 @@ class ParsedLine:
     """Empty without a speaker."""
     time: str = ""
     """As written, such as `21:17`; empty without one."""
-    is_asked: bool = False
-    """It was written as a question."""
+    written: LineKind | None = None
+    """Its kind, if it was written as a question or as an order."""
 
     @property
     def kind(self) -> LineKind:
         """Kind of the line: as it was written, else from its words."""
-        if self.is_asked:
-            return LineKind.QUESTION
+        if self.written is not None:
+            return self.written
         if self.speaker:
             return kind_of_speech(self.text)
         return LineKind.HEADING if _HEADING.fullmatch(self.text) else LineKind.NOTE
 
 
+_MARKS = {LineKind.QUESTION: _ASKED, LineKind.ORDER: _ORDERED}
+
+
 def transcript_line(speaker: str, at: datetime, text: str, kind: LineKind) -> str:
     """Return a line of a transcript or a session note, without a list marker."""
-    return f"{at:%H:%M} {speaker}{_ASKED * (kind is LineKind.QUESTION)}: {text}"
+    return f"{at:%H:%M} {speaker}{_MARKS.get(kind, '')}: {text}"
 
 
 def log_line(speaker: str, at: datetime, text: str) -> str:
@@ -100,7 +105,9 @@ def read_line(text: str) -> ParsedLine:
     for form in _FORMS:
         if match := form.match(text):
             time, name = match.groupdict().get("time") or "", match["name"].strip("* ")
-            return ParsedLine(text[match.end() :], name.removesuffix(_ASKED), time, name.endswith(_ASKED))
+            written = next((kind for kind, mark in _MARKS.items() if name.endswith(mark)), None)
+            speaker = name.removesuffix(_MARKS[written]) if written is not None else name
+            return ParsedLine(text[match.end() :], speaker, time, written)
     if match := _ONLY_TIME.match(text):
         return ParsedLine(text[match.end() :], "", match["time"])
     return ParsedLine(text)

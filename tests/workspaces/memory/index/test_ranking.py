@@ -24,8 +24,8 @@ from workspaces.memory.index.ranking import (
     rank,
     relevance,
     speaker_of,
-    without_near_duplicates,
 )
+from workspaces.memory.index.repetitions import without_near_duplicates
 from workspaces.memory.text.dialogue import LineKind
 
 TODAY = date(2026, 3, 7)

@@ -25,13 +25,13 @@ from workspaces.memory.text.dialogue import (
 AT = datetime(2026, 3, 1, 21, 17, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("kind", [None, LineKind.SAYS, LineKind.QUESTION])
+@pytest.mark.parametrize("kind", [None, LineKind.SAYS, LineKind.QUESTION, LineKind.ORDER])
 @given(st.from_regex(r"[A-Z][a-z]{0,9}( [A-Z][a-z]{0,8})?", fullmatch=True), st.text(min_size=1))
 def test_what_is_written_is_read(kind: LineKind | None, speaker: str, text: str) -> None:
-    """Speaker, time, text and whether it was a question come back from both formats, whatever the text holds."""
+    """Speaker, time, text and whether it was a question or an order come back, whatever the text holds."""
     said = f"x{text}"
     line = log_line(speaker, AT, said) if kind is None else transcript_line(speaker, AT, said, kind)
-    assert read_line(line) == ParsedLine(said, speaker, "21:17", kind is LineKind.QUESTION)
+    assert read_line(line) == ParsedLine(said, speaker, "21:17", None if kind is LineKind.SAYS else kind)
 
 
 def test_a_question_is_known_by_its_line_and_not_by_its_words() -> None:

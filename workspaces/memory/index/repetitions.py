@@ -1,0 +1,98 @@
+"""Repetitions among search results: the same statement twice, one message in two files, an order and its note."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from typing import Protocol, TypeVar
+
+from workspaces.memory.entry import Entry
+from workspaces.memory.text.dialogue import LineKind, read_line
+from workspaces.memory.text.tokens import terms
+
+SAID_KEPT = 1_000
+"""Texts whose words are cached, some 2 kB each: parsing one takes 60 µs. Thirty searches read as many."""
+DUPLICATE = 0.8
+"""Share of common terms from which two entries count as duplicates."""
+
+
+class RankedResult(Protocol):
+    """A result with an entry."""
+
+    @property
+    def entry(self) -> Entry: ...
+
+
+T = TypeVar("T", bound=RankedResult)
+
+
+def without_near_duplicates(found: Iterable[T]) -> Iterator[T]:
+    """Yield *found* in order, without repetitions of better ones.
+
+    A repetition has nearly the same words and the same numbers and identifiers: "paid 50" does not repeat "paid 70",
+    and the same habit noted on ten days is returned once. Time of day does not count; but a message that stands in
+    the day's notes and in its conversation, in part or whole, is one.
+    """
+    shown: list[tuple[date | None, _DialogueTurn]] = []
+    for each in found:
+        day, said = each.entry.date, _dialogue_turn(each.entry.text)
+        if not any(
+            (_repeats(said, known) or (day == then and _is_same_message(said, known)))
+            and (said.is_order or not known.is_order)  # its note follows, and is to stay
+            for then, known in shown
+        ):
+            shown.append((day, said))
+            yield each
+
+
+NOTED = 0.7
+"""Share of a note's terms from which an order to remember them is the same."""
+
+
+def without_noted_orders(found: Sequence[T]) -> list[T]:
+    """Return *found* without orders to remember something that a note among them holds."""
+    said = [_dialogue_turn(each.entry.text) for each in found]
+    notes = [each for each in said if not each.is_order]
+    return [
+        each
+        for each, turn in zip(found, said, strict=True)
+        if not (turn.is_order and any(_is_noted(turn, note) for note in notes))
+    ]
+
+
+def _is_noted(order: "_DialogueTurn", note: "_DialogueTurn") -> bool:
+    shared = len(order.words & note.words)
+    return bool(note.words) and order.figures <= note.figures and shared >= NOTED * len(note.words)
+
+
+@dataclass(frozen=True, slots=True)
+class _DialogueTurn:
+    words: frozenset[str]
+    figures: frozenset[str]
+    moment: str
+    """Speaker and time; empty without a time."""
+    is_order: bool
+
+
+@lru_cache(SAID_KEPT)
+def _dialogue_turn(text: str) -> _DialogueTurn:
+    line = read_line(text)
+    words = frozenset(terms(line.text))
+    moment = f"{line.speaker} {line.time}" if line.time else ""
+    return _DialogueTurn(
+        words, frozenset(word for word in words if any(map(str.isdigit, word))), moment, line.kind is LineKind.ORDER
+    )
+
+
+def _is_same_message(said: _DialogueTurn, known: _DialogueTurn) -> bool:
+    return (
+        bool(said.moment) and said.moment == known.moment and (said.words <= known.words or known.words <= said.words)
+    )
+
+
+def _repeats(said: _DialogueTurn, known: _DialogueTurn) -> bool:
+    return said.figures == known.figures and _overlap(said.words, known.words) >= DUPLICATE
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)
