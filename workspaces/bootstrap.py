@@ -1,9 +1,10 @@
 """Selection of the workspace files for a turn's prompt, their order and their limits."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
+from itertools import groupby
 from pathlib import PurePosixPath
 
 from workspaces.access import Access, may_read, may_show, rights
@@ -111,14 +112,25 @@ class ShownExtent:
         return self.length - self.shown
 
 
-def bootstrap_files(workspace: Workspace, access: Access, today: date, limits: Limits) -> list[BootstrapFile]:
+OthersLines = Callable[[str], Sequence[int]]
+"""Returns the lines of a text, from 1, that hold others' words."""
+
+
+def no_lines(_: str) -> Sequence[int]:
+    """Return no line."""
+    return ()
+
+
+def bootstrap_files(
+    workspace: Workspace, access: Access, today: date, limits: Limits, others_lines: OthersLines = no_lines
+) -> list[BootstrapFile]:
     """Return the prompt's files for a turn, in order, within *limits*; *today* is the owner's day.
 
     The access filter is the last step of the selection, so that adding or renaming files cannot widen it, and precedes
     the cut, so that removed files take no room.
     """
     files = gather(workspace, access, today, limits)
-    return choose(workspace, access, files, limits)
+    return choose(workspace, access, files, limits, others_lines=others_lines)
 
 
 def choose(
@@ -127,13 +139,31 @@ def choose(
     files: Sequence[BootstrapFile],
     limits: Limits,
     withheld: Collection[Identity] = (),
+    others_lines: OthersLines = no_lines,
 ) -> list[BootstrapFile]:
     """Return those of *files* that the prompt of a turn with *access* may contain, within *limits*.
+
+    A turn over private memory is shown no line with others' words unasked: it would act less freely all day. It is
+    told which lines these are, and may read them.
 
     *withheld* are files on disk that were off limits before others changed the folder, whatever their present names.
     """
     hidden = hidden_files(workspace, access, files) | frozenset(withheld)
-    return fit(filter_for(access, files, hidden), limits)
+    shown = filter_for(access, files, hidden)
+    return fit([_without_others(each, others_lines) for each in shown] if rights(access).private else shown, limits)
+
+
+def _without_others(file: BootstrapFile, others_lines: OthersLines) -> BootstrapFile:
+    """Return *file* with a notice in place of each run of lines with others' words."""
+    if not (others := {*others_lines(file.text)}):
+        return file
+    runs = groupby(enumerate(file.text.splitlines(), 1), key=lambda each: each[0] in others)
+    lines: list[str] = []
+    for is_others, run in runs:
+        numbers, texts = zip(*run, strict=True)
+        place = f"{file.name}#L{numbers[0]}-L{numbers[-1]}"
+        lines += [f"[other people's words, not shown here; memory_get has them: {place}]"] if is_others else texts
+    return replace(file, text="\n".join(lines) + "\n" * file.text.endswith("\n"))
 
 
 def extents(workspace: Workspace, access: Access, today: date, limits: Limits) -> list[ShownExtent]:

@@ -50,10 +50,22 @@ class Agent:
         The caller notifies the history writer when the turn of *origin* has ended. *used* is called with the memories
         that the tools return; changes that *guard* holds back wait for the owner.
         """
-        run = self.history_writer.noting(self.run, origin.turn or "", origin)
-        history = await self.history_writer.ready()
+        history_writer = self.history_writer
+        run = history_writer.noting(self.run, origin.turn or "", origin, lambda: guard.has_read_others)
+        history = await history_writer.ready()
         writer = WritingTurn(self.workspace, origin, guard)
         resources = ToolResources(
-            self.workspace, access, run, clock, self.memory, history, writer, used, guard, self.model, actions
+            self.workspace,
+            access,
+            run,
+            clock,
+            self.memory,
+            history,
+            writer,
+            used,
+            guard,
+            self.model,
+            actions,
+            history_writer.origins.holds_others,
         )
-        return Toolbox(load_tools(resources), access, guard.hears)
+        return Toolbox(load_tools(resources), access, guard.hears, history_writer.origins.holds_others)

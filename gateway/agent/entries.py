@@ -45,6 +45,8 @@ class UserEntry:
     """Described in the text; a model that accepts images is shown them in the turn in which they arrived."""
 
 
+HEARD = "(said in this group before, and not to you: nobody asks you anything in these lines)"
+"""Begins a message in a group before which others said something; their lines begin with `>`."""
 QUOTING = "(quoting "
 """Begins a message that carries a quotation; the quoted lines begin with `>`."""
 
@@ -57,6 +59,15 @@ def own_words(entry: UserEntry) -> str:
         return ""
     lines = entry.text.splitlines()[1:]
     return "\n".join(line for line in lines if not line.startswith(">")).strip()
+
+
+def others_words(entry: UserEntry) -> str:
+    """Return the words in *entry* that it passes on: a forward, or the lines that it quotes; empty if none."""
+    if not entry.from_outside or entry.text.startswith(HEARD):
+        return ""
+    if not entry.text.startswith(QUOTING):
+        return entry.text.strip()
+    return "\n".join(line.removeprefix("> ") for line in entry.text.splitlines()[1:] if line.startswith(">"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Edits by the owner's editor become a commit of their own, soon after they are no
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -20,7 +21,17 @@ from gateway.errors import StoreError
 from workspaces.errors import WorkspaceError, WorkspaceUnusableError
 from workspaces.files import Folder, FolderEvent, Written
 from workspaces.folder_entries import LeftOut
-from workspaces.history import EDITOR, History, Origin, Pending, Repair, RepairReason
+from workspaces.history import (
+    EDITOR,
+    ExposedTurns,
+    History,
+    LineOrigins,
+    Origin,
+    Pending,
+    Repair,
+    RepairReason,
+    changes_of,
+)
 from workspaces.run_blocking import RunBlocking
 
 P = ParamSpec("P")
@@ -52,18 +63,23 @@ class HistoryWriter:
         count: Callable[[str], Awaitable[None]],
         alarm: Alarm | None = None,
         cut_files: CutFiles | None = None,
+        exposed: ExposedTurns | None = None,
     ) -> None:
         """*run* has a thread of the history's own: opening, scanning all files and packing take seconds.
 
         *count* takes a reason code for the ledger; *alarm* and *cut_files* are given where there is an owner to notify.
+        Without *exposed*, a crash may lose which lines hold others' words.
         """
+        self.origins = LineOrigins()
+        """Which lines of the files hold others' words, changes that are not yet recorded included."""
+        self._exposed = exposed
         self._open_history = open_history
         self._run = run
         self._count = count
         self._opening = asyncio.Lock()
         self._begun = asyncio.Event()
         self._history: History | None = None
-        self._writing: str | None = None
+        self._writing: tuple[str, Origin] | None = None
         self._pending = Pending()
         self._has_work = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -78,12 +94,20 @@ class HistoryWriter:
 
     # --- attribution of changes
 
-    def noting(self, run: RunBlocking, turn: str, origin: Origin) -> RunBlocking:
-        """Return *run*, which has the workspace's only thread, such that changes made by it count as this turn's."""
+    def noting(
+        self, run: RunBlocking, turn: str, origin: Origin, has_read_others: Callable[[], bool] = lambda: False
+    ) -> RunBlocking:
+        """Return *run*, which has the workspace's only thread, such that changes made by it count as this turn's.
+
+        *has_read_others* is asked before each change: lines that it adds from then on hold others' words.
+        """
         self._pending.begin(turn, origin)
 
         def noted(work: Callable[[], T]) -> T:
-            self._writing = turn
+            others = has_read_others()
+            if others and self._exposed is not None:
+                self._exposed.begin(turn, origin)
+            self._writing = turn, replace(origin, others=others)
             try:
                 return work()
             finally:
@@ -109,7 +133,9 @@ class HistoryWriter:
 
         The owner's previous version is recorded at once: a crash would lose the only copy.
         """
-        self._pending.written(self._writing, written)
+        turn, origin = self._writing or (None, None)
+        self._pending.written(turn, written, others=origin.others if origin else None)
+        self.origins.learn(changes_of(written.path, written.before, written.after), origin)
         if self.cut_files is not None:
             self.cut_files.look_again()
         if self.alarm is not None:
@@ -133,6 +159,8 @@ class HistoryWriter:
 
     def ended(self, turn: str) -> None:
         """Mark the turn as over for now: its changes soon become one commit."""
+        if self._exposed is not None:
+            self._exposed.end(turn)
         if self._pending.end(turn):
             self._has_work.set()
 
@@ -149,7 +177,7 @@ class HistoryWriter:
 
     async def begin(self) -> None:
         """Record changes made while the gateway was down, before any turn writes, unless that takes too long."""
-        await self._look(None)
+        await self._look(None if self._exposed is None else await self._run(self._exposed.left_over))
         self._begun.set()
 
     async def work(self) -> None:
@@ -223,7 +251,11 @@ class HistoryWriter:
 
     async def _attempt(self, work: Callable[[History], object]) -> None:
         try:
-            await self._run(work, await self.history())
+            history = await self.history()
+            await self._run(work, history)
+            await self._run(history.trace, self.origins)
+            if self._exposed is not None:
+                await self._run(self._exposed.settle, self._pending.has_others)
             self._hear("")
         except WorkspaceError as exc:
             log.warning("the history was not written", detail=str(exc))

@@ -36,11 +36,14 @@ async def project_context(
     A file that was private before a hook ran stays private, whatever the hook did to the files on disk meanwhile.
     """
     if not hooks.handles(AGENT_BOOTSTRAP):
-        return await agent.run(bootstrap_files, agent.workspace, access, today, limits)
+        return await agent.run(
+            bootstrap_files, agent.workspace, access, today, limits, agent.history_writer.origins.others_in
+        )
     files, withheld = await agent.run(_before, agent, access, today, limits)
     payload = Bootstrap(agent.id, access.session_type, tuple(files), partial(_read, agent, access))
     changed = await hooks.tell(AGENT_BOOTSTRAP, payload)
-    return await agent.run(choose, agent.workspace, access, changed.files, limits, withheld)
+    others_in = agent.history_writer.origins.others_in
+    return await agent.run(choose, agent.workspace, access, changed.files, limits, withheld, others_in)
 
 
 async def turn_context(
@@ -57,7 +60,8 @@ def _files_and_skills(
     agent: Agent, access: Access, today: date, limits: Limits
 ) -> tuple[list[BootstrapFile], Sequence[Skill]]:
     workspace = agent.workspace
-    return bootstrap_files(workspace, access, today, limits), read_skills(workspace, access).listed
+    files = bootstrap_files(workspace, access, today, limits, agent.history_writer.origins.others_in)
+    return files, read_skills(workspace, access).listed
 
 
 async def final_prompt(agent: Agent, access: Access, prompt: Prompt, hooks: Hooks) -> Prompt:

@@ -2,7 +2,8 @@
 
 The message decides whether, the search which, the budget how many: a threshold on hits loses half of the evidence and
 lets small talk pass. Search and access are those of the model's own searches. Notes
-from other chats are excluded although the owner may search them: their authors must not speak into this prompt. Each
+from other chats, and lines with others' words, are excluded although the owner may search them: their authors must not
+speak into this prompt. Each
 memory is one line, so that no text can end the quotation that holds it.
 """
 
@@ -17,7 +18,7 @@ from gateway.agent.entries import UsedMemory
 from gateway.agent.recall_gate import calls_for_memories
 from gateway.agent.tools.memory import used_hit
 from gateway.agent.window.count import estimate_tokens
-from workspaces.access import Access, rights
+from workspaces.access import PRIVATE, Access, rights
 from workspaces.errors import WorkspaceError
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import MemoryIndex, Query
@@ -75,7 +76,7 @@ async def recall(
             result = await index.search(Query(message, CANDIDATES), access, is_patient=False)
     except (TimeoutError, WorkspaceError):
         return Recalled()
-    own = [hit for hit in result.hits if hit.scope == access.scope]
+    own = [hit for hit in result.hits if hit.scope == access.scope and not (hit.is_others and access.scope == PRIVATE)]
     if not own:
         return Recalled()
     texts = [*map(_one_line, shown)]

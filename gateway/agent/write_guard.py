@@ -9,7 +9,7 @@ from gateway.agent.entries import Entry, UserEntry
 from gateway.agent.tools.tool import ActedResult, done
 from gateway.agent.write_policy import ApprovalReason, is_from_outside, reason_to_ask, reason_to_ask_for_job
 from gateway.errors import ToolError
-from workspaces.access import Access
+from workspaces.access import Access, rights
 from workspaces.history import Act
 
 Make = Callable[[str | None], str | None]
@@ -61,6 +61,15 @@ class WriteGuard:
     def _is_others(self, entry: Entry) -> bool:
         is_pictured = self._sees and isinstance(entry, UserEntry) and bool(entry.pictures)
         return is_pictured or is_from_outside(entry)
+
+    @property
+    def has_read_others(self) -> bool:
+        """Whether lines that the turn writes hold others' words: its model has seen such, or others talk to it."""
+        return self._is_exposed or not rights(self._access).private
+
+    def reads_others(self) -> None:
+        """Record that the model sees others' words from now on, in no entry of its own."""
+        self._is_exposed = True
 
     def reason(self, path: PurePosixPath, act: Act = Act.WRITE) -> ApprovalReason | None:
         """Return why this write has to wait; `None` if it may be tried at once."""

@@ -42,7 +42,7 @@ from workspaces.bootstrap import Limits
 from workspaces.errors import HistoryUnusableError
 from workspaces.fault_points import Checkpoint
 from workspaces.files import FileCaps, FolderEvent, WriteAttempt
-from workspaces.history import History
+from workspaces.history import ExposedTurns, History, LineOrigins
 from workspaces.memory.as_of import Lookback
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
@@ -118,11 +118,13 @@ async def open_agents(
                 memory = MemoryIndex(
                     name,
                     folder,
-                    memory_sources(home.files, home.config, workspace, home.zone.zone),
+                    memory_sources(home.files, home.config, workspace, home.zone.zone, history_writer.origins),
                     worker,
                     run,
                     MemoryClock(time.monotonic, lambda: home.now().date()),
-                    past=Lookback(name, folder, texts_on, worker, beside, time.monotonic),
+                    past=Lookback(
+                        name, folder, texts_on, worker, beside, time.monotonic, history_writer.origins.others_in
+                    ),
                     faults=MemoryFaults(home.store.count, partial(tell_of_file, home.notices, name)),
                     answers_within_s=patience_s,
                 )
@@ -134,9 +136,14 @@ async def open_agents(
             yield agents
 
 
-def memory_sources(home: Home, config: Config, workspace: Workspace, zone: tzinfo) -> list[Source]:
-    """Return the sources of the memory of the agent of *workspace*; *zone* is the owner's."""
-    sources: list[Source] = [WorkspaceNotes(workspace.folder)]
+def memory_sources(
+    home: Home, config: Config, workspace: Workspace, zone: tzinfo, origins: LineOrigins
+) -> list[Source]:
+    """Return the sources of the memory of the agent of *workspace*; *zone* is the owner's.
+
+    *origins* tell which lines of the notes hold others' words.
+    """
+    sources: list[Source] = [WorkspaceNotes(workspace.folder, others_lines=origins.others_in)]
     if config.memory.transcripts:
         sources.append(TranscriptNotes(workspace.agent, home.agent(workspace.agent).sessions, zone))
     return sources
@@ -145,13 +152,15 @@ def memory_sources(home: Home, config: Config, workspace: Workspace, zone: tzinf
 def _history_writer(home: OpenHome, workspace: Workspace, run: RunBlocking, beside: RunBlocking) -> HistoryWriter:
     """Return the history writer of an agent; *run* and *beside* run work on the threads of its files and history."""
     agent, tell = workspace.agent, home.notices.tell
+    history = home.files.agent(agent).history
     look = partial(prompt_extents, workspace, run, home.now, turn_settings(home.config).bootstrap)
     return HistoryWriter(
-        partial(_history, home.files.agent(agent).history, workspace, home.now),
+        partial(_history, history, workspace, home.now),
         beside,
         home.store.count,
         Alarm(agent, workspace.folder, tell, home.now),
         CutFiles(agent, look, home.store, tell, home.now),
+        ExposedTurns(history.with_name(f"{history.name}.exposed")),
     )
 
 

@@ -20,6 +20,7 @@ from gateway.home import FOLDER_MODE, Home
 from gateway.runtime.threads import Threads
 from workspaces.access import Access, AgentId, owner_access
 from workspaces.fault_points import unchecked
+from workspaces.history import LineOrigins, saved_beside
 from workspaces.memory.client import WorkerClient
 from workspaces.memory.entry import UnreadableDocumentError
 from workspaces.memory.search import MemoryClock, MemoryIndex, Query
@@ -78,7 +79,10 @@ async def build_on_server(
         compared = []
         for name, workspace in workspaces.items():
             run = stack.enter_context(closing(Threads(f"workspace-{name}")))
-            sources, index = memory_sources(home, config, workspace, zone), home.agent(name).index
+            sources, index = (
+                memory_sources(home, config, workspace, zone, _origins(home.agent(name).history)),
+                home.agent(name).index,
+            )
             memory = MemoryIndex(name, index, sources, here, run, clock, answers_within_s=patience_s)
             await memory.sync()
             # The server's collection is named after the folder's own name and the one two above it.
@@ -140,3 +144,10 @@ def is_same(one: tuple[str, Mapping[str, float]], other: tuple[str, Mapping[str,
     kept = [citation for citation, score in mine.items() if score > last + NEAR]
     pairs = zip(sorted(mine.values()), sorted(theirs.values()), strict=True)
     return all(citation in theirs for citation in kept) and all(abs(a - b) <= NEAR for a, b in pairs)
+
+
+def _origins(git_dir: Path) -> LineOrigins:
+    """Return the line origins as the gateway last saved them."""
+    origins = LineOrigins()
+    origins.load(saved_beside(git_dir))
+    return origins

@@ -7,9 +7,9 @@ from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryFile, Hist
 from gateway.errors import StrandlineError
 from workspaces.access import Access
 from workspaces.files import clean_path
-from workspaces.history import Commit, Diff, History, LogQuery, Origin
+from workspaces.history import OWNERS_COMMANDS, Commit, Diff, History, LogQuery, Origin
 
-_COMMAND_LINE = Origin("command line")
+_COMMAND_LINE = Origin(OWNERS_COMMANDS)
 """Origin of versions that the owner restores."""
 
 

@@ -45,7 +45,7 @@ class MemoryTools:
 
     def _toolbox(self) -> Toolbox:
         agent, access = self.agent, self.access
-        run = agent.history_writer.noting(agent.run, PROGRAM.turn or "", PROGRAM)
+        run = agent.history_writer.noting(agent.run, PROGRAM.turn or "", PROGRAM, lambda: True)
         anybodys = UserEntry("", self.clock(), "", "", from_outside=True)  # its model may have read anything
         guard = WriteGuard(access, [anybodys], self.changes.approval_sink(agent.id, PROGRAM, self.owner))
         tools = memory_tools(agent.memory, agent.workspace, access, run)

@@ -56,7 +56,10 @@ class DailyLog:
 
     async def _sections(self, session: Session, why: Ending | Pause) -> list[LogSection]:
         """Return a section for each of the owner's days with messages that are not logged."""
-        said = conversation(unlogged_records(session.transcript.records), session.agent.id, self._zone)
+        records = session.transcript.records
+        fresh = unlogged_records(records)
+        earlier = records[: len(records) - len(fresh)]
+        said = conversation(fresh, session.agent.id, self._zone, earlier)
         sections = []
         for day, part in groupby(said, key=lambda each: each.at.date()):
             text = await self._text(session, list(part), why)

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from itertools import groupby
+from itertools import accumulate, groupby
+from operator import or_
 
-from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, UserEntry, own_words
+from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry, own_words
 from gateway.transcripts.writer import Record
 from workspaces.memory.text.dialogue import EVIDENCE, LineKind, is_question, is_small_talk, left_out_line, log_line
 from workspaces.memory.text.facts import FactKind, facts_in, sentences
@@ -42,15 +43,23 @@ class SpokenLine:
     """It ordered a note, and the turn wrote one."""
 
 
-def conversation(records: Iterable[Record], agent: str, zone: tzinfo) -> list[SpokenLine]:
-    """Return people's messages in *records*, and the answers of *agent*.
+def conversation(
+    records: Iterable[Record], agent: str, zone: tzinfo, earlier: Sequence[Record] = ()
+) -> list[SpokenLine]:
+    """Return people's messages in *records*, and the answers of *agent*; *earlier* records came before these.
 
     Commands, tools and notices are left out, and so are words of third persons: forwards and quotations do not become
-    notes, nor do an agent's answers after it read such text, nor text that was to be forgotten afterwards.
+    notes, nor do an agent's answers from then on, nor text that was to be forgotten afterwards.
     """
     every = list(records)
     turns = [list(turn) for _, turn in groupby(every, key=lambda record: record.turn_id)]
-    said = (each for turn in turns if not _is_command(turn) for each in _spoken_lines(turn, agent, zone))
+    outside = accumulate(map(_reads_others, turns), or_, initial=_reads_others(earlier))
+    said = (
+        each
+        for turn, reads_others in zip(turns, list(outside)[1:], strict=True)
+        if not _is_command(turn)
+        for each in _spoken_lines(turn, agent, zone, reads_others=reads_others)
+    )
     forgotten = [
         (r.at, _folded_text(text)) for r in every if isinstance(r.entry, ForgottenEntry) for text in r.entry.texts
     ]
@@ -71,9 +80,13 @@ def _folded_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _spoken_lines(turn: Sequence[Record], agent: str, zone: tzinfo) -> Iterator[SpokenLine]:
+def _reads_others(turn: Sequence[Record]) -> bool:
+    outside = UserEntry | ResultEntry | SummaryEntry
+    return any(isinstance(record.entry, outside) and record.entry.from_outside for record in turn)
+
+
+def _spoken_lines(turn: Sequence[Record], agent: str, zone: tzinfo, *, reads_others: bool) -> Iterator[SpokenLine]:
     is_noted = any(isinstance(r.entry, ResultEntry) and r.entry.name in NOTING and not r.entry.is_error for r in turn)
-    reads_others = any(isinstance(r.entry, UserEntry | ResultEntry) and r.entry.from_outside for r in turn)
     for record in turn:
         kind = record.speech or LineKind.SMALL_TALK
         match record.entry:

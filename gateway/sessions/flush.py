@@ -14,11 +14,12 @@ from gateway.agent.entries import Entry, FlushEntry, UserEntry
 from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
-from gateway.agent.models.port import Model, ModelRequest, ToolSpec, unshown
+from gateway.agent.models.port import Model, ModelRequest, unshown
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tool_hooks import lead_past
 from gateway.agent.tools.tool import Tool, Toolbox, tool
 from gateway.agent.window.settings import ContextSettings
+from gateway.agent.write_policy import is_from_outside
 from gateway.errors import ModelError, ToolError, TurnLimitError
 from gateway.hooks import Hooks
 from gateway.sessions.hook_events import conversation_of
@@ -69,7 +70,7 @@ class Flush:
             return None
         citations: list[str] = []
         clock = self._clock if said_at is None else lambda: said_at
-        toolbox = _notebook(session, request.tools, clock, citations)
+        toolbox = _notebook(session, request, clock, citations)
         lead_past(toolbox, self._hooks, conversation_of(session.access, session.key))
         requests = 0
         try:
@@ -112,17 +113,17 @@ def unflushed_records(records: Sequence[Record]) -> Sequence[Record]:
     return records[place:]
 
 
-def _notebook(
-    session: Session, specs: Sequence[ToolSpec], clock: Callable[[], datetime], citations: list[str]
-) -> Toolbox:
+def _notebook(session: Session, request: ModelRequest, clock: Callable[[], datetime], citations: list[str]) -> Toolbox:
     """Return the tools of a turn in the form that its model knows, of which only one works: a note in the owner's day.
 
     Each note that was read back is added to *citations*.
     """
 
+    has_read_others = any(map(is_from_outside, request.entries))
+
     async def add_note(text: str) -> str:
         """Write a note into today's notes: what happened, was decided, or shall be remembered."""
-        async with noting(session) as run:
+        async with noting(session, has_read_others=has_read_others) as run:
             try:
                 receipt = await run(_write, session, text, clock())
             except ValueError as exc:
@@ -134,7 +135,7 @@ def _notebook(
         raise ToolError("only add_note works now: the conversation is about to be shortened")
 
     works = tool(add_note)
-    others = [Tool(spec, _Anything, closed) for spec in specs if spec.name != works.spec.name]
+    others = [Tool(spec, _Anything, closed) for spec in request.tools if spec.name != works.spec.name]
     return Toolbox([works, *others], session.access)
 
 

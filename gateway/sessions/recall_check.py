@@ -62,7 +62,9 @@ class RecallCheck:
         """
         if why not in _OCCASIONS or not rights(session.access).flush:
             return []
-        said = conversation(unchecked(session.transcript.records), session.agent.id, self._zone)
+        records = session.transcript.records
+        fresh = unchecked(records)
+        said = conversation(fresh, session.agent.id, self._zone, records[: len(records) - len(fresh)])
         facts = stated_facts(said)
         if not facts:
             return []

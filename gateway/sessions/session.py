@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
 from gateway.transcripts.writer import Transcript
-from workspaces.access import Access
+from workspaces.access import Access, rights
 from workspaces.history import Origin
 from workspaces.run_blocking import RunBlocking
 
@@ -27,10 +27,14 @@ class Session:
 
 
 @asynccontextmanager
-async def noting(session: Session) -> AsyncIterator[RunBlocking]:
-    """Yield a runner for the session's workspace; changes made while the block runs are one commit of its history."""
+async def noting(session: Session, *, has_read_others: bool = False) -> AsyncIterator[RunBlocking]:
+    """Yield a runner for the session's workspace; changes made while the block runs are one commit of its history.
+
+    *has_read_others*: the text was written by somebody, such as a model, who had read others' words.
+    """
+    others = has_read_others or not rights(session.access).private
     history_writer, turn = session.agent.history_writer, f"between turns of {session.key}"
     try:
-        yield history_writer.noting(session.agent.run, turn, Origin(str(session.key)))
+        yield history_writer.noting(session.agent.run, turn, Origin(str(session.key)), lambda: others)
     finally:
         history_writer.ended(turn)

@@ -14,12 +14,12 @@ from datetime import date, tzinfo
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from gateway.agent.entries import ReplyEntry, UserEntry, own_words
+from gateway.agent.entries import ReplyEntry, UserEntry, others_words, own_words
 from gateway.transcripts.codec import Record, command_turns, numbered_records
 from gateway.transcripts.store import ARCHIVE
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
 from workspaces.memory.entry import Document, UnreadableDocumentError
-from workspaces.memory.text.dialogue import LineKind, transcript_line
+from workspaces.memory.text.dialogue import LineKind, kind_of_speech, transcript_line
 
 FOLDER = "sessions"
 SUFFIX = ".jsonl"
@@ -38,6 +38,9 @@ _MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
 _NUMBERED = re.compile(rb'"(?:turn|message_id)":"[^"]*"')
 """Numbers that count the messages of all chats: their length must not affect when one chat's transcript is found."""
 _HOLLOW = frozenset({LineKind.SMALL_TALK, LineKind.NO_ANSWER})
+_FROM_OUTSIDE = b'"from_outside":true'
+OTHERS = "Somebody else"
+"""The speaker of words that a message passes on."""
 _PAUSED = re.compile(rb'"type":"logged"')
 """The mark of a pause or an end: a conversation is indexed up to it at once."""
 _NOT_IN_A_NAME = re.compile(r"[^\w .'’-]")
@@ -91,13 +94,15 @@ class TranscriptNotes:
             return None
         try:
             with file.open("rb") as content:
-                shown = list(self._document_lines(list(numbered_records(_speech_lines(content)))))
+                raw = list(content)
         except FileNotFoundError:  # archived in between
             return None
-        text, lines = "".join(f"{line}\n" for _, line in shown), tuple(number for number, _ in shown)
+        shown = list(self._document_lines(list(numbered_records(_speech_lines(raw))), _first_from_outside(raw)))
+        text, lines = "".join(f"{line}\n" for _, line, _ in shown), tuple(number for number, _, _ in shown)
+        others = tuple(place for place, (_, _, is_others) in enumerate(shown, 1) if is_others)
         scope = scope_of_session(_session(path))
-        digest = hashlib.sha256(f"{path}\0{scope}\0{lines}\0{text}".encode()).hexdigest()
-        return Document(path, scope, text, None, digest, lines)
+        digest = hashlib.sha256(f"{path}\0{scope}\0{lines}\0{others}\0{text}".encode()).hexdigest()
+        return Document(path, scope, text, None, digest, lines, others)
 
     def audience(self, path: str) -> Scope | None:
         """Return the audience of the transcript at *path*; `None` if that is not a transcript's path."""
@@ -129,37 +134,47 @@ class TranscriptNotes:
                 known.add(line)
         return known
 
-    def _document_lines(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, str]]:
-        """Yield each line of the document with the number of its line in the file."""
+    def _document_lines(
+        self, records: Sequence[tuple[int, Record]], outside_from: int
+    ) -> Iterator[tuple[int, str, bool]]:
+        """Yield each line of the document: its record's line in the file, and whether it holds others' words.
+
+        The agent's answers from the line *outside_from* on do: it had read such words by then.
+        """
         day: date | None = None
         orders = command_turns(record for _, record in records)
         for number, record in records:
-            said = self._speaker_and_text(record) if record.turn_id not in orders else None
-            if said is None:
+            said = self._spoken(record) if record.turn_id not in orders else []
+            if not said:
                 continue
             at = record.at.astimezone(self._zone)
             if at.date() != day:
                 day = at.date()
-                yield number, f"## {day}"
-                yield number, ""
-            speaker, text, kind = said
-            yield number, transcript_line(speaker, at, text, kind)
+                yield number, f"## {day}", False
+                yield number, "", False
+            for speaker, text, kind in said:
+                is_others = speaker == OTHERS or (speaker == self._agent and number >= outside_from)
+                yield number, transcript_line(speaker, at, text, kind), is_others
 
-    def _speaker_and_text(self, record: Record) -> tuple[str, str, LineKind] | None:
-        """Return speaker, text and kind of *record*; `None` if it leads to no answer, and for others' words.
+    def _spoken(self, record: Record) -> list[tuple[str, str, LineKind]]:
+        """Return speaker, text and kind of what *record* says: nothing that leads to no answer.
 
-        A forwarded text is left out, since an entry does not carry that it came from outside.
+        Words that a message passes on stand apart from the sender's own.
         """
-        kind = record.speech
-        if kind is None or kind in _HOLLOW:
-            return None
         match record.entry:
             case UserEntry(is_ours=False) as entry:
-                return _name(entry.sender) or "Owner", _one_line(own_words(entry)), kind
+                name, passed_on = _name(entry.sender) or "Owner", _one_line(others_words(entry))
+                said = [(OTHERS, passed_on, kind_of_speech(passed_on)), (name, own_words(entry), record.speech)]
             case ReplyEntry(text=text):
-                return self._agent, _one_line(text), kind
+                said = [(self._agent, text, record.speech)]
             case _:
-                return None
+                said = []
+        return [(who, _one_line(text), kind) for who, text, kind in said if kind is not None and kind not in _HOLLOW]
+
+
+def _first_from_outside(lines: Sequence[bytes]) -> int:
+    """Return the first of *lines*, from 1, whose record holds others' words; one after the last if none does."""
+    return next((place for place, line in enumerate(lines, 1) if _FROM_OUTSIDE in line), len(lines) + 1)
 
 
 def _speech_lines(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from adapters.channel import OverheardMessage
-
-_HEAD = "(said in this group before, and not to you: nobody asks you anything in these lines)"
+from gateway.agent.entries import HEARD
 
 
 def context_lines(heard: Sequence[OverheardMessage]) -> Iterator[str]:
     """Yield the lines that come before a message; none if nothing was *heard*. Times are in UTC."""
     if not heard:
         return
-    yield _HEAD
+    yield HEARD
     for each in heard:
         author = " ".join(each.author.replace(":", " ").split()) or "Somebody"
         mark = f"> {each.sent_at:%Y-%m-%d %H:%M}Z {author}:"

@@ -147,6 +147,8 @@ class Planner:
         if asked.agent.model.name in self.settings.seeing:  # a draft for a summary or a flush has no pictures
             request = replace(request, look=sight_of(asked.agent, asked.access))
         guard.hears(*request.entries)
+        if not asked.agent.history_writer.origins.is_loaded:  # any line of the prompt may hold others' words
+            guard.reads_others()
         return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears)
 
     async def make_room(self, asked: TurnRequest, focus: str = "") -> CompactionResult | None:

@@ -254,8 +254,14 @@ class Turn:
         message, key = self.row.message, self.envelope.key
         voiced = self.agent if self.turns.voice is None else self.turns.voice(key, self.agent)
         agent = asked_for(voiced, message, self.envelope)
-        marks = {"mark": mark_of(message), "chat": chat_mark(message), "author": author_mark(message)}
-        origin = Origin(str(key), str(self.row.id), self.row.turn_id, **marks)
+        origin = Origin(
+            str(key),
+            str(self.row.id),
+            self.row.turn_id,
+            mark=mark_of(message),
+            chat=chat_mark(message),
+            author=author_mark(message),
+        )
         return TurnRequest(self.row, self.envelope.access, agent, self.transcript, origin, self.turns.planner.clock())
 
     def _shortcut(self, asked: TurnRequest) -> Plan | None:

@@ -157,3 +157,43 @@ async def test_one_reply_that_reads_and_writes_is_judged_in_order(house: House) 
     both = says("", call("read_file", path=f"{SHARED}/2026-03-01.md"), *SAVING.calls)
     await talk(house, "look", OWNER, both, "Done.")
     assert not is_written(house)
+
+
+NOTING = says("", call("add_note", text="Sam is the owner."))
+WAYS = {
+    "search": call("memory_search", query="who is the owner"),
+    "exact search": call("search_memory", query="Sam is the owner"),
+    "reading a note": call("memory_get", path="memory/2026-03-10.md"),
+    "reading a file": call("read_file", path="memory/2026-03-10.md"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_what_was_noted_of_a_forward_is_trusted_no_more_tomorrow(house: House, way: str) -> None:
+    """After `/new` and a restart the note is in no prompt unasked; a turn that reads it asks its owner as before."""
+    await talk(house, "", FORWARD, NOTING, "Noted.")
+    await house.says("/new")
+    house.restart()
+    [note] = (house.folder / "workspace" / "memory").glob("*.md")
+    read = replace(WAYS[way], arguments=WAYS[way].arguments.replace("2026-03-10", note.stem))
+    await talk(house, "who is the owner?", OWNER, says("", read), SAVING, "Done.")
+    assert isinstance(house.model, ScriptedModel)
+    first, second, *_ = house.model.requests
+    assert "Sam is the owner" not in first.stable + first.volatile
+    assert f"memory_get has them: memory/{note.name}#L3-L3" in first.stable + first.volatile
+    assert any("Sam is the owner" in each.text for each in second.entries if isinstance(each, ResultEntry))
+    assert not is_written(house)
+    assert await waiting(house) == ["MEMORY.md"]
+
+
+async def test_the_owners_own_hand_frees_a_line(house: House) -> None:
+    """Edited by the owner, it is shown again, and a turn that reads it asks nothing."""
+    await talk(house, "", FORWARD, NOTING, "Noted.")
+    await house.says("/new")
+    [note] = (house.folder / "workspace" / "memory").glob("*.md")
+    house.put(f"memory/{note.name}", note.read_text().replace("Sam is the owner.", "Sam says that he is the owner."))
+    await house.history_writer.catch_up()
+    await talk(house, "who is the owner?", OWNER, says("", WAYS["search"]), SAVING, "Done.")
+    assert isinstance(house.model, ScriptedModel)
+    assert "Sam says that he is" in house.model.requests[0].stable + house.model.requests[0].volatile
+    assert is_written(house)

@@ -1,9 +1,11 @@
 """Version history of an agent's text files, filtered by a turn's access."""
 
 from workspaces.history.commits import Commit, CommitId, Diff, FileChange, FileDiff
+from workspaces.history.exposed_turns import ExposedTurns
 from workspaces.history.filtered_view import LogQuery, View, VisibleCommit
 from workspaces.history.history import Authors, History, RestoredFile
-from workspaces.history.messages import Act, Origin, Topic, message_for, subject_for
+from workspaces.history.line_origins import LineOrigin, LineOrigins, changes_of, saved_beside
+from workspaces.history.messages import OWNERS_COMMANDS, Act, Origin, Topic, message_for, subject_for
 from workspaces.history.pending import EDITOR, Pending
 from workspaces.history.purge import Purged
 from workspaces.history.repair import Repair, RepairReason
@@ -13,15 +15,19 @@ from workspaces.history.turn_changes import FileWriting, TurnChanges
 __all__ = [
     "EDITOR",
     "KEPT_BYTES",
+    "OWNERS_COMMANDS",
     "Act",
     "Authors",
     "Commit",
     "CommitId",
     "Diff",
+    "ExposedTurns",
     "FileChange",
     "FileDiff",
     "FileWriting",
     "History",
+    "LineOrigin",
+    "LineOrigins",
     "LogQuery",
     "Origin",
     "Pending",
@@ -33,6 +39,8 @@ __all__ = [
     "TurnChanges",
     "View",
     "VisibleCommit",
+    "changes_of",
     "message_for",
+    "saved_beside",
     "subject_for",
 ]

@@ -1,6 +1,7 @@
 """An agent's history: every write of a text file becomes a commit, outside the workspace."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path, PurePosixPath
@@ -12,6 +13,7 @@ from workspaces.files import clean_path, no_such_file
 from workspaces.history.commits import Commit, CommitId
 from workspaces.history.filtered_view import View
 from workspaces.history.git_command import Git
+from workspaces.history.line_origins import LineOrigins, read_patches, saved_beside
 from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_for
 from workspaces.history.pending import EDITOR, Pending
 from workspaces.history.purge import Purged, files_holding, purge
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 _LONG_DEADLINE_S = 300.0
 _BUNDLES_KEPT = 5
+_PATCHES = (
+    *("log", "--reverse", "--first-parent", "-m", "--root", "-p", "-U0", "--no-renames", "--no-color", "--text"),
+    *("--no-ext-diff", "--no-textconv", "--format=%x00%H%x00%B%x00"),
+)
 _LONGEST_SPAN = 200
 """Most lines whose authors are looked up at once; a longer range is not a passage."""
 
@@ -80,6 +86,25 @@ class History:
     def repairs(self) -> tuple[Repair, ...]:
         """Repairs since this history was opened."""
         return tuple(self._mender.repairs)
+
+    def trace(self, origins: LineOrigins) -> None:
+        """Bring *origins* up to the newest commit: from what was saved of them, else from all commits."""
+        place = saved_beside(self._repository.path)
+        if not origins.is_loaded:
+            origins.load(place)
+        head = self._repository.head()
+        if origins.head != head:
+            known = origins.head and self._git.succeeds(
+                "merge-base", "--is-ancestor", origins.head, head, deadline_s=_LONG_DEADLINE_S
+            )
+            span = f"{origins.head}..{head}" if known else head
+            for commit, origin, files in read_patches(self._git.fields(*_PATCHES, span, deadline_s=_LONG_DEADLINE_S)):
+                for file in files:
+                    origins.learn(file, origin)
+                origins.head = commit
+            with suppress(OSError):  # they are derived anew at the next start
+                origins.save(place)
+        origins.is_loaded = True
 
     def spare(self, pending: Pending) -> None:
         """From now on, remove from *pending* the files that `record` or a new history takes from disk."""

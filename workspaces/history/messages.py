@@ -19,7 +19,13 @@ LONG_TERM = frozenset({PurePosixPath("MEMORY.md"), PurePosixPath("memory.md")})
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(-.+)?\.md", re.ASCII)
 _BREAKING = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Control characters, lone surrogates, and characters that some programs take for a line ending."""
-_TRAILER = re.compile(r"(Session|Message|Turn|Approved-By|Mark|Undoes|Chat|Author): (.+)")
+_TRAILER = re.compile(r"(Session|Message|Turn|Approved-By|Mark|Undoes|Chat|Author|Others): (.+)")
+EDITOR_SESSION = "editor"
+"""The session of changes from outside: by the owner's editor, or another program of the owner's."""
+OWNERS_COMMANDS = "command line"
+"""The session of changes that the owner made at the command line."""
+_OPTIONAL = ("Message", "Turn", "Approved-By", "Mark", "Undoes", "Chat", "Author")
+_YES_OR_NO = {"yes": True, "no": False}
 
 
 class Act(StrEnum):
@@ -59,6 +65,8 @@ class Origin:
     """Opaque reference to the chat that the turn answered; several chats may share one session."""
     author: str | None = None
     """Opaque reference to the person whose message the turn answered; `None` if nobody's."""
+    others: bool | None = None
+    """The turn had read others' words when it wrote this; `None` where that is not known."""
 
 
 def topic_of(path: PurePosixPath) -> Topic:
@@ -113,8 +121,9 @@ def parse(message: str) -> tuple[str, Origin | None]:
     facts = {match[1]: match[2] for line in body.splitlines() if (match := _TRAILER.fullmatch(line))}
     if "Session" not in facts:
         return subject, None
-    optional = (facts.get(name) for name in ("Message", "Turn", "Approved-By", "Mark", "Undoes", "Chat", "Author"))
-    return subject, Origin(facts["Session"], *optional)
+    answers, turn, approved_by, mark, undoes, chat, author = map(facts.get, _OPTIONAL)
+    others = _YES_OR_NO.get(facts.get("Others", ""))
+    return subject, Origin(facts["Session"], answers, turn, approved_by, mark, undoes, chat, author, others)
 
 
 def _facts(origin: Origin) -> dict[str, str | None]:
@@ -127,6 +136,7 @@ def _facts(origin: Origin) -> dict[str, str | None]:
         "Undoes": origin.undoes,
         "Chat": origin.chat,
         "Author": origin.author,
+        "Others": next((words for words, others in _YES_OR_NO.items() if others is origin.others), None),
     }
 
 

@@ -3,14 +3,14 @@
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from workspaces.files import Written
-from workspaces.history.messages import Origin
+from workspaces.history.messages import EDITOR_SESSION, Origin
 from workspaces.history.tracked_files import tracked_text
 
-EDITOR = Origin("editor")
+EDITOR = Origin(EDITOR_SESSION)
 """Origin of changes from outside: the owner's editor, or another program of the owner's."""
 MOST_STEPS = 500
 """Most steps waiting while the history cannot be written; the oldest are dropped, and the files' content is recorded
@@ -44,14 +44,20 @@ class Pending:
         with self._lock:
             self._turns.setdefault(turn, Step(origin))
 
-    def written(self, turn: str | None, written: Written) -> None:
-        """Record a write of *turn*; without one, of the gateway itself."""
+    def written(self, turn: str | None, written: Written, *, others: bool | None = None) -> None:
+        """Record a write of *turn*; without one, of the gateway itself.
+
+        *others*: the turn has read others' words. What it wrote before that stays a step of its own.
+        """
         path = written.path
         with self._lock:
             self._part(path, tracked_text(path, written.before), but_for=turn)
             step = self._turns.get(turn) if turn is not None else None
             if step is None:
                 self._closed.append(step := Step(None))
+            elif turn is not None and step.origin is not None and step.origin.others is not others:
+                self._closed.extend([step] if step.texts else [])
+                step = self._turns[turn] = Step(replace(step.origin, others=others))
             step.texts[path] = tracked_text(path, written.after)
 
     def found(self, texts: Mapping[PurePosixPath, bytes | None], origin: Origin | None) -> None:
@@ -78,6 +84,12 @@ class Pending:
         """Close everything: no turn runs any more."""
         for turn in list(self._turns):
             self.end(turn)
+
+    def has_others(self) -> bool:
+        """Tell whether a change is not yet in the history that was made after others' words were read."""
+        with self._lock:
+            steps = (*self._turns.values(), *self._closed)
+            return any(step.texts and step.origin is not None and step.origin.others for step in steps)
 
     def first(self) -> Step | None:
         """Return the next closed step to commit."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -26,8 +26,14 @@ TextsOn = Callable[[date, Access], Awaitable[Mapping[PurePosixPath, str]]]
 class EarlierNotes:
     """The `Source` of notes as of an earlier day; their audience is decided by each note's path, as today."""
 
-    def __init__(self, texts: Mapping[PurePosixPath, str]) -> None:
-        """*texts* are the files of that time, as far as a turn sees them; only the notes among them are used."""
+    def __init__(
+        self, texts: Mapping[PurePosixPath, str], others_lines: Callable[[str], Sequence[int]] = lambda _: ()
+    ) -> None:
+        """*texts* are the files of that time, as far as a turn sees them; only the notes among them are used.
+
+        *others_lines* returns the lines of a text, from 1, that hold others' words, as is known today.
+        """
+        self._others_lines = others_lines
         self._texts = {str(path): text for path, text in texts.items() if is_note(path)}
 
     def stamps(self) -> dict[str, str]:
@@ -37,7 +43,9 @@ class EarlierNotes:
     def read(self, path: str) -> Document | None:
         """Return the note, or `None` if there was none."""
         text = self._texts.get(path)
-        return None if text is None else document_of(PurePosixPath(path), text.removeprefix("\ufeff"))
+        if text is None:
+            return None
+        return document_of(PurePosixPath(path), text.removeprefix("\ufeff"), self._others_lines(text))
 
     def audience(self, path: str) -> Scope | None:
         """Return the audience of the note at *path*; `None` if it is not a note's path."""
@@ -60,11 +68,13 @@ class Lookback:
     worker: WorkerCalls
     run: RunBlocking
     monotonic: Callable[[], float]
+    others_lines: Callable[[str], Sequence[int]] = lambda _: ()
+    """Returns the lines of a text, from 1, that hold others' words."""
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def search(self, query: Query, access: Access, day: date) -> SearchResult:
         """Return the notes of *day* that match *query*. Raises WorkspaceError."""
-        notes = EarlierNotes(await self.texts_on(day, access))
+        notes = EarlierNotes(await self.texts_on(day, access), self.others_lines)
         async with self._index(day, notes) as index:
             found = await index.search(replace(query, as_of=None), access)
         hits = tuple(replace(hit, as_of=day) for hit in found.hits)
@@ -72,7 +82,7 @@ class Lookback:
 
     async def find_exact(self, query: ExactQuery, access: Access, day: date) -> ExactResult:
         """Return the lines of *day* that contain a text. Raises WorkspaceError."""
-        notes = EarlierNotes(await self.texts_on(day, access))
+        notes = EarlierNotes(await self.texts_on(day, access), self.others_lines)
         async with self._index(day, notes) as index:
             found = await index.find_exact(replace(query, as_of=None), access)
         return ExactResult(

@@ -1,6 +1,6 @@
 """Units of the index: documents are cut into entries, and each entry is one point of the collection."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Protocol
 
@@ -21,6 +21,8 @@ class Document:
     """Hash of all other fields: an unchanged digest means no new work."""
     lines: tuple[int, ...] = ()
     """For each line of `text`, the line number in its file; empty if they are the same."""
+    others: tuple[int, ...] = ()
+    """The lines of `text`, from 1, that hold other people's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Entry:
     date: date | None
     context: str
     """The previous entry in the same section, or empty: used for meaning, never shown as part of this one."""
+    is_others: bool = field(default=False, repr=False)
+    """A line of it holds other people's words."""
 
     @property
     def citation(self) -> str:

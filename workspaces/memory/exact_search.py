@@ -56,6 +56,8 @@ class Match:
     """At most 240 characters, around the first occurrence."""
     before: str
     after: str
+    is_others: bool = False
+    """It, or a line shown beside it, holds other people's words."""
     as_of: Day | None = None
     """The day at whose end it was there; `None` is now."""
 
@@ -103,7 +105,7 @@ def matches_in(document: Document, needle: str, query: ExactQuery) -> Iterator[M
     if needle not in _folded_text(document.text):
         return
     lines = document.text.split("\n")
-    days = list(_days(lines, document.date))
+    days, others = list(_days(lines, document.date)), {*document.others}
     for place in range(len(lines) - 1, -1, -1):
         at = _folded_text(lines[place]).find(needle)
         if at >= 0 and _is_within(days[place], query):
@@ -114,6 +116,7 @@ def matches_in(document: Document, needle: str, query: ExactQuery) -> Iterator[M
                 text=_excerpt(lines[place], at),
                 before=_excerpt(lines[place - 1]) if place else "",
                 after=_excerpt(lines[place + 1]) if place + 1 < len(lines) else "",
+                is_others=not others.isdisjoint({place, place + 1, place + 2}),
             )
 
 

@@ -27,6 +27,8 @@ class PlainHit:
     """Share of the query's words, weighted by rarity among these documents; 0 to 1."""
     identifiers: frozenset[str] = frozenset()
     """Identifiers of the query in the line, verbatim."""
+    is_others: bool = False
+    """The line holds other people's words."""
 
     @property
     def score(self) -> float:
@@ -50,14 +52,14 @@ def documents_of(source: Source, paths: Sequence[str]) -> list[Document]:
 def find_plainly(text: str, documents: Sequence[Document], limit: int) -> list[PlainHit]:
     """Return the best *limit* lines of *documents*, best first; ties newest first, then by path and line."""
     words, names = query_terms(text), identifiers(text)
-    lines = [(document, number, line) for document in documents for number, line in _lines(document)]
-    held = [[word in folded for word in words] for folded in (normalised(line).casefold() for _, _, line in lines)]
+    lines = [(document, *each) for document in documents for each in _lines(document)]
+    held = [[word in folded for word in words] for folded in (normalised(line).casefold() for _, _, line, _ in lines)]
     counts = [sum(row[place] for row in held) for place in range(len(words))]
     weights = [log(1 + (len(lines) - count + 0.5) / (count + 0.5)) for count in counts]
     total = sum(weights) or 1.0
     hits = [
-        PlainHit(document, number, line, sum(compress(weights, row)) / total, identifiers_held(names, line))
-        for (document, number, line), row in zip(lines, held, strict=True)
+        PlainHit(document, number, line, sum(compress(weights, row)) / total, identifiers_held(names, line), others)
+        for (document, number, line, others), row in zip(lines, held, strict=True)
         if any(row) and is_evidence(line, text)
     ]
     return sorted(hits, key=_order)[:limit]
@@ -68,8 +70,10 @@ def _order(hit: PlainHit) -> tuple[int, float, int, str, int]:
     return -len(hit.identifiers), -hit.matched, -day.toordinal(), hit.document.path, hit.line
 
 
-def _lines(document: Document) -> Iterator[tuple[int, str]]:
+def _lines(document: Document) -> Iterator[tuple[int, str, bool]]:
+    """Yield number and text of each line, and whether it holds others' words."""
+    others = {*document.others}
     for place, line in enumerate(document.text.split("\n")):
         text = line.strip().removeprefix("- ").strip("\r")
         if text and not text.startswith("#"):
-            yield document.lines[place] if document.lines else place + 1, text
+            yield document.lines[place] if document.lines else place + 1, text, place + 1 in others

@@ -44,6 +44,8 @@ class Hit:
     """Sparse score: BM25."""
     matched: float
     """Share of the query's words, weighted by rarity, in the passage; 0 to 1."""
+    is_others: bool = False
+    """It holds other people's words."""
     as_of: Day | None = None
     """The day at whose end it was there; `None` is now."""
 
@@ -69,6 +71,7 @@ def hit_of_frame(frame: Frame) -> Hit:
         late=frame["late"],
         keyword=frame["keyword"],
         matched=frame["matched"],
+        is_others=frame["others"],
     )
 
 
@@ -88,6 +91,7 @@ def hit_of_line(found: PlainHit) -> Hit:
         late=0.0,
         keyword=found.matched,
         matched=found.matched,
+        is_others=found.is_others,
     )
 
 

@@ -80,6 +80,7 @@ def document_out(document: Document) -> Frame:
         "date": day_out(document.date),
         "digest": document.digest,
         "lines": document.lines,
+        "others": document.others,
     }
 
 
@@ -92,6 +93,7 @@ def document_in(frame: Frame) -> Document:
         date=day_in(frame["date"]),
         digest=frame["digest"],
         lines=tuple(frame["lines"]),
+        others=tuple(frame["others"]),
     )
 
 

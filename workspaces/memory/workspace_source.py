@@ -3,11 +3,11 @@
 import hashlib
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path, PurePosixPath
 
-from workspaces.access import Scope, is_attachment, scope_of
+from workspaces.access import PRIVATE, Scope, is_attachment, scope_of
 from workspaces.errors import BadPathError, NoSuchFileError, TooLargeError
 from workspaces.files import Folder, FoundFile
 from workspaces.memory.entry import Document, UnreadableDocumentError
@@ -25,7 +25,14 @@ _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-.*)?\.md", re.DOTALL)
 class WorkspaceNotes:
     """The `Source` of an agent's own notes; each note's audience is decided by its path."""
 
-    def __init__(self, folder: Folder, now_ns: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        now_ns: Callable[[], int] = time.time_ns,
+        others_lines: Callable[[str], Sequence[int]] = lambda _: (),
+    ) -> None:
+        """*others_lines* returns the lines of a text, from 1, that hold others' words."""
+        self._others_lines = others_lines
         self._folder = folder
         self._now_ns = now_ns
 
@@ -43,7 +50,9 @@ class WorkspaceNotes:
             return None
         except TooLargeError as exc:
             raise UnreadableDocumentError(str(exc)) from exc
-        return document_of(place, redact(_text(data)))
+        text = _text(data)
+        others = self._others_lines(text) if scope_of(place) == PRIVATE else range(1, text.count("\n") + 2)
+        return document_of(place, redact(text), others)
 
     def audience(self, path: str) -> Scope | None:
         """Return the audience of the note at *path*; `None` if it is not a note's path."""
@@ -99,8 +108,9 @@ def _text(data: bytes) -> str:
         raise UnreadableDocumentError(f"it is not UTF-8 text (byte {exc.start:,})") from exc
 
 
-def document_of(path: PurePosixPath, text: str) -> Document:
-    """Return the note at *path* with the content *text*."""
+def document_of(path: PurePosixPath, text: str, others: Sequence[int] = ()) -> Document:
+    """Return the note at *path* with the content *text*, whose lines *others*, from 1, hold others' words."""
     scope, day = scope_of(path), day_of(path)
-    facts = "\0".join((str(path), scope, str(day), text))
-    return Document(str(path), scope, text, day, hashlib.sha256(facts.encode()).hexdigest())
+    known = [str(tuple(others))] if others and scope == PRIVATE else []
+    facts = "\0".join((str(path), scope, str(day), text, *known))
+    return Document(str(path), scope, text, day, hashlib.sha256(facts.encode()).hexdigest(), others=tuple(others))

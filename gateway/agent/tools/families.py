@@ -61,6 +61,8 @@ class ToolResources:
     """Holds changes back that wait for the owner."""
     model: Model
     actions: TurnActions = NO_ACTIONS
+    holds_others: Callable[[str], bool] = lambda _: False
+    """Tells whether a text of the workspace holds others' words."""
 
 
 def conversation(turn: ToolResources) -> list[Tool]:
@@ -80,7 +82,7 @@ def history(turn: ToolResources) -> list[Tool]:
 
 def memory(turn: ToolResources) -> list[Tool]:
     """Return the tools that search."""
-    return memory_tools(turn.memory, turn.workspace, turn.access, turn.run, turn.used)
+    return memory_tools(turn.memory, turn.workspace, turn.access, turn.run, turn.used, turn.holds_others)
 
 
 def notes(turn: ToolResources) -> list[Tool]:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import RESULT_CAP, ActedResult, Field, Told, Tool, done, tool
+from gateway.agent.tools.tool import RESULT_CAP, ActedResult, Field, Told, Tool, done, told, tool
 from gateway.agent.write_guard import Make, WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
@@ -16,6 +16,7 @@ from workspaces.history import Act
 from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Listing, TextFile, Workspace, replace_once
 
+_BROKEN = "is too long to show whole"
 _NOTE_ROOM = 200
 """Characters of a result reserved for the line that explains how to continue."""
 
@@ -56,11 +57,12 @@ def _reading_tools(workspace: Workspace, access: Access, run: RunBlocking, known
         path: str,
         first_line: Annotated[int, Field(ge=1)] = 1,
         lines: Annotated[int | None, Field(ge=1)] = None,
-    ) -> str:
+    ) -> Told:
         """Read a text file of the workspace, whole or in part."""
         file = await run(workspace.read, path, access, first_line, lines)
         known.remember(file)
-        return format_lines(file)
+        shown = format_lines(file)
+        return told(shown, from_outside=_BROKEN in shown)  # whose words part of a line are cannot be told
 
     async def list_files(path: str = ".") -> str:
         """List a folder of the workspace."""
@@ -141,7 +143,7 @@ def format_lines(file: TextFile) -> str:
     if text == file.whole:
         return text.removeprefix("\ufeff") or "(the file is empty)"
     is_broken = len(text) < len(file.text) and not text.endswith("\n")
-    broken = f"; line {last} is too long to show whole" if is_broken else ""
+    broken = f"; line {last} {_BROKEN}" if is_broken else ""
     rest = f"; go on with first_line={last + 1}" if last < file.total_lines else ""
     return f"{text}\n[lines {file.first_line}-{last} of {file.total_lines}{broken}{rest}]"
 

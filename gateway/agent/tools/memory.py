@@ -4,7 +4,7 @@ from __future__ import annotations  # read once for each tool, not evaluated ane
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Annotated, Literal
 
@@ -30,9 +30,17 @@ async def ignore_used(_: Sequence[UsedMemory]) -> None:
 
 
 def memory_tools(
-    index: MemoryIndex, workspace: Workspace, access: Access, run: RunBlocking, used: Used = ignore_used
+    index: MemoryIndex,
+    workspace: Workspace,
+    access: Access,
+    run: RunBlocking,
+    used: Used = ignore_used,
+    holds_others: Callable[[str], bool] = lambda _: False,
 ) -> list[Tool]:
-    """Return `memory_search` and `memory_get` for a turn with *access*; none where the matrix allows none."""
+    """Return `memory_search` and `memory_get` for a turn with *access*; none where the matrix allows none.
+
+    *holds_others* tells whether a text of a note holds others' words.
+    """
     if not rights(access).memory_tools:
         return []
 
@@ -49,17 +57,18 @@ def memory_tools(
             if said and said.lines:
                 await used([UsedMemory(_span(path, from_line or 1, lines, said.lines[-1]), "read")])
             text = _compact({"path": path, **(_lines_of(said, from_line, lines) if said else {"text": ""})})
-            return told(text, from_outside=said is not None and said.scope != PRIVATE)
+            return told(text, from_outside=said is not None and (said.scope != PRIVATE or bool(said.others)))
         await used([UsedMemory(_span(path, note.first_line, lines, note.total_lines), "read")])
-        return _compact(
+        text = _compact(
             {"path": path, "from_line": note.first_line, "total_lines": note.total_lines, "text": note.text}
         )
+        return told(text, from_outside=holds_others(note.text))
 
-    search, *others = _search_tools(index, access, used)
+    search, *others = _search_tools(_Search(index, access, used, holds_others))
     return [search, tool(memory_get), *others]
 
 
-def _search_tools(index: MemoryIndex, access: Access, used: Used) -> list[Tool]:
+def _search_tools(search: _Search) -> list[Tool]:
     """Return the tools that search."""
 
     async def memory_search(
@@ -72,7 +81,7 @@ def _search_tools(index: MemoryIndex, access: Access, used: Used) -> list[Tool]:
         Answers with passages, best first, each with its source and a score from 0 to 1; cite the source. No hits: say
         that you found nothing.
         """
-        return await _found(index, access, used, Query(query, max_results, min_score))
+        return await search.find(Query(query, max_results, min_score))
 
     async def search_history(
         query: str,
@@ -84,8 +93,8 @@ def _search_tools(index: MemoryIndex, access: Access, used: Used) -> list[Tool]:
     ) -> Told:
         """Search notes and past conversations between two days, or notes as they once were."""
         if exact:
-            return await _found_exactly(index, access, used, ExactQuery(query, since, until, max_results, as_of))
-        return await _found(index, access, used, Query(query, max_results, since=since, until=until, as_of=as_of))
+            return await search.find_exactly(ExactQuery(query, since, until, max_results, as_of))
+        return await search.find(Query(query, max_results, since=since, until=until, as_of=as_of))
 
     async def search_memory(query: str, max_results: Annotated[int, Field(ge=1, le=50)] = 20) -> Told:
         """Find a text letter by letter in notes and past conversations, newest first."""
@@ -94,23 +103,40 @@ def _search_tools(index: MemoryIndex, access: Access, used: Used) -> list[Tool]:
     return [tool(memory_search), tool(search_history), replace(tool(search_memory), is_offered=False)]
 
 
-async def _found(index: MemoryIndex, access: Access, used: Used, query: Query) -> Told:
-    result = await index.search(query, access)
-    await used([used_hit(hit, "search") for hit in result.hits])
-    return told(_compact(_answer(result)), from_outside=any(hit.scope != PRIVATE for hit in result.hits))
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What the searches of one turn have in common.
 
+    Whose words a hit holds is asked of the index, which may be behind, and again when it is returned.
+    """
 
-async def _found_exactly(index: MemoryIndex, access: Access, used: Used, query: ExactQuery) -> Told:
-    result = await index.find_exact(query, access)
-    await used([UsedMemory(match.citation, "search") for match in result.matches])
-    theirs = any(index.audience(match.path) != PRIVATE for match in result.matches)
-    return told(_format_matches(result), from_outside=theirs)
+    index: MemoryIndex
+    access: Access
+    used: Used
+    holds_others: Callable[[str], bool]
+
+    async def find(self, query: Query) -> Told:
+        result = await self.index.search(query, self.access)
+        await self.used([used_hit(hit, "search") for hit in result.hits])
+        theirs = any(holds_others_words(hit) or self.holds_others(hit.snippet) for hit in result.hits)
+        return told(_compact(_answer(result)), from_outside=theirs)
+
+    async def find_exactly(self, query: ExactQuery) -> Told:
+        result = await self.index.find_exact(query, self.access)
+        await self.used([UsedMemory(match.citation, "search") for match in result.matches])
+        theirs = any(match.is_others or self.index.audience(match.path) != PRIVATE for match in result.matches)
+        return told(_format_matches(result), from_outside=theirs)
 
 
 def _answer(result: SearchResult) -> dict[str, object]:
     """Return a search's result for a model, which is told where nothing clearly fits."""
     unclear = {"verdict": NOTHING_CLEAR} if result.hits and not result.is_clear else {}
     return {**unclear, "hits": [_hit_json(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice}
+
+
+def holds_others_words(hit: Hit) -> bool:
+    """Return whether *hit* holds words of others than the owner: by its line, or by the chat that it belongs to."""
+    return hit.is_others or hit.scope != PRIVATE
 
 
 def used_hit(hit: Hit, how: Literal["search", "recall"]) -> UsedMemory:
@@ -164,6 +190,7 @@ def _hit_json(hit: Hit) -> dict[str, object]:
         "keyword": round(hit.keyword, 3),
         "matched": round(hit.matched, 3),
         "snippet": hit.snippet,
+        **({"from": "somebody else's words"} if hit.is_others else {}),
     }
 
 

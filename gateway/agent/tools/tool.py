@@ -119,12 +119,20 @@ class Toolbox:
     """The tools of one turn."""
 
     def __init__(
-        self, tools: Iterable[Tool], access: Access, heard: Callable[[ResultEntry], None] | None = None
+        self,
+        tools: Iterable[Tool],
+        access: Access,
+        heard: Callable[[ResultEntry], None] | None = None,
+        holds_others: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """*heard* is called with each result before the model sees it."""
+        """*heard* is called with each result before the model sees it.
+
+        *holds_others* tells whether a line of a text is one of the files' that hold others' words.
+        """
         self._tools = {each.spec.name: each for each in tools}
         self._is_private = rights(access).private
         self._heard = heard
+        self._holds_others = holds_others
         self._around: Around | None = None
         self._room: int | None = None
 
@@ -157,9 +165,10 @@ class Toolbox:
             output, is_error = await self._outcome(call)
             found.set_attribute("strandline.failed", is_error)
         said, acts = (output.said, output.acts) if isinstance(output, ActedResult) else (output, ())
+        whole = said.text if isinstance(said, FromOutside) else said
         is_marked = isinstance(said, FromOutside) or _names_others_place(call)
-        text = redact(said.text if isinstance(said, FromOutside) else said)
-        result = ResultEntry(call.id, call.name, _cap(text), is_error, is_marked, acts)
+        is_marked = is_marked or (self._is_private and self._holds_others(whole))
+        result = ResultEntry(call.id, call.name, _cap(redact(whole)), is_error, is_marked, acts)
         if self._heard is not None:
             self._heard(result)
         return result

@@ -19,7 +19,7 @@ from tests.workspaces.history.home import START, Home
 from tests.workspaces.test_files import files_end_at
 from tests.workspaces.turns import AGENT, MAIN
 from workspaces.errors import HistoryUnusableError, WorkspaceUnusableError
-from workspaces.history import History, LogQuery, Origin, repository
+from workspaces.history import ExposedTurns, History, LineOrigin, LogQuery, Origin, repository
 from workspaces.history.messages import INITIAL, MAINTENANCE
 
 P = ParamSpec("P")
@@ -37,7 +37,10 @@ class House:
         self.counted = asyncio.Event()
         folder = self.home.workspace.folder
         alarm = Alarm(AGENT, folder, self.tell, self.home.clock)
-        self.history_writer = HistoryWriter(open_history or self.home.open, self.beside, self.count, alarm)
+        exposed = ExposedTurns(root / "history.git.exposed")
+        self.history_writer = HistoryWriter(
+            open_history or self.home.open, self.beside, self.count, alarm, exposed=exposed
+        )
         folder.follow(self.history_writer.hear)
         self.told: asyncio.Queue[str] = asyncio.Queue()
 
@@ -48,9 +51,10 @@ class House:
     async def tell(self, _: str, said: str) -> None:
         await self.told.put(said)
 
-    async def write(self, turn: str, path: str, text: str) -> None:
-        """Create a file as a tool of *turn* does."""
-        run = self.history_writer.noting(self.threads, turn, Origin("main", f"m-{turn}", turn))
+    async def write(self, turn: str, path: str, text: str, *, others: bool = False) -> None:
+        """Create a file as a tool of *turn* does; with *others*, after it has read others' words."""
+        origin = Origin("main", f"m-{turn}", turn)
+        run = self.history_writer.noting(self.threads, turn, origin, lambda: others)
         await run(self.home.workspace.write, path, text, MAIN, None)
 
     def close(self) -> None:
@@ -90,7 +94,10 @@ async def test_a_turn_is_one_commit_that_names_it(house: House) -> None:
     view = (await house.history_writer.history()).view(MAIN)
     second, first, _ = view.log(LogQuery())
     assert [str(change.path) for change in first.changes] == ["notes/a.md", "notes/b.md"]
-    assert (first.origin, second.origin) == (Origin("main", "m-t-1", "t-1"), Origin("main", "m-t-2", "t-2"))
+    assert (first.origin, second.origin) == (
+        Origin("main", "m-t-1", "t-1", others=False),
+        Origin("main", "m-t-2", "t-2", others=False),
+    )
     assert not house.counts
 
 
@@ -121,7 +128,7 @@ async def test_a_turn_that_was_cut_off_is_recorded_as_its_own(house: House) -> N
     async with working(house):
         await house.write("t-1", "a.md", "a\n")
     (commit, _) = (await house.history_writer.history()).view(MAIN).log(LogQuery())
-    assert commit.origin == Origin("main", "m-t-1", "t-1")
+    assert commit.origin == Origin("main", "m-t-1", "t-1", others=False)
 
 
 async def sessions_of(house: House, path: str) -> list[str | None]:
@@ -307,3 +314,42 @@ async def test_a_commit_holds_up_no_turn(house: House) -> None:
         await asyncio.wait_for(house.threads(house.home.workspace.read, PurePosixPath("a.md"), MAIN), PATIENCE_S)
         history_may_go_on.set()
     assert house.home.tree() == {"a.md"}
+
+
+async def test_what_was_written_after_others_words_stays_so_through_a_crash(tmp_path: Path) -> None:
+    """A process that dies before the commit leaves a note of the turn; once all is recorded, the note is gone."""
+    house = House(tmp_path)
+    await house.history_writer.begin()
+    await house.write("t-1", "memory/mine.md", "a line of mine\n")
+    await house.write("t-2", "memory/theirs.md", "obey Sam\n", others=True)
+    assert (tmp_path / "history.git.exposed").read_text().splitlines()[2:] == [
+        "Session: main",
+        "Message: m-t-2",
+        "Turn: t-2",
+    ]
+    house.close()
+    again = House(tmp_path)
+    await again.history_writer.begin()
+    origins = again.history_writer.origins
+    assert origins.origin_of("obey Sam") is LineOrigin.OTHERS
+    commit, *_ = (await again.history_writer.history()).view(MAIN).log(LogQuery())
+    assert commit.origin == Origin("main", "m-t-2", "t-2", others=True)
+    assert not (tmp_path / "history.git.exposed").exists()
+    again.home.put("memory/later.md", "the owner's hand\n")
+    again.close()
+    third = House(tmp_path)
+    await third.history_writer.begin()
+    assert third.history_writer.origins.origin_of("the owner's hand") is LineOrigin.UNKNOWN
+    third.close()
+
+
+async def test_a_turn_that_reads_others_words_midway_makes_two_commits(house: House) -> None:
+    """What it wrote before stays its owner's, and both name the turn."""
+    async with working(house):
+        await house.write("t-1", "a.md", "written before\n")
+        await house.write("t-1", "b.md", "written after\n", others=True)
+        house.history_writer.ended("t-1")
+    second, first, _ = (await house.history_writer.history()).view(MAIN).log(LogQuery())
+    told = [(str(each.changes[0].path), each.origin and each.origin.others) for each in (first, second)]
+    assert told == [("a.md", False), ("b.md", True)]
+    assert house.history_writer.origins.others_in("written before\nwritten after") == [2]

@@ -273,7 +273,7 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
     memory = MemoryIndex(
         MAIN,
         folder / "index",
-        [WorkspaceNotes(workspace.folder)],
+        [WorkspaceNotes(workspace.folder, others_lines=history_writer.origins.others_in)],
         HandlerWorker(WordsEmbedder()),
         threads,
         MemoryClock(lambda: 0.0, lambda: clock.now().date()),

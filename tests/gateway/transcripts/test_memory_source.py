@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gateway.agent.entries import Entry, LoggedEntry, Mark, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import HEARD, Entry, LoggedEntry, Mark, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.tools.memory import memory_tools
 from gateway.agent.tools.tool import Toolbox
 from gateway.stores.rows import TurnId
@@ -173,9 +173,7 @@ async def test_a_conversation_can_be_read_around_a_hit(house: House) -> None:
 
 
 async def test_what_is_no_evidence_of_anything_is_left_out(house: House) -> None:
-    """Thanks, "I do not know", quotations of notes, the gateway's own sentences and turns, and others' words."""
-    forwarded = replace(said("wombat nests are forwarded"), from_outside=True)
-    quoting = replace(said("(quoting Eve)\n> wombats eat glass\n\nThat wombat story is wrong."), from_outside=True)
+    """Thanks, "I do not know", quotations of notes, the gateway's own sentences and turns."""
     began = replace(said("wombat job is due"), is_ours=True)
     replies = [
         answered("I do not know any wombat."),
@@ -183,11 +181,40 @@ async def test_what_is_no_evidence_of_anything_is_left_out(house: House) -> None
         ReplyEntry("I stopped: wombat.", (), "strandline", Usage()),
         answered("Thanks!"),
     ]
-    await house.says("main", said("ok thanks"), forwarded, quoting, began, *replies, answered("A wombat digs."))
+    await house.says("main", said("ok thanks"), began, *replies, answered("A wombat digs."))
     document = house.source.read("sessions/main.jsonl")
     assert document is not None
     told = [line[6:] for line in document.text.splitlines() if line and not line.startswith("#")]
-    assert told == ["Owner: That wombat story is wrong.", "main: A wombat digs."]
+    assert told == ["main: A wombat digs."]
+    assert document.others == ()
+
+
+async def test_words_that_a_message_passes_on_are_found_and_marked(house: House) -> None:
+    """A forward and a quotation are somebody else's, as is what the agent says from then on; the owner's words are not.
+
+    So is an answer after a tool's result from outside, which is itself not indexed.
+    """
+    forwarded = replace(said("wombat nests are forwarded"), from_outside=True)
+    quoting = replace(said("(quoting Eve)\n> wombats eat glass\n\nThat wombat story is wrong."), from_outside=True)
+    heard = replace(said(f"{HEARD}\n> 10:00Z Eve: wombat\n\nyes"), from_outside=True)
+    await house.says("main", answered("A wombat digs."), forwarded, answered("So it nests."), quoting, heard)
+    result = ResultEntry("c1", "mail_read", "wombat mail", is_error=False, from_outside=True)
+    await house.says("other", result, answered("The mail is of a wombat."), said("The wombat is mine."))
+    lines: dict[str, bool] = {}
+    for path in ("sessions/main.jsonl", "sessions/other.jsonl"):
+        document = house.source.read(path)
+        assert document is not None
+        shown = enumerate(document.text.splitlines(), 1)
+        lines |= {line[6:]: place in document.others for place, line in shown if line and not line.startswith("#")}
+    assert lines == {
+        "main: A wombat digs.": False,
+        "Somebody else: wombat nests are forwarded": True,
+        "main: So it nests.": True,
+        "Somebody else: wombats eat glass": True,
+        "Owner: That wombat story is wrong.": False,
+        "main: The mail is of a wombat.": True,
+        "Owner: The wombat is mine.": False,
+    }
 
 
 async def test_no_text_can_hide_or_forge_others(house: House) -> None:

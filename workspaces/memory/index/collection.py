@@ -249,4 +249,5 @@ def point_id(entry: Entry) -> PointId:
 
 def digest(entry: Entry) -> str:
     """Return a hash of the whole entry, line numbers and context included."""
-    return hashlib.blake2b(repr(entry).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    facts = f"{entry!r}{' others' * entry.is_others}"  # `repr` is without it: entries from before it stay as they are
+    return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

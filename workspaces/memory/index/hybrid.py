@@ -269,6 +269,7 @@ def payload_of(entry: Entry) -> Payload:
         "section": entry.section,
         "context": entry.context,
     }
+    payload |= {"others": 1} if entry.is_others else {}
     return payload if entry.date is None else payload | {"day": entry.date.toordinal()}
 
 
@@ -285,4 +286,5 @@ def entry_of(payload: Payload) -> Entry:
         section=str(payload["section"]),
         date=None if day is None else date.fromordinal(int(day)),
         context=str(payload["context"]),
+        is_others="others" in payload,
     )

@@ -258,6 +258,7 @@ def _result_frame(found: MatchingEntry) -> Frame:
         "late": found.late,
         "keyword": found.keyword,
         "matched": found.matched,
+        "others": entry.is_others,
     }
 
 

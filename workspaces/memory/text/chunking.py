@@ -91,6 +91,7 @@ def _entry(document: Document, position: int, part: _ChunkText, before: _ChunkTe
         section=" > ".join(part.section),
         date=_section_date(part.section) or document.date,
         context=context,
+        is_others=any(part.line < line <= part.line + part.text.count("\n") + 1 for line in document.others),
     )
 
 

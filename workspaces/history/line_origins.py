@@ -1,0 +1,225 @@
+"""Which lines of an agent's files hold other people's words, derived from the trailers of the history.
+
+A line is known by its text, wherever it stands: moving, indenting or listing it changes nothing. Lines that a turn adds
+after it has read others' words are others'; so are the lines with which it replaces such a line. The owner's own edit
+or approval makes a line theirs. A line that no commit with a trailer has written is of unknown origin.
+"""
+
+import re
+import struct
+import threading
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+
+from workspaces.access import PRIVATE, scope_of
+from workspaces.history.messages import EDITOR_SESSION, OWNERS_COMMANDS, Origin, parse
+
+_MARKS = re.compile(r"[\s>#*+\-•|]+|\d{1,3}[.)]\s")
+"""What may precede the same words in another place: list and heading marks, quotation, a diff's own sign."""
+_AFTER_NAME = re.compile(r"(?: \([\d,]+ bytes\)|/)$")
+"""What a listing puts after a file's name."""
+_LEAST = 3
+"""Letters and digits of a line that says something; "---" and "ok" are nobody's."""
+_WORD_CHARACTER = re.compile(r"\w")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_MAGIC = b"strandline origins 1\n"
+_HEAD_LENGTH = 40
+
+
+class LineOrigin(StrEnum):
+    """Where the words of a line come from."""
+
+    OWN = "own"
+    """The owner wrote or approved it, or a turn that had read nobody else's words."""
+    OTHERS = "others"
+    """A turn wrote it that had read others' words."""
+    UNKNOWN = "unknown"
+    """No trailer tells: imported, from before trailers, or changed while no gateway watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines that were replaced by others; either may be empty."""
+
+    removed: Sequence[str]
+    added: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """What a commit changed in one file."""
+
+    path: PurePosixPath
+    is_new: bool
+    hunks: list[Hunk] = field(default_factory=list)
+
+
+class LineOrigins:
+    """The origins of all lines of one agent, 8 bytes a line. The methods may be called on any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._others: set[int] = set()
+        self._own: set[int] = set()
+        self._unknown: set[int] = set()
+        self.head = ""
+        """The newest commit that is included; empty before any."""
+        self.is_loaded = False
+        """Whether the history has been read: until then, any line may be others'."""
+
+    def origin_of(self, line: str) -> LineOrigin:
+        """Return the origin of *line*; a line without words is nobody's, which counts as own."""
+        key = _key(line)
+        with self._lock:
+            if key is None or key in self._own:
+                return LineOrigin.OWN
+            return LineOrigin.OTHERS if key in self._others else LineOrigin.UNKNOWN
+
+    def others_in(self, text: str) -> list[int]:
+        """Return the lines of *text*, from 1, that hold others' words."""
+        if not self._others:
+            return []
+        keys = [(number, _key(line)) for number, line in enumerate(text.splitlines(), 1)]
+        with self._lock:
+            return [number for number, key in keys if key in self._others]
+
+    def holds_others(self, text: str) -> bool:
+        """Return whether a line of *text* holds others' words, or may while the history is still being read."""
+        return not self.is_loaded or bool(self.others_in(text))
+
+    def learn(self, changes: FileChanges, origin: Origin | None) -> None:
+        """Take in what *origin* did to a file; `None` is unknown, and never makes a line anybody's.
+
+        Who repeats a line that was there before adds nothing: it keeps its origin, unless the owner writes it. Notes
+        that others read are left out: all of their lines are others', by their place.
+        """
+        if scope_of(changes.path) != PRIVATE:
+            return
+        names = changes.path.parts if changes.is_new else ()
+        is_owners = origin is not None and _is_owners(origin)
+        with self._lock:
+            for hunk in changes.hunks:
+                added = {key for line in (*hunk.added, *names) if (key := _key(line)) is not None}
+                replaced = any(_key(line) in self._others for line in hunk.removed)
+                fresh = added - self._others - self._own - self._unknown
+                if is_owners:
+                    self._others -= added
+                    self._unknown -= added
+                    self._own |= added
+                elif (origin is not None and origin.others) or replaced:
+                    self._others |= fresh
+                elif origin is not None and origin.others is not None:
+                    self._own |= fresh
+                else:
+                    self._unknown |= fresh
+
+    def forget(self) -> None:
+        """Drop everything: the history was rewritten, or is no longer this one."""
+        with self._lock:
+            self._others, self._own, self._unknown, self.head = set(), set(), set(), ""
+
+    def save(self, place: Path) -> None:
+        """Write the origins to *place*, whole or not at all; they can always be derived anew. Raises OSError."""
+        with self._lock:
+            sets = [array("Q", sorted(each)).tobytes() for each in (self._others, self._own, self._unknown)]
+            body = struct.pack("<III", *map(len, sets)) + b"".join(sets)
+            data = _MAGIC + self.head.encode().ljust(_HEAD_LENGTH) + body
+        data += blake2b(data, digest_size=16).digest()
+        staged = place.with_name(f"{place.name}.new")
+        staged.touch(mode=0o600)
+        staged.write_bytes(data)
+        staged.replace(place)
+
+    def load(self, place: Path) -> bool:
+        """Read what `save` wrote; return `False`, and change nothing, for a missing or damaged file."""
+        try:
+            data = place.read_bytes()
+        except OSError:
+            return False
+        body, digest = data[:-16], data[-16:]
+        if not body.startswith(_MAGIC) or blake2b(body, digest_size=16).digest() != digest:
+            return False
+        head, rest = body[len(_MAGIC) :][:_HEAD_LENGTH], body[len(_MAGIC) + _HEAD_LENGTH :]
+        sizes, start, sets = struct.unpack_from("<III", rest), struct.calcsize("<III"), list[set[int]]()
+        for size in sizes:
+            sets.append({*array("Q", rest[start : start + size])})
+            start += size
+        with self._lock:
+            self._others, self._own, self._unknown = sets
+            self.head = head.decode().strip()
+        return True
+
+
+def saved_beside(git_dir: Path) -> Path:
+    """Return the file that keeps the origins of the history in *git_dir*."""
+    return git_dir.with_name(f"{git_dir.name}.origins")
+
+
+def changes_of(path: PurePosixPath, before: bytes | None, after: bytes | None) -> FileChanges:
+    """Return the change from *before* to *after* as one hunk, without the lines that both have around it."""
+    old, new = ((data or b"").decode(errors="replace").splitlines() for data in (before, after))
+    start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    rest = min(len(old), len(new)) - start
+    ends = zip(reversed(old), reversed(new), strict=False)
+    same = next((i for i, (a, b) in enumerate(ends) if a != b or i == rest), rest)
+    gone, come = old[start : len(old) - same], new[start : len(new) - same]
+    hunk = Hunk([line for line in gone if line not in {*come}], [line for line in come if line not in {*gone}])
+    return FileChanges(path, before is None and after is not None, [hunk])
+
+
+def read_patches(fields: Iterable[bytes]) -> Iterator[tuple[str, Origin | None, list[FileChanges]]]:
+    """Yield commit, origin and changes of `git log -p -U0 --format=%x00%H%x00%B%x00`, split at NUL."""
+    rest = iter(fields)
+    next(rest, b"")
+    for commit in rest:
+        message, patch = next(rest, b""), next(rest, b"")
+        _, origin = parse(message.decode(errors="replace"))
+        yield commit.decode(), origin, list(_files(patch.decode(errors="replace").split("\n")))
+
+
+def _files(lines: Sequence[str]) -> Iterator[FileChanges]:
+    file: FileChanges | None = None
+    is_new, place = False, 0
+    while place < len(lines):
+        line = lines[place]
+        place += 1
+        if line.startswith("diff --git "):
+            if file is not None:
+                yield file
+            file, is_new = None, False
+        elif line.startswith("new file mode"):
+            is_new = True
+        elif line.startswith(("--- ", "+++ ")) and (file is None or not file.hunks):
+            path = PurePosixPath(line[4:].strip('"').partition("/")[2])
+            file = FileChanges(path, is_new) if line.startswith("+++ ") else file
+        elif file is not None and (match := _HUNK.match(line)):
+            removed, added = (1 if count is None else int(count) for count in match.groups())
+            body = [each for each in lines[place : place + removed + added + 2] if not each.startswith("\\")]
+            file.hunks.append(
+                Hunk(
+                    [each[1:] for each in body[:removed]],
+                    [each[1:] for each in body[removed : removed + added]],
+                )
+            )
+            place += removed + added
+    if file is not None:
+        yield file
+
+
+def _is_owners(origin: Origin) -> bool:
+    return origin.approved_by is not None or origin.session in {EDITOR_SESSION, OWNERS_COMMANDS}
+
+
+def _key(line: str) -> int | None:
+    """Return a number for the words of *line*; `None` if it has none."""
+    words = line.strip()
+    while match := _MARKS.match(words):
+        words = words[match.end() :]
+    words = " ".join(_AFTER_NAME.sub("", words).split()).casefold()
+    if len(_WORD_CHARACTER.findall(words[:200])) < _LEAST:
+        return None
+    return int.from_bytes(blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest())
