@@ -42,7 +42,7 @@ class LineOrigin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Hunk:
+class ReplacedLines:
     """Lines that were replaced by others; either may be empty."""
 
     removed: Sequence[str]
@@ -55,7 +55,7 @@ class FileChanges:
 
     path: PurePosixPath
     is_new: bool
-    hunks: list[Hunk] = field(default_factory=list)
+    hunks: list[ReplacedLines] = field(default_factory=list)
 
 
 class LineOrigins:
@@ -167,7 +167,7 @@ def changes_of(path: PurePosixPath, before: bytes | None, after: bytes | None) -
     ends = zip(reversed(old), reversed(new), strict=False)
     same = next((i for i, (a, b) in enumerate(ends) if a != b or i == rest), rest)
     gone, come = old[start : len(old) - same], new[start : len(new) - same]
-    hunk = Hunk([line for line in gone if line not in {*come}], [line for line in come if line not in {*gone}])
+    hunk = ReplacedLines([line for line in gone if line not in {*come}], [line for line in come if line not in {*gone}])
     return FileChanges(path, before is None and after is not None, [hunk])
 
 
@@ -200,7 +200,7 @@ def _files(lines: Sequence[str]) -> Iterator[FileChanges]:
             removed, added = (1 if count is None else int(count) for count in match.groups())
             body = [each for each in lines[place : place + removed + added + 2] if not each.startswith("\\")]
             file.hunks.append(
-                Hunk(
+                ReplacedLines(
                     [each[1:] for each in body[:removed]],
                     [each[1:] for each in body[removed : removed + added]],
                 )
