@@ -13,7 +13,7 @@ from workspaces.files import clean_path, no_such_file
 from workspaces.history.commits import Commit, CommitId
 from workspaces.history.filtered_view import View
 from workspaces.history.git_command import Git
-from workspaces.history.line_origins import LineOrigins, read_patches, saved_beside
+from workspaces.history.line_origins import LineOrigins, saved_beside
 from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_for
 from workspaces.history.pending import EDITOR, Pending
 from workspaces.history.purge import Purged, files_holding, purge
@@ -69,6 +69,8 @@ class History:
         self._mender = Mender(repository, workspace.folder, clock)
         self._looks = Looks()
         self._pending: Pending | None = None
+        self._is_rewritten = False
+        """Passages were removed from it since the line origins were derived."""
 
     @classmethod
     def open(cls, git_dir: Path, workspace: Workspace, clock: Callable[[], datetime]) -> "History":
@@ -90,7 +92,10 @@ class History:
     def trace(self, origins: LineOrigins) -> None:
         """Bring *origins* up to the newest commit: from what was saved of them, else from all commits."""
         place = saved_beside(self._repository.path)
-        if not origins.is_loaded:
+        if self._is_rewritten:
+            origins.forget()
+            self._is_rewritten = False
+        elif not origins.is_loaded:
             origins.load(place)
         head = self._repository.head()
         if origins.head != head:
@@ -98,13 +103,10 @@ class History:
                 "merge-base", "--is-ancestor", origins.head, head, deadline_s=_LONG_DEADLINE_S
             )
             span = f"{origins.head}..{head}" if known else head
-            for commit, origin, files in read_patches(self._git.fields(*_PATCHES, span, deadline_s=_LONG_DEADLINE_S)):
-                for file in files:
-                    origins.learn(file, origin)
-                origins.head = commit
+            origins.read(self._git.fields(*_PATCHES, span, deadline_s=_LONG_DEADLINE_S))
             with suppress(OSError):  # they are derived anew at the next start
                 origins.save(place)
-        origins.is_loaded = True
+        origins.complete()
 
     def spare(self, pending: Pending) -> None:
         """From now on, remove from *pending* the files that `record` or a new history takes from disk."""
@@ -228,6 +230,8 @@ class History:
         self.view(access)
         if not sees_all(access):
             raise NoSuchRevisionError("there is no history to purge, or this conversation may not read it")
+        self._is_rewritten = True  # not even a hash of the passage stays
+        saved_beside(self._repository.path).unlink(missing_ok=True)
         return self._mender.attempt(lambda: purge(self._repository, self._git, self._workspace.folder, redaction))
 
     def holding(self, redaction: Redaction, access: Access) -> list[PurePosixPath]:

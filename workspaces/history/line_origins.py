@@ -117,6 +117,17 @@ class LineOrigins:
                 else:
                     self._unknown |= fresh
 
+    def read(self, fields: Iterable[bytes]) -> None:
+        """Take in commits, oldest first, from the NUL-separated *fields* that `read_patches` reads."""
+        for commit, origin, files in read_patches(fields):
+            for file in files:
+                self.learn(file, origin)
+            self.head = commit
+
+    def complete(self) -> None:
+        """Record that the whole history has been read."""
+        self.is_loaded = True
+
     def forget(self) -> None:
         """Drop everything: the history was rewritten, or is no longer this one."""
         with self._lock:
