@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import typer
 
 from gateway.cli.adopt import adopt
+from gateway.cli.command_group import command_app
 from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.status import memory_line
@@ -25,7 +26,7 @@ from gateway.runtime.escape import visible
 if TYPE_CHECKING:
     from gateway.config import Config
 
-app = typer.Typer(help="Manage agents: list, show, add, remove, adopt.", no_args_is_help=True, rich_markup_mode=None)
+app = command_app("Manage agents: list, show, add, remove, adopt.")
 app.command()(adopt)
 
 NAME = Annotated[str, typer.Argument(help="Name of the agent: lowercase letters, digits and hyphens.")]

@@ -6,15 +6,12 @@ from typing import Annotated, Literal
 
 import typer
 
+from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask
 from gateway.cli.invocation import HomeOption, JsonOption, print_answer
 from gateway.control.wire import ApprovalAnswer, ApprovalOrder, WaitingChange
 
-app = typer.Typer(
-    help="Review pending file changes: list, show, approve, refuse.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_app("Review pending file changes: list, show, approve, refuse.")
 
 Number = Annotated[int, typer.Argument(help="Number of the change, as shown by `list`.", min=1)]
 WhoseOption = Annotated[str | None, typer.Option("--agent", help="Only this agent's; default: all agents.")]

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.command_group import command_app
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.errors import ConfigError, StrandlineError
 
 if TYPE_CHECKING:
     from bench.figures import Figure
 
-app = typer.Typer(
-    help="Measure memory search and indexing; needs the source.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_app("Measure memory search and indexing; needs the source.")
 
 
 @app.command()

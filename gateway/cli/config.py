@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.command_group import command_app
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.settings_report import taken_up
 from gateway.errors import ConfigError, StrandlineError
@@ -20,7 +21,7 @@ from gateway.home import Home
 if TYPE_CHECKING:
     from gateway.config import Config
 
-app = typer.Typer(help="Show and change settings: get, set, edit.", no_args_is_help=True, rich_markup_mode=None)
+app = command_app("Show and change settings: get, set, edit.")
 
 Key = Annotated[str, typer.Argument(help="Dotted key, such as agents.main.model.")]
 EDITORS = ("VISUAL", "EDITOR")

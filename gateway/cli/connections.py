@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask
 from gateway.cli.doctor.finding import Level
 from gateway.cli.invocation import HomeOption, Invocation
@@ -22,11 +23,7 @@ if TYPE_CHECKING:
     from gateway.channels.identity import BotIdentity, PersonIdentity
     from gateway.config import Config
 
-app = typer.Typer(
-    help="Connect chat platforms, models and tools: telegram, discord, model, mcp, claim.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_app("Connect chat platforms, models and tools: telegram, discord, model, mcp, claim.")
 
 MESSAGE_WITHIN_S = 300.0
 """How long a first message is waited for; our choice."""

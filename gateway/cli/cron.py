@@ -5,15 +5,12 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask
 from gateway.cli.invocation import HomeOption, JsonOption, print_answer
 from gateway.control.cron_wire import CronAnswer, CronOrder
 
-app = typer.Typer(
-    help="Schedule agent jobs: list, add, run, remove, enable, history.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_app("Schedule agent jobs: list, add, run, remove, enable, history.")
 
 Number = Annotated[int, typer.Argument(help="Number of the job, as shown by `list`.", min=1)]
 When = Annotated[

@@ -7,17 +7,14 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask
 from gateway.cli.invocation import AgentOption, HomeOption, JsonOption, print_answer, print_json
 from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryOrder
 from gateway.errors import ConfigError
 from gateway.runtime.escape import visible
 
-app = typer.Typer(
-    help="Show and restore file versions: log, show, diff, restore, bundle.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_app("Show and restore file versions: log, show, diff, restore, bundle.")
 
 SHOWN_DIGITS = 10
 """Digits shown of a revision; seven are enough to name one."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateway.cli.command_group import command_app
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.control.status_wire import disabled_line
 from gateway.errors import ConfigError
@@ -20,7 +21,7 @@ from gateway.runtime.escape import visible
 if TYPE_CHECKING:
     from gateway.hooks import Hook, HookEvent
 
-app = typer.Typer(help="Manage hooks, your own code: list, test, enable.", no_args_is_help=True, rich_markup_mode=None)
+app = command_app("Manage hooks, your own code: list, test, enable.")
 
 FAILED = 1
 

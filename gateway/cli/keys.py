@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.command_group import command_app
 from gateway.cli.invocation import HomeOption, Invocation
 from gateway.cli.settings_report import taken_up
 from gateway.errors import ConfigError
 from gateway.home import Home
 
-app = typer.Typer(help="Manage keys and tokens: set, list, remove.", no_args_is_help=True, rich_markup_mode=None)
+app = command_app("Manage keys and tokens: set, list, remove.")
 
 KeyName = Annotated[str, typer.Argument(help="Name that the configuration uses, such as CO_API_KEY.")]
 

@@ -9,38 +9,62 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli import (
-    agents,
-    approvals,
-    backup,
-    bench,
-    chat,
-    config,
-    connections,
-    cron,
-    history,
-    hooks,
-    imports,
-    init,
-    keys,
-    mcp,
-    memory,
-    pair,
-    quarantine,
-    route,
-    sessions,
-    status,
-    up,
-    web,
-)
+from gateway.cli.command_group import CommandEntry, lazy_group
 from gateway.cli.composition import compose_app
-from gateway.cli.doctor import doctor
 from gateway.cli.invocation import Compose, HomeOption, Invocation
 from gateway.cli.redacted_output import redacted_output
 from gateway.control.operator_api import EXPECTED
 from gateway.errors import ConfigError, HomeLockedError, WorkspaceLockedError
 
 FAILED, MISCONFIGURED, LOCKED = 1, 2, 3
+
+START, TALK, MEMORY, ACCESS, OPERATION = "Start", "Talk", "Memory", "People and channels", "Operation"
+COMMANDS = tuple(
+    CommandEntry(name, f"gateway.cli.{target}", subject, line)
+    for name, target, subject, line in (
+        ("init", "init:init", START, "Create a home: config.toml and the workspace of agent main."),
+        ("up", "up:up", START, "Start the gateway."),
+        ("doctor", "doctor.doctor:doctor", START, "Check everything a gateway needs."),
+        (
+            "connect",
+            "connections:app",
+            START,
+            "Connect chat platforms, models and tools: telegram, discord, model, mcp, claim.",
+        ),
+        ("config", "config:app", START, "Show and change settings: get, set, edit."),
+        ("keys", "keys:app", START, "Manage keys and tokens: set, list, remove."),
+        (
+            "import",
+            "imports:import_",
+            START,
+            "Import conversations of another program as notes: one agent per conversation.",
+        ),
+        ("chat", "chat:chat", TALK, "Talk to an agent, with or without a running gateway."),
+        ("status", "status:status", TALK, "Show running components, queues and dropped messages."),
+        ("sessions", "sessions:app", TALK, "Read stored conversations: list, show, export, search."),
+        ("memory", "memory:app", MEMORY, "Manage memory: status, index, search, exam, why, origin, migrate."),
+        ("history", "history:app", MEMORY, "Show and restore file versions: log, show, diff, restore, bundle."),
+        ("approvals", "approvals:app", MEMORY, "Review pending file changes: list, show, approve, refuse."),
+        ("mcp", "mcp:mcp", MEMORY, "Serve an agent's memory to another program over MCP (stdio)."),
+        ("pair", "pair:app", ACCESS, "Manage pairing requests: list, approve, refuse, revoke, people."),
+        ("route", "route:app", ACCESS, "Explain routes and unanswered messages: explain, why."),
+        ("web", "web:app", ACCESS, "Manage browser sign-ins: link, sessions, revoke."),
+        ("agents", "agents:app", OPERATION, "Manage agents: list, show, add, remove, adopt."),
+        ("cron", "cron:app", OPERATION, "Schedule agent jobs: list, add, run, remove, enable, history."),
+        ("hooks", "hooks:app", OPERATION, "Manage hooks, your own code: list, test, enable."),
+        (
+            "quarantine",
+            "quarantine:app",
+            OPERATION,
+            "List, retry or drop messages, replies and jobs that could not be processed.",
+        ),
+        ("backup", "backup:backup", OPERATION, "Back up the gateway's whole state to one file."),
+        ("verify", "backup:verify", OPERATION, "Check a backup to its last byte and preview its restore."),
+        ("restore", "backup:restore", OPERATION, "Preview a backup; with --yes, restore it to an empty home."),
+        ("bench", "bench:app", OPERATION, "Measure memory search and indexing; needs the source."),
+    )
+)
+"""Every command, in the order of the list."""
 
 
 def run(argv: Sequence[str], environ: Mapping[str, str], program: str, compose: Compose = compose_app) -> int:
@@ -63,34 +87,11 @@ def _run(argv: Sequence[str], invocation: Invocation) -> int:
 
 
 def commands() -> typer.Typer:
-    """Return the tree of commands; each imports heavy libraries when it runs."""
-    app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    """Return the program with all commands."""
+    app = typer.Typer(
+        cls=lazy_group(COMMANDS), no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None
+    )
     app.callback()(_root)
-    app.command()(init.init)
-    app.command()(up.up)
-    app.command()(chat.chat)
-    app.command()(status.status)
-    app.command()(doctor.doctor)
-    app.command()(mcp.mcp)
-    app.command()(backup.backup)
-    app.command()(backup.verify)
-    app.command()(backup.restore)
-    app.add_typer(connections.app, name="connect")
-    app.add_typer(config.app, name="config")
-    app.add_typer(keys.app, name="keys")
-    app.add_typer(agents.app, name="agents")
-    app.add_typer(memory.app, name="memory")
-    app.add_typer(history.app, name="history")
-    app.add_typer(sessions.app, name="sessions")
-    app.add_typer(approvals.app, name="approvals")
-    app.add_typer(quarantine.app, name="quarantine")
-    app.add_typer(pair.app, name="pair")
-    app.add_typer(cron.app, name="cron")
-    app.add_typer(hooks.app, name="hooks")
-    app.add_typer(route.app, name="route")
-    app.add_typer(web.app, name="web")
-    app.command(name="import")(imports.import_)
-    app.add_typer(bench.app, name="bench")
     return app
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from gateway.agent.entries import HOW_USED
+from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask, reach
 from gateway.cli.history import SHOWN_DIGITS
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer, print_json
@@ -28,11 +29,7 @@ LOST = 0.01
 MISSED = 10
 """Unanswered questions that are shown to people."""
 
-app = typer.Typer(
-    help="Manage memory: status, index, search, exam, why, origin, migrate.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_app("Manage memory: status, index, search, exam, why, origin, migrate.")
 
 
 @app.command()

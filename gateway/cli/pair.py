@@ -6,15 +6,12 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask
 from gateway.cli.invocation import HomeOption, JsonOption, print_answer
 from gateway.control.admission_wire import PairAnswer, PairOrder
 
-app = typer.Typer(
-    help="Manage pairing requests: list, approve, refuse, revoke, people.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_app("Manage pairing requests: list, approve, refuse, revoke, people.")
 
 Code = Annotated[str, typer.Argument(help="Pairing code, such as ABCDE-23456.")]
 Person = Annotated[str, typer.Argument(help="Id of the guest, such as telegram:12345.")]

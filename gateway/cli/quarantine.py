@@ -6,15 +6,12 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask
 from gateway.cli.invocation import HomeOption, JsonOption, print_answer
 from gateway.control.wire import QuarantineAnswer, QuarantineOrder
 
-app = typer.Typer(
-    help="List, retry or drop messages, replies and jobs that could not be processed.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_app("List, retry or drop messages, replies and jobs that could not be processed.")
 
 Row = Annotated[str, typer.Argument(metavar="ID", help="Row, as shown by `list`.")]
 

@@ -6,15 +6,12 @@ from typing import Annotated
 import typer
 
 from gateway.admission.explanation import Explanation
+from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask
 from gateway.cli.invocation import HomeOption, JsonOption, print_answer
 from gateway.control.admission_wire import RouteOrder, SilencesAnswer, SilencesOrder
 
-app = typer.Typer(
-    help="Explain routes and unanswered messages: explain, why.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_app("Explain routes and unanswered messages: explain, why.")
 
 ChannelOption = Annotated[str, typer.Option(help="Channel: telegram, discord or terminal.")]
 AccountOption = Annotated[str, typer.Option(help="Name of the bot in the configuration.")]

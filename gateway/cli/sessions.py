@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask, reach
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
 from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, SessionsAnswer, SessionsOrder
@@ -21,11 +22,7 @@ from gateway.errors import StrandlineError
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
-app = typer.Typer(
-    help="Read stored conversations: list, show, export, search.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_app("Read stored conversations: list, show, export, search.")
 
 RESULT_CHARS = 300
 """Characters shown of a tool's arguments and result; `--json` and an export have all."""

@@ -5,17 +5,14 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.control.browsers import BrowserOrder
 from gateway.errors import StrandlineError
 from gateway.home import Home
 
-app = typer.Typer(
-    help="Manage browser sign-ins: link, sessions, revoke.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_app("Manage browser sign-ins: link, sessions, revoke.")
 
 
 @app.command()
