@@ -52,6 +52,8 @@ class RecallSettings:
     """Most tokens that they may take of a request, as `estimate_tokens` counts."""
     deadline_s: float = 0.15
     """Longest wait of a turn, in seconds; it then goes on without memories."""
+    start_s: float = 2.0
+    """The same if the worker has to start first, as after ten minutes in which nobody spoke: about a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ async def recall(
     if not index.has_notes_of(access.scope):
         return Recalled()
     try:
-        async with asyncio.timeout(settings.deadline_s):
+        async with asyncio.timeout(settings.start_s if index.is_asleep else settings.deadline_s):
             result = await index.search(Query(message, CANDIDATES), access, is_patient=False)
     except (TimeoutError, WorkspaceError):
         return Recalled()

@@ -126,6 +126,7 @@ async def open_agents(
                         name, folder, texts_on, worker, beside, time.monotonic, history_writer.origins.others_in
                     ),
                     faults=MemoryFaults(home.store.count, partial(tell_of_file, home.notices, name)),
+                    layout=worker_settings.layout,
                     answers_within_s=patience_s,
                 )
                 workspace.folder.follow(history_writer.hear)

@@ -199,8 +199,8 @@ class App:
 
 
 async def _warm(memory: MemoryIndex) -> None:
-    """Update the index at start, so that the first search is quick; the gateway is ready without it."""
+    """Index what changed while no gateway ran; the gateway is ready without it, and the worker starts for it alone."""
     try:
-        await memory.sync()
+        await memory.catch_up()
     except MemoryUnavailableError as exc:
         log.warning("memory not ready", detail=str(exc))

@@ -138,6 +138,8 @@ def saved_after(entries: Sequence[Entry]) -> str:
 class NoWorker:
     """Memory without its worker: a search looks into the files."""
 
+    is_running = False
+
     async def call(self, _op: str, _folder: Path, _arguments: Mapping[str, object]) -> Frame:
         raise MemoryUnavailableError("there is no worker in this test")
 

@@ -72,6 +72,7 @@ class HandlerWorker:
         """Frames of the requests, as received by the worker."""
         self.killed_after: int | None = None
         """After this many further steps of a `put`, everything stops, like a kill."""
+        self.is_running = True
 
     async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
         self.calls.append(op)

@@ -1,4 +1,6 @@
-"""The gateway's client of the memory worker: starts and restarts the process, and sends requests.
+"""The gateway's client of the memory worker: starts the process with the first request, and sends requests.
+
+The worker ends by itself when nothing was asked for long, and the next request starts another.
 
 It imports neither numpy nor the engine: heavy libraries are loaded in the worker only.
 
@@ -8,6 +10,7 @@ It imports neither numpy nor the engine: heavy libraries are loaded in the worke
 """
 
 import asyncio
+import hashlib
 import itertools
 import os
 import sys
@@ -20,7 +23,7 @@ from typing import Self
 from workspaces.errors import UnusableError
 from workspaces.memory.index.embeddings.choose import Choice
 from workspaces.memory.index.embeddings.settings import HostedEmbedding
-from workspaces.memory.index.settings import GENTLE, Cut, Decay, QdrantServer, Reranking
+from workspaces.memory.index.settings import GENTLE, VERSION, Cut, Decay, QdrantServer, Reranking
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
 from workspaces.secrets import redact_all
 
@@ -81,6 +84,14 @@ class WorkerSettings:
             "decay": asdict(self.decay),
         }
 
+    @property
+    def layout(self) -> str:
+        """Digest of the settings that an index depends on; with other ones it may have to be built anew."""
+        hosted = [(each.provider, each.model, each.dimension, each.leaves) for each in self.hosted]
+        server = (self.qdrant.url, self.qdrant.prefix, self.qdrant.layout) if self.qdrant else None
+        facts = repr((VERSION, self.embedder, hosted, server, self.chunking))
+        return hashlib.blake2b(facts.encode(), digest_size=16).hexdigest()
+
 
 class WorkerClient:
     """One worker process, started with the first request and restarted after its death; closed as a context manager."""
@@ -90,7 +101,7 @@ class WorkerClient:
         self._process: _Process | None = None
         self._starting = asyncio.Lock()
         self.starts = 0
-        """Number of starts of a worker; more than 1 means that one died."""
+        """Number of starts of a worker; more than 1 means that one died, or ended after long disuse."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -104,6 +115,11 @@ class WorkerClient:
     def pid(self) -> int | None:
         """The running worker's process id."""
         return self._process.pid if self._process and self._process.is_alive else None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a worker is running; otherwise the next request starts one, which takes about a second."""
+        return self._process is not None and self._process.is_alive
 
     async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
         """Return the worker's answer; no known secret is sent to it.

@@ -8,6 +8,7 @@ is returned.
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import date
@@ -42,7 +43,7 @@ CRASHED = "memory_crashed"
 DEGRADED = "memory_degraded"
 """The reason code of a search answered from the files."""
 FIRST_PATIENCE_S = 15.0
-"""`PATIENCE_S` until the index was first brought up to date: the worker and its model may still be loading."""
+"""`PATIENCE_S` while the worker and its model may still be loading."""
 
 
 class QueryRefusedError(WorkspaceError):
@@ -125,19 +126,20 @@ class MemoryIndex:
     past: Past | None = None
     """Given if a history is kept; without it earlier days are unknown."""
     faults: MemoryFaults | None = None
+    layout: str = ""
+    """Identifies the index's layout (`client.WorkerSettings.layout`); without it a start always needs the worker."""
     answers_within_s: float | None = None
     """Time after which a search falls back to the files; given for an index on a server."""
 
     def __post_init__(self) -> None:
-        self._sync = Sync(self._folder, self._sources, self._worker, self._run)
+        self._sync = Sync(self._folder, self._sources, self._worker, self._run, self.layout)
         self._syncing = asyncio.Lock()
-        self._is_dirty = True
+        self._is_dirty = False
         self._was_fresh = False
         self._synced_at: float | None = None
-        self._checked_at = self._began_at = self._clock.monotonic()
+        self._checked_at = self._began_at = -math.inf
         self._mode: Mode = "hybrid"
-        self.is_open = False
-        """Whether the worker has it open; asking for its status would open it."""
+        self._was_opened = False
         self._outage = CircuitBreaker(self._clock.monotonic)
 
     def touched(self) -> None:
@@ -150,7 +152,7 @@ class MemoryIndex:
             deadly = self._sync.deadly
             if retry:
                 self._sync.retry_skipped()
-            self._is_dirty, self.is_open = False, True
+            self._is_dirty, self._was_opened = False, True
             self._checked_at = self._began_at = self._clock.monotonic()
             try:
                 report = await self._sync.bring_up_to_date(progress)
@@ -186,14 +188,25 @@ class MemoryIndex:
         try:
             if await self.is_behind():
                 await self.sync()
+            self._was_fresh = True
         except WorkspaceError:
             self.touched()
             raise
 
     @property
+    def is_open(self) -> bool:
+        """Whether the worker has it open; asking for its status would open it."""
+        return self._was_opened and self._worker.is_running
+
+    @property
     def is_warm(self) -> bool:
-        """Whether the index was brought up to date once, so that a search is fast."""
+        """Whether the index is up to date once, so that a search is fast while the worker runs."""
         return self._was_fresh
+
+    @property
+    def is_asleep(self) -> bool:
+        """Whether the next search has to start the worker."""
+        return not self._worker.is_running
 
     @property
     def synced_s_ago(self) -> float | None:
@@ -322,9 +335,9 @@ class MemoryIndex:
         """
         self._outage.check()
         try:
-            async with asyncio.timeout(self.answers_within_s):
+            async with asyncio.timeout(None if self.is_asleep else self.answers_within_s):
                 is_fresh = is_patient and await self._freshen()
-                async with asyncio.timeout(ALIVE_WITHIN_S):
+                async with asyncio.timeout(FIRST_PATIENCE_S if self.is_asleep else ALIVE_WITHIN_S):
                     return await self._ask(query, text, scopes), is_fresh
         except TimeoutError as exc:
             self._outage.begin()
@@ -338,7 +351,7 @@ class MemoryIndex:
         was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
         if was_just_checked and not self._is_dirty and not self._syncing.locked():
             return True
-        if self._was_fresh:
+        if self._was_fresh and not self.is_asleep:
             async with asyncio.timeout(ALIVE_WITHIN_S):
                 await self._worker.call("ping", self._folder, {})
         try:
@@ -349,7 +362,7 @@ class MemoryIndex:
         return True
 
     def _patience_s(self) -> float:
-        if not self._was_fresh:
+        if not self._was_fresh or self.is_asleep:
             return FIRST_PATIENCE_S
         if self._syncing.locked():  # a long indexing run delays no search: the present index suffices
             return max(JUST_BEGUN_S - (self._clock.monotonic() - self._began_at), 0.0)
@@ -365,7 +378,7 @@ class MemoryIndex:
             "min_score": query.min_score,
             "today": day_out(self._clock.today()),
         }
-        self.is_open = True
+        self._was_opened = True
         return await self._worker.call("search", self._folder, arguments)
 
 

@@ -5,7 +5,9 @@ interrupted anywhere; the next one continues from the worker's state.
 """
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -23,6 +25,8 @@ next one, and 5 MB of vectors at most. A longer document is sent alone.
 
 MOST_DEADLY = 3
 """Documents on which the worker may die in one sync; beyond that, the worker itself is faulty."""
+SYNCED = "synced"
+"""File in the index's folder with a digest of what is indexed: a start at which nothing changed needs no worker."""
 DEADLY = "the memory worker crashed twice on this file; change it, or retry it: strandline quarantine retry"
 
 T = TypeVar("T")
@@ -32,6 +36,10 @@ Progress = Callable[[int, int], None]
 
 class WorkerCalls(Protocol):
     """Interface of a `WorkerClient`."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a request is answered without a start."""
 
     def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Awaitable[Frame]:
         """Return the worker's answer."""
@@ -119,14 +127,18 @@ class _Taking:
 class Sync:
     """Keeps one index folder in step with *sources*; call it from one task at a time."""
 
-    def __init__(self, folder: Path, sources: Sequence[Source], worker: WorkerCalls, run: RunBlocking) -> None:
+    def __init__(
+        self, folder: Path, sources: Sequence[Source], worker: WorkerCalls, run: RunBlocking, layout: str = ""
+    ) -> None:
+        """*layout* identifies the index's layout; without it, the state of the last process is not relied on."""
+        self._layout = layout
         self._folder = folder
         self._sources = sources
         self._worker = worker
         self._run = run
         self._skipped: dict[str, tuple[str, str]] = {}
-        self._seen: dict[str, str] = {}
-        """The stamps at the start of the last complete sync."""
+        self._synced: str | None = None
+        """Digest of the stamps at the start of the last complete sync; `None`: not known yet."""
         self.scopes: frozenset[Scope] = frozenset()
         """The audiences with documents, as of the last complete sync."""
 
@@ -136,8 +148,14 @@ class Sync:
         return {path: reason for path, (_, reason) in self._skipped.items()}
 
     async def is_behind(self) -> bool:
-        """Tell whether a source's stamps differ from those at the start of the last sync."""
-        return {path: stamp for path, (stamp, _) in (await self._current()).items()} != self._seen
+        """Tell whether a source's stamps differ from those at the start of the last sync of any process."""
+        current = await self._current()
+        if self._synced is None:
+            self._synced = await self._run(self._read_synced)
+        if self._digest(current) != self._synced:
+            return True
+        self.scopes = _audiences(current)
+        return False
 
     @property
     def deadly(self) -> frozenset[str]:
@@ -163,11 +181,27 @@ class Sync:
             await self._call("drop", paths=sorted(gone))
         self._skipped = {path: skip for path, skip in self._skipped.items() if path in current}
         await self._call("commit", complete=True)
-        self._seen = {path: stamp for path, (stamp, _) in current.items()}
-        audiences = (source.audience(path) for path, (_, source) in current.items())
-        self.scopes = frozenset(audience for audience in audiences if audience is not None)
+        self._synced, self.scopes = self._digest(current), _audiences(current)
+        await self._run(self._write_synced, self._synced)
         tally = taking.tally
         return SyncReport(len(changed), len(gone), tally.stored, tally.embedded, tally.reused, self.skipped)
+
+    def _digest(self, current: Mapping[str, tuple[str, Source]]) -> str:
+        facts = repr((self._layout, sorted((path, stamp) for path, (stamp, _) in current.items())))
+        return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    def _read_synced(self) -> str:
+        with suppress(OSError, UnicodeDecodeError):
+            return (self._folder / SYNCED).read_text("ascii") if self._layout else ""
+        return ""
+
+    def _write_synced(self, digest: str) -> None:
+        """Record the state for the next process, unless documents are skipped: it has to find them again."""
+        with suppress(OSError):
+            if not self._layout or self._skipped:
+                (self._folder / SYNCED).unlink(missing_ok=True)
+            elif self._read_synced() != digest:
+                (self._folder / SYNCED).write_text(digest, "ascii")
 
     async def _current(self) -> dict[str, tuple[str, Source]]:
         return {
@@ -233,3 +267,8 @@ class Sync:
 
     async def _call(self, op: str, **arguments: object) -> Frame:
         return await self._worker.call(op, self._folder, arguments)
+
+
+def _audiences(current: Mapping[str, tuple[str, Source]]) -> frozenset[Scope]:
+    audiences = (source.audience(path) for path, (_, source) in current.items())
+    return frozenset(audience for audience in audiences if audience is not None)

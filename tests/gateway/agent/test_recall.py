@@ -1,7 +1,7 @@
 """What is brought up for a message before the model asks, for whom, and what it may cost."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from workspaces.access import Access
 from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.search import MemoryIndex
+from workspaces.memory.wire import Frame
 from workspaces.memory.workspace_source import WorkspaceNotes
 
 ASKED = "Where is my bicycle?"
@@ -157,6 +158,22 @@ async def test_notes_that_changed_do_not_hold_it_up(home: Home) -> None:
     home.worker.calls.clear()
     assert (await home.brought(ASKED)).used
     assert home.worker.calls == ["search"]
+
+
+async def test_a_memory_that_sleeps_is_waited_for(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a pause the first message gets its memories too: the worker's start may take longer than a search."""
+    await home.write("memory/2026-03-01.md", "the red bicycle stands at the station")
+    hasty, answer = replace(ON, deadline_s=0.0), home.worker.call
+
+    async def call(op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
+        await asyncio.sleep(0.05)
+        return await answer(op, folder, arguments)
+
+    monkeypatch.setattr(home.worker, "call", call)
+    assert not (await home.brought(ASKED, settings=hasty)).text
+    home.worker.is_running = False
+    assert (await home.brought(ASKED, settings=replace(hasty, start_s=PATIENCE_S))).text
+    assert not (await home.brought(ASKED, settings=replace(hasty, start_s=0.0))).text
 
 
 async def test_it_can_be_switched_off_or_kept_to_the_past(home: Home) -> None:

@@ -145,6 +145,8 @@ async def test_while_the_index_is_away_the_notes_of_that_day_answer(house: House
     """By words alone, and it says so."""
 
     class Away:
+        is_running = False
+
         async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
             raise MemoryUnavailableError("the memory worker cannot be started")
 

@@ -195,6 +195,39 @@ async def test_status_counts_and_names_what_was_skipped(home: Home) -> None:
     assert list(status.skipped) == ["memory/blob.md"]
 
 
+async def test_a_start_without_changes_needs_no_worker(tmp_path: Path) -> None:
+    """A second process knows that the index is up to date, and whose notes it has; any change is indexed."""
+    home = Home(tmp_path, WordsEmbedder())
+    home.write("MEMORY.md", "likes tea")
+    home.write("memory/2026-03-01.md", "bought a red bicycle")
+
+    async def starts(layout: str = "one") -> list[str]:
+        """Start another process, let it catch up; return what it asks of the worker."""
+        source, home.worker.calls = WorkspaceNotes(Folder(home.notes), lambda: 2**62), []
+        clock = home.clock.clock()
+        index = MemoryIndex(AGENT, home.index_folder, [source], home.worker, run_here, clock, layout=layout)
+        await index.catch_up()
+        assert (index.is_warm, index.has_notes_of(PRIVATE)) == (True, True)
+        return home.worker.calls
+
+    whole = ["stamps", "put", "put", "commit"]
+    assert await starts() == whole
+    assert await starts() == []
+    home.write("MEMORY.md", "likes coffee")
+    assert await starts() == ["stamps", "put", "commit"]
+    assert await starts() == []
+    assert await starts("two") == ["stamps", "commit"]
+    (home.notes / "memory/2026-03-01.md").unlink()
+    assert await starts("two") == ["stamps", "drop", "commit"]
+    (home.notes / "memory/blob.md").write_bytes(b"\xff\xfe")
+    assert await starts("two") == ["stamps", "commit"]
+    assert await starts("two") == ["stamps", "commit"], "a file that cannot be read is named again after a start"
+    home.worker.handler.close()
+    shutil.rmtree(home.index_folder)
+    assert (await starts("two"))[0] == "stamps"
+    home.worker.handler.close()
+
+
 async def test_a_search_does_not_wait_for_a_sync_that_runs(tmp_path: Path) -> None:
     """While notes are being indexed a search answers with what there is; only the owner is told."""
     may_read, reading = asyncio.Event(), asyncio.Event()

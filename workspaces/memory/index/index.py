@@ -19,11 +19,10 @@ from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.index.endpoint import EndpointError
 from workspaces.memory.index.engine import EngineAwayError, EngineBrokenError
 from workspaces.memory.index.hybrid import CollectionStore
+from workspaces.memory.index.settings import VERSION
 from workspaces.memory.index.vectors import Vectors
 from workspaces.memory.text.chunking import Chunking
 
-VERSION = 8
-"""Increased when chunking, tokens or vectors change the stored data."""
 KEYWORDS = "keywords"
 STORE = "vectors.db"
 OLDER_STORE = "embeddings.db"

@@ -24,7 +24,7 @@ from workspaces.memory.text.chunking import Chunking
 from workspaces.memory.wire import AS_OF, Frame, day_in, day_out, document_in, scopes_in
 
 CLOSE_AFTER_S = 600.0
-"""Time without use after which an index is closed: an open shard maps about 36 MB."""
+"""Time without use after which an index is closed, and the worker ends when none is left: it takes 150 MB."""
 
 _log = logging.getLogger(__name__)
 
@@ -129,10 +129,15 @@ class RequestHandler:
             _log.warning("entries wait for their vectors: %s", exc)
         return {}
 
+    @property
+    def is_in_use(self) -> bool:
+        """Whether an index is open."""
+        return bool(self._open)
+
     def close_unused(self) -> None:
         """Close every index that has not been used for long."""
         for folder, held in list(self._open.items()):
-            if self._clock() - held.used_at > CLOSE_AFTER_S:
+            if self._clock() - held.used_at >= CLOSE_AFTER_S:
                 self._open.pop(folder).index.close_for_long()
 
     def close(self) -> None:

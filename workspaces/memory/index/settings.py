@@ -6,6 +6,9 @@ from typing import Any, Literal, Self
 
 from workspaces.memory.index.embeddings.settings import Leaves
 
+VERSION = 8
+"""Version of an index's layout, increased when chunking, tokens or vectors change the stored data."""
+
 Cut = Literal["entries", "windows"]
 """Unit of cutting notes (`chunking.Chunking`)."""
 

@@ -1,9 +1,10 @@
 """The memory worker: the one child process with the embedding model and all open collections.
 
 Started as `python -m workspaces.memory.index.worker`, it reads requests from stdin and answers on stdout until stdin
-ends, which happens when the gateway ends, in any way. The first frame is `init`: the embedder, with the provider's key,
-which is sent nowhere else. One thread does all work: indexing proceeds in small steps, and a search that arrives is
-served between two of them. Missing provider vectors are fetched when the worker is idle.
+ends, which happens when the gateway ends, in any way, or until nothing was asked for ten minutes. The first frame is
+`init`: the embedder, with the provider's key, which is sent nowhere else. One thread does all work: indexing proceeds
+in small steps, and a search that arrives is served between two of them. Missing provider vectors are fetched when the
+worker is idle.
 """
 
 import logging
@@ -55,19 +56,25 @@ class Loop:
         self._give_back = give_back
         self._jobs: deque[_QueuedCall] = deque()
         self._settling: _QueuedCall | None = None
+        self._asked_at = clock()
         self._pause_s = EVERY_S
         """Delay between work and freeing memory."""
         self._giving_back_at = math.inf
         """Time of the next release; never, if there was no work since the last one."""
 
     def run(self, requests: "queue.SimpleQueue[Frame | None]") -> None:
-        """Serve until `None` arrives."""
+        """Serve until `None` arrives, or all indexes were closed after long disuse.
+
+        A request that arrives meanwhile is lost; the gateway sends it again to the next worker.
+        """
         while True:
             is_busy = bool(self._jobs or self._settling)
             try:
                 request = requests.get(block=not is_busy, timeout=None if is_busy else self._idle_s())
             except queue.Empty:
                 self._step() if is_busy else self._rest()
+                if self._is_over():
+                    return
                 continue
             if request is None:
                 return
@@ -75,7 +82,8 @@ class Loop:
 
     def _idle_s(self) -> float:
         """Return the time until the next task."""
-        idle_s = SETTLE_EVERY_S if self._handler.may_owe else CLOSE_AFTER_S
+        left_s = self._asked_at + CLOSE_AFTER_S - self._clock()
+        idle_s = SETTLE_EVERY_S if self._handler.may_owe else left_s if left_s > 0 else CLOSE_AFTER_S
         return max(min(idle_s, self._giving_back_at - self._clock()), 0.0)
 
     def _rest(self) -> None:
@@ -86,7 +94,13 @@ class Loop:
         if self._handler.is_owing:
             self._settling = _QueuedCall(None, self._handler.settle(), self._clock())
 
+    def _is_over(self) -> bool:
+        """Tell whether nothing was asked for long and nothing is left to do."""
+        is_quiet = self._clock() - self._asked_at >= CLOSE_AFTER_S
+        return is_quiet and not (self._jobs or self._settling or self._handler.is_in_use)
+
     def _begin(self, request: Frame) -> None:
+        self._asked_at = self._clock()
         self._giving_back_at = min(self._giving_back_at, self._clock() + self._pause_s)
         long = self._handler.long.get(request["op"])
         work = long(request) if long else _answer_at_once(self._handler, request)

@@ -22,7 +22,7 @@ from workspaces.files import Folder
 from workspaces.memory.circuit_breaker import PAUSE_S
 from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerDiedError, WorkerSettings
 from workspaces.memory.entry import Document
-from workspaces.memory.search import ALIVE_WITHIN_S, CRASHED, DEGRADED, MemoryFaults, MemoryIndex, Query
+from workspaces.memory.search import ALIVE_WITHIN_S, CRASHED, DEGRADED, MemoryClock, MemoryFaults, MemoryIndex, Query
 from workspaces.memory.sync import DEADLY, Sync
 from workspaces.memory.wire import Frame, document_out
 from workspaces.memory.workspace_source import WorkspaceNotes
@@ -162,6 +162,60 @@ async def test_closing_keeps_what_was_committed(tmp_path: Path) -> None:
         assert pid is not None
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+BRIEF_S = 0.3
+
+
+class Brief(WorkerSettings):
+    """A worker that ends after a third of a second without a request."""
+
+    @property
+    def command(self) -> Sequence[str]:
+        program = f"""
+            from workspaces.memory.index import request_handler, worker
+            request_handler.CLOSE_AFTER_S = worker.CLOSE_AFTER_S = {BRIEF_S}
+            worker.main()
+            """
+        return sys.executable, "-c", textwrap.dedent(program)
+
+
+async def test_a_worker_that_nobody_asks_ends_and_comes_back(tmp_path: Path) -> None:
+    """Nothing is lost, and who asks later only waits for the start; the end is no crash."""
+    notes = tmp_path / "workspace"
+    notes.mkdir()
+    (notes / "MEMORY.md").write_text("- likes tea\n")
+    async with WorkerClient(Brief(embedder="none")) as worker:
+        source, clock = WorkspaceNotes(Folder(notes)), MemoryClock(time.monotonic, lambda: TODAY)
+        index = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, clock)
+        for number in range(3):
+            assert [hit.snippet for hit in (await index.search(Query("tea"), MAIN)).hits] == ["likes tea"]
+            assert (worker.starts, index.is_open) == (number + 1, True)
+            async with asyncio.timeout(PATIENCE_S):
+                while worker.is_running:  # noqa: ASYNC110 — the end of a process
+                    await asyncio.sleep(0.01)
+            assert not index.is_open
+        recalled = await index.search(Query("tea"), MAIN, is_patient=False)
+        assert [hit.snippet for hit in recalled.hits] == ["likes tea"]
+
+
+async def test_a_request_that_comes_while_the_worker_ends_is_answered(tmp_path: Path) -> None:
+    """Whenever it comes: the next worker gets it."""
+    async with WorkerClient(Brief(embedder="none")) as worker:
+        await worker.call("put", tmp_path, _put("MEMORY.md", "likes tea"))
+        await worker.call("commit", tmp_path, {"complete": True})
+        for number in range(12):
+            await asyncio.sleep(BRIEF_S + 0.005 * number)
+            assert await _texts(worker, tmp_path, "tea") == ["likes tea"]
+        assert worker.starts > 1
+
+
+async def test_a_worker_at_work_does_not_end(tmp_path: Path) -> None:
+    """However long a document takes."""
+    lines = "".join(f"- line {number} about gardens\n" for number in range(3_000))
+    async with WorkerClient(Brief(embedder="none")) as worker:
+        assert (await worker.call("put", tmp_path, _put("MEMORY.md", lines)))["stored"] == 3_000
+        assert worker.starts == 1
 
 
 class Fragile(WorkerSettings):
