@@ -189,7 +189,7 @@ def test_the_owner_leaves_what_is_new(tmp_path: Path) -> None:
 
 async def test_a_gateway_lives_through_some_seconds() -> None:
     """Outages, edits and a small window included: all is answered, and both processes are seen all the time."""
-    plan = Plan(0.12, 0.04, a_second=9.0, look_every_s=0.25, outage_every_s=2.5, tidy_every_s=1.0)
+    plan = Plan(0.25, 0.08, a_second=9.0, look_every_s=0.25, outage_every_s=2.5, tidy_every_s=1.0)
     done = await run(plan)
     assert done.shown >= done.said > 10
     assert not done.problems
