@@ -23,6 +23,20 @@
 Channel errors live in `adapters.channel`, workspace errors in `workspaces.errors`.
 """
 
+from enum import StrEnum
+
+
+class ModelFault(StrEnum):
+    """The setting that a model's failure points at."""
+
+    KEY = "key"
+    QUOTA = "quota"
+    NAME = "name"
+    ADDRESS = "address"
+    MISSING = "missing"
+    """There is no key; the message has the setting and the remedy."""
+    OTHER = "other"
+
 
 class StrandlineError(Exception):
     """A failure that the gateway reports in one plain sentence."""
@@ -85,19 +99,26 @@ class TurnLimitError(StrandlineError):
 
 
 class ModelError(StrandlineError):
-    """A model gave no usable reply."""
+    """A model gave no usable reply; `fault` is the setting that it points at."""
+
+    fault: ModelFault = ModelFault.OTHER
 
 
 class ModelUnavailableError(ModelError):
     """The model cannot be reached now: outage, rate limit, broken stream."""
 
-    def __init__(self, reason: str, retry_after_s: float | None = None) -> None:
+    def __init__(self, reason: str, retry_after_s: float | None = None, fault: ModelFault = ModelFault.OTHER) -> None:
         super().__init__(reason)
         self.retry_after_s = retry_after_s
+        self.fault = fault
 
 
 class ModelRefusedError(ModelError):
     """The provider refuses the request for good: bad key, unknown model, invalid request."""
+
+    def __init__(self, reason: str, fault: ModelFault = ModelFault.OTHER) -> None:
+        super().__init__(reason)
+        self.fault = fault
 
 
 class ModelOverflowError(ModelError):

@@ -68,8 +68,8 @@ class DiscordFaults:
     def bad_token(self) -> ChannelConfigError:
         """Return the error of an account whose token Discord rejects."""
         return ChannelConfigError(
-            f"Discord rejects the bot token of [channels.discord.{self.account}]: reset it in the Developer Portal, "
-            "under Bot, and copy it again"
+            f"Discord rejects the bot token of [channels.discord.{self.account}] (HTTP 401): reset it in the Developer "
+            f"Portal, under Bot, and copy it again; strandline connect discord --account {self.account} takes it"
         )
 
     def missing_intent(self) -> ChannelConfigError:

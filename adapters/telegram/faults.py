@@ -83,7 +83,8 @@ class TelegramFaults:
     def bad_token(self) -> ChannelConfigError:
         """Return the error of an account whose token Telegram rejects."""
         return ChannelConfigError(
-            f"Telegram rejects the bot token of [channels.telegram.{self.account}]: copy it again from @BotFather"
+            f"Telegram rejects the bot token of [channels.telegram.{self.account}] (HTTP 401): copy it again from "
+            f"@BotFather; strandline connect telegram --account {self.account} takes it"
         )
 
     def _quoted_message(self, fault: TelegramAPIError) -> str:

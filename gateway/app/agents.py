@@ -16,8 +16,9 @@ from gateway.agent.cut_files import CutFiles
 from gateway.agent.file_trouble import Alarm
 from gateway.agent.history_writer import SETTLE_S as HISTORY_SETTLE_S
 from gateway.agent.history_writer import HistoryWriter, kept_folders
-from gateway.agent.models.choose import choose
-from gateway.agent.models.image_budget import MEGABYTE, ImageBudget
+from gateway.agent.models.choose import SharedByModels, choose
+from gateway.agent.models.failures import ModelTroubles
+from gateway.agent.models.image_budget import MEGABYTE
 from gateway.agent.models.port import Model
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.prompt_files import prompt_extents
@@ -65,15 +66,20 @@ class AgentModels:
 
 
 @asynccontextmanager
-async def open_models(config: Config, environ: Mapping[str, str]) -> AsyncIterator[dict[AgentId, AgentModels]]:
-    """Yield the models of every agent. Raises ConfigError for a missing client."""
-    hosted, room = {name: hosted_settings(name, config, environ) for name in config.models}, ImageBudget()
+async def open_models(
+    config: Config, environ: Mapping[str, str], troubles: ModelTroubles
+) -> AsyncIterator[dict[AgentId, AgentModels]]:
+    """Yield every agent's models, whose failures are noted in *troubles*. Raises ConfigError for a missing client."""
+    hosted, shared = (
+        {name: hosted_settings(name, config, environ) for name in config.models},
+        SharedByModels(troubles=troubles),
+    )
     models: dict[AgentId, AgentModels] = {}
     async with AsyncExitStack() as stack:
         for name, settings in config.agents.items():
-            own = choose([settings.model, *settings.fallbacks], hosted, room)
+            own = choose([settings.model, *settings.fallbacks], hosted, shared)
             others = {
-                other: choose([other, *(each for each in settings.fallbacks if each != other)], hosted, room)
+                other: choose([other, *(each for each in settings.fallbacks if each != other)], hosted, shared)
                 for other in dict.fromkeys([settings.model, *settings.fallbacks, *hosted])
             }
             for each in (own, *others.values()):
@@ -269,6 +275,7 @@ def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> Ho
         settings.output_tokens,
         settings.pictures_mb * MEGABYTE,
         "".join(gaps),
+        key.env or "" if key else "",
     )
 
 

@@ -25,7 +25,7 @@ from gateway.control.operator import LocalOperator
 from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState
-from gateway.inbound.listener import BotAccount, listen
+from gateway.inbound.listener import BotAccount, keep_examined, listen
 from gateway.runtime.clock import first_of, utc_now
 from gateway.runtime.memory_trim import keep_small
 from gateway.settings.secrets import secret_gaps
@@ -172,6 +172,7 @@ class App:
                 adapter.on_missed(home.notices.missed)
 
             beside.create_task(menus.show(adapter))
+            beside.create_task(keep_examined(account, adapter, home.clock))
 
         async with asyncio.TaskGroup() as beside:
             await listen(account, parts.reception.receive, loaded, home.clock)

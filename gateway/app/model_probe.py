@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gateway.agent.entries import UserEntry
-from gateway.agent.models.choose import LazyModel
-from gateway.agent.models.image_budget import ImageBudget
+from gateway.agent.models.choose import LazyModel, SharedByModels
 from gateway.agent.models.port import ModelRequest, unshown
 from gateway.agent.models.retry import Retry
 from gateway.app.agents import hosted_settings
@@ -30,7 +29,7 @@ async def probe_model(name: str, config: Config, environ: Mapping[str, str]) -> 
     """Ask the model *name* of *config* one word, once. Raises ModelError, whose text has the cause and the remedy."""
     settings = hosted_settings(name, config, environ)
     patient = replace(settings, request_timeout_s=min(PATIENCE_S, settings.request_timeout_s))
-    model = LazyModel(patient, ImageBudget(), Retry(tries=1))
+    model = LazyModel(patient, SharedByModels(), Retry(tries=1))
     began = time.monotonic()
     try:
         request = ModelRequest("", "", [UserEntry(_ASKED, datetime.now(UTC), "", "")], [])

@@ -12,6 +12,7 @@ from gateway.admission.internal_channels import SUBAGENT
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
 from gateway.agent.mcp.servers import ToolServers, open_servers
+from gateway.agent.models.failures import ModelTroubles
 from gateway.agent.models.paid import AgentBudget
 from gateway.app.agents import open_agents, open_models, open_workspaces, turn_settings
 from gateway.app.budgets import agent_budgets_of, paid_agents
@@ -96,6 +97,10 @@ class Resources:
     hooks: Hooks
     meter: Meter | None
     journal: WorkJournal
+    troubles: ModelTroubles = field(default_factory=ModelTroubles)
+    """The models that do not answer."""
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Where secrets are read."""
     gaps: tuple[str, ...] = ()
     """Missing secrets, each in one sentence: the gateway works without what needs them."""
 
@@ -114,7 +119,7 @@ async def open_resources(
         share = await stack.enter_async_context(open_share(home, config, environ, alone=not channels))
         routes, config = routes_of(config), share.mine
         servers, worker = server_settings(config, environ, home), memory_worker(config, environ)
-        models = await stack.enter_async_context(open_models(config, environ))
+        models = await stack.enter_async_context(open_models(config, environ, troubles := ModelTroubles()))
         workspaces = stack.enter_context(open_workspaces(home, config, machine.checkpoint))
         store = await share.open_store(routes, machine.clock, machine.checkpoint)
         stack.push_async_callback(store.close)
@@ -139,6 +144,8 @@ async def open_resources(
             hooks=Hooks(hooks_of(home), store.count, tasks),
             meter=meter,
             journal=journal,
+            troubles=troubles,
+            environ=environ,
             gaps=secret_gaps(config.secret_sources(), environ),
         )
 

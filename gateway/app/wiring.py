@@ -25,6 +25,7 @@ from gateway.app.channels import TERMINAL, unclaimed
 from gateway.app.files import enclosures_of, intake_of
 from gateway.app.metering import count_accepted, sent_counter, time_turns
 from gateway.app.owner_settings import add_owner
+from gateway.app.probes import Probes
 from gateway.app.resources import Resources
 from gateway.app.tracing import traced
 from gateway.approvals.approvals import Approvals
@@ -237,6 +238,7 @@ class Parts:
             depths=self.overflow.depths,
             helpers=self.subagents.running,
             disabled=self._home.files.disabled(),
+            model_troubles=self.resources.troubles,
             plugin_faults=(*plugin_faults(self._config), *self.resources.gaps),
             waits_for=share.told,
         )
@@ -268,6 +270,7 @@ class Parts:
             resources.agent_budgets,
             home.owner_chats.of,
             resources.tool_servers,
+            Probes(self._config, resources.environ, resources.channels.adapters.loaded),
         )
 
     # --- turns

@@ -41,6 +41,7 @@ def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
         yield from _agent(agent, has_store=not state.store_trouble)
     for channel in state.channels:
         yield f"channel   {channel.channel}.{channel.account}: {channel.state}{_parenthesised(channel.reason)}"
+        yield from (f"          {note}" for note in channel.notes)
     yield from _waiting(state)
     for subagent in state.helpers:
         yield f"subagent  {subagent}"

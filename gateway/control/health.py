@@ -29,6 +29,8 @@ class Health:
     """Disabled hooks and commands from a restored backup; this gateway started without them."""
     plugin_faults: tuple[str, ...] = ()
     """Plug-ins that cannot be used, each in one sentence; this gateway started without them."""
+    model_troubles: Iterable[str] = ()
+    """The models that do not answer, each in one sentence."""
     version: str = field(default_factory=partial(version, "strandline"))
     """Read once, as it is in a file."""
     waits_for: Callable[[], tuple[str, ...]] = tuple

@@ -32,6 +32,7 @@ from gateway.control.history import answer_history
 from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Answers, Order
 from gateway.control.origin import memory_source
+from gateway.control.probe_wire import ProbeAnswer, ProbeOrder
 from gateway.control.quarantine import QuarantineOperator
 from gateway.control.sessions import ConversationList, answer_sessions
 from gateway.control.spending import spending_of
@@ -112,6 +113,8 @@ class LocalOperator:
     owner_chat: Callable[[AgentId], Awaitable[Address | None]] | None = None
     """Returns an agent's chat with its owner; if unset or unknown, the owner is at the terminal."""
     tool_servers: ToolServers = field(default_factory=ToolServers)
+    probe: Callable[[ProbeOrder], Awaitable[ProbeAnswer]] | None = None
+    """Asks each model and platform whether it works."""
 
     async def ask(self, order: Order[Answer]) -> Answer:
         """Execute *order*."""
@@ -136,6 +139,7 @@ class LocalOperator:
             BrowserOrder: self._browsers,
             ClaimOrder: self.admission.claim,
             PairOrder: self.admission.pair,
+            ProbeOrder: self._probe,
             RouteOrder: self.admission.explain,
             SilencesOrder: self.admission.silences,
             CommandsOrder: self.conversation.commands,
@@ -167,7 +171,9 @@ class LocalOperator:
             time_zone=self.zone.name,
             time_zone_source=self.zone.source,
             agents=tuple(agents),
-            channels=tuple(ChannelStatus(a.channel, a.account, a.state, a.detail) for a in self.health.accounts),
+            channels=tuple(
+                ChannelStatus(a.channel, a.account, a.state, a.detail, a.notes) for a in self.health.accounts
+            ),
             loading=tuple(self.health.loading),
             inbox_waiting=sum(agent.waiting for agent in agents),
             outbox_queued=self.conversation.delivery.waiting,
@@ -201,7 +207,12 @@ class LocalOperator:
         return replace(agent, heartbeat=beat, jobs=jobs, spending=await spending_of(self.agent_budgets.get(name)))
 
     def _unusable(self) -> tuple[str, ...]:
-        return (*disabled_line(self.health.disabled), *self.health.plugin_faults, *self.tool_servers.troubles())
+        return (
+            *self.health.model_troubles,
+            *disabled_line(self.health.disabled),
+            *self.health.plugin_faults,
+            *self.tool_servers.troubles(),
+        )
 
     async def chat(self, order: ChatOrder, on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
         """Send a message to an agent as the owner; return its name once the answer, or a notice, was delivered."""
@@ -297,6 +308,9 @@ class LocalOperator:
         except MemoryUnavailableError as exc:
             memory = MemoryStatus(0, "keyword", str(exc))
         return replace(bare, memory=memory)
+
+    async def _probe(self, order: ProbeOrder) -> ProbeAnswer:
+        return ProbeAnswer() if self.probe is None else await self.probe(order)
 
     async def _broken_skills(self) -> list[str]:
         found = [

@@ -24,6 +24,7 @@ def _lines(state: Status) -> Iterator[str]:
     for channel in state.channels:
         reason = f" ({channel.reason})" if channel.reason else ""
         yield f"- channel `{channel.channel}.{channel.account}`: {channel.state}{reason}"
+        yield from (f"  - {note}" for note in channel.notes)
     if state.store_trouble:
         yield f"- no store for {timedelta(seconds=int(state.store_away_s))}: {state.store_trouble}"
     # The requesting message is among the waiting ones.

@@ -127,6 +127,8 @@ class ChannelStatus:
     state: str
     """Such as `listening`, `connecting`, `waiting`, `stopped`, `off`."""
     reason: str = ""
+    notes: tuple[str, ...] = ()
+    """What its setup at the platform lacks, each with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)

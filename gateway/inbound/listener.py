@@ -6,7 +6,8 @@ from enum import StrEnum
 
 import structlog
 
-from adapters.channel import Adapter, ChannelConfigError, ChannelUnavailableError, Receive
+from adapters.abilities import Examines
+from adapters.channel import Adapter, ChannelConfigError, ChannelError, ChannelUnavailableError, Receive
 from gateway.errors import ConfigError, StoreError
 from gateway.runtime.backoff import Backoff
 from gateway.runtime.clock import Clock, pause
@@ -14,6 +15,8 @@ from gateway.runtime.clock import Clock, pause
 log = structlog.get_logger()
 
 OUTAGE = Backoff(1.0, 60.0)
+EXAMINE_EVERY_S = 300.0
+"""Seconds between two looks at the setup of a bot, one small call for each of its groups. Our choice."""
 
 
 class ListeningState(StrEnum):
@@ -42,11 +45,23 @@ class BotAccount:
     state: ListeningState = ListeningState.LOADING
     detail: str = ""
     may_listen: MayListen | None = None
+    notes: tuple[str, ...] = ()
+    """What its setup at the platform lacks, each with the remedy; it works otherwise."""
 
     @property
     def key(self) -> tuple[str, str]:
         """The account's part of addresses."""
         return self.channel, self.account
+
+
+async def keep_examined(account: BotAccount, adapter: Adapter, clock: Clock) -> None:
+    """Keep the notes of *account* up to date for as long as this runs, if its platform can say what it lacks."""
+    while isinstance(adapter, Examines):
+        try:
+            account.notes = tuple(await adapter.examine())
+        except ChannelError as exc:  # listening tells of it
+            log.info("not examined", channel=account.channel, account=account.account, detail=str(exc))
+        await pause(clock, EXAMINE_EVERY_S)
 
 
 async def listen(account: BotAccount, receive: Receive, loaded: Callable[[Adapter], None], clock: Clock) -> None:

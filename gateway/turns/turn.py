@@ -18,6 +18,7 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.limits import narrow_limits
 from gateway.agent.loop import UNANSWERED, TurnOutlets, run_turn
+from gateway.agent.models.failures import told_failure
 from gateway.agent.models.port import ModelRequest, unshown
 from gateway.agent.receipts import ReceiptLevel, receipt_line, with_receipts
 from gateway.agent.tools.tool import Toolbox
@@ -54,7 +55,7 @@ from gateway.turns.join import Joining, joined_messages
 from gateway.turns.message_entry import entry_of
 from gateway.turns.planning import Planner
 from gateway.turns.presence import Presence
-from workspaces.access import Access, AgentId
+from workspaces.access import Access, AgentId, SessionType
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
 
@@ -135,7 +136,7 @@ class Turns:
         The attempt may have failed because its session could not be opened, so none is needed until it gives up.
         """
         log.warning("turn postponed", why=type(exc).__name__, detail=str(exc))
-        waited, reason = self.planner.clock() - row.received_at, _apology(exc)
+        waited, reason = self.planner.clock() - row.received_at, _apology(exc, envelope)
         later = RetryLater(min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds())))
         try:
             if waited >= _patience(row.message):
@@ -373,14 +374,16 @@ def _outgoing(message: InboundMessage, text: str) -> Outgoing:
     return Outgoing(message.address, text, message.reply_target if is_tied else None)
 
 
-def _apology(exc: Exception) -> str:
+def _apology(exc: Exception, envelope: Envelope) -> str:
+    """Return what the sender is told; only the owner, in their own chat, is told which setting is at fault."""
+    is_private = envelope.access.session_type is SessionType.MAIN
+    told = f"\n\n`{why}`" if is_private and (why := told_failure(exc)) else ""
     match exc:
         case ModelRefusedError():
-            return (
-                "My language model rejects my requests, so I cannot answer yet; `strandline doctor` says why. Your "
-                "message is kept."
-            )
+            known = "" if told or not is_private else "; `strandline doctor` says why"
+            return f"My language model rejects my requests, so I cannot answer yet{known}. Your message is kept.{told}"
         case ModelError():
-            return "My language model cannot be reached now. Your message is kept; I answer as soon as it is back."
+            said = "My language model cannot be reached now. Your message is kept; I answer as soon as it is back."
+            return f"{said}{told}"
         case _:
             return "I cannot write to my disk right now. Your message is kept; I answer as soon as it works again."

@@ -28,6 +28,7 @@ from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
 from gateway.control.exam_wire import ExamOrder, ExamReport
 from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Answers, Order
+from gateway.control.probe_wire import ProbeAnswer, ProbeOrder
 from gateway.control.status_wire import AgentStatus, MemoryOrder, MemoryStatus, Status, StatusOrder
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
@@ -108,6 +109,7 @@ class FakeOperator:
             BrowserOrder: self.browsers,
             ClaimOrder: self.claim,
             PairOrder: self.pair,
+            ProbeOrder: self.probe,
             RouteOrder: self.explain,
             SilencesOrder: self.silences,
             CommandsOrder: self.commands,
@@ -295,6 +297,9 @@ class FakeOperator:
 
     async def claim(self, order: ClaimOrder) -> ClaimAnswer:
         return ClaimAnswer((ClaimRow("telegram.home", "ABCDE-23456"),) if order.account is None else ())
+
+    async def probe(self, _: ProbeOrder) -> ProbeAnswer:
+        return ProbeAnswer()
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         """One request is pending, with the code AAAAA-BBBBB, until that is approved."""

@@ -3,8 +3,10 @@
 import asyncio
 import gc
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from gateway.agent.entries import ReplyEntry
+from gateway.agent.models.failures import ModelTroubles, describe_failure
 from gateway.agent.models.fallback import FallbackModel
 from gateway.agent.models.image_budget import ImageBudget
 from gateway.agent.models.offline import OFFLINE, OfflineModel
@@ -12,30 +14,37 @@ from gateway.agent.models.optional_packages import missing_extra
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
-from gateway.errors import ConfigError, ModelRefusedError, PluginError
+from gateway.errors import ConfigError, ModelFault, ModelRefusedError, ModelUnavailableError, PluginError
 from gateway.plugins import MODELS, plugins
 
 
-def choose(names: Sequence[str], hosted: Mapping[str, HostedSettings], room: ImageBudget | None = None) -> Model:
-    """Return the model called `names[0]`, with the others as its fallbacks; `offline` needs no settings.
+@dataclass(frozen=True, slots=True)
+class SharedByModels:
+    """What all models of a gateway share."""
 
-    Pictures that models are shown share *room*.
+    room: ImageBudget = field(default_factory=ImageBudget)
+    """Of the pictures that they are shown."""
+    troubles: ModelTroubles = field(default_factory=ModelTroubles)
+
+
+def choose(names: Sequence[str], hosted: Mapping[str, HostedSettings], shared: SharedByModels | None = None) -> Model:
+    """Return the model called `names[0]`, with the others as its fallbacks; `offline` needs no settings.
 
     Raises ConfigError for an unknown name, and for a model whose client is not installed.
     """
-    room = room or ImageBudget()
-    models = [_model(name, hosted, room, is_fallback=place > 0) for place, name in enumerate(names)]
+    shared = shared or SharedByModels()
+    models = [_model(name, hosted, shared, is_fallback=place > 0) for place, name in enumerate(names)]
     return models[0] if len(models) == 1 else FallbackModel(models)
 
 
-def _model(name: str, hosted: Mapping[str, HostedSettings], room: ImageBudget, *, is_fallback: bool) -> Model:
+def _model(name: str, hosted: Mapping[str, HostedSettings], shared: SharedByModels, *, is_fallback: bool) -> Model:
     if name == OFFLINE:
         return OfflineModel(stands_in=is_fallback)
     if name not in hosted:
         raise ConfigError(f"there is no model {name!r}; add a section [models.{name}], or use {OFFLINE!r}")
     if install := missing_extra(hosted[name].provider):
         raise ConfigError(f"models.{name}: the package for it is missing; run: {install}")
-    return LazyModel(hosted[name], room)
+    return LazyModel(hosted[name], shared)
 
 
 def provider_faults(used: Collection[str]) -> list[str]:
@@ -55,9 +64,9 @@ def provider_faults(used: Collection[str]) -> list[str]:
 class LazyModel:
     """A hosted model whose SDK is loaded at its first request."""
 
-    def __init__(self, settings: HostedSettings, room: ImageBudget, retry: Retry | None = None) -> None:
+    def __init__(self, settings: HostedSettings, shared: SharedByModels, retry: Retry | None = None) -> None:
         self.name = settings.name
-        self._room = room
+        self._shared = shared
         self._retry = retry or Retry()
         self.window_tokens = settings.window_tokens
         self._settings = settings
@@ -66,7 +75,15 @@ class LazyModel:
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         """Answer *request*. Raises ModelError, after bounded retries, when there is no usable reply."""
-        return await (await self.load()).reply(request, on_text)
+        try:
+            reply = await (await self.load()).reply(request, on_text)
+        except (ModelRefusedError, ModelUnavailableError) as failure:
+            told = describe_failure(failure, self._settings)
+            failure.add_note(told)
+            self._shared.troubles.note(self.name, told)
+            raise
+        self._shared.troubles.clear(self.name)
+        return reply
 
     async def load(self) -> Model:
         """Load the SDK on a thread, so that other conversations continue; later calls return the same model.
@@ -74,11 +91,11 @@ class LazyModel:
         Raises ModelRefusedError for a missing key, and for a package's provider that cannot be loaded.
         """
         if self._settings.fault:
-            raise ModelRefusedError(f"{self.name}: {self._settings.fault}")
+            raise ModelRefusedError(f"{self.name}: {self._settings.fault}", ModelFault.MISSING)
         async with self._loading:
             if self._model is None:
                 try:
-                    self._model = await asyncio.to_thread(_build, self._settings, self._retry, self._room)
+                    self._model = await asyncio.to_thread(_build, self._settings, self._retry, self._shared.room)
                 except PluginError as exc:
                     raise ModelRefusedError(str(exc)) from exc
                 gc.freeze()  # loaded libraries stay: scanning them took 0.2 s at every full collection

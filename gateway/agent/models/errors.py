@@ -8,7 +8,7 @@ import httpx
 import httpx2
 
 from gateway.agent.models.wire import BrokenReplyError
-from gateway.errors import ModelError, ModelOverflowError, ModelRefusedError, ModelUnavailableError
+from gateway.errors import ModelError, ModelFault, ModelOverflowError, ModelRefusedError, ModelUnavailableError
 
 _OVERFLOW_MARKS = (
     "context_length_exceeded",
@@ -37,7 +37,9 @@ _PASSING = {408, 409, 423, 425, 429, 499}
 
 def unreachable(name: str) -> ModelUnavailableError:
     """Return the error for a server that cannot be reached; *name* is the model's name in the configuration."""
-    return ModelUnavailableError(f"{name}: cannot be reached; is its address right and its server running?")
+    return ModelUnavailableError(
+        f"{name}: cannot be reached; is its address right and its server running?", fault=ModelFault.ADDRESS
+    )
 
 
 def connection_error(name: str, error: BrokenReplyError | httpx.HTTPError | httpx2.HTTPError) -> ModelUnavailableError:
@@ -63,24 +65,25 @@ def status_error(name: str, status: int, body: object, headers: Mapping[str, str
     if status == 413 or (status in {400, 422, 500} and _says(body, _OVERFLOW_MARKS)):
         return ModelOverflowError(f"{name}: the request is larger than the model's window")
     if status == 402 or _says(body, _QUOTA_MARKS):
-        return ModelRefusedError(f"{name}: the account's quota is used up (HTTP {status})")
+        return ModelRefusedError(f"{name}: the account's quota is used up (HTTP {status})", ModelFault.QUOTA)
     if status >= 500 or status in _PASSING:
         return ModelUnavailableError(f"{name}: the provider answered HTTP {status}", retry_after_s(headers))
-    return ModelRefusedError(f"{name}: HTTP {status}; {_mend(status, body)}")
+    mend, fault = _mend(status, body)
+    return ModelRefusedError(f"{name}: HTTP {status}; {mend}", fault)
 
 
-def _mend(status: int, body: object) -> str:
+def _mend(status: int, body: object) -> tuple[str, ModelFault]:
     match status:
         case 401 | 403 | 498:
-            return "check its API key"
+            return "check its API key", ModelFault.KEY
         case 404:
-            return "check `model` and `base_url`"
+            return "check `model` and `base_url`", ModelFault.NAME
         case _ if _says(body, (_KEY_MARK,)):
-            return "check its API key"
+            return "check its API key", ModelFault.KEY
         case _ if _says(body, (_FILTER_MARK,)):
-            return "the provider's content filter stopped the request"
+            return "the provider's content filter stopped the request", ModelFault.OTHER
         case _:
-            return "the provider does not accept the request"
+            return "the provider does not accept the request", ModelFault.OTHER
 
 
 def _says(body: object, marks: tuple[str, ...]) -> bool:

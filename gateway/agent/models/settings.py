@@ -35,3 +35,5 @@ class HostedSettings:
     """Most bytes of pictures in one request; in Base64 they stay below 20 MB, Google's limit."""
     fault: str = ""
     """Why it cannot be asked: its key is missing. Empty if it can."""
+    key_env: str = ""
+    """Name of the environment variable that holds the key; empty for a file."""

@@ -7,25 +7,30 @@ import stat
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.agent.models.optional_packages import missing_extra
 from gateway.cli.connect import reach
 from gateway.cli.doctor.channels import check_bots
+from gateway.cli.doctor.exposure import check_exposure
 from gateway.cli.doctor.finding import Finding, Level
+from gateway.cli.doctor.mending import mend_home
 from gateway.cli.doctor.plugins import check_plugins
 from gateway.cli.doctor.servers import check_servers
 from gateway.cli.doctor.tool_servers import check_tool_servers
 from gateway.cli.doctor.web import check_http_door
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.settings_report import running_settings
 from gateway.cli.status import memory_line
 from gateway.control.operator_api import EXPECTED, OperatorApi
+from gateway.control.probe_wire import ProbeAnswer, ProbeOrder
 from gateway.control.status_wire import AgentStatus, MemoryOrder, Status, StatusOrder
 from gateway.control.wire import SearchOrder
 from gateway.errors import ConfigError
 from gateway.home import Home
+from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
     from gateway.config import Config
@@ -34,21 +39,37 @@ LOW_DISK = 1_000_000_000
 NO_DISK = 100_000_000
 """Free bytes below which the check warns or fails; our choice."""
 OLDEST_PYTHON = (3, 11)
+_SERVERS = {"redis", "qdrant"}
+"""Checks whose failure would keep the gateway from being asked."""
+_NOT_PROBED = ProbeAnswer()
 
 
-def doctor(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Check everything a gateway needs. Prints a remedy for each fault; exit status 1 if it cannot work."""
+def doctor(
+    context: typer.Context,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Mend what can be mended safely: permissions, the time zone.")
+    ] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Check everything a gateway needs, with one small call of each model. Prints a remedy for each fault.
+
+    Exit status 1 if something does not work, 2 if the configuration cannot be read.
+    """
     invocation: Invocation = context.obj
-    findings = asyncio.run(_examine(invocation, invocation.home(home)))
+    place = invocation.home(home)
+    mended = mend_home(place, invocation.environ) if fix else []
+    findings = [*mended, *asyncio.run(_examine(invocation, place))]
     if as_json:
         print_json({"findings": [asdict(finding) for finding in findings]})
     else:
         for finding in findings:
-            print(f"{finding.level:<5} {finding.check}: {finding.detail}")
+            print(visible(f"{finding.level:<5} {finding.check}: {finding.detail}"))
             if finding.mend:
-                print(f"      → {finding.mend}")
-    if any(finding.level is Level.FAIL for finding in findings):
-        raise typer.Exit(1)
+                print(visible(f"      → {finding.mend}"))
+    failed = {finding.check for finding in findings if finding.level is Level.FAIL}
+    if failed:
+        raise typer.Exit(2 if "configuration" in failed else 1)
 
 
 async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
@@ -58,19 +79,28 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
     try:
         findings += check_plugins()
         config = read_config(home.config_file)
+        environ = invocation.environ_of(home)
     except ConfigError as exc:
         return [
             *findings,
-            Finding("configuration", Level.FAIL, str(exc), "edit the file; docs/settings.md has every key"),
+            Finding("configuration", Level.FAIL, str(exc), "correct it: strandline config edit"),
         ]
-    environ = invocation.environ_of(home)
     invocation.guard(config, home)
-    findings += [*check_config(config, home, environ), *check_disabled(home)]
-    findings += [finding async for finding in check_servers(config, environ)]
+    control = home.control()
+    report = await running_settings(control) if control is not None else None
+    findings += [*check_config(config, home, environ), *check_disabled(home), *check_exposure(config, home)]
+    if report is None:  # a running gateway has its own environment, and is asked instead
+        findings += [*_secrets(config, environ)]
+        findings += [finding async for finding in check_servers(config, environ)]
+    elif report.fault:
+        detail = f"the running gateway keeps its earlier settings: {report.fault}"
+        findings.append(Finding("settings", Level.FAIL, detail, "correct it: strandline config edit"))
     findings += [finding async for finding in check_http_door(config, environ)]
-    if home.exists and all(finding.level is not Level.FAIL for finding in findings):
-        findings += [finding async for finding in check_bots(config, environ)]
-        findings += [finding async for finding in check_tool_servers(config, environ, home)]
+    has_servers = not any(finding.level is Level.FAIL and finding.check in _SERVERS for finding in findings)
+    if home.exists and has_servers:
+        if report is None:
+            findings += [finding async for finding in check_bots(config, environ)]
+            findings += [finding async for finding in check_tool_servers(config, environ, home)]
         findings += [finding async for finding in _work(invocation, home)]
     return findings
 
@@ -132,7 +162,6 @@ def check_config(config: "Config", home: Home, environ: Mapping[str, str]) -> li
         Finding("configuration", Level.OK, str(home.config_file) if home.config_file.exists() else "defaults; no file"),
         _zone(config, environ),
         *_models(config),
-        *_secrets(config, environ),
         Finding("channels", Level.OK, ", ".join(["terminal", *_bots(config)])),
         *_policies(config),
     ]
@@ -211,7 +240,8 @@ async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
             for agent in state.agents:
                 for finding in await _memory(reached.operator, agent.agent):
                     yield finding
-            for finding in _troubles(state):
+            probed = await reached.operator.ask(ProbeOrder())
+            for finding in (*_probed(probed), *_troubles(state, probed)):
                 yield finding
     except EXPECTED as exc:
         yield Finding("gateway", Level.FAIL, str(exc), "fix that first, then run doctor again")
@@ -233,8 +263,19 @@ async def _memory(operator: OperatorApi, agent: str) -> list[Finding]:
     return [Finding("memory", Level.OK, detail), *skipped]
 
 
-def _troubles(state: Status) -> Iterator[Finding]:
+def _probed(answer: ProbeAnswer) -> Iterator[Finding]:
+    """Report what each model, and each platform of a running gateway, has just said."""
+    for check, rows in (("model", answer.models), ("bot", answer.channels)):
+        for row in rows:
+            yield from (Finding(check, Level.FAIL, fault) for fault in row.faults)
+            if not row.faults:
+                yield Finding(check, Level.OK, f"{row.name} {row.detail}")
+
+
+def _troubles(state: Status, probed: ProbeAnswer = _NOT_PROBED) -> Iterator[Finding]:
     yield from _file_findings(state.agents)
+    known = {fault for row in (*probed.models, *probed.channels) for fault in row.faults}
+    yield from (Finding("unusable", Level.WARN, each) for each in state.troubles if each not in known)
     for each in state.repairs:
         yield Finding("repaired", Level.WARN, each)
     for each in state.waits_for:
@@ -250,10 +291,9 @@ def _troubles(state: Status) -> Iterator[Finding]:
         detail = f"changes to agents' files that wait for you: {state.approvals_waiting}"
         yield Finding("approvals", Level.WARN, detail, "strandline approvals list")
     for channel in state.channels:
-        if channel.reason:
-            yield Finding(
-                "channel", Level.WARN, f"{channel.channel}.{channel.account}: {channel.state}: {channel.reason}"
-            )
+        if channel.reason and channel.reason not in known:
+            level = Level.FAIL if channel.state == "refused" else Level.WARN
+            yield Finding("channel", level, f"{channel.channel}.{channel.account}: {channel.state}: {channel.reason}")
 
 
 def _file_findings(agents: Sequence[AgentStatus]) -> Iterator[Finding]:

@@ -6,9 +6,8 @@ from typing import Literal
 
 import pytest
 
-from gateway.agent.models.choose import LazyModel, choose
+from gateway.agent.models.choose import LazyModel, SharedByModels, choose
 from gateway.agent.models.fallback import FallbackModel
-from gateway.agent.models.image_budget import ImageBudget
 from gateway.agent.models.offline import OfflineModel
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.agent.models.settings import HostedSettings
@@ -102,11 +101,11 @@ def test_a_model_whose_client_is_not_installed_says_what_installs_it(
 async def test_a_lazy_model_answers_when_it_is_asked() -> None:
     """The first request loads the SDK; closing one that was never asked does nothing."""
     async with OpenAIStub(steps("one", "two")) as stub:
-        model = LazyModel(HostedSettings("big", "openai", "stub", base_url=stub.url), ImageBudget())
+        model = LazyModel(HostedSettings("big", "openai", "stub", base_url=stub.url), SharedByModels())
         assert await model.load() is await model.load()
         assert await ask(model) == "big: one"
         await model.close()
-    await LazyModel(HostedSettings("big", "openai", "stub"), ImageBudget()).close()
+    await LazyModel(HostedSettings("big", "openai", "stub"), SharedByModels()).close()
 
 
 def test_choosing_a_model_loads_no_sdk() -> None:

@@ -2,9 +2,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gateway.agent.models.choose import LazyModel, provider_faults
+from gateway.agent.models.choose import LazyModel, SharedByModels, provider_faults
 from gateway.agent.models.fallback import FallbackModel
-from gateway.agent.models.image_budget import ImageBudget
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
@@ -40,7 +39,7 @@ async def draft(_: str) -> None:
 
 async def reply(*others: Model) -> str:
     """Return the answer of the package's model, with *others* as its fallbacks."""
-    fog = LazyModel(HostedSettings("fog", "fog", "grey"), ImageBudget(), Retry(tries=1))
+    fog = LazyModel(HostedSettings("fog", "fog", "grey"), SharedByModels(), Retry(tries=1))
     chain = FallbackModel([fog, *others])
     try:
         return (await chain.reply(REQUEST, draft)).text
@@ -93,7 +92,7 @@ async def test_a_packages_model_that_fails_is_one_sentence_and_others_answer(
 async def test_an_error_of_the_contract_stays_what_it_is(install: Install) -> None:
     """A package says itself whether another attempt is worth it."""
     install("fog-model", ENTRY, CODE.replace('yield TextPiece("lifts")', "raise ModelRefusedError('too dense')"))
-    with pytest.raises(ModelRefusedError, match=r"^too dense$"):
+    with pytest.raises(ModelRefusedError, match=r"^too dense"):
         await reply()
 
 

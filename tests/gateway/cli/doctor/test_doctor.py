@@ -77,7 +77,7 @@ def test_a_wrong_setting_fails_before_anything_is_tried(patient: Patient) -> Non
     """The line that `up` would give; no gateway is composed."""
     patient.home.config_file.write_text("[gatewy]\n", "utf-8")
     status, found = patient.findings()
-    assert (status, found["configuration"][0]) == (1, "fail")
+    assert (status, found["configuration"][0]) == (2, "fail")
     assert "did you mean gateway?" in found["configuration"][1]
     assert patient.gateway.with_channels == []
 
@@ -246,3 +246,27 @@ def test_a_secret_that_cannot_be_told_from_words_is_a_warning(patient: Patient, 
     _, found = patient.findings({"DOOR_KEY": key, "USER": "ann"})
     assert found["secret"][0] == level
     assert ("mcp.gone.env_from is too short" in found["secret"][1]) == (level == "warn")
+
+
+def test_what_others_could_read_or_reach_is_named_and_mended(patient: Patient) -> None:
+    """Files of keys that others can read fail, and `--fix` closes them; open groups and tools are warnings."""
+    home = patient.home
+    home.secrets_file.write_text('CO_API_KEY = "a-secret-of-the-home"\n', "utf-8")
+    home.secrets_file.chmod(0o644)
+    home.path.chmod(0o755)
+    home.config_file.write_text(
+        '[channels.telegram.home]\ntoken_env = "T"\ndirect = "closed"\n'
+        '[channels.telegram.home.groups."-5"]\nbots = true\nmay_end = "everyone"\n'
+        '[mcp.box]\ncommand = ["true"]\nsessions = ["main", "group"]\n[gateway]\nallow_remote = true\n',
+        "utf-8",
+    )
+    status, found = patient.findings()
+    assert status == 1
+    assert found["exposure-secrets"][0] == "fail"
+    assert {"exposure-group", "exposure-tools", "exposure-address"} <= set(found)
+    fixed = patient.run("doctor", "--fix")[1]
+    assert f"{home.secrets_file} is now closed to others" in fixed
+    assert "owner.time_zone is now" in fixed
+    assert oct(home.secrets_file.stat().st_mode)[-3:] == oct(home.config_file.stat().st_mode)[-3:] == "600"
+    assert "exposure-secrets" not in patient.findings()[1]
+    assert "fixed" not in patient.run("doctor", "--fix")[1]

@@ -1,0 +1,146 @@
+"""Each usual mistake names itself and the way out, in the same words in the chat, in `status` and by the doctor."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from gateway.app.app import App
+from gateway.control.probe_wire import ProbeOrder
+from gateway.control.status_wire import StatusOrder
+from gateway.control.wire import ChatOrder
+from tests.fakes.botapi import BotApi
+from tests.fakes.cohere_stub import CohereStub
+from tests.fakes.discord import Discord
+from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.provider_stub import Refusal
+from tests.journeys.house import GROUP, OWNER, cohere_section, make_home, openai_section, running
+
+CLOSED = "http://127.0.0.1:9/v1"
+
+
+async def said_by(app: App) -> tuple[str, str, str]:
+    """Return what the chat, the status and a probe say."""
+    replies: list[str] = []
+
+    async def on_reply(text: str, _: bool) -> None:
+        replies.append(text)
+
+    await app.operator.chat(ChatOrder("hello"), on_reply)
+    state = await app.operator.ask(StatusOrder())
+    probed = await app.operator.ask(ProbeOrder())
+    return "\n".join(replies), "\n".join(state.troubles), "\n".join(f for row in probed.models for f in row.faults)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "words"),
+    [
+        (Refusal(401), ["models.stub (openai, stub-1)", "HTTP 401", "strandline keys set MODEL_KEY"]),
+        (Refusal(404), ["models.stub (openai, stub-1)", "HTTP 404", "strandline config set models.stub.model"]),
+        (
+            Refusal(429, code="insufficient_quota"),
+            ["models.stub (openai, stub-1)", "quota is used up (HTTP 429)", "strandline connect model"],
+        ),
+    ],
+    ids=["wrong key", "wrong model", "quota"],
+)
+async def test_a_models_refusal_is_named(tmp_path: Path, refusal: Refusal, words: list[str]) -> None:
+    """By provider, status, setting and next command."""
+    async with OpenAIStub(lambda _: refusal) as model:
+        home = make_home(tmp_path / "home", model=openai_section(model.url))
+        async with running(home) as app:
+            for told in await said_by(app):
+                assert all(word in told for word in words), told
+
+
+async def test_a_model_server_that_does_not_run_is_named(tmp_path: Path) -> None:
+    """As Ollama before it is started: its address and what to do."""
+    home = make_home(tmp_path / "home", model=openai_section(CLOSED))
+    async with running(home) as app:
+        for told in await said_by(app):
+            assert "cannot be reached" in told
+            assert CLOSED in told
+            assert "strandline config set models.stub.base_url URL" in told
+
+
+async def test_a_missing_key_is_named(tmp_path: Path) -> None:
+    """The gateway runs all the same."""
+    home = make_home(tmp_path / "home", model=cohere_section(CLOSED))
+    async with running(home, {"MODEL_KEY": ""}) as app:
+        for told in await said_by(app):
+            assert "models.stub.api_key_env" in told
+            assert "strandline keys set MODEL_KEY" in told
+
+
+async def test_the_words_end_when_the_model_answers(tmp_path: Path) -> None:
+    """And nobody else than the owner is told of settings."""
+    answers = iter([Refusal(401), Refusal(401)])
+    async with CohereStub(lambda _: next(answers, "well")) as model, BotApi() as bot:
+        bot.join(GROUP)
+        home = make_home(tmp_path / "home", bot.url, cohere_section(model.url))
+        async with running(home) as app:
+            bot.says(GROUP, "@strand_bot hello", user_id=OWNER, chat_type="supergroup")
+            in_group = (await bot.wait_for_sent(1))[0].text
+            assert in_group == ("My language model rejects my requests, so I cannot answer yet. Your message is kept.")
+            assert "HTTP 401" in "\n".join((await app.operator.ask(StatusOrder())).troubles)
+            chat, _, probed = await said_by(app)
+            assert "HTTP 401" in chat
+            assert probed == ""
+
+
+async def notes(app: App, channel: str, holds: Callable[[str], bool]) -> str:
+    """Return what `status` says of the account, once it is as wanted."""
+    async with asyncio.timeout(20):
+        while True:
+            state = await app.operator.ask(StatusOrder())
+            told = "\n".join(f"{each.reason}\n{each.notes}" for each in state.channels if each.channel == channel)
+            if holds(told):
+                return told
+            await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def telegram(tmp_path: Path, bot: BotApi, table: str = "") -> AsyncIterator[App]:
+    """Run a gateway with a Telegram bot whose table has *table* besides."""
+    home = make_home(tmp_path / "home", bot.url)
+    text = home.config_file.read_text("utf-8").replace("mention = true", table or "mention = true")
+    home.write(home.config_file, text)
+    async with running(home) as app:
+        yield app
+
+
+async def test_a_wrong_token_is_named_and_takes_nothing_else_down(tmp_path: Path) -> None:
+    """The terminal answers; the platform's status and the command that takes another token are told."""
+    async with BotApi(token="123456:another-token") as bot, telegram(tmp_path, bot) as app:
+        told = await notes(app, "telegram", lambda told: "HTTP 401" in told)
+        assert "strandline connect telegram --account home" in told
+        chat, _, _ = await said_by(app)
+        assert chat
+
+
+async def test_a_group_without_the_bot_and_privacy_mode_are_named(tmp_path: Path) -> None:
+    """In `status` and by a probe, with what to send to whom."""
+    async with BotApi() as bot:
+        bot.join(GROUP)
+        bot.me = {**bot.me, "can_read_all_group_messages": False}
+        async with telegram(tmp_path, bot, "mention = false") as app:
+            told = await notes(app, "telegram", lambda told: "privacy mode is on" in told)
+            assert "/setprivacy" in told
+            bot.status_in[GROUP] = "left"
+            (row,) = (await app.operator.ask(ProbeOrder())).channels
+            assert f"the bot is not in the group {GROUP}" in row.faults[0]
+
+
+async def test_a_missing_intent_is_named(tmp_path: Path) -> None:
+    """Before Discord closes the connection without a word."""
+    home = make_home(tmp_path / "home")
+    async with Discord() as server:
+        server.application["flags"] = 0
+        table = f'[channels.discord.home]\ntoken_env = "D"\ndirect = "pairing"\nbase_url = "{server.url}"\n'
+        text = home.config_file.read_text("utf-8") + f'{table}gateway_url = "{server.gateway_url}"\n'
+        home.write(home.config_file, text)
+        async with running(home, {"D": server.token}) as app:
+            told = await notes(app, "discord", lambda told: "MESSAGE CONTENT INTENT" in told)
+            assert "Developer Portal" in told
