@@ -52,7 +52,7 @@ def doctor(
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Check everything a gateway needs, with one small call of each model. Prints a remedy for each fault.
+    """Check everything a gateway needs. Each model gets one small call; each fault has its remedy.
 
     Exit status 1 if something does not work, 2 if the configuration cannot be read.
     """
