@@ -20,6 +20,7 @@ from gateway.agent.tools.memory import used_hit
 from gateway.agent.window.count import estimate_tokens
 from workspaces.access import PRIVATE, Access, rights
 from workspaces.errors import WorkspaceError
+from workspaces.memory.assembly import assembled
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import MemoryIndex, Query
 from workspaces.memory.text.day_spans import days_named
@@ -85,6 +86,8 @@ async def recall(
     chosen = fitting([hit for hit in own if not _is_shown(hit, texts)], settings)
     if not chosen:
         return Recalled()
+    marks = {hit.citation: hit for hit in await asyncio.to_thread(assembled, chosen, message)}
+    chosen = [marks[hit.citation] for hit in chosen]
     return Recalled("\n".join(["", _HEADING, *map(line_of, chosen)]), tuple(used_hit(hit, "recall") for hit in chosen))
 
 
@@ -119,7 +122,8 @@ def _newest_first(hit: Hit) -> tuple[date, str, int]:
 def line_of(hit: Hit) -> str:
     """Format *hit* as a line of the prompt."""
     day = f" ({hit.date})" if hit.date and str(hit.date) not in hit.path else ""
-    return f"> {hit.citation}{day}: {_one_line(hit.snippet)}"
+    mark = f" [{hit.mark}]" if hit.mark else ""
+    return f"> {hit.citation}{day}{mark}: {_one_line(hit.snippet)}"
 
 
 def _is_shown(hit: Hit, shown: Iterable[str]) -> bool:

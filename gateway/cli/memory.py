@@ -169,7 +169,7 @@ def hit_lines(found: MemorySearchAnswer) -> Iterator[str]:
     elif not found.is_clear:
         yield NOTHING_CLEAR
     for hit in found.hits:
-        yield f"{hit.citation}  {hit.score:.2f}"
+        yield f"{hit.citation}  {hit.score:.2f}{f'  ({hit.holds})' if hit.holds else ''}"
         yield from (f"    {line}" for line in hit.snippet.splitlines())
     if found.mode == "keyword":
         yield f"Searched by keywords only{': ' + found.reason if found.reason else ''}."

@@ -43,7 +43,8 @@ def _result_lines(result: SearchResult) -> Iterator[str]:
 
 
 def _hit(hit: Hit) -> str:
-    return f"`{hit.citation}`\n{quoted(hit.snippet)}\n"
+    mark = f" ({hit.mark})" if hit.mark else ""
+    return f"`{hit.citation}`{mark}\n{quoted(hit.snippet)}\n"
 
 
 def _state(state: IndexStatus) -> Iterator[str]:

@@ -358,4 +358,4 @@ def _heartbeat(stands: HeartbeatReport) -> HeartbeatStatus:
 
 
 def _search_hit(hit: Hit) -> SearchHit:
-    return SearchHit(hit.path, hit.start_line, hit.end_line, round(hit.score, 4), hit.snippet, hit.citation)
+    return SearchHit(hit.path, hit.start_line, hit.end_line, round(hit.score, 4), hit.snippet, hit.citation, hit.mark)

@@ -21,6 +21,8 @@ class SearchHit:
     """How well it fits, 0 to 1."""
     snippet: str
     citation: str
+    holds: str = ""
+    """Whether it holds, as `Hit.mark`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,8 @@ class Hit:
     """It holds other people's words."""
     as_of: Day | None = None
     """The day at whose end it was there; `None` is now."""
+    mark: str = ""
+    """Whether it holds, as far as rules tell: `now, since` or `until` a day, or `contradicts` a citation."""
 
     @property
     def citation(self) -> str:

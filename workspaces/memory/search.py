@@ -17,6 +17,7 @@ from typing import Protocol
 
 from workspaces.access import Access, AgentId, Scope, readable_scopes
 from workspaces.errors import WorkspaceError
+from workspaces.memory.assembly import CONSIDERED, assembled
 from workspaces.memory.circuit_breaker import CircuitBreaker
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source
@@ -243,6 +244,9 @@ class MemoryIndex:
         hits = tuple(hit for hit in map(hit_of_frame, answer["hits"]) if self._may_see(hit, scopes))
         # A group must not learn whether private notes are still being indexed.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
+        if is_patient:
+            hits = await asyncio.to_thread(assembled, hits, text)
+        hits = hits[: min(max(query.max_results, 1), MOST_RESULTS)]
         return SearchResult(hits, answer["mode"], notice(text, answer, pending=pending, to_owner=scopes is None))
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
@@ -374,7 +378,7 @@ class MemoryIndex:
             "scopes": scopes_out(scopes),
             "since": day_out(query.since),
             "until": day_out(query.until),
-            "limit": min(max(query.max_results, 1), MOST_RESULTS),
+            "limit": min(max(query.max_results, CONSIDERED), MOST_RESULTS),
             "min_score": query.min_score,
             "today": day_out(self._clock.today()),
         }

@@ -51,6 +51,7 @@ class QuotedHit(_ToolJson):
     date: datetime.date | None = None
     similarity: float = 0.0
     matched: float = 0.0
+    holds: str = ""
 
 
 class SearchToolResult(_ToolJson):
@@ -123,7 +124,8 @@ def _quote(hit: QuotedHit, question: str) -> str:
     day = f"{hit.date:%A}, {hit.date.day} {hit.date:%B %Y}" if hit.date else ""
     moment = f"{day}, {time.group(1)}" if day and time else day
     heading = f"{moment} (`{hit.citation}`)" if moment else f"`{hit.citation}`"
-    return f"{heading}:\n{_as_quote(excerpt(text, question))}"
+    mark = f" ({hit.holds})" if hit.holds else ""
+    return f"{heading}{mark}:\n{_as_quote(excerpt(text, question))}"
 
 
 def _as_quote(text: str) -> str:

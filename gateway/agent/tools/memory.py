@@ -191,6 +191,7 @@ def _hit_json(hit: Hit) -> dict[str, object]:
         "matched": round(hit.matched, 3),
         "snippet": hit.snippet,
         **({"from": "somebody else's words"} if hit.is_others else {}),
+        **({"holds": hit.mark} if hit.mark else {}),
     }
 
 

@@ -1,0 +1,84 @@
+"""Which of two sentences replaces the other, by rule."""
+
+from datetime import date, timedelta
+
+import pytest
+
+from workspaces.memory.text.claims import Relation, claims_in, relation
+
+REPLACED = [
+    ("The staging port is 5432", "The staging port is 5433 now."),
+    ("Ann lives in Berlin.", "Ann moved to Hamburg."),
+    ("The project deadline is 1 April 2026.", "The project deadline moved to 5 April 2026."),
+    ("My phone number is 0151 2345678", "My new phone number is 0151 9876543"),
+    ("The rent is 850 €", "Since June the rent is 910 €."),
+    ("Our API quota is 1,000 calls per day", "Our API quota is 1,200 calls per day"),
+    ("The meeting with Carla is on Tuesday at 10:00", "The meeting with Carla was moved to Thursday at 10:00"),
+    ("We use Postgres 14", "We use Postgres 16 now"),
+    ("The wifi password is heron-4711", "The wifi password is heron-4712"),
+    ("Max works at Siemens", "Max works at Bosch since May"),
+    ("Der Zahnarzttermin ist am 3. März", "Der Zahnarzttermin ist jetzt am 10. März"),
+    ("I drink coffee every morning", "I no longer drink coffee"),
+]
+MONTH = """
+Ran 5 km along the river. | Ran 7 km along the river. | Ran 6 km in the rain.
+Paid 40 € for groceries. | Paid 55 € for groceries. | Paid 12 € for lunch with Ann.
+Ann's birthday is on 3 May. | Max's birthday is on 7 June. | Carla's birthday is on 9 June.
+Server alpha has port 80. | Server beta has port 81. | Server gamma has port 82.
+Invoice 4711 is paid. | Invoice 4712 is open. | Invoice 4713 is paid.
+Meeting with Ann at 10:00. | Meeting with Ann at 14:00. | Meeting with Max at 14:00.
+Ann likes Berlin. | Ann likes Paris. | Max likes Rome.
+We use Postgres for orders. | We use Redis for sessions. | We also use Kafka.
+Ann works on Falcon. | Max works on Heron. | Carla works on Falcon.
+The train to Bonn leaves at 8:15. | The train to Bonn leaves at 9:40. | The train to Ulm leaves at 7:02.
+The ticket is LT-2093. | The ticket is LT-2094. | LT-2095 is about the login.
+Anna has 2 cats. | Anna has 1 dog. | Max has 3 children.
+Dentist on 3 March. | Dentist on 9 September. | Haircut on 4 March.
+I speak German. | I also speak French. | Max speaks Polish.
+Slept 7 hours. | Slept 6 hours. | Slept 8 hours, felt well.
+Called Max about the boat. | Called Ann about the boat. | Max called about the house.
+Ann's phone number is 0151 111222. | Ann's office number is 0221 333444. | Max's phone number is 0151 555666.
+The red boat is 6 m long. | The blue boat is 8 m long. | The green boat is for sale.
+Lunch with Ann in Bonn. | Lunch with Ann in Köln. | Dinner with Max in Bonn.
+Read 30 pages of the history book. | Read 45 pages of the history book. | Started the novel.
+Der Garten ist 200 m² groß. | Die Wohnung ist 80 m² groß. | Das Haus in Ulm ist 120 m² groß.
+Heute 12 Grad und Regen. | Heute 9 Grad und Sonne. | Heute 15 Grad.
+The blue key opens the cellar. | The red key opens the garage. | The spare key is with Ann.
+Today I weighed 72 kg. | Today I weighed 71 kg. | Today I weighed 73 kg.
+""".strip()
+
+
+@pytest.mark.parametrize(("older", "newer"), REPLACED)
+def test_a_new_value_of_a_thing_that_has_one_replaces_the_old(older: str, newer: str) -> None:
+    """Number, date, identifier, name and state, with and without a word of change."""
+    (before,), (after,) = claims_in(older), claims_in(newer)
+    assert relation(before, after, date(2026, 2, 1)) is Relation.REPLACES
+
+
+def test_of_a_month_of_notes_that_all_hold_hardly_a_line_is_called_replaced() -> None:
+    """At most one line in twenty."""
+    lines = [part.strip() for row in MONTH.splitlines() for part in row.split("|")]
+    days = [date(2026, 3, 1) + timedelta(days=place // 3) for place in range(len(lines))]
+    claims = [claims_in(line)[0] for line in lines]
+    wrong = [
+        (lines[old], lines[new])
+        for old in range(len(lines))
+        for new in range(old + 1, len(lines))
+        if relation(claims[old], claims[new], days[new]) is Relation.REPLACES
+    ]
+    assert len(lines) == 72
+    assert len({old for old, _ in wrong}) <= len(lines) * 0.05, wrong
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "how"),
+    [
+        ("The spare key is with Ann", "the spare key is with  Ann", Relation.REPEATS),
+        ("The quota is 1,000 calls", "The quota is 1000 calls", Relation.REPEATS),
+        ("I use Zotero for references", "I have never used Zotero", Relation.CONTRADICTS),
+        ("The boat is green", "The port is 5433", None),
+    ],
+)
+def test_repetitions_and_contradictions(older: str, newer: str, how: Relation | None) -> None:
+    """The same in other spelling, what one denies, and things that have nothing to do with each other."""
+    assert relation(claims_in(older)[0], claims_in(newer)[0]) is how

@@ -1,0 +1,371 @@
+"""Claims of sentences: what each is about and which value it gives, and how two of them relate; by rule alone.
+
+Two claims speak of the same thing if they share the words of their subject and give values of one kind. Whether the
+newer value replaces the older one is a narrower question: both must say how something is, not what happened once. Where
+that is unclear, both may hold: a true line that is called outdated is worse than two lines beside each other.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from functools import lru_cache
+
+from workspaces.memory.text.dates import NamedDate, mentions
+from workspaces.memory.text.dialogue import read_line
+from workspaces.memory.text.facts import FactKind, facts_in, folded, sentences
+from workspaces.memory.text.tokens import STOP_WORDS, query_terms, stem
+
+LONGEST_READ = 4_000
+"""Characters of a passage that are read."""
+_MOST = 40
+"""Claims of a passage that are read."""
+_CODE = re.compile(r"```.{0,20000}?(?:```|\Z)", re.DOTALL)
+_BULLET = re.compile(r"^[-*+>\s]{1,9}")
+_DAY = re.compile(r"(\b\d{1,2})\.(?=\s(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
+"""The full stop of a German date ends no sentence."""
+_CLAUSE = re.compile(r"(?:,|;|\s[–—-])\s+(?=(?:and|but|which|while|so|however|although|aber|und|mais|pero|ma|но|а)\b)")
+_NUMBER = re.compile(
+    r"(?P<sign>[$€£¥₴₽])?\s?(?<![\w.,:/-])(?P<digits>\d{1,3}(?:[,.' ]\d{3})+(?![\d])|\d+(?:[.,]\d+)?)"
+    r"(?:\s?(?P<unit>%|°[CF]?|[€£$₴₽]|[^\W\d_]{1,4}(?![\w-])))?(?![\w:/-]|[.,]\d)"
+)
+_COUNTS = {
+    name: str(value)
+    for value, names in enumerate(
+        (
+            "zero null", "one eins", "two zwei deux dos due два", "three drei trois tres tre", "four vier quatre",
+            "five fünf", "six sechs", "seven sieben", "eight acht", "nine neun", "ten zehn", "eleven elf",
+            "twelve zwölf",
+        )
+    )
+    for name in names.split()
+}  # fmt: skip
+_WORD_NUMBER = re.compile(
+    rf"\b(?:{'|'.join(name for name in _COUNTS if name != 'one')})\b(?=\s+[^\W\d_])", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-3]):([0-5]\d)\b", re.IGNORECASE)
+_MONTH = re.compile(r"[^\W\d_]{3,}")
+_STATES = re.compile(
+    r"\b(?:is|are|am|'s|'re|has|have|lives?|works?|costs?|uses?|runs?|needs?|prefers?|likes?|belongs?|stands?"
+    r"|ist|sind|hat"
+    r"|heißt|wohnt|lebt|arbeitet|kostet|liegt|est|sont|a|habite|travaille|coûte|es|está|son|tiene|vive|trabaja"
+    r"|cuesta|è|sono"
+    r"|ha|abita|lavora|costa|é|tem|mora|trabalha|is|zijn|heeft|woont|werkt|kost|jest|są|ma|mieszka|pracuje"
+    r"|kosztuje|este"
+    r"|are|are|locuiește|живёт|живет|работает|стоит|находится|живе|працює|коштує)\b|[^\W\d_]\s?[:=]\s|—|是|在|です",
+    re.IGNORECASE,
+)
+"""Words that say how something is."""
+_HAPPENED = re.compile(
+    r"\b(?:was|were|did|had|went|met|saw|bought|paid|spent|ran|walked|ate|read|wrote|called|got|took|made|said"
+    r"|told|visited"
+    r"|finished|played|watched|cooked|slept|swam|cycled|drank|worked|today|yesterday|this (?:morning|evening"
+    r"|afternoon|week)"
+    r"|tonight|last (?:night|week|month|year)|ago|war|waren|hatte|ging|gestern|heute|kaufte|gekauft|bezahlt|getroffen"
+    r"|gelaufen|hier|aujourd'hui|ayer|hoy|ieri|oggi|ontem|hoje|gisteren|vandaag|wczoraj|dzisiaj|вчера|сегодня|вчора"
+    r"|сьогодні)\b|昨天|今天|昨日|今日|ました",
+    re.IGNORECASE,
+)
+"""Words of something that happened once: two such claims both hold."""
+_CHANGED = re.compile(
+    r"\b(?:now|new(?:ly)?|recent(?:ly)?|no longer|not any ?more|anymore|instead|since|moved|changed?|switched"
+    r"|updated?|rescheduled|postponed"
+    r"|replaced|increased|decreased|reduced|raised|grew|grown|improved|reached|adjusted|extended|renamed|as of"
+    r"|from now on"
+    r"|jetzt|nun|neue?[rsn]?|nicht mehr|stattdessen|geändert|gewechselt|umgezogen|verschoben|maintenant"
+    r"|désormais|nouve(?:au|lle)"
+    r"|changé|déménagé|ahora|nuev[oa]|cambi(?:ó|ado|ato|ata)|se mudó|adesso|ora|nuov[oa]|trasferit[oa]|agora|nov[oa]"
+    r"|mudou|nu|nieuwe?|veranderd|verhuisd|verplaatst|teraz|now[yae]|zmieni\w+|acum|nou[ăa]?|schimbat|mutat"
+    r"|теперь|новы\w+|переехал\w*"
+    r"|сменил\w*|перен[её]с\w*|тепер|нов\w{1,2}|переїха\w+|зміни\w+)\b|现在|改为|改成|换成|搬到|今は|変更|引っ越",
+    re.IGNORECASE,
+)
+_ALSO = re.compile(
+    r"\b(?:also|too|another|additional(?:ly)?|second|third|other|both|as well|one of|besides|extra|auch"
+    r"|außerdem|weitere[rsn]?"
+    r"|zweite[rsn]?|aussi|autre|deuxième|también|otr[oa]|segund[oa]|anche|altr[oa]|second[oa]|também|outr[oa]"
+    r"|ook|andere"
+    r"|tweede|też|również|drug[iae]|și|altă?|тоже|также|второ\w+|теж|також|друг\w+)\b|也|还|も",
+    re.IGNORECASE,
+)
+"""Words that add a value to another one."""
+_DENIES = re.compile(
+    r"\b(?:never|not|no longer|n't|nothing|neither|nor|without ever|cannot|nie(?:mals)?|nicht|kein\w*|jamais"
+    r"|ne \w+ pas|n'\w+ pas"
+    r"|nunca|jamás|mai|non|nooit|niet|geen|nigdy|nie|niciodată|nu|никогда|не|ніколи)\b|n['’]t\b|从来没|从不|没有|不|ない|ません",
+    re.IGNORECASE,
+)
+_NEVER = re.compile(
+    r"\b(?:never|not ever|not once|niemals|noch nie|nie(?=\s)|jamais|nunca|jamás|mai|nooit|nigdy|niciodată"
+    r"|никогда|ніколи)\b"
+    r"|从来没|从未|一度も",
+    re.IGNORECASE,
+)
+_EMPTY_WORDS = """
+never ever longer any want make need help get trying try can keep sure project know example thing start work look good
+give like new now also really well currently recently actually still best way go going wondering wonder think feel kinda
+"""
+_EMPTY = frozenset(map(stem, _EMPTY_WORDS.split()))
+"""Stems that say nothing of a subject."""
+_MOVED = re.compile(
+    r"\b(?:(?P<live>moved to|relocated to|zog nach|gezogen nach|umgezogen nach|déménagé à|mudó a"
+    r"|trasferit[oa] a|verhuisd naar"
+    r"|przeprowadził\w* się do|переехал\w* в|переїха\w+ (?:до|в))|(?P<work>joined|started at))\s{1,3}$",
+    re.IGNORECASE,
+)
+"""What begins a state that other words name later: who moved to a town lives there."""
+_ENDED = re.compile(
+    r"\b(?:no longer|not any ?more|any ?more|stopped|quit|gave up|nicht mehr|ne \w+ plus|ya no|non \w+ più"
+    r"|já não|niet meer|już nie"
+    r"|nu mai|больше не|більше не)\b|不再|もう",
+    re.IGNORECASE,
+)
+_SINGLE = re.compile(
+    r"(?:\b(?:is|'s|ist|est|es|è|é|jest|este|heißt|called|named|lives? in|moved to|works? (?:at|for)|wohnt in"
+    r"|lebt in|arbeitet bei"
+    r"|habite à|travaille chez|vive en|trabaja en|vive a|abita a|lavora (?:a|per|presso)|mora em|trabalha n[ao]"
+    r"|woont in|werkt bij"
+    r"|mieszka w|pracuje w|lucrează la|живёт в|живет в|работает в|живе в|працює в)|[:=]|是|在)\s{0,3}(?:now "
+    r"|jetzt )?['\"`“„]?$",
+    re.IGNORECASE,
+)
+"""What stands before a name that is the only one at a time: one lives in one town, and likes several."""
+
+
+class Relation(Enum):
+    """How a newer claim relates to an older one about the same thing."""
+
+    REPEATS = "repeats"
+    """The same, in the same or other words."""
+    REPLACES = "replaces"
+    """Another value of something that has one at a time."""
+    DIFFERS = "differs"
+    """Another value; both may hold, each at its time."""
+    CONTRADICTS = "contradicts"
+    """One says what the other denies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value that a sentence gives."""
+
+    kind: FactKind
+    text: str
+    """As it was written."""
+    normal: str
+    """The same for equal values."""
+    head: str
+    """What it counts or names, stemmed: the unit, else the noun beside it; may be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence, as far as rules read it."""
+
+    sentence: str
+    terms: frozenset[str]
+    """Stems of what it is about: its words without values and function words."""
+    values: tuple[Value, ...]
+    denies: bool
+    is_state: bool
+    """It says how something is, not what happened once."""
+    changes: bool
+    """It says that something is different from before."""
+    adds: bool
+    """It says that something comes beside another."""
+    is_never: bool
+    """It denies for all times: "I have never …"."""
+    words: frozenset[str]
+    """All its stems, those of its values and their units too."""
+
+
+def claims_in(text: str, about: frozenset[str] | None = None, *, is_whole: bool = False) -> tuple[Claim, ...]:
+    """Return the claims of *text*, a passage of notes or of a conversation, in order; code is left out.
+
+    With *about*, only sentences that hold one of these stems are read. A sentence of several clauses is several claims,
+    or one if *is_whole*.
+    """
+    plain = _DAY.sub(r"\1", _CODE.sub(" ", text[:LONGEST_READ]))
+    lines = (read_line(_BULLET.sub("", line)).text for line in plain.split("\n"))
+    whole = [each for line in lines for each in sentences(line) if about is None or not about.isdisjoint(_stems(each))]
+    said = whole if is_whole else [part for each in whole for part in _CLAUSE.split(each)]
+    return tuple(_claim(part) for part in said[:_MOST] if len(part.split()) > 1 or len(part) > 3)
+
+
+def relation(older: Claim, newer: Claim, newer_day: date | None = None) -> Relation | None:
+    """Return how *newer*, written on *newer_day*, relates to *older*; `None` if they may speak of different things."""
+    if not _is_same_subject(older, newer):
+        return None
+    if folded(older.sentence) == folded(newer.sentence):
+        return Relation.REPEATS
+    if older.denies != newer.denies:
+        ends = newer.denies and _ENDED.search(newer.sentence) and not _HAPPENED.search(older.sentence)
+        return Relation.REPLACES if ends else Relation.CONTRADICTS
+    pair = differing(older, newer)
+    if pair is None:
+        has_same = {each.normal for each in older.values} == {each.normal for each in newer.values}
+        return Relation.REPEATS if has_same and older.terms == newer.terms else None
+    if older.adds or newer.adds or not older.is_state or not (newer.is_state or newer.changes):
+        return Relation.DIFFERS
+    return Relation.REPLACES if _has_one_value(older, newer, pair, newer_day) else Relation.DIFFERS
+
+
+def differing(older: Claim, newer: Claim) -> tuple[Value, Value] | None:
+    """Return the first values of one kind, and of one unit or noun, in which the claims differ; `None` without any."""
+    old, new = ({each.normal for each in claim.values} for claim in (older, newer))
+    pairs = ((before, after) for before in older.values for after in newer.values)
+    return next(
+        (
+            (before, after)
+            for before, after in pairs
+            if (before.kind, before.head) == (after.kind, after.head)
+            and before.normal not in new
+            and after.normal not in old
+        ),
+        None,
+    )
+
+
+def _is_same_subject(older: Claim, newer: Claim) -> bool:
+    """Return whether one claim's subject holds the other's, and neither names what the other does not."""
+    if older.words.isdisjoint(newer.words):
+        return False
+    common = {each.normal for each in older.values} & {each.normal for each in newer.values}
+    first, second = ((each.terms - _EMPTY or each.terms) | common for each in (older, newer))
+    return (
+        bool(first & second) and (first <= second or second <= first) and 2 * len(first & second) >= len(first | second)
+    )
+
+
+def _has_one_value(older: Claim, newer: Claim, pair: tuple[Value, Value], newer_day: date | None) -> bool:
+    """Return whether the thing has one value at a time: not if it may be an event of another day, or one of several."""
+    before, after = pair
+    others = [each for each in older.values if each.kind in {FactKind.NAME, FactKind.IDENTIFIER} and each is not before]
+    theirs = [each for each in newer.values if each.kind in {FactKind.NAME, FactKind.IDENTIFIER} and each is not after]
+    if others and theirs and not {each.normal for each in others} & {each.normal for each in theirs}:
+        return False
+    if newer.changes:
+        return True
+    match before.kind:
+        case FactKind.NUMBER:
+            return bool(before.head)
+        case FactKind.DATE:
+            days = mentions(before.text)
+            named = days[0][2] if days else None
+            return named is not None and newer_day is not None and _is_ahead(named, newer_day)
+        case _:
+            is_specific = before.kind is FactKind.NAME or len(older.terms & newer.terms) > 1
+            return is_specific and _SINGLE.search(older.sentence[: older.sentence.find(before.text)]) is not None
+
+
+def _is_ahead(named: NamedDate, day: date) -> bool:
+    """Return whether *named* is a day after *day*: what was planned for it had not happened yet."""
+    if named.day is None or named.month is None:
+        return False
+    try:
+        return date(named.year or day.year, named.month, named.day) > day
+    except ValueError:
+        return False
+
+
+@lru_cache(maxsize=8_192)
+def _stems(sentence: str) -> frozenset[str]:
+    return frozenset(query_terms(sentence))
+
+
+@lru_cache(maxsize=4_096)
+def _claim(sentence: str) -> Claim:
+    values = tuple(_values(sentence))
+    rest = sentence
+    for each in values:
+        rest = rest.replace(each.text, " ", 1)
+    begun = {_begun(sentence, each) for each in values} - {""}
+    rest = _CHANGED.sub(" ", rest) if _WORD.search(_CHANGED.sub(" ", rest)) else rest
+    about = frozenset(query_terms(rest)) | begun if _WORD.search(rest) else frozenset()
+    happened = _HAPPENED.search(sentence) is not None
+    return Claim(
+        sentence,
+        about,
+        values,
+        _DENIES.search(sentence) is not None,
+        (not happened or _CHANGED.search(sentence) is not None) and _STATES.search(sentence) is not None,
+        _CHANGED.search(sentence) is not None,
+        _ALSO.search(sentence) is not None,
+        _NEVER.search(sentence) is not None,
+        _stems(sentence) | {each.head for each in values},
+    )
+
+
+def _values(sentence: str) -> Iterator[Value]:
+    taken, facts = sentence, facts_in(sentence)
+    for fact in facts:
+        if fact.kind in {FactKind.DATE, FactKind.IDENTIFIER, FactKind.NAME}:
+            if fact.kind is FactKind.NAME:
+                continue
+            is_date = fact.kind is FactKind.DATE
+            normal = _normal(fact.value) if is_date else folded(fact.value)
+            yield Value(fact.kind, fact.value, normal, "" if is_date else _before(sentence, fact.value))
+            taken = taken.replace(fact.value, " ", 1)
+    for found in _TIME.finditer(taken):
+        yield Value(FactKind.DATE, found[0], _clock(found), "time")
+    taken = _TIME.sub(" ", taken)
+    for found in _NUMBER.finditer(taken):
+        digits = re.sub(r"[,' ](?=\d{3})", "", found["digits"]).replace(",", ".")
+        unit = found["sign"] or found["unit"] or ""
+        head = _unit(unit) or _noun_after(taken[found.end() :]) or _noun_before(taken[: found.start()])
+        yield Value(FactKind.NUMBER, found[0].strip(), digits, head)
+    for found in _WORD_NUMBER.finditer(taken):
+        yield Value(FactKind.NUMBER, found[0], _COUNTS[found[0].casefold()], _noun_after(taken[found.end() :]))
+    for fact in facts:
+        if fact.kind is FactKind.NAME:
+            yield Value(FactKind.NAME, fact.value, folded(fact.value), _before(sentence, fact.value))
+
+
+def _normal(value: str) -> str:
+    words = sorted(
+        stem(word[:3]) if word.isalpha() else word.lstrip("0") for word in re.findall(r"\w+", value.casefold())
+    )
+    return " ".join(re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", word) for word in words)
+
+
+def _clock(found: re.Match[str]) -> str:
+    hour, minute = int(found[1] or found[4]), int(found[2] or found[5] or 0)
+    if found[3]:
+        hour = hour % 12 + 12 * found[3].casefold().startswith("p")
+    return f"{hour:02}:{minute:02}"
+
+
+def _unit(unit: str) -> str:
+    return stem(unit.casefold()) if unit and not _is_function(unit) else ""
+
+
+def _noun_after(text: str) -> str:
+    for word in _WORD.findall(text[:40])[:2]:
+        if not _is_function(word):
+            return stem(word.casefold())
+        if word.casefold() not in {"of", "more", "new", "total"}:
+            return ""
+    return ""
+
+
+def _noun_before(text: str) -> str:
+    text = _CHANGED.sub(" ", text) if _WORD.search(_CHANGED.sub(" ", text)) else text
+    return next((stem(word.casefold()) for word in reversed(_WORD.findall(text[-60:])) if not _is_function(word)), "")
+
+
+def _begun(sentence: str, value: Value) -> str:
+    """Return the verb of the state that *sentence* says began with *value*, such as `live`; empty without one."""
+    found = _MOVED.search(sentence[: max(sentence.find(value.text), 0)]) if value.kind is FactKind.NAME else None
+    return "" if found is None else "live" if found["live"] else "work"
+
+
+def _before(sentence: str, value: str) -> str:
+    if (found := _MOVED.search(sentence[: max(sentence.find(value), 0)])) is not None:
+        return "live" if found["live"] else "work"
+    return _noun_before(sentence[: max(sentence.find(value), 0)])
+
+
+def _is_function(word: str) -> bool:
+    return word.casefold() in STOP_WORDS
