@@ -238,6 +238,7 @@ def test_memory_is_searched_in_the_promised_shape(at_home: Terminal) -> None:
             "score": 1.0,
             "snippet": "port 5433",
             "citation": "memory/2026-03-03.md#L1-L1",
+            "holds": "",
         }
     ]
     for_people = at_home("memory", "search", "port").out
