@@ -1,13 +1,16 @@
-"""Periodic release of unused memory: a process must be no larger after months than after hours.
+"""Release of unused memory: a process must be no larger after months than after hours.
 
-Python rarely looks for reference cycles, and keeps tuples until it has; the C library keeps freed memory. Both took
-some 2 kB more with every message of a gateway, and 7 MB within a thousand messages of its memory worker.
+Buffers of the size of a request leave holes in the heap that no release closes: after 9,000 messages in 24 minutes 32
+of 80 MB were holes. Python rarely looks for reference cycles, and keeps tuples until it has; the C library keeps freed
+memory. Both took some 2 kB more with every message of a gateway, and 7 MB within a thousand messages of its memory
+worker.
 """
 
 import ctypes
 import gc
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 
 EVERY_S = 60.0
@@ -16,9 +19,24 @@ MOST_OF_THE_TIME = 0.001
 """Share of its time that a process with a large heap spends on it: every object is visited."""
 
 
+LARGE_BYTES = 128 * 1024
+"""Buffers from this size on are mapped, and unmapped when freed. glibc would raise the limit to the largest one."""
+MOST_HEAPS = 2
+"""Heaps that all threads share; glibc would give each of them its own, with its own holes."""
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
+
+
 def wait_s(took_s: float, every_s: float = EVERY_S, share: float = MOST_OF_THE_TIME) -> float:
     """Return the seconds to wait after a run that took *took_s* seconds of CPU time."""
     return max(every_s, took_s / share)
+
+
+def avoid_holes() -> None:
+    """Set up the heap of glibc for a long life; call it before threads start. Other C libraries are left alone."""
+    with suppress(AttributeError, OSError, TypeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
+        mallopt(_M_ARENA_MAX, MOST_HEAPS)
 
 
 def give_back() -> float:

@@ -23,6 +23,7 @@ from gateway.control.status_wire import disabled_line
 from gateway.errors import ConfigError
 from gateway.home import ControlFile, Home
 from gateway.runtime.clock import unless
+from workspaces.memory_trim import avoid_holes
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -57,6 +58,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
 
     stop, token = asyncio.Event(), secrets.token_urlsafe(32)
     ready = prepare_home(home, wishes_of(invocation.environ), "strandline up")
+    avoid_holes()
     with ready, stop_on_signals(stop), collecting_seldom(), ExitStack() as until_end:
         watch = SettingsWatch(home, invocation.environ, read_settings(home, invocation.environ))
         settings = watch.running.config.gateway

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import subprocess
 import sys
 import weakref
 from contextlib import suppress
@@ -64,6 +65,35 @@ def test_the_room_of_what_was_freed_goes_back_to_the_system() -> None:
     give_back()
     assert before - resident_mb(os.getpid()) > PIECES * PIECE_BYTES / 1e6 / 2
     assert len(last) == PIECE_BYTES
+
+
+LARGE_BUFFERS = """
+import ctypes
+from workspaces.memory_trim import avoid_holes
+
+class Info(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in "arena o s mapped_blocks m u f n d k".split()]
+
+libc = ctypes.CDLL(None)
+libc.mallinfo2.restype = Info
+avoid_holes()
+largest = bytes(20_000_000)
+del largest
+before = libc.mallinfo2().mapped_blocks
+buffers = [bytes(300_000) for _ in range(10)]
+print(libc.mallinfo2().mapped_blocks - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc is set up")
+def test_large_buffers_leave_no_holes() -> None:
+    """Each is mapped by itself, and gone when it is freed, although a larger one was freed before."""
+    try:
+        os.confstr("CS_GNU_LIBC_VERSION")
+    except ValueError:
+        pytest.skip("another C library")
+    done = subprocess.run([sys.executable, "-c", LARGE_BUFFERS], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "10"
 
 
 def test_it_takes_no_more_than_its_share_of_the_time() -> None:
