@@ -1,28 +1,38 @@
-"""`strandline import`: turns conversations of other programs into agents' notes."""
+"""`strandline import`: brings notes and conversations of other programs along."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation
 from gateway.cli.scaffold import prepare_home, wishes_of
-from gateway.errors import ConfigError, StrandlineError
+from gateway.errors import ConfigError
 from gateway.home import Home
 
 if TYPE_CHECKING:
+    from gateway.cli.import_writer import ImportTarget
     from gateway.importers.imported import ImportedConversation
+
+SHOWN = 20
+"""Our choice: a screen's worth of what was left out."""
 
 
 def import_(  # noqa: PLR0913  # each option is a parameter to typer
     context: typer.Context,
     source: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="locomo, realtalk, or the name of an installed package's importer.")
-    ],
-    file: Annotated[Path, typer.Argument(help="File to import.", exists=True, dir_okay=False)],
+        str | None,
+        typer.Argument(
+            metavar="FORMAT",
+            help="chatgpt, claude, openclaw, oneclaw, markdown, locomo, realtalk, or an installed package's importer.",
+        ),
+    ] = None,
+    file: Annotated[Path | None, typer.Argument(help="File or folder to import.", exists=True)] = None,
     conversation: Annotated[
         list[str] | None,
         typer.Option(
@@ -31,20 +41,81 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
     ] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="Import the one conversation into this agent.")] = None,
     agent_prefix: Annotated[str, typer.Option("--agent-prefix", help="Prefix for each agent's name.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported, and write nothing.")] = False,
+    undo: Annotated[
+        str | None, typer.Option("--undo", metavar="IMPORT", help="Take back an import, by its name, such as claude-1.")
+    ] = None,
     home: HomeOption = None,
 ) -> None:
-    """Import conversations of another program as notes: one agent per conversation."""
+    """Import notes and conversations of other programs; nothing that is here is overwritten."""
     from gateway.importers.loading import imported
 
     invocation: Invocation = context.obj
     place = invocation.home(home)
-    chosen = _with_agent_names(_selected(imported(source, file), conversation), agent, agent_prefix)
+    if undo is None and (source is None or file is None):
+        raise ConfigError("name a format and a file: strandline import chatgpt export.zip; --help lists the formats")
+    chosen = []
+    if source is not None and file is not None:
+        chosen = _with_agent_names(_selected(imported(source, file), conversation), agent, agent_prefix)
     with prepare_home(place, wishes_of(invocation.environ), "strandline import") as (config, _):
         locked = set(config.agents) if config.redis.url is None else set()
-        written = {each.agent: _take_in(place, each, is_locked=each.agent in locked) for each in chosen}
-    for name, notes in written.items():
-        print(f"Agent {name}: {notes} notes written")
-    print(f"Next: {invocation.command(f'memory index --agent {chosen[0].agent}', place)}")
+        if undo is not None:
+            name = agent or config.default_agent
+            with _target(place, name, "", is_locked=name in locked) as target:
+                _take_back(target, name, undo)
+            return
+        for each in chosen:
+            with _target(place, each.agent, source or "", is_locked=each.agent in locked) as target:
+                _take_in(target, each, is_dry=dry_run)
+    if not dry_run:
+        print(f"Next: {invocation.command(f'memory index --agent {chosen[0].agent}', place)}")
+
+
+def _take_back(target: "ImportTarget", agent: str, name: str) -> None:
+    kept = target.take_back(name)
+    print(f"Agent {agent}: {name} is taken back")
+    _print_some("Changed since, and kept", kept)
+
+
+def _take_in(target: "ImportTarget", found: "ImportedConversation", *, is_dry: bool) -> None:
+    plan = target.plan(found)
+    count = f"{len(plan.files):,} notes and {len(plan.sessions):,} conversations with {plan.messages:,} messages"
+    known = f"; {plan.known:,} were here before" if plan.known else ""
+    if is_dry:
+        print(f"Agent {found.agent}: would get {count}{known}")
+    elif not plan.files and not plan.sessions:
+        print(f"Agent {found.agent}: nothing new{known}")
+    else:
+        with typer.progressbar(length=len(plan.files) + len(plan.sessions), label=found.agent, file=sys.stderr) as bar:
+            receipt = target.write(plan, datetime.now(UTC), lambda: bar.update(1))
+        print(f"Agent {found.agent}: {count} are imported{known}")
+        print(f"Take it back with: --undo {receipt.id}")
+    _print_some("Left out", plan.left_out)
+
+
+def _print_some(title: str, lines: Sequence[str]) -> None:
+    for line in [f"{title}:", *(f"  {line}" for line in lines[:SHOWN])] if lines else []:
+        print(line)
+    if len(lines) > SHOWN:
+        print(f"  and {len(lines) - SHOWN:,} more")
+
+
+@contextmanager
+def _target(home: Home, agent: str, source: str, *, is_locked: bool) -> "Iterator[ImportTarget]":
+    """Yield the agent, which is created first if there is none, with its workspace locked."""
+    from gateway.cli.import_writer import ImportTarget
+    from gateway.cluster.workspace_locks import workspace_locks
+    from workspaces.access import AgentId, owner_access
+    from workspaces.workspace import Workspace
+
+    _configure(home, agent)
+    folder = _workspace_of(home, agent)
+    with nullcontext() if is_locked else workspace_locks(home, {agent: folder}, create=True):
+        workspace = Workspace.create(folder, AgentId(agent))
+        try:
+            yield ImportTarget(home.agent(agent), workspace, owner_access(AgentId(agent), "terminal:owner"), source)
+        finally:
+            workspace.folder.close()
 
 
 def _selected(all_of_them: "Sequence[ImportedConversation]", wanted: list[str] | None) -> "list[ImportedConversation]":
@@ -68,37 +139,6 @@ def _with_agent_names(
     if len(chosen) != 1:
         raise ConfigError(f"--agent takes one conversation, these are {len(chosen)}; choose with --conversation")
     return [replace(chosen[0], agent=agent)]
-
-
-def _take_in(home: Home, conversation: "ImportedConversation", *, is_locked: bool) -> int:
-    """Write the notes into the agent's workspace, creating the agent first; return the number of new notes."""
-    from gateway.cluster.workspace_locks import workspace_locks
-
-    _configure(home, conversation.agent)
-    folder = _workspace_of(home, conversation.agent)
-    with nullcontext() if is_locked else workspace_locks(home, {conversation.agent: folder}, create=True):
-        return _write_notes(folder, conversation)
-
-
-def _write_notes(folder: Path, conversation: "ImportedConversation") -> int:
-    from workspaces.access import AgentId, owner_access
-    from workspaces.errors import NoSuchFileError
-    from workspaces.workspace import Workspace
-
-    agent = AgentId(conversation.agent)
-    workspace = Workspace.create(folder, agent)
-    owner = owner_access(agent, "terminal:owner")
-    written = 0
-    for path, text in conversation.notes.items():
-        try:
-            there = workspace.read(PurePosixPath(path), owner).text
-        except NoSuchFileError:
-            workspace.write(path, text, owner, None)
-            written += 1
-            continue
-        if there != text:
-            raise StrandlineError(f"agent {agent} has another {path} already; choose another --agent or --agent-prefix")
-    return written
 
 
 def _workspace_of(home: Home, agent: str) -> Path:

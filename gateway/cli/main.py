@@ -37,7 +37,7 @@ COMMANDS = tuple(
             "import",
             "imports:import_",
             START,
-            "Import conversations of another program as notes: one agent per conversation.",
+            "Import notes and conversations of other programs; nothing that is here is overwritten.",
         ),
         ("chat", "chat:chat", TALK, "Talk to an agent, with or without a running gateway."),
         ("status", "status:status", TALK, "Show running components, queues and dropped messages."),

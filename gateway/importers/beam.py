@@ -72,7 +72,7 @@ def _conversation(
     notes = {path: "\n".join(note) + "\n" for path, note in lines.items()}
     questions = tuple(_questions(asked, places))
     unanswerable = tuple(question.question for question in asked.get(UNANSWERABLE, ()))
-    return LocomoConversation(f"beam-{name}", notes, places, questions, unanswerable)
+    return LocomoConversation(f"beam-{name}", notes, places=places, questions=questions, unanswerable=unanswerable)
 
 
 def _questions(

@@ -1,7 +1,8 @@
-"""Conversations of other programs, in the form in which every importer returns them."""
+"""Conversations and notes of other programs, in the form in which every importer returns them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from gateway.errors import StrandlineError
 
@@ -11,10 +12,35 @@ class ImportFormatError(StrandlineError):
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedMessage:
+    """One message of a conversation between the owner and an agent of another program."""
+
+    is_owners: bool
+    """The owner wrote it; otherwise the other program's agent did."""
+    at: datetime
+    """With its zone."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSession:
+    """A conversation of the owner's with another program's agent, word for word."""
+
+    id: str
+    """Its id in that program: importing it again adds nothing."""
+    title: str
+    messages: tuple[ImportedMessage, ...]
+    """In order; never empty."""
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedConversation:
-    """One conversation as an agent's notes."""
+    """What one agent gets: notes and other files, and conversations."""
 
     agent: str
     """Name of the agent that gets the notes, unless the owner chooses another one."""
     notes: Mapping[str, str]
-    """The text of each note by its path in the workspace, such as `memory/2026-03-01.md`, in order of days."""
+    """The text of each file by its path in the workspace, such as `memory/2026-03-01.md`, in order of days."""
+    sessions: tuple[ImportedSession, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """What is not imported, each with the reason, such as `photo.png: it is no text`."""

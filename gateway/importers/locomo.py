@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -69,9 +69,9 @@ class LocomoQuestion:
 class LocomoConversation(ImportedConversation):
     """One conversation of a benchmark as an agent's notes, with questions about them."""
 
-    places: Mapping[str, TurnLocation]
+    places: Mapping[str, TurnLocation] = field(default_factory=dict)
     """Location of each turn, by its id in the benchmark."""
-    questions: tuple[LocomoQuestion, ...]
+    questions: tuple[LocomoQuestion, ...] = ()
     """Those with marked evidence that exists."""
     unanswerable: tuple[str, ...] = ()
     """Questions whose answer was never said; in LoCoMo's own files these are the adversarial ones."""
@@ -145,7 +145,8 @@ def _conversation(sample: _Sample) -> LocomoConversation:
             note.append(f"- {session.start:%H:%M} {turn.speaker}: {_turn_text(turn)}")
             places[turn.dia_id] = TurnLocation(path, len(note))
     notes = {path: "\n".join(note) + "\n" for path, note in lines.items()}
-    return LocomoConversation(_agent(sample.sample_id), notes, places, tuple(_questions(sample.qa, places)))
+    questions = tuple(_questions(sample.qa, places))
+    return LocomoConversation(_agent(sample.sample_id), notes, places=places, questions=questions)
 
 
 def _sessions(sample: _Sample) -> Iterator[_SessionJson]:

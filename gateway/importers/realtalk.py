@@ -72,7 +72,7 @@ def conversation(name: str, data: Mapping[str, object]) -> LocomoConversation:
             places[message.dia_id] = TurnLocation(path, len(note))
     notes = {path: "\n".join(note) + "\n" for path, note in lines.items()}
     agent = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "chat"
-    return LocomoConversation(agent, notes, places, tuple(_questions(chat.qa, places)))
+    return LocomoConversation(agent, notes, places=places, questions=tuple(_questions(chat.qa, places)))
 
 
 def _messages(data: object) -> list[_RealtalkMessage]:

@@ -63,7 +63,7 @@ def test_each_conversation_becomes_an_agent_with_a_note_a_day(importer: Importer
     assert importer.agents() == ["main", "conv-1", "conv-2"]
     assert importer.note("conv-1", "2023-05-08") == "- 13:56 Ada: The boat is red.\n"
     assert importer.note("conv-2", "2023-05-09") == "- 09:05 Bo: Good night.\n"
-    assert "Agent conv-1: 2 notes written" in out
+    assert "Agent conv-1: 2 notes and 0 conversations" in out
     assert "memory index --agent conv-1" in out
 
 
@@ -82,19 +82,19 @@ def test_a_second_import_changes_nothing(importer: Importer) -> None:
     config = importer.home.config_file.read_bytes()
     status, out, _ = importer()
     assert status == 0
-    assert "Agent conv-1: 0 notes written" in out
+    assert "Agent conv-1: nothing new; 2 were here before" in out
     assert importer.home.config_file.read_bytes() == config
 
 
 def test_another_note_of_that_day_is_never_overwritten(importer: Importer) -> None:
-    """The owner's own words stay; the refusal says what to do."""
+    """The owner's own words stay, and the imported day stands beside them; importing it again adds nothing."""
     importer("--conversation", "1", "--agent", "main")
     mine = importer.home.agent("main").workspace / "memory" / "2023-05-08.md"
     mine.write_text("- my own words\n", "utf-8")
-    status, _, err = importer("--conversation", "2", "--agent", "main")
-    assert status == 1
-    assert "has another memory/2023-05-08.md already" in err
+    assert importer("--conversation", "2", "--agent", "main")[0] == 0
     assert mine.read_text("utf-8") == "- my own words\n"
+    assert "Tea is ready." in importer.note("main", "2023-05-08-locomo")
+    assert "nothing new" in importer("--conversation", "2", "--agent", "main")[1]
 
 
 def test_the_configuration_keeps_its_comments_and_its_mode(importer: Importer) -> None:
@@ -195,4 +195,7 @@ def test_a_packages_importer_that_fails_is_one_line(
 def test_an_unknown_format_names_the_known_ones(importer: Importer, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever lacks a package reads which formats there are."""
     assert imports_whatsapp(importer.home, importer.file) == 2
-    assert "there is no importer whatsapp; there are: locomo, realtalk" in capsys.readouterr().err
+    assert (
+        "there is no importer whatsapp; there are: chatgpt, claude, locomo, markdown, oneclaw, openclaw, realtalk"
+        in capsys.readouterr().err
+    )

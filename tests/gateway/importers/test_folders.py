@@ -1,0 +1,59 @@
+from pathlib import Path
+
+import pytest
+
+from gateway.importers.folders import read_markdown, read_oneclaw, read_openclaw
+from gateway.importers.imported import ImportFormatError
+from tests.gateway.importers.exports import openclaw
+
+
+def test_a_home_of_openclaw_comes_whole(tmp_path: Path) -> None:
+    """Notes and persona at their own places, the owner's talk word for word; the rest is named with the reason."""
+    found = read_openclaw(openclaw(tmp_path / "openclaw", 3))[0]
+    assert set(found.notes) == {"MEMORY.md", "SOUL.md", *(f"memory/2025-01-0{day}.md" for day in (1, 2, 3))}
+    assert [session.messages[0].text for session in found.sessions] == [
+        f"On day {day} the code is K-000{day}." for day in range(3)
+    ]
+    assert found.left_out == (
+        "photo.png: it is no note (.md, .txt)",
+        "agents/main/sessions/group.jsonl: a group's conversation: it does not say who wrote what",
+        "openclaw.json: settings; see docs/settings.md",
+    )
+
+
+def test_both_layouts_of_oneclaw_lead_to_the_same_places(tmp_path: Path) -> None:
+    """A workspace, or `memory/MEMORY.md` with days in `memory/daily/`."""
+    for name, files in (
+        ("desktop", {"workspace/MEMORY.md": "m", "workspace/memory/2026-02-01.md": "d"}),
+        ("phone", {"memory/MEMORY.md": "m", "memory/daily/2026-02-01.md": "d"}),
+    ):
+        for path, text in files.items():
+            (file := tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        assert read_oneclaw(tmp_path / name)[0].notes == {"MEMORY.md": "m", "memory/2026-02-01.md": "d"}
+
+
+def test_a_vault_keeps_its_folders_and_says_what_is_no_note(tmp_path: Path) -> None:
+    """Links, other files, what is too large or no text stay behind; the program's own folders are not looked into."""
+    vault = tmp_path / "Vault"
+    (vault / "Boat" / "Refit").mkdir(parents=True)
+    (vault / ".obsidian").mkdir()
+    (vault / ".obsidian" / "a.md").write_text("x")
+    (vault / "Boat" / "Refit" / "engine.md").write_text("The engine is a Volvo.")
+    (vault / "list.txt").write_text("rope")
+    (vault / "latin.md").write_bytes(b"\xe9")
+    (vault / "big.md").write_bytes(b"x" * (1024 * 1024 + 1))
+    (vault / "out.md").symlink_to("/etc/passwd")
+    found = read_markdown(vault)[0]
+    assert dict(found.notes) == {
+        "memory/imports/Vault/Boat/Refit/engine.md": "The engine is a Volvo.",
+        "memory/imports/Vault/list.txt.md": "rope",
+    }
+    assert [line.partition(":")[0] for line in found.left_out] == ["big.md", "latin.md", "out.md"]
+
+
+@pytest.mark.parametrize("read", [read_markdown, read_openclaw, read_oneclaw])
+def test_a_folder_without_notes_is_one_sentence(read, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Nothing is created for it."""
+    with pytest.raises(ImportFormatError, match=tmp_path.name):
+        read(tmp_path)

@@ -1,0 +1,88 @@
+"""Somebody who has used another program for a year brings everything along."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from gateway.cli import main
+from gateway.control.wire import ChatOrder, IndexOrder, SearchOrder, SessionsOrder
+from gateway.home import Home
+from tests.gateway.importers.exports import archive, chatgpt, openclaw
+from tests.journeys.house import make_home, running
+
+
+def run(home: Home, *words: str) -> int:
+    return main.run(["import", *words, "--home", str(home.path)], {}, "strandline")
+
+
+def everything(home: Home) -> dict[str, bytes]:
+    """Return every file of the workspace and of the archive, by its path."""
+    roots = home.agent("main").workspace, home.agent("main").archive
+    return {str(file): file.read_bytes() for root in roots for file in sorted(root.rglob("*")) if file.is_file()}
+
+
+async def test_what_was_told_to_another_program_is_found_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In any conversation, word for word, by the agent and by the owner; doing it twice adds nothing."""
+    home = make_home(tmp_path / "home")
+    talks = [
+        chatgpt(0, [("The wifi at the cabin is trout-lake-77.", "Got it."), ("Thanks", "Sure.")]),
+        chatgpt(1, [("What is a good rope for a mooring line?", "Nylon, since it stretches.")]),
+    ]
+    file = archive(tmp_path / "export.zip", talks)
+    assert await asyncio.to_thread(run, home, "chatgpt", str(file), "--dry-run") == 0
+    assert everything(home) == everything(make_home(tmp_path / "home"))
+    assert await asyncio.to_thread(run, home, "chatgpt", str(file)) == 0
+    before = everything(home)
+    assert await asyncio.to_thread(run, home, "chatgpt", str(file)) == 0
+    assert everything(home) == before
+    out = capsys.readouterr().out
+    assert "would get 0 notes and 2 conversations with 6 messages" in out
+    assert "nothing new; 2 were here before" in out
+    said: list[str] = []
+
+    async def hear(text: str, _: bool) -> None:
+        said.append(text)
+
+    async with running(home) as app:
+        await app.operator.index(IndexOrder(), lambda *_: None)
+        found = await app.operator.ask(SearchOrder("cabin wifi"))
+        exact = await app.operator.ask(SessionsOrder("search", query="trout-lake-77"))
+        await app.operator.chat(ChatOrder("what is the wifi at the cabin?"), hear)
+    assert "trout-lake-77" in found.hits[0].snippet
+    assert [match.text for match in exact.matches] == ["10:00 Owner: The wifi at the cabin is trout-lake-77."]
+    assert "trout-lake-77" in said[-1]
+
+
+async def test_a_year_of_openclaw_comes_along_and_can_be_taken_back_to_the_last_byte(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """400 days of notes and talk, each found; own notes stay beside them, and what was changed since is kept."""
+    home = make_home(tmp_path / "home")
+    mine = home.agent("main").workspace / "memory" / "2025-01-05.md"
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("- my own day\n")
+    before = everything(home)
+    source = openclaw(tmp_path / "openclaw", 400)
+    began = time.monotonic()
+    assert await asyncio.to_thread(run, home, "openclaw", str(source)) == 0
+    took = time.monotonic() - began
+    there = everything(home)
+    assert mine.read_text() == "- my own day\n"
+    everywhere = b"".join(there.values()).decode()
+    for day in range(400):
+        assert f"the meter reads {1000 + day}\n" in everywhere
+        assert f"the code is K-{day:04}." in everywhere
+    assert "You are dry and brief." in (home.agent("main").workspace / "SOUL.md").read_text()
+    assert "group's conversation" in capsys.readouterr().out
+    assert took < 60
+    changed = home.agent("main").workspace / "memory" / "2025-03-01.md"
+    changed.write_text("- changed since\n")
+    assert await asyncio.to_thread(run, home, "--undo", "openclaw-1") == 0
+    assert "memory/2025-03-01.md" in capsys.readouterr().out
+    assert everything(home) == before | {str(changed): b"- changed since\n"}
+    assert await asyncio.to_thread(run, home, "--undo", "openclaw-1") == 1
+    assert "there is no import openclaw-1" in capsys.readouterr().err
