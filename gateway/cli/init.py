@@ -1,45 +1,174 @@
-"""`strandline init`: asks few questions, and writes the configuration and the first workspace."""
+"""`strandline init`: a short conversation from nothing to an agent that answers and has kept its first memory."""
 
-import sys
+import asyncio
 from typing import Annotated
 
 import typer
 
+from gateway.cli.connect import reach
+from gateway.cli.connections import BotWish, connect_bot
 from gateway.cli.invocation import HomeOption, Invocation
-from gateway.cli.scaffold import PROVIDERS, Wishes, prepare_home, wishes_of
+from gateway.cli.model_setup import ModelWish, usual_model, write_model
+from gateway.cli.scaffold import MODELS, PROVIDERS, Wishes, prepare_home, wishes_of
+from gateway.cli.settings_report import running_settings, taken_up
+from gateway.control.wire import ChatOrder, SearchOrder
+from gateway.errors import ConfigError, StrandlineError
+from gateway.home import Home
+from gateway.runtime.escape import visible
+
+PLATFORMS = ("none", "telegram", "discord")
+OwnerNameOption = Annotated[str | None, typer.Option("--owner-name", help="Your name, the agent's first memory.")]
+ZoneOption = Annotated[str | None, typer.Option("--time-zone", help="Your time zone; default: this machine's.")]
+ProviderOption = Annotated[str | None, typer.Option("--provider", help=f"Language model: {', '.join(PROVIDERS)}.")]
+ModelOption = Annotated[str | None, typer.Option("--model", help="Its name at the provider.")]
+BaseUrlOption = Annotated[str | None, typer.Option("--base-url", help="Another address, such as Ollama's.")]
 
 
-def init(
+def init(  # noqa: PLR0913  # each option is a parameter to typer
     context: typer.Context,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Use the defaults without a prompt.")] = False,
+    owner_name: OwnerNameOption = None,
+    time_zone: ZoneOption = None,
+    provider: ProviderOption = None,
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
     home: HomeOption = None,
 ) -> None:
     """Create a home: config.toml and the workspace of agent main. Safe to repeat."""
     invocation: Invocation = context.obj
     place = invocation.home(home)
-    wishes = wishes_of(invocation.environ)
-    if not yes and not place.config_file.exists():
-        wishes = _ask_wishes(wishes)
-    with prepare_home(place, wishes, "strandline init") as (config, is_new):
-        print(f"{'Wrote' if is_new else 'Kept'} {place.config_file}")
+    asks = not yes and not _is_settled(place)
+    zone = time_zone or wishes_of(invocation.environ).time_zone
+    name = owner_name or (typer.prompt("Your name", default="", show_default=False) if asks else "")
+    zone = _checked_zone(_ask_zone(zone) if asks and time_zone is None else zone)
+    _make(invocation, place, Wishes(zone))
+    wish = ModelWish(provider or (_ask_provider(invocation, place) if asks else None), model, None, base_url, None)
+    if wish.provider not in {None, "offline"}:
+        _connect_model(invocation, place, wish, asks=asks)
+    if asks and (platform := _ask_platform()) != "none":
+        _connect_bot(invocation, place, platform)
+    if name:
+        asyncio.run(_first_memory(invocation, place, f"My owner's name is {name}."))
+    for line in _next_steps(invocation, place):
+        print(line)
+
+
+def _is_settled(home: Home) -> bool:
+    """Return whether somebody has set up *home* beyond what `up` writes by itself."""
+    from gateway.config import read_config
+
+    read_config(home.config_file)  # a file that cannot be read is told of before any question
+    return home.config_file.exists() and not _is_fresh(home)
+
+
+def _is_fresh(home: Home) -> bool:
+    """Return whether the configuration is the one that `up` or `chat` wrote for a new home."""
+    from gateway.cli.scaffold import starter_config
+    from gateway.config import read_config
+
+    zone = read_config(home.config_file).owner.time_zone
+    return zone is not None and home.config_file.read_text("utf-8") == starter_config(Wishes(zone))
+
+
+def _make(invocation: Invocation, home: Home, wishes: Wishes) -> None:
+    """Create what is missing; a running gateway has done it, and takes the time zone up."""
+    control = home.control()
+    if control is not None and asyncio.run(running_settings(control)) is not None:
+        _set_zone(home, wishes.time_zone)
+        print(f"The gateway is running on {home.path}.")
+        return
+    with prepare_home(home, wishes, "strandline init") as (config, is_new):
+        print(f"{'Wrote' if is_new else 'Kept'} {home.config_file}")
         for agent, settings in config.agents.items():
-            print(f"Agent {agent}: {settings.workspace or place.agent(agent).workspace}")
-    print(f"Start it: {invocation.command('up', place)}")
+            print(f"Agent {agent}: {settings.workspace or home.agent(agent).workspace}")
+    if _is_fresh(home):
+        _set_zone(home, wishes.time_zone)
 
 
-def _ask_wishes(wishes: Wishes) -> Wishes:
+def _set_zone(home: Home, zone: str) -> None:
+    from gateway.config import read_config
+    from gateway.config.changes import set_values
+
+    if read_config(home.config_file).owner.time_zone != zone:
+        set_values(home, {("owner", "time_zone"): zone})
+
+
+def _checked_zone(zone: str) -> str:
     from gateway.settings.zone import load_zone
 
-    zone = typer.prompt("Your time zone", default=wishes.time_zone)
+    if load_zone(zone) is None:
+        raise ConfigError(f"{zone} is not a time zone; an example is Europe/Berlin")
+    return zone
+
+
+def _ask_zone(guess: str) -> str:
+    from gateway.settings.zone import load_zone
+
+    zone: str = typer.prompt("Your time zone", default=guess)
     while load_zone(zone) is None:
-        zone = typer.prompt(f"{zone} is not a time zone; an example is Europe/Berlin", default=wishes.time_zone)
-    telegram = typer.prompt("Your numeric Telegram id (empty: no Telegram)", default="", show_default=False)
-    while telegram and not telegram.isdecimal():
-        telegram = typer.prompt("Digits only, such as 12345 (empty: no Telegram)", default="", show_default=False)
-    choices = ", ".join(PROVIDERS)
-    provider = typer.prompt(f"Language model, one of {choices}", default=PROVIDERS[0])
+        zone = typer.prompt(f"{zone} is not a time zone; an example is Europe/Berlin", default=guess)
+    return zone
+
+
+def _ask_provider(invocation: Invocation, home: Home) -> str:
+    environ = invocation.environ_of(home)
+    found = [each for each in MODELS if environ.get(each.variable, "").strip()]
+    for each in found:
+        print(f"Found {each.variable}, a key of {each.provider}.")
+    choices, usual = ", ".join(PROVIDERS), found[0].provider if found else PROVIDERS[0]
+    provider: str = typer.prompt(f"Language model, one of {choices}", default=usual)
     while provider not in PROVIDERS:
-        provider = typer.prompt(f"One of {choices}", default=PROVIDERS[0])
-    if telegram or provider != "offline":
-        print("Keys and tokens stay in environment variables; config.toml names them.", file=sys.stderr)
-    return Wishes(zone, telegram, provider)
+        provider = typer.prompt(f"One of {choices}", default=usual)
+    return provider
+
+
+def _connect_model(invocation: Invocation, home: Home, wish: ModelWish, *, asks: bool) -> None:
+    """Connect the model of *wish*; a person goes on without one if it does not answer, a script is told."""
+    try:
+        for line in write_model(invocation, home, usual_model(wish.provider or ""), wish):
+            print(visible(line))
+    except ConfigError as exc:
+        if not asks:
+            raise
+        print(f"{exc}. Later: {invocation.command('connect model', home)}")
+
+
+def _ask_platform() -> str:
+    platform: str = typer.prompt(f"Chat platform, one of {', '.join(PLATFORMS)}", default=PLATFORMS[0])
+    while platform not in PLATFORMS:
+        platform = typer.prompt(f"One of {', '.join(PLATFORMS)}", default=PLATFORMS[0])
+    return platform
+
+
+def _connect_bot(invocation: Invocation, home: Home, platform: str) -> None:
+    try:
+        connect_bot(invocation, home, BotWish(platform, "home"))
+    except StrandlineError as exc:
+        print(f"{exc}. Later: {invocation.command(f'connect {platform}', home)}")
+
+
+async def _first_memory(invocation: Invocation, home: Home, text: str) -> None:
+    """Have the agent keep *text*, and find it again: the proof that its memory works."""
+    await taken_up(home, "")
+
+    async def ignore(_text: str, _is_answer: bool) -> None:
+        """The answer is not shown: what was kept is searched for instead."""
+
+    async with reach(invocation, home, "strandline init", answers=True) as reached:
+        await reached.operator.chat(ChatOrder(f"/remember {text}"), ignore)
+        found = await reached.operator.ask(SearchOrder(text, max_results=1))
+    if found.hits:
+        print(visible(f"Kept the first memory, and found it again: {found.hits[0].citation}: {text}"))
+
+
+def _next_steps(invocation: Invocation, home: Home) -> list[str]:
+    from gateway.config import read_config
+
+    config, control = read_config(home.config_file), home.control()
+    steps = [] if control is not None else [f"Start it: {invocation.command('up', home)}"]
+    steps.append(f"Talk to it: {invocation.command('chat', home)}   (in another terminal)")
+    if all(agent.model == "offline" for agent in config.agents.values()):
+        steps.append(f"Give it a language model: {invocation.command('connect model', home)}")
+    if not any(True for _ in config.channels.bots()):
+        steps.append(f"Reach it from your phone: {invocation.command('connect telegram', home)}")
+    return [*steps, f"If something is wrong: {invocation.command('doctor', home)}"]

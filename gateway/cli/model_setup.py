@@ -35,7 +35,7 @@ class ModelWish:
 
 def connect_model(invocation: Invocation, home: Home, wish: ModelWish) -> None:
     """Ask for what *wish* leaves open, prove that the model answers, and write it. Raises StrandlineError."""
-    usual = _usual(wish.provider or _ask_provider(invocation, home))
+    usual = usual_model(wish.provider or _ask_provider(invocation, home))
     for line in write_model(invocation, home, usual, wish):
         print(visible(line))
     print(asyncio.run(taken_up(home, invocation.command("up", home))))
@@ -95,7 +95,8 @@ def _values(config: "Config", name: str, usual: UsualModel, wish: ModelWish) -> 
     return values | {("agents", wish.agent or config.default_agent, "model"): name}
 
 
-def _usual(provider: str) -> UsualModel:
+def usual_model(provider: str) -> UsualModel:
+    """Return what is usual for *provider*. Raises ConfigError for an unknown one."""
     found = next((each for each in MODELS if each.provider == provider), None)
     if found is None:
         raise ConfigError(f"{provider!r} is no provider; one of {', '.join(each.provider for each in MODELS)}")

@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from adapters.channel import InboundMessage, Via
 from gateway.admission.policy import Policy
 from gateway.admission.routing import session_of
+from gateway.agent.models.offline import OFFLINE
 from gateway.commands.command import NAME, Asker, Command, CommandCall, Who
-from gateway.commands.help import help_command
+from gateway.commands.help import START, help_command, start_command
 from gateway.commands.running import plan_answer, plan_command
 from gateway.hooks import CommandGiven, Hooks
 from gateway.hooks import command as command_event
 from gateway.inbound.turn_mark import answered_command
 from gateway.sessions.hook_events import conversation_of
 from gateway.sessions.turn_request import Plan, TurnRequest
-from workspaces.access import Access
+from workspaces.access import Access, SessionType
 
 _ORDER = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]{0,31})(?:@[A-Za-z0-9_]+)?(?:\s+(?P<arguments>.*))?", re.DOTALL)
-_FIRST = "start"
-"""Sent by Telegram's clients when somebody opens the chat for the first time."""
 _ALIKE = 0.75
 """Similarity from which on a name counts as mistyped: `remmeber` is 0.88 like `remember`, `usr` 0.5 like `purge`."""
 
@@ -43,7 +42,7 @@ class Commands:
         Raises ValueError for an invalid name.
         """
         listed = list(commands)
-        listed.insert(0, help_command(listed))
+        listed[:0] = [help_command(listed), start_command()]
         for command in listed:
             if not NAME.fullmatch(command.name):
                 raise ValueError(f"{command.name!r} is no name for a command")
@@ -68,7 +67,7 @@ class Commands:
         if order is None:
             return None
         name, arguments = order["name"].lower(), (order["arguments"] or "").strip()
-        command = self._by_name.get("help" if name == _FIRST else name)
+        command = self._by_name.get(name)
         if command is not None:
             return command, arguments
         return Unknown(name) if not arguments or _nearest(name, self._by_name) else None
@@ -79,6 +78,8 @@ class Commands:
         asker = self._asker(message, asked.access)
         found = self.parse(message.text) or self._answered_command(message, asker)
         if found is None:
+            return None
+        if isinstance(found, tuple) and found[0].name == START and _introduces_itself(asked, asker):
             return None
         if isinstance(found, Unknown):
             said = self._unknown(found.name, asker)
@@ -131,6 +132,12 @@ class Commands:
         near = _nearest(name, (command.name for command in self.all if asker.may_run(command.who)))
         guess = f" Did you mean /{near}?" if near else ""
         return f"There is no command /{name} here.{guess} /help lists those that you can use."
+
+
+def _introduces_itself(asked: TurnRequest, asker: Asker) -> bool:
+    """Return whether the agent's language model answers `/start`: its owner's, led by `BOOTSTRAP.md` at first."""
+    is_main = asker.is_owner and asked.access.session_type is SessionType.MAIN
+    return is_main and asked.agent.model.name != OFFLINE
 
 
 def _is_ours(message: InboundMessage) -> bool:

@@ -34,6 +34,8 @@ def knows(body: Body) -> Step:
         return "ready"
     if "Which port" in question:
         return "It is 5433." if "5433" in json.dumps(body["messages"]) else "I do not know."
+    if "Who am I" in question:
+        return "You are Nia." if "owner's name is Nia" in json.dumps(body["messages"]) else "I do not know."
     return f"You said: {question}"
 
 
@@ -61,17 +63,6 @@ async def asked(telegram: BotApi, text: str, *, person: int = OWNER) -> str:
     return (await telegram.wait_for_sent(before + 1, ANSWERED_WITHIN_S))[before].text
 
 
-async def connect_model(at: str, model: OpenAIStub) -> None:
-    words = ("--provider", "openai", "--model", "stub-1", "--base-url", model.url)
-    async with prompt("connect", "model", *words, "--home", at) as shown:
-        await shown.sees("Key of openai")
-        shown.types(KEY)
-        said = await shown.ends()
-    assert 'stub-1 answered "ready"' in said
-    assert "Taken up by the running gateway." in said
-    assert KEY not in said
-
-
 async def connect_telegram(at: str, telegram: BotApi) -> None:
     async with prompt("connect", "telegram", "--base-url", telegram.url, "--home", at) as shown:
         await shown.sees("Token (not shown)")
@@ -88,6 +79,25 @@ async def connect_telegram(at: str, telegram: BotApi) -> None:
     assert TOKEN not in said
 
 
+async def set_up(at: str, model: OpenAIStub) -> None:
+    """Answer what `init` asks."""
+    words = ("--provider", "openai", "--model", "stub-1", "--base-url", model.url)
+    async with prompt("init", *words, "--home", at) as shown:
+        for question, answer in (
+            ("Your name", "Nia"),
+            ("Your time zone [Europe/Berlin]", ""),
+            ("Key of openai", KEY),
+            ("Chat platform", "none"),
+        ):
+            await shown.sees(question)
+            shown.types(answer)
+        said = await shown.ends()
+    assert 'stub-1 answered "ready"' in said
+    assert "Kept the first memory, and found it again: MEMORY.md" in said
+    assert "connect telegram" in said
+    assert KEY not in said
+
+
 async def until_running(shown: Prompt) -> None:
     await shown.sees("is running at")
     await shown.sees("Ctrl-C")
@@ -100,13 +110,14 @@ async def test_from_nothing_to_a_fact_that_is_known_after_a_restart(
     began, at = time.monotonic(), str(home.path)
     async with prompt("up", "--home", at) as gateway:
         await until_running(gateway)
-        await connect_model(at, model)
+        await set_up(at, model)
         await connect_telegram(at, telegram)
         assert (await telegram.wait_for_sent(1, ANSWERED_WITHIN_S))[0].text == "You said: it is me"
         assert "Noted" in await asked(telegram, "/remember the staging database moved to port 5433")
     async with prompt("up", "--home", at) as gateway:
         await until_running(gateway)
         assert await asked(telegram, "Which port does the staging database use?") == "It is 5433."
+        assert await asked(telegram, "Who am I?") == "You are Nia."
     assert time.monotonic() - began < WITHIN_S
     assert {sent.chat for sent in telegram.sent} == {OWNER}
     assert read_config(home.config_file).owner.people == (f"telegram:{OWNER}",)

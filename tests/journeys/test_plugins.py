@@ -99,7 +99,7 @@ async def test_a_command_of_a_package_is_the_owners_in_their_own_chat(install: I
         async with running(home) as app:
             bot.says(OWNER, "/roll 20")
             bot.says(OWNER, "/roll coin")
-            bot.says(OWNER, "/help")
+            bot.says(OWNER, "/help all")
             await bot.wait_for_sent(3)
             bot.says(GROUP, "/roll@strand_bot", user_id=OWNER, chat_type="supergroup")
             await bot.wait_for_sent(4)
@@ -204,4 +204,4 @@ async def test_a_model_of_a_package_answers_and_gives_way(install: Install, tmp_
             state = await app.operator.ask(StatusOrder())
     assert bot.sent[0].text == "please echo"
     assert "The language model cannot be reached now" in bot.sent[1].text
-    assert [each for each in state.troubles if "program" in each] == []
+    assert [each.partition(" ")[0] for each in state.troubles if "program" in each] == ["models.local"]

@@ -89,18 +89,28 @@ def test_init_makes_a_home_and_repeats_without_harm(terminal: Terminal) -> None:
     assert terminal.home.config_file.read_text("utf-8") == "# mine\n"
 
 
-@pytest.mark.parametrize("provider", ["offline", "cohere", "openai", "anthropic", "google"])
-def test_init_asks_little_and_writes_what_was_said(
-    terminal: Terminal, provider: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Three questions, wrong answers asked again; what comes out is a configuration that is accepted."""
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"Berlin\nAsia/Tokyo\n@me\n4711\ngpt\n{provider}\n"))
-    assert terminal("init").status == 0
+def test_init_asks_little_and_writes_what_was_said(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Name, zone, model and platform, wrong answers asked again; a first memory is found again; next steps are said."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Nia\nBerlin\nAsia/Tokyo\ngpt\noffline\nirc\nnone\n"))
+    made = terminal("init")
+    assert made.status == 0, made.err
     config = read_config(terminal.home.config_file)
-    assert config.owner.time_zone == "Asia/Tokyo"
-    assert config.owner.people == ("telegram:4711",)
-    assert config.channels.of(TelegramSettings)["home"].token_env == "TELEGRAM_TOKEN"
-    assert config.agents["main"].model == provider
+    assert (config.owner.time_zone, config.agents["main"].model) == ("Asia/Tokyo", "offline")
+    assert terminal.gateway.operator.said["main"] == ["/remember My owner's name is Nia."]
+    assert "found it again" in made.out
+    for step in ("up", "chat", "connect model", "connect telegram", "doctor"):
+        assert f"strandline {step} --home" in made.out
+
+
+def test_init_takes_its_answers_as_options(terminal: Terminal) -> None:
+    """Nothing is asked; a zone that is none is a mistake, and so is a model that does not answer."""
+    assert terminal("init", "--yes", "--time-zone", "Asia/Tokyo", "--owner-name", "Nia").status == 0
+    assert read_config(terminal.home.config_file).owner.time_zone == "Asia/Tokyo"
+    assert terminal("init", "--yes", "--time-zone", "Berlin").status == 2
+    closed = ("--provider", "openai", "--base-url", "http://127.0.0.1:9/v1")
+    failed = terminal("init", "--yes", *closed, environ={**ENVIRON, "OPENAI_API_KEY": "a-key-for-tests"})
+    assert (failed.status, "nothing was written" in failed.err) == (2, True)
+    assert read_config(terminal.home.config_file).models == {}
 
 
 def test_every_commented_setting_of_the_starter_is_a_right_one(terminal: Terminal) -> None:

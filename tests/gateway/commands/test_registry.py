@@ -33,7 +33,7 @@ REGISTRY = Commands([command("remember"), command("status", Who.MAIN), command("
         ("/REMEMBER@Strand_Bot  two  words ", ("remember", "two  words")),
         ("/remember\nline one\nline two", ("remember", "line one\nline two")),
         ("/why_not", ("why_not", "")),
-        ("/start", ("help", "")),
+        ("/start", ("start", "")),
         ("/help me", ("help", "me")),
         ("/remmeber the key", "remmeber"),
         ("/statsu", "statsu"),
@@ -198,9 +198,28 @@ async def test_help_lists_what_the_asker_may_run(house: House, principal: str) -
     """And nothing else; from the registry, so that it cannot be behind."""
     spied(house)
     message, allowed = MAY[principal]
-    told = await house.says("/help", message)
+    told = await house.says("/help all", message)
     listed = {line.split("`")[1].split()[0] for line in told.splitlines() if line.startswith("- `/")}
-    assert listed == {f"/{each.name}" for each in house.commands.all if each.who in allowed}
+    assert listed == {f"/{each.name}" for each in house.commands.all if each.who in allowed} - {"/start"}
+
+
+async def test_help_is_short_at_first(house: House) -> None:
+    """Two groups of five at most, and how many more there are."""
+    told = await house.says("/help")
+    listed = [line for line in told.splitlines() if line.startswith("- `/")]
+    everything = [line for line in (await house.says("/help all")).splitlines() if line.startswith("- `/")]
+    assert 0 < len(listed) <= 10
+    assert f"`/help all` lists {len(everything) - len(listed)} more." in told
+    assert set(listed) < set(everything)
+
+
+async def test_the_agent_introduces_itself_at_start(house: House) -> None:
+    """Its model does to its owner, led by BOOTSTRAP.md; others get a fixed sentence, which costs no model call."""
+    assert isinstance(house.model, ScriptedModel)
+    await house.says("/start")
+    assert len(house.model.requests) == 1
+    assert "nobody else" not in await house.says("/start", MEMBER)
+    assert len(house.model.requests) == 1
 
 
 async def test_an_unknown_command_is_told_with_the_nearest_one(house: House) -> None:
