@@ -68,4 +68,6 @@ class Agent:
             actions,
             history_writer.origins.holds_others,
         )
-        return Toolbox(load_tools(resources), access, guard.hears, history_writer.origins.holds_others)
+        return Toolbox(
+            load_tools(resources), access, guard.hears, history_writer.origins.holds_others, guard.ask_to_call
+        )

@@ -5,9 +5,15 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from gateway.agent.entries import Entry, UserEntry
+from gateway.agent.entries import Entry, ToolCall, UserEntry
 from gateway.agent.tools.tool import ActedResult, done
-from gateway.agent.write_policy import ApprovalReason, is_from_outside, reason_to_ask, reason_to_ask_for_job
+from gateway.agent.write_policy import (
+    ApprovalReason,
+    is_from_outside,
+    reason_to_ask,
+    reason_to_ask_for_job,
+    reason_to_ask_for_outgoing,
+)
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
 from workspaces.history import Act
@@ -24,6 +30,10 @@ class ProjectedFile:
     """The whole file; `None` if there will be none."""
     waiting: int | None = None
     """The number of the newest change that waits for the file."""
+
+
+CALLS = PurePosixPath("/call")
+"""Stands before the name of a tool in place of a file's path: no file of a workspace begins with a slash."""
 
 
 class ApprovalSink(Protocol):
@@ -78,6 +88,18 @@ class WriteGuard:
     def reason_for_job(self, *, is_asked: bool) -> ApprovalReason | None:
         """Return why a job has to wait; *is_asked*: a message of the owner began the turn."""
         return reason_to_ask_for_job(is_asked=is_asked, is_exposed=self._is_exposed)
+
+    async def ask_to_call(self, call: ToolCall) -> ActedResult | None:
+        """Store *call*, by which text would leave, for the owner's decision; `None` if it may be made at once."""
+        reason = reason_to_ask_for_outgoing(self._access, is_exposed=self._is_exposed)
+        if reason is None:
+            return None
+        number = await self._approval_sink.propose(CALLS / call.name, None, call.arguments or "{}", reason)
+        said = (
+            f"Nothing is done yet: this call waits for your owner's approval as #{number}, because {reason.in_words}. "
+            "They have been notified; continue without it."
+        )
+        return done(said, "waits", f"#{number}")
 
     async def ask(self, change: "WantedChange", reason: ApprovalReason) -> ActedResult:
         """Store *change* for the owner's decision and return the text for the model."""

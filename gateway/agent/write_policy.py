@@ -71,6 +71,14 @@ def reason_to_ask_for_job(*, is_asked: bool, is_exposed: bool) -> ApprovalReason
     return ApprovalReason.UNTRUSTED if is_exposed else None
 
 
+def reason_to_ask_for_outgoing(access: Access, *, is_exposed: bool) -> ApprovalReason | None:
+    """Return why a turn must ask its owner before text leaves it other than by its answer; `None` if it may leave.
+
+    No turn has private text, others' words and a way out at once without a question.
+    """
+    return ApprovalReason.UNTRUSTED if rights(access).private and is_exposed else None
+
+
 def is_from_outside(entry: Entry) -> bool:
     """Return whether *entry* shows the model text that others wrote, or may have written."""
     match entry:

@@ -28,6 +28,7 @@ def server_settings(config: Config, environ: Mapping[str, str], home: Home) -> l
             _place(name, server, environ, home.path),
             frozenset(map(SessionType, server.sessions)),
             None if server.tools is None else frozenset(server.tools),
+            server.trusted,
             server.timeout_s,
         )
         for name, server in config.mcp.items()

@@ -12,6 +12,7 @@ from gateway.agent.write_guard import ProjectedFile
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.diff import difference, notice_of
 from gateway.approvals.job_changes import is_of_jobs, make
+from gateway.approvals.outgoing_acts import WaysOut, carry_out, is_outgoing, name_of
 from gateway.errors import ApprovalError, ToolError
 from gateway.schedule.jobs import JobSchedule
 from gateway.stores.ports import Store
@@ -74,8 +75,8 @@ class Approvals:
             raise ApprovalError(f"change #{number} of {change.proposal.path} {how}")
         return change
 
-    async def approve(self, number: int, agent: AgentId | None = None) -> str:
-        """Make the change, and return a description of it.
+    async def approve(self, number: int, agent: AgentId | None = None, ways: WaysOut | None = None) -> str:
+        """Make the change, and return a description of it; *ways* carry out what goes out.
 
         Raises ApprovalError when it no longer waits, or, with the difference, when the file has changed since: the
         change then goes on waiting. WorkspaceError when the file cannot be written.
@@ -86,6 +87,11 @@ class Approvals:
             home = self._agents.get(AgentId(proposal.agent))
             if home is None:
                 raise ApprovalError(f"change #{number} belongs to agent {proposal.agent!r}, which is not configured")
+            if is_outgoing(proposal):
+                if ways is None:
+                    raise ApprovalError(f"#{number} calls {name_of(proposal)}: approve it in your chat with the agent")
+                await self._store.changes.decide(change.id, ChangeState.APPROVED)  # nothing goes out twice
+                return await carry_out(proposal, number, ways)
             done = await self._make(home, proposal, number)
             await self._store.changes.decide(change.id, ChangeState.APPROVED)
         return done
@@ -102,7 +108,8 @@ class Approvals:
             change = await self.get(number, agent)
             await self._store.changes.decide(change.id, ChangeState.REFUSED)
         what = "the schedule" if is_of_jobs(change.proposal) else change.proposal.path
-        return f"#{number} refused; {what} stays as it is"
+        stays = "nothing goes out" if is_outgoing(change.proposal) else f"{what} stays as it is"
+        return f"#{number} refused; {stays}"
 
     def approval_sink(self, agent: AgentId, origin: Origin, owner: Address) -> "TurnApprovalSink":
         """Return the sink for changes of the turn of *origin*; *owner* is notified once for each change."""
@@ -114,7 +121,7 @@ class Approvals:
         Raises ToolError when too many wait, and WorkspaceError for a text that is never stored.
         """
         home = self._agents[AgentId(proposal.agent)]
-        if proposal.after is not None and not is_of_jobs(proposal):
+        if proposal.after is not None and not is_of_jobs(proposal) and not is_outgoing(proposal):
             home.workspace.check(PurePosixPath(proposal.path), proposal.after)
         waiting = await self.waiting(AgentId(proposal.agent))
         same = next((change for change in waiting if change.proposal.change == proposal.change), None)

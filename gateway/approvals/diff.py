@@ -6,6 +6,7 @@ from datetime import datetime
 
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.job_changes import is_of_jobs
+from gateway.approvals.outgoing_acts import is_outgoing, name_of
 from gateway.runtime.escape import visible
 from gateway.stores.rows import Proposal
 
@@ -60,6 +61,8 @@ def notice_of(number: int, proposal: Proposal, diff: str, expires_at: datetime) 
 
 
 def _act(proposal: Proposal) -> str:
+    if is_outgoing(proposal):
+        return f"A call of {_code(name_of(proposal))}"
     if is_of_jobs(proposal):
         return "Removing a job" if proposal.after is None else "A new job"
     return f"{'Deleting' if proposal.after is None else 'A change to'} {_code(proposal.path)}"

@@ -136,7 +136,7 @@ def cron(parts: CommandResources) -> list[Command]:
 
 def approval(parts: CommandResources) -> list[Command]:
     """Return the commands about changes that wait."""
-    return approval_commands(parts.planner.approvals)
+    return approval_commands(parts.planner.approvals, parts.planner.tool_servers, parts.planner.enclosures)
 
 
 def pair(parts: CommandResources) -> list[Command]:

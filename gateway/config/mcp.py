@@ -27,6 +27,8 @@ class McpSettings(Section):
     sessions: tuple[Literal["main", "guest", "group", "subagent", "cron", "heartbeat"], ...] = ("main",)
     tools: tuple[_ToolName, ...] | None = None
     """Allowed tools; all if not set."""
+    trusted: bool = False
+    """No call of its tools waits for approval, not even in a turn that has read others' words."""
     timeout_s: float = Field(default=30, gt=0, le=600)
 
     @model_validator(mode="after")

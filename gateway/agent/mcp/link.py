@@ -191,7 +191,9 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 
 def _listed_tool(tool: Tool) -> ListedTool:
-    return ListedTool(tool.name, tool.description or "", tool.input_schema)
+    hints = tool.annotations
+    is_closed = hints is not None and hints.read_only_hint is True and hints.open_world_hint is False
+    return ListedTool(tool.name, tool.description or "", tool.input_schema, is_closed)
 
 
 def _call_result(result: CallToolResult) -> Called:

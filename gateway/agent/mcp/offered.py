@@ -24,6 +24,8 @@ class ListedTool:
     name: str
     description: str
     schema: Mapping[str, object]
+    is_closed: bool = False
+    """Its server says that it changes nothing and reaches nobody: it only reads, in a closed world."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,16 @@ class Offer:
 
     specs: Mapping[str, ToolSpec]
     """Specifications for models, by the server's own tool name."""
+    closed: frozenset[str] = frozenset()
+    """The server's own names of those by which no text leaves it, as it says."""
     left_out: tuple[str, ...] = ()
     """Tools that are left out, each with the reason, as text."""
 
 
 def offer(server: str, listed: Iterable[ListedTool], allowed: frozenset[str] | None) -> Offer:
     """Return the offer from the tools that *server* lists; only the *allowed*, if that is given."""
+    listed = list(listed)
+    closed = frozenset(each.name for each in listed if each.is_closed)
     specs: dict[str, ToolSpec] = {}
     left_out: list[str] = []
     taken: set[str] = set()
@@ -60,7 +66,7 @@ def offer(server: str, listed: Iterable[ListedTool], allowed: frozenset[str] | N
             taken.add(spec.name)
             specs[each.name] = spec
     left_out += _missing(allowed, {*specs}) if allowed is not None and not left_out else []
-    return Offer(specs, tuple(left_out))
+    return Offer(specs, closed, tuple(left_out))
 
 
 def result_text(server: str, called: Called) -> str:

@@ -162,7 +162,11 @@ class ToolServer:
     # --- its tools
 
     def _tools(self) -> list[Tool]:
-        return [Tool(spec, _AnyArguments, self._caller(name)) for name, spec in self.offered.specs.items()]
+        asks = not self.settings.is_trusted
+        return [
+            Tool(spec, _AnyArguments, self._caller(name), sends=asks and name not in self.offered.closed)
+            for name, spec in self.offered.specs.items()
+        ]
 
     def _caller(self, tool: str) -> Callable[..., Awaitable[Told]]:
         async def call(root: dict[str, object]) -> Told:

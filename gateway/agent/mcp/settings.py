@@ -37,5 +37,7 @@ class ServerSettings:
     """The session types in which its tools are offered."""
     allowed: frozenset[str] | None = None
     """The only tools that are offered, by the server's own names; `None` offers all."""
+    is_trusted: bool = False
+    """Its tools never wait for approval, whatever the turn has read."""
     timeout_s: float = 30
     """How long one call may take."""

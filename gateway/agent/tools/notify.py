@@ -14,7 +14,7 @@ from gateway.errors import ToolError
 
 def notify_tools() -> list[Tool]:
     """Return the tool of an unprompted turn; its destination was fixed before the turn began."""
-    return [tool(notify)]
+    return [tool(notify, sends=True)]
 
 
 async def notify(text: str) -> Told:
@@ -29,18 +29,24 @@ class _Notice(BaseModel):
     text: str
 
 
+def waits(result: ResultEntry) -> bool:
+    """Return whether the call of *result* waits for the owner."""
+    return any(act.kind == "waits" for act in result.acts)
+
+
 def notified_texts(entries: Sequence[Entry]) -> str:
     """Return the texts of a turn's `notify` calls, each once; empty if there were none.
 
     The transcript is the only record, so notifications survive a crash.
     """
-    done = {each.call_id for each in entries if isinstance(each, ResultEntry) and not each.is_error}
+    done = {each.call_id for each in entries if isinstance(each, ResultEntry) and not each.is_error and not waits(each)}
     calls = (call for each in entries if isinstance(each, ReplyEntry) for call in each.calls)
-    texts = (_text(call.arguments) for call in calls if call.name == NOTIFY and call.id in done)
+    texts = (text_of(call.arguments) for call in calls if call.name == NOTIFY and call.id in done)
     return "\n\n".join(dict.fromkeys(text for text in texts if text))
 
 
-def _text(arguments: str) -> str:
+def text_of(arguments: str) -> str:
+    """Return the text in the *arguments* of a call; empty if they hold none."""
     try:
         return _Notice.model_validate_json(arguments).text.strip()
     except ValidationError:

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import PurePosixPath
 from typing import Annotated
 
+from pydantic import BaseModel, ConfigDict
+
 from gateway.agent.tools.tool import Field, Told, Tool, done, tool
 from workspaces.files import clean_path
 
@@ -16,6 +18,14 @@ Enclose = Callable[[PurePosixPath, str], Awaitable[int]]
 """Copies a file, to be sent after the answer with its caption; returns its size in bytes. Raises ToolError and
 WorkspaceError.
 """
+
+
+class SendArguments(BaseModel):
+    """The arguments of `send_file`."""
+
+    model_config = ConfigDict(extra="forbid")
+    path: str
+    caption: str = Field(default="", max_length=CAPTION_CHARS)
 
 
 def send_tools(enclose: Enclose) -> list[Tool]:
@@ -30,4 +40,4 @@ def send_tools(enclose: Enclose) -> list[Tool]:
         sent = clean_path(path)
         return done(f"{sent} ({size:,} bytes) goes out with your answer.", "sends", sent)
 
-    return [tool(send_file)]
+    return [tool(send_file, sends=True)]

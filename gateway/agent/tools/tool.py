@@ -65,6 +65,8 @@ class Tool:
     run: Callable[..., Awaitable[Told]]
     is_offered: bool = True
     """A tool that is not offered still works for a model that calls it: an alias of one that is."""
+    sends: bool = False
+    """By a call, text leaves the turn other than by its answer."""
     sessions: frozenset[SessionType] = frozenset({SessionType.MAIN})
     """Of a package's tool, the sessions that have it: unless it says otherwise, the owner's direct chat alone."""
 
@@ -79,7 +81,7 @@ def done(said: str | FromOutside, kind: ToolActKind, about: object = "") -> Acte
     return ActedResult(said, (ToolAct(kind, str(about)),))
 
 
-def tool(function: Callable[..., Awaitable[Told]]) -> Tool:
+def tool(function: Callable[..., Awaitable[Told]], *, sends: bool = False) -> Tool:
     """Make a tool of *function*: name and parameters from its signature, description from its docstring.
 
     Parameters can be passed by keyword and are annotated, with `Annotated[..., Field(description=...)]` where the name
@@ -88,7 +90,7 @@ def tool(function: Callable[..., Awaitable[Told]]) -> Tool:
     shape = _SHAPES.get(function.__code__)
     if shape is None:
         shape = _SHAPES[function.__code__] = _shape_of(function)
-    return Tool(*shape, function)
+    return Tool(*shape, function, sends=sends)
 
 
 _SHAPES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
@@ -115,6 +117,10 @@ Around = Callable[[ToolCall, Callable[[ToolCall], Awaitable[ResultEntry]]], Awai
 """Called with a call and a function that runs one; returns the result that the model sees."""
 
 
+AskToCall = Callable[[ToolCall], Awaitable[ActedResult | None]]
+"""Returns the result of a call that waits for the owner; `None` if it may be made."""
+
+
 class Toolbox:
     """The tools of one turn."""
 
@@ -124,8 +130,11 @@ class Toolbox:
         access: Access,
         heard: Callable[[ResultEntry], None] | None = None,
         holds_others: Callable[[str], bool] = lambda _: False,
+        ask: AskToCall | None = None,
     ) -> None:
         """*heard* is called with each result before the model sees it.
+
+        *ask* is asked before a tool that sends.
 
         *holds_others* tells whether a line of a text is one of the files' that hold others' words.
         """
@@ -133,6 +142,7 @@ class Toolbox:
         self._is_private = rights(access).private
         self._heard = heard
         self._holds_others = holds_others
+        self._ask = ask
         self._around: Around | None = None
         self._room: int | None = None
 
@@ -190,6 +200,8 @@ class Toolbox:
         except ValidationError as exc:
             problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in exc.errors())
             raise ToolError(f"{call.name}: {problems}") from exc
+        if found.sends and self._ask is not None and (waits := await self._ask(call)) is not None:
+            return waits
         return await found.run(**{name: getattr(arguments, name) for name in type(arguments).model_fields})
 
 
