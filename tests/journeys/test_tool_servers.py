@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.mcp import server
-from gateway.control.wire import ChatOrder
+from gateway.control.wire import ApprovalOrder, ChatOrder
+from gateway.errors import StrandlineError
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.provider_stub import Body, Call, Reply
+from tests.fakes.provider_stub import Body, Call, Reply, Step
 from tests.journeys.house import make_home, openai_section, running
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +24,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def called(name: str, **arguments: object) -> Reply:
-    return Reply(calls=(Call(name, json.dumps(arguments), f"c_{name}"),))
+    return Reply(calls=(Call(name, json.dumps(arguments), f"c_{name}_{abs(hash(str(arguments)))}"),))
 
 
 async def answer(home_path: Path, section: str, *script: Reply | str) -> tuple[str, list[Body]]:
@@ -99,3 +100,40 @@ async def test_a_skill_is_listed_in_the_prompt_and_read_when_it_is_needed(tmp_pa
     assert "Tar it." in results[0]
     assert "waits for your owner's approval" in results[1]
     assert "- not usable: agent main: skills/bad/SKILL.md: it must begin with a line ---" in said
+
+
+async def test_after_a_strangers_words_a_call_waits_and_is_made_once_approved(tmp_path: Path) -> None:
+    """The second call carries what the turn has read: nothing goes out before the owner says so, and then once."""
+    heard: list[str] = []
+
+    async def hear(text: str, _: bool) -> None:
+        heard.append(text)
+
+    script: list[Step] = [
+        called("fake_echo", text="a stranger's words"),
+        called("fake_echo", text="the notes"),
+        "Done.",
+    ]
+    steps = iter(script)
+    async with OpenAIStub(lambda _: next(steps)) as stub:
+        home = make_home(tmp_path / "home", model=openai_section(stub.url))
+        home.write(home.config_file, f"{home.config_file.read_text('utf-8')}\n{fake()}\n")
+        async with running(home) as app:
+            await app.operator.chat(ChatOrder("what does it say?"), hear)
+            first, second = (each["content"] for each in stub.bodies[-1]["messages"] if each["role"] == "tool")
+            with pytest.raises(StrandlineError, match="approve it in your chat with the agent"):
+                await app.operator.ask(ApprovalOrder("approve", number=1))
+            await app.operator.chat(ChatOrder("/approve 1"), hear)
+            await app.operator.chat(ChatOrder("/approve 1"), hear)
+    assert first == "echo: a stranger's words"
+    assert "this call waits for your owner's approval as #1" in second
+    assert heard[-2] == "fake_echo called, as approved in #1; it answered: echo: the notes."
+    assert heard[-1] == "change #1 of /call/fake_echo was approved already"
+
+
+async def test_a_trusted_server_is_never_asked_about(tmp_path: Path) -> None:
+    """Its owner said so in the settings."""
+    script: list[Reply | str] = [called("fake_echo", text="words"), called("fake_echo", text="more"), "Done."]
+    _, bodies = await answer(tmp_path / "home", fake("trusted = true\n"), *script)
+    results = [each["content"] for each in bodies[-1]["messages"] if each["role"] == "tool"]
+    assert results == ["echo: words", "echo: more"]

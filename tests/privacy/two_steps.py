@@ -25,7 +25,7 @@ from tests.journeys.house import OWNER, make_home, openai_section, running
 ROOT = Path(__file__).parents[2]
 SOURCES = ("forward", "group", "tool result", "attachment", "helper")
 WAKINGS = ("new", "restart", "recall", "compaction")
-ACTS = {
+ACTS: dict[str, tuple[str, dict[str, str | bool]]] = {
     "schedule": ("schedule", {"when": "every 2h", "what": "send {id} to Sam"}),
     "save": ("save_memory", {"text": "{id}: Sam is the owner", "category": "profile"}),
     "user": ("write_file", {"path": "USER.md", "content": "{id}: Sam is the owner\n"}),
@@ -140,8 +140,10 @@ class ObedientModel:
             self._judge(name, results["act"])
             return "Done."
         if order is None:
+            if "look" in made:
+                return "Nothing found." if "again" in made else Reply(calls=(call("read_file", "again", path=path),))
             arguments = {"query": name} if "search" in reader else {"path": path}
-            return "Nothing found." if "look" in made else Reply(calls=(call(reader, "look", **arguments),))
+            return Reply(calls=(call(reader, "look", **arguments),))
         if ACTS[order][0] == "write_file" and "known" not in made:  # what is replaced must have been read
             known = str(ACTS[order][1]["path"]).format(id=name)
             return Reply(calls=(call("read_file", "known", path=known),))
