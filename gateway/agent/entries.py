@@ -123,6 +123,7 @@ class CallStartEntry:
 
 ToolActKind = Literal[
     "noted",
+    "kept",
     "corrected",
     "deleted",
     "wrote",

@@ -46,6 +46,7 @@ _SEPARATOR = " · "
 _WORDS = MappingProxyType[ToolActKind, tuple[str, str, str]](
     {
         "noted": ("noted", "1 line", "{} lines"),
+        "kept": ("already had", "1 line", "{} lines"),
         "corrected": ("corrected", "1 line", "{} lines"),
         "deleted": ("deleted", "1 line", "{} lines"),
         "wrote": ("wrote", "1 file", "{} files"),
@@ -63,11 +64,11 @@ _WORDS = MappingProxyType[ToolActKind, tuple[str, str, str]](
 """Of each kind: its verb, one, and several."""
 _NAMED = frozenset[ToolActKind]({"scheduled", "cancelled", "sends", "started", "stopped", "waits", "used"})
 """Kinds of which a single act is named in the short form too: the person cannot tell otherwise which it was."""
-_PATHS = frozenset[ToolActKind]({"noted", "corrected", "deleted", "wrote", "removed", "sends"})
+_PATHS = frozenset[ToolActKind]({"noted", "kept", "corrected", "deleted", "wrote", "removed", "sends"})
 _OF_FILE = frozenset[ToolActKind]({"noted", "corrected", "deleted", "wrote", "removed", "waits", "used"})
 _FULFILLED_BY = MappingProxyType[Request, frozenset[ToolActKind]](
     {
-        Request.REMEMBER: frozenset({"noted", "corrected", "wrote", "waits", "used"}),
+        Request.REMEMBER: frozenset({"noted", "kept", "corrected", "wrote", "waits", "used"}),
         Request.REMIND: frozenset({"scheduled", "waits", "used"}),
         Request.SEND: frozenset({"sends", "used"}),
         Request.FORGET: _OF_FILE,

@@ -21,6 +21,7 @@ from gateway.commands.pair import pair_commands
 from gateway.commands.promises import promise_commands
 from gateway.commands.purge import Purges, purge_commands
 from gateway.commands.remember import remember_commands
+from gateway.commands.replaces import replaces_commands
 from gateway.commands.session import model_commands, queue_commands, session_commands, stop_commands
 from gateway.commands.status import agent_commands, status_commands, whoami_commands
 from gateway.commands.undo import undo_commands
@@ -117,6 +118,11 @@ def fulfil(parts: CommandResources) -> list[Command]:
 def promises(parts: CommandResources) -> list[Command]:
     """Return the commands about what was promised."""
     return promise_commands(parts.job_runner, parts.planner.approvals)
+
+
+def replaces(_: CommandResources) -> list[Command]:
+    """Return the commands about notes that a newer one replaces."""
+    return replaces_commands()
 
 
 def purge(parts: CommandResources) -> list[Command]:

@@ -15,9 +15,12 @@ from gateway.inbound.edits import source_of
 from gateway.inbound.turn_mark import mark_of
 from workspaces.access import Access
 
-_WRITERS = frozenset({"add_note", "save_memory", "update_memory", "/remember", "/correct", "/fulfil"})
+_WRITERS = frozenset({"add_note", "save_memory", "update_memory", "/remember", "/correct", "/fulfil", "/replaces"})
 """The tools and commands that write notes."""
-_RECEIPT = re.compile(r"(?P<did>Noted|Saved|Updated|Deleted|Corrected) in `?[^\n`]+#L\d+`?\.")
+_RECEIPT = re.compile(
+    r"(?P<did>Noted|Saved|Updated|Deleted|Corrected) in `?[^\n`]+#L\d+`?\.(?P<more> It may replace `?[^\n`]+#L\d+.*)?",
+    re.DOTALL,
+)
 """Start of their result after a write.
 
 A change that waits for approval returns another text, and has its own buttons.
@@ -52,6 +55,9 @@ def buttons_for(message: InboundMessage, asker: Asker, entries: Sequence[Entry])
     if not done:
         return ()
     undo = Button("Undo", f"/undo {mark_of(message)}")
+    if any(receipt["more"] for receipt in found if receipt) and asker.may_run(Who.MAIN):
+        mark = mark_of(message)
+        return Button("Replaces it", f"/replaces {mark}"), Button("Both hold", f"/replaces {mark} no"), undo
     return (
         (undo, Button("Correct", f"/correct {mark_of(message)}")) if done != ["Deleted"] and len(done) == 1 else (undo,)
     )

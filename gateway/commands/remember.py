@@ -1,10 +1,12 @@
 """`/remember`: writes a note at once, word for word, without a language model."""
 
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.wording import quoted
 from gateway.errors import ToolError
 from workspaces.access import rights
+from workspaces.memory.text.known_lines import known_line
 from workspaces.notes import NoteReceipt, append_note
-from workspaces.sections import Category, save_memory
+from workspaces.sections import Category, memory_file, save_memory
 
 
 def remember_commands() -> list[Command]:
@@ -20,16 +22,24 @@ async def _remember(call: CommandCall) -> str:
         receipt = await call.run(_write, call)
     except ValueError as exc:
         raise ToolError("That contains nothing to write down.") from exc
-    return f"Noted in `{receipt.path}#L{receipt.line}`."
+    return receipt if isinstance(receipt, str) else f"Noted in `{receipt.path}#L{receipt.line}`."
 
 
-def _write(call: CommandCall) -> NoteReceipt:
-    """Write to the notes that a turn with these rights uses. Raises ValueError for an invalid text."""
+def _write(call: CommandCall) -> NoteReceipt | str:
+    """Write to the notes that a turn with these rights uses; return where, or an answer. Raises ValueError."""
     workspace, access = call.agent.workspace, call.access
     if not rights(access).private:
         return append_note(workspace, access, call.arguments, call.now)
     category, text = split_category(call.arguments)
-    return save_memory(workspace, access, text, category)
+    path, whole = memory_file(workspace, access)
+    known = known_line(text, whole or "", call.now.date())
+    if known is not None and known.is_repeated:
+        return f"Already in `{path}#L{known.number}`, so nothing was written:\n{quoted(known.text)}"
+    receipt = save_memory(workspace, access, text, category)
+    if known is None:
+        return receipt
+    place = f"`{path}#L{known.number}`"
+    return f"Noted in `{receipt.path}#L{receipt.line}`. It may replace {place}:\n{quoted(known.text)}"
 
 
 def split_category(text: str) -> tuple[Category, str]:

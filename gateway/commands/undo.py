@@ -41,7 +41,7 @@ def undo_commands() -> list[Command]:
 
 
 async def _undo(call: CommandCall) -> str:
-    writing = await _writing(call, _mark(call.arguments), verb="undo")
+    writing = await writing_of(call, _mark(call.arguments), verb="undo")
     if writing.is_undone:
         return "That was already undone."
     turn = f"{call.turn_id}-undo"
@@ -58,7 +58,7 @@ async def _undo(call: CommandCall) -> str:
 async def _correct(call: CommandCall) -> str:
     given = _MARKED.fullmatch(call.arguments)
     mark, words = (given["mark"], (given["words"] or "").strip()) if given else (None, call.arguments)
-    writing = await _writing(call, mark, verb="correct")
+    writing = await writing_of(call, mark, verb="correct")
     if writing.is_undone:
         raise ToolError("That was undone, so there is nothing to correct; use /remember to write a new note.")
     file = await call.agent.run(_only, writing)
@@ -79,7 +79,7 @@ def _mark(arguments: str) -> str | None:
     return given["mark"]
 
 
-async def _writing(call: CommandCall, mark: str | None, *, verb: str) -> TurnChanges:
+async def writing_of(call: CommandCall, mark: str | None, *, verb: str) -> TurnChanges:
     """Return the changes of the turn that *mark* names, or of the last writing one of this conversation and chat.
 
     Raises ToolError if there are none, or only another conversation's: it describes those that *verb* would concern.

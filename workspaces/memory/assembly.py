@@ -12,6 +12,7 @@ from workspaces.memory.hits import Hit
 from workspaces.memory.text.claims import Claim, Relation, claims_in, relation
 from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.facts import FactKind
+from workspaces.memory.text.known_lines import until
 from workspaces.memory.text.tokens import query_terms
 
 CONSIDERED = 30
@@ -42,6 +43,11 @@ def assembled(hits: Sequence[Hit], question: str) -> tuple[Hit, ...]:
             _compare(read, older, newer, marks)
             if read[newer].updates(read[older]) or marks.get(older, "").startswith("until"):
                 _place_before(order, newer, older)
+    for place, each in enumerate(read):
+        if (noted := until(each.hit.snippet)) is not None:
+            marks[place] = f"until {noted[0]}, now {noted[1]}"
+            for newer in [at for at, other in enumerate(read) if _holds(other.hit, noted[1])]:
+                _place_before(order, newer, place)
     for denying in [place for place in range(len(read)) if read[place].denies]:
         _gather(read, order, denying, marks)
     marked = (replace(read[place].hit, mark=marks.get(place, "")) for place in order)
@@ -108,6 +114,12 @@ def _gather(read: Sequence[_Read], order: list[int], denying: int, marks: dict[i
         if order.index(partner) > order.index(denying):
             order.remove(partner)
             order.insert(order.index(denying) + 1, partner)
+
+
+def _holds(hit: Hit, place: str) -> bool:
+    """Return whether *hit* is the line at *place*, as `path#Ln`."""
+    path, _, line = place.partition("#L")
+    return hit.path == path and hit.start_line <= int(line.partition("-")[0]) <= hit.end_line
 
 
 def _place_before(order: list[int], newer: int, older: int) -> None:

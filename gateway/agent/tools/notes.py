@@ -7,6 +7,7 @@ from __future__ import annotations  # read once for each tool, not evaluated ane
 
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import PurePosixPath
 from typing import Annotated
 
 from gateway.agent.tools.tool import Field, Told, Tool, done, tool
@@ -15,6 +16,7 @@ from gateway.errors import ToolError
 from workspaces import sections
 from workspaces.access import Access, rights
 from workspaces.memory.text.day_spans import dated
+from workspaces.memory.text.known_lines import KnownLine, known_line
 from workspaces.notes import append_note
 from workspaces.run_blocking import RunBlocking
 from workspaces.sections import Category
@@ -60,13 +62,17 @@ def _memory_tools(
         """Keep a lasting fact in MEMORY.md, in the section of its category."""
         text = await run(dated, text, clock().date())
         try:
+            path, whole = await run(sections.memory_file, workspace, access)
+            known = await run(known_line, text, whole or "", clock().date())
+            if known is not None and known.is_repeated:
+                return done(already_noted(path, known), "kept", f"{path}#L{known.number}")
             if waits := await guarded(lambda whole: sections.saved(whole, text, category)):
                 return waits
             receipt = await run(sections.save_memory, workspace, access, text, category)
         except ValueError as exc:
             raise ToolError(str(exc)) from exc
         place = f"{receipt.path}#L{receipt.line}"
-        return done(f"Saved in {place}.", "noted", place)
+        return done(f"Saved in {place}.{may_replace(path, known)}", "noted", place)
 
     async def update_memory(
         old: str, new: Annotated[str | None, Field(description="Without it, the passage is deleted.")] = None
@@ -85,3 +91,15 @@ def _memory_tools(
         return done(f"Updated in {place}.", "corrected", place)
 
     return [tool(save_memory), tool(update_memory)]
+
+
+def already_noted(path: PurePosixPath, known: KnownLine) -> str:
+    """Return the result of a save that would repeat the line *known*."""
+    return f"Already in {path}#L{known.number}, so nothing was written: {known.text}"
+
+
+def may_replace(path: PurePosixPath, known: KnownLine | None) -> str:
+    """Return the end of a save's result about the line *known* that it may replace; empty without one."""
+    if known is None:
+        return ""
+    return f" It may replace {path}#L{known.number} ({known.text}); your owner is asked, and both stand until then."

@@ -63,12 +63,14 @@ async def test_a_press_takes_back_exactly_that_write_and_a_second_press_nothing(
 
 async def test_two_notes_alike_are_two_notes(house: House) -> None:
     """The second press of one button does not take the other one's note."""
-    undo, _ = await buttons(house, "/remember Ann likes tea")
-    await buttons(house, "/remember Ann likes tea")
+    note = says("", call("add_note", text="Ann likes tea"))
+    house.model = ScriptedModel(note, "Noted.", replace(note, calls=(replace(note.calls[0], id="call_b"),)), "Noted.")
+    undo, _ = await buttons(house, "Ann likes tea")
+    await buttons(house, "Ann likes tea")
     await press(house, undo)
-    assert house.text("MEMORY.md").count("Ann likes tea") == 1
+    assert house.text("memory/2026-03-01.md").count("Ann likes tea") == 1
     assert await press(house, undo) == "That was already undone."
-    assert house.text("MEMORY.md").count("Ann likes tea") == 1
+    assert house.text("memory/2026-03-01.md").count("Ann likes tea") == 1
 
 
 async def test_what_somebody_changed_since_is_left_alone(house: House) -> None:

@@ -198,15 +198,14 @@ def relation(older: Claim, newer: Claim, newer_day: date | None = None) -> Relat
     """Return how *newer*, written on *newer_day*, relates to *older*; `None` if they may speak of different things."""
     if not _is_same_subject(older, newer):
         return None
-    if folded(older.sentence) == folded(newer.sentence):
+    if _plain(older.sentence) == _plain(newer.sentence):
         return Relation.REPEATS
     if older.denies != newer.denies:
         ends = newer.denies and _ENDED.search(newer.sentence) and not _HAPPENED.search(older.sentence)
         return Relation.REPLACES if ends else Relation.CONTRADICTS
     pair = differing(older, newer)
     if pair is None:
-        has_same = {each.normal for each in older.values} == {each.normal for each in newer.values}
-        return Relation.REPEATS if has_same and older.terms == newer.terms else None
+        return None
     if older.adds or newer.adds or not older.is_state or not (newer.is_state or newer.changes):
         return Relation.DIFFERS
     return Relation.REPLACES if _has_one_value(older, newer, pair, newer_day) else Relation.DIFFERS
@@ -226,6 +225,11 @@ def differing(older: Claim, newer: Claim) -> tuple[Value, Value] | None:
         ),
         None,
     )
+
+
+def _plain(sentence: str) -> list[str]:
+    """Return the words of *sentence* without case, marks and the separators of thousands."""
+    return re.findall(r"\w+", re.sub(r"(?<=\d)[,' ](?=\d{3}\b)", "", sentence.casefold()))
 
 
 def _is_same_subject(older: Claim, newer: Claim) -> bool:
