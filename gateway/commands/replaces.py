@@ -16,7 +16,7 @@ from workspaces.revert import passages
 from workspaces.sections import mark_replaced, memory_file
 
 _ASKED = re.compile(r"(?P<mark>[0-9a-f]{12})(?P<no>\s+no)?")
-_BULLET = re.compile(r"\s*+[-*+]\s++")
+_BULLET = re.compile(r"\A\s*+[-*+]\s++")
 
 
 def replaces_commands() -> list[Command]:
