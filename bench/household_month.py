@@ -77,6 +77,8 @@ class Answered:
     results: int
     is_outdated_first: bool
     """The outdated value is above the current one, or alone."""
+    is_outdated_alone: bool
+    """Automatic recall brings the outdated value and not the current one."""
     shown: tuple[str, ...]
 
 
@@ -130,7 +132,7 @@ async def ask(home: Home, questions: Sequence[Asked], said: Sequence[Said], now:
             hits = (await agent.memory.search(Query(each.text, SHOWN), access)).hits
             settings = RecallSettings(deadline_s=5)
             brought = await recall(each.text, agent.memory, access, settings, (), now.date())
-            answered.append(judge(each, hits, brought.text, asked_before))
+            answered.append(judge(each, hits, brought.text(), asked_before))
     return answered
 
 
@@ -139,15 +141,17 @@ def judge(asked: Asked, hits: Sequence[Hit], recalled: str, asked_before: set[st
     texts = [_folded(hit.snippet) for hit in hits[:SHOWN]]
     said = [_folded(read_line(hit.snippet).text) for hit in hits[:SHOWN]]
     places = [place for place, text in enumerate(texts) if any(piece in text for piece in asked.pieces)]
+    brought = _folded(recalled)
     old = [place for place, text in enumerate(texts) if asked.outdated and asked.outdated in text]
     return Answered(
         asked=asked,
         first=float(bool(places) and places[0] == 0),
         five=_share(asked, " ".join(texts)),
-        recalled=_share(asked, _folded(recalled)),
+        recalled=_share(asked, brought),
         questions=sum(text in asked_before for text in said),
         junk=sum(len(set(terms(text))) < _FEWEST_TERMS for text in said),
         results=len(texts),
+        is_outdated_alone=bool(asked.outdated) and asked.outdated in brought and not _share(asked, brought),
         is_outdated_first=bool(old) and old[0] < min(places, default=SHOWN),
         shown=tuple(hit.snippet for hit in hits[:SHOWN]),
     )
@@ -173,6 +177,7 @@ def figures(answered: Sequence[Answered]) -> dict[str, float]:
         "questions among results": 100 * sum(each.questions for each in answered) / results,
         "junk among results": 100 * sum(each.junk for each in answered) / results,
         "outdated first": sum(each.is_outdated_first for each in changed),
+        "outdated alone in the prompt": sum(each.is_outdated_alone for each in changed),
         "of": len(changed),
     }
 

@@ -53,14 +53,18 @@ def build_prompt(
     recall: bool,
     now: datetime,
     skills: Sequence[Skill] = (),
+    notes: str = "",
 ) -> Prompt:
     """Return the prompt of a turn that begins at *now*, in the owner's zone.
 
     *recall* tells whether the memory tools are available; without them, or without *skills*, their section is left out.
+    *notes*, which change less often than the files, stand before them.
     """
     sections = [_OPENING, _AUDIENCE[session_type], *([_RECALL] if recall else [])]
     if skills:
         sections.append("\n".join([_SKILLS, *(f"- {each.name}: {each.description} ({each.path})" for each in skills)]))
+    if notes:
+        sections.append(notes)
     if files:
         sections.append("# Project Context\n" + "\n".join(f"## {file.name}\n{file.text.strip()}\n" for file in files))
     return Prompt("\n\n".join(sections), f"Today is {now:%A, %Y-%m-%d} ({now.tzinfo}).")

@@ -61,9 +61,18 @@ class RecallSettings:
 class Recalled:
     """The memories recalled for a message."""
 
-    text: str = ""
-    """For the end of the prompt; empty if there are none."""
-    used: tuple[UsedMemory, ...] = ()
+    hits: tuple[Hit, ...] = ()
+
+    @property
+    def used(self) -> tuple[UsedMemory, ...]:
+        """Their records."""
+        return tuple(used_hit(hit, "recall") for hit in self.hits)
+
+    def text(self, notes: str = "") -> str:
+        """Return them for the end of the prompt, without those in *notes* that it holds whole; empty without any."""
+        whole = [_one_line(notes)]
+        quoted = [line_of(hit) for hit in self.hits if not _is_shown(hit, whole)]
+        return "\n".join(["", _HEADING, *quoted]) if quoted else ""
 
 
 async def recall(
@@ -80,15 +89,12 @@ async def recall(
     except (TimeoutError, WorkspaceError):
         return Recalled()
     own = [hit for hit in result.hits if hit.scope == access.scope and not (hit.is_others and access.scope == PRIVATE)]
-    if not own:
-        return Recalled()
     texts = [*map(_one_line, shown)]
     chosen = fitting([hit for hit in own if not _is_shown(hit, texts)], settings)
     if not chosen:
         return Recalled()
-    marks = {hit.citation: hit for hit in await asyncio.to_thread(assembled, chosen, message)}
-    chosen = [marks[hit.citation] for hit in chosen]
-    return Recalled("\n".join(["", _HEADING, *map(line_of, chosen)]), tuple(used_hit(hit, "recall") for hit in chosen))
+    marked = {hit.citation: hit for hit in await asyncio.to_thread(assembled, chosen, message)}
+    return Recalled(tuple(marked[hit.citation] for hit in chosen))
 
 
 def is_wanted(message: str, access: Access, settings: RecallSettings, today: date) -> bool:

@@ -47,7 +47,8 @@ from workspaces.history import ExposedTurns, History, LineOrigins
 from workspaces.memory.as_of import Lookback
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
-from workspaces.memory.search import MemoryClock, MemoryFaults, MemoryIndex
+from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.status import MemoryFaults
 from workspaces.memory.watch import Watched, WatchSettings
 from workspaces.memory.workspace_source import WorkspaceNotes, note_folders
 from workspaces.run_blocking import RunBlocking

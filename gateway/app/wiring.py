@@ -13,6 +13,7 @@ from gateway.admission.sign_in import SignIns
 from gateway.agent.models.choose import provider_faults
 from gateway.agent.receipts import ReceiptLevel
 from gateway.agent.tools.loading import tool_faults
+from gateway.agent.whole_memory import WholeMemory
 from gateway.app.agents import (
     assumed_windows,
     lifecycle_settings,
@@ -288,6 +289,7 @@ class Parts:
             self.enclosures,
             self.subagents,
             self.resources.tool_servers,
+            WholeMemory(self._config.memory.whole_tokens),
         )
 
     @cached_property

@@ -85,6 +85,7 @@ class MemorySettings(Section):
     transcripts: bool = True
     undo_buttons: bool = True
     recall: Literal["on", "past", "off"] = "on"
+    whole_tokens: int = Field(default=4_000, ge=0, le=1_000_000)
     chunking: Literal["entries", "windows"] = "entries"
     decay_floor: float = Field(default=0.98, ge=0, le=1)
     """0 is the seeds' unbounded decay, 1 none."""

@@ -23,6 +23,7 @@ from gateway.agent.tools.conversation import asked_focus
 from gateway.agent.tools.families import TurnActions
 from gateway.agent.tools.memory import Used, ignore_used
 from gateway.agent.tools.tool import Toolbox
+from gateway.agent.whole_memory import WholeMemory
 from gateway.agent.window.count import (
     CAUTIOUS,
     CHARACTERS_A_TOKEN,
@@ -103,6 +104,8 @@ class _PlannedRequest:
     """Tokens that the request takes."""
     older_tokens: int
     """Tokens of the turns before this one: all that a summary replaces."""
+    notes: str
+    """The notes as a whole, in the prompt; empty above the limit."""
 
     @property
     def fullness(self) -> str:
@@ -127,6 +130,7 @@ class Planner:
     """Runs subagents for turns; without it no turn has any."""
     tool_servers: ToolServers = field(default_factory=ToolServers)
     """Gives turns the tools of other programs."""
+    whole_memory: WholeMemory = field(default_factory=WholeMemory)
 
     async def plan(self, asked: TurnRequest) -> Plan:
         """Return the request to the agent's own model, with this turn's tools; summarise first if space is short."""
@@ -143,7 +147,7 @@ class Planner:
             draft = await self._draft(asked, toolbox)
         recalled = await self._recall(asked, draft)
         await used(recalled.used)
-        request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text)
+        request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text(draft.notes))
         if asked.agent.model.name in self.settings.seeing:  # a draft for a summary or a flush has no pictures
             request = replace(request, look=sight_of(asked.agent, asked.access))
         guard.hears(*request.entries)
@@ -203,7 +207,8 @@ class Planner:
         toolbox.fit(tokens * CHARACTERS_A_TOKEN // _TOOLS_PART)
         files, skills = await turn_context(agent, access, now.date(), limits, self.hooks)
         recalls = rights(access).memory_tools
-        prompt = build_prompt(files, access.session_type, recall=recalls, now=now, skills=skills)
+        notes = await self._notes(asked, tokens)
+        prompt = build_prompt(files, access.session_type, recall=recalls, now=now, skills=skills, notes=notes)
         prompt = await final_prompt(agent, access, prompt, self.hooks)
         sees = agent.model.name in self.settings.seeing
         window = ContextWindow(tokens, self.compaction.settings, sees)
@@ -215,7 +220,7 @@ class Planner:
         request = replace(bare, volatile=volatile, entries=shown.entries)
         older = sum(records.rounds.sizes(scale.steady)[:-1])
         size = scale.tokens(request_characters(request))
-        return _PlannedRequest(request, files, shown, scale, window.tokens, size, older)
+        return _PlannedRequest(request, files, shown, scale, window.tokens, size, older, notes)
 
     def _visible_records(self, asked: TurnRequest) -> Records:
         """Return the records of its session that the turn may see."""
@@ -260,6 +265,12 @@ class Planner:
         if not names:
             return ""
         return f"\nThe tools of {', '.join(names)} are not available now; if you need one, say so and go on without it."
+
+    async def _notes(self, asked: TurnRequest, window_tokens: int) -> str:
+        """Return the notes as a whole, if they are small enough and the turn may have them."""
+        if asked.agent.model.name == OFFLINE:
+            return ""
+        return await self.whole_memory.text(asked.agent.memory, asked.access, asked.now.date(), window_tokens)
 
     async def _recall(self, asked: TurnRequest, draft: _PlannedRequest) -> Recalled:
         agent = asked.agent

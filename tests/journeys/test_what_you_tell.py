@@ -103,6 +103,25 @@ async def test_an_order_that_nobody_followed_is_still_found(tmp_path: Path) -> N
                 assert sum(fact in hit for hit in await terminal.found(question)) == 1, order
 
 
+async def test_a_model_has_small_notes_whole_in_a_prompt_that_stays_the_same(tmp_path: Path) -> None:
+    """What was told on two days is in the third day's system prompt, oldest first, without a search or a question."""
+    clock = ManualClock()
+    async with OpenAIStub(lambda _: "Sure!") as provider:
+        home = make_home(tmp_path / "home", model=openai_section(provider.url))
+        for day in (["the gate code is 4471", "hm"], ["the gate code changed to 9025", "what is the gate code?"]):
+            async with started(home, Machine(clock)) as terminal:
+                for text in (*day, "/new"):
+                    await terminal.say(text)
+            clock.advance(86_400)
+        async with started(home, Machine(clock)) as terminal:
+            for text in ("morning", "nice day", "lovely"):
+                await terminal.say(text)
+            prompts = [str(body["messages"][0]["content"]) for body in provider.bodies[-3:]]
+    assert prompts[0].find("4471") < prompts[0].find("9025")
+    assert "what is the gate code" not in prompts[0]
+    assert prompts[0] == prompts[1] == prompts[2]
+
+
 async def test_what_was_said_in_the_middle_of_a_long_talk_is_found_after_it_ended(tmp_path: Path) -> None:
     """Thirty exchanges, a fact in each tenth of them, `/new`, a restart: each is found, and first."""
     facts = {

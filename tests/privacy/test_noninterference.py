@@ -128,17 +128,29 @@ def test_nothing_that_goes_out_depends_on_what_is_private(
 
 
 def test_the_owner_sees_the_difference(runner: asyncio.Runner, clock: ManualClock) -> None:
-    """What is compared can differ: in the owner's own chat the same question shows each world's secrets."""
+    """What is compared can differ: in the owner's own chat the same question shows each world's secrets.
+
+    The notes as a whole are among them, and in no group's prompt.
+    """
 
     async def ask(worlds: Sequence[World]) -> None:
         said = InboundMessage(OWNER_CHAT, "1", OWNER, ChatKind.DIRECT, "hello", True, clock.now())
         one, other = [await each.hear(said, lambda _: says("Hello.")) for each in worlds]
         assert one.sent == other.sent == ()
         assert one.requests != other.requests
+        assert all("# Your Notes" in str(each.requests) for each in (one, other))
+
+    async def ask_in_the_group(worlds: Sequence[World]) -> None:
+        said = [message(1, "group", SAM, "what about the boat?", each.clock) for each in worlds]
+        heard = [await each.hear(text, lambda _: says("Hello.")) for each, text in zip(worlds, said, strict=True)]
+        assert heard[0] == heard[1]
+        assert heard[0].requests
+        assert "# Your Notes" not in str(heard[0].requests)
 
     async def run() -> None:
         async with begun(Secret(1, 3), Secret(2, 3), clock) as worlds:
             await ask(worlds)
+            await ask_in_the_group(worlds)
 
     runner.run(run())
 

@@ -9,8 +9,8 @@ is returned.
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import Protocol
@@ -25,12 +25,14 @@ from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
 from workspaces.memory.file_search import documents_of, find_plainly
 from workspaces.memory.hits import CLEAR, Hit, hit_of_frame, hit_of_line
 from workspaces.memory.search_notes import LONGEST_QUERY, cut_notice, notice, plain_notice
-from workspaces.memory.status import IndexStatus, Mode
+from workspaces.memory.status import IndexStatus, MemoryFaults, Mode
 from workspaces.memory.sync import Progress, Sync, SyncReport, WorkerCalls
 from workspaces.memory.wire import Frame, day_out, scopes_out
 from workspaces.run_blocking import RunBlocking
 
 MOST_RESULTS = 50
+LOOKED_AT = 14
+"""Hits beyond the wanted ones that are looked at, to say how much is left out."""
 CHECK_EVERY_S = 1.0
 """Shortest interval at which a search checks for files changed by others; `touched` makes the next one check."""
 PATIENCE_S = 5.0
@@ -74,6 +76,8 @@ class SearchResult:
     mode: Mode
     notice: str = ""
     """Hints for the reader: keywords only and the reason, a truncated query, notes not yet indexed."""
+    left_out: tuple[Hit, ...] = ()
+    """The next hits, as far as they clearly fit and were looked at; best first."""
 
     @property
     def is_clear(self) -> bool:
@@ -99,16 +103,6 @@ class Past(Protocol):
 
     async def find_exact(self, query: ExactQuery, access: Access, day: date) -> ExactResult:
         """Return the lines of *day* that contain a text. Raises WorkspaceError."""
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryFaults:
-    """Who learns of faults of a memory."""
-
-    count: Callable[[str], Awaitable[None]]
-    """Called with a reason code."""
-    crashed_on: Callable[[str], Awaitable[None]]
-    """Called with the path of a file excluded because the worker crashed on it."""
 
 
 @dataclass(eq=False)
@@ -241,13 +235,14 @@ class MemoryIndex:
                 raise
             return await self._plainly(query, text, scopes, str(exc))
         self._mode = answer["mode"]
-        hits = tuple(hit for hit in map(hit_of_frame, answer["hits"]) if self._may_see(hit, scopes))
+        found = [hit for hit in map(hit_of_frame, answer["hits"]) if self._may_see(hit, scopes)]
+        if is_patient:
+            found = list(await asyncio.to_thread(assembled, found, text))
+        more = tuple(hit for hit in found[_most(query) :] if hit.score >= CLEAR)
         # A group must not learn whether private notes are still being indexed.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
-        if is_patient:
-            hits = await asyncio.to_thread(assembled, hits, text)
-        hits = hits[: min(max(query.max_results, 1), MOST_RESULTS)]
-        return SearchResult(hits, answer["mode"], notice(text, answer, pending=pending, to_owner=scopes is None))
+        told = notice(text, answer, pending=pending, to_owner=scopes is None)
+        return SearchResult(tuple(found[: _most(query)]), answer["mode"], told, more)
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
         """Return the lines that contain a text, newest first, among those that *access* may read.
@@ -271,6 +266,14 @@ class MemoryIndex:
                 return await self._run(source.read, path)
         return None
 
+    async def stamps(self, access: Access) -> dict[str, str]:
+        """Return a cheap stamp of each document that *access* may read; reads none of them."""
+        found = [(source, await self._run(source.stamps)) for source in self._sources]
+        scopes = self._scopes(access)
+        return {
+            p: stamp for source, every in found for p, stamp in every.items() if _is_for(source.audience(p), scopes)
+        }
+
     async def documents(self, access: Access) -> list[Document]:
         """Return the documents that *access* may read; those that cannot be indexed are left out."""
         return await self._documents(self._scopes(access))
@@ -282,19 +285,8 @@ class MemoryIndex:
     async def status(self) -> IndexStatus:
         """Return the index's state. Raises MemoryUnavailableError."""
         state = await self._worker.call("status", self._folder, {})
-        return IndexStatus(
-            mode=state["mode"],
-            reason=state["reason"],
-            embedder=state["embedder"],
-            languages=state["languages"],
-            documents=state["documents"],
-            entries=state["entries"],
-            rebuilding=state["rebuilding"],
-            embedded=state["embedded"],
-            reused=state["reused"],
-            owing=state["owing"],
-            skipped=self._sync.skipped,
-        )
+        named = {each.name: state[each.name] for each in fields(IndexStatus) if each.name != "skipped"}
+        return IndexStatus(**named, skipped=self._sync.skipped)
 
     def _history_source(self) -> Past:
         if self.past is None:
@@ -315,7 +307,7 @@ class MemoryIndex:
             await self.faults.count(DEGRADED)
         documents = await self._documents(scopes)
         dated = [document for document in documents if _is_within(document.date, query)]
-        found = await self._run(find_plainly, text[:LONGEST_QUERY], dated, min(max(query.max_results, 1), MOST_RESULTS))
+        found = await self._run(find_plainly, text[:LONGEST_QUERY], dated, _most(query))
         hits = (hit_of_line(each) for each in found)
         kept = tuple(hit for hit in hits if query.min_score is None or hit.score >= query.min_score)
         return SearchResult(kept, "keyword", plain_notice(text, reason, to_owner=scopes is None))
@@ -323,12 +315,9 @@ class MemoryIndex:
     async def _documents(self, scopes: frozenset[Scope] | None) -> list[Document]:
         found: list[Document] = []
         for source in self._sources:
-            paths = [path for path in await self._run(source.stamps) if self._is_for(source.audience(path), scopes)]
+            paths = [path for path in await self._run(source.stamps) if _is_for(source.audience(path), scopes)]
             found += await self._run(documents_of, source, paths)
         return found
-
-    def _is_for(self, audience: Scope | None, scopes: frozenset[Scope] | None) -> bool:
-        return scopes is None or audience in scopes
 
     async def _answer(
         self, query: Query, text: str, scopes: frozenset[Scope] | None, is_patient: bool
@@ -378,12 +367,20 @@ class MemoryIndex:
             "scopes": scopes_out(scopes),
             "since": day_out(query.since),
             "until": day_out(query.until),
-            "limit": min(max(query.max_results, CONSIDERED), MOST_RESULTS),
+            "limit": min(max(_most(query) + LOOKED_AT, CONSIDERED), MOST_RESULTS),
             "min_score": query.min_score,
             "today": day_out(self._clock.today()),
         }
         self._was_opened = True
         return await self._worker.call("search", self._folder, arguments)
+
+
+def _is_for(audience: Scope | None, scopes: frozenset[Scope] | None) -> bool:
+    return scopes is None or audience in scopes
+
+
+def _most(query: Query) -> int:
+    return min(max(query.max_results, 1), MOST_RESULTS)
 
 
 def _is_within(day: date | None, query: Query) -> bool:

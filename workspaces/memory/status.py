@@ -1,6 +1,6 @@
 """State of an agent's index, for its owner."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,3 +28,13 @@ class IndexStatus:
     """Entries waiting for a provider's vector; every other part of the search finds them."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Notes that cannot be indexed, by path, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFaults:
+    """Who learns of faults of a memory."""
+
+    count: Callable[[str], Awaitable[None]]
+    """Called with a reason code."""
+    crashed_on: Callable[[str], Awaitable[None]]
+    """Called with the path of a file excluded because the worker crashed on it."""

@@ -16,11 +16,13 @@ from workspaces.errors import NoSuchFileError
 from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.hits import Hit
-from workspaces.memory.search import MemoryIndex, Query, SearchResult
+from workspaces.memory.search import MOST_RESULTS, MemoryIndex, Query, SearchResult
 from workspaces.memory.search_notes import NOTHING_CLEAR
+from workspaces.memory.text.facts import FactKind, facts_in, sentences
 from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Workspace
 
+_MOST_NAMES = 4
 Used = Callable[[Sequence[UsedMemory]], Awaitable[None]]
 """Called with the memories that reach a model; returns once that is durable."""
 
@@ -79,7 +81,7 @@ def _search_tools(search: _Search) -> list[Tool]:
         """Search your notes. Run it before answering about earlier work, decisions, dates, people, preferences, todos.
 
         Answers with passages, best first, each with its source and a score from 0 to 1; cite the source. No hits: say
-        that you found nothing.
+        that you found nothing. `left_out` counts further passages that fit; for lists and counts, do what `next` says.
         """
         return await search.find(Query(query, max_results, min_score))
 
@@ -129,9 +131,23 @@ class _Search:
 
 
 def _answer(result: SearchResult) -> dict[str, object]:
-    """Return a search's result for a model, which is told where nothing clearly fits."""
+    """Return a search's result for a model, which is told where nothing clearly fits, and what is left out."""
     unclear = {"verdict": NOTHING_CLEAR} if result.hits and not result.is_clear else {}
-    return {**unclear, "hits": [_hit_json(hit) for hit in result.hits], "mode": result.mode, "notice": result.notice}
+    hits = [_hit_json(hit) for hit in result.hits]
+    return {**unclear, "hits": hits, "mode": result.mode, "notice": result.notice, **_left_out(result)}
+
+
+def _left_out(result: SearchResult) -> dict[str, object]:
+    """Return how many hits more clearly fit, and how to get them."""
+    if not result.left_out:
+        return {}
+    named = " ".join(hit.snippet for hit in result.hits).casefold()
+    facts = (fact for hit in result.left_out for part in sentences(hit.snippet) for fact in facts_in(part))
+    names = dict.fromkeys(fact.value for fact in facts if fact.kind is FactKind.NAME)
+    others = [name for name in names if name.casefold() not in named][:_MOST_NAMES]
+    further = f"; or add one of: {', '.join(others)}" if others else ""
+    most = min(len(result.hits) + len(result.left_out), MOST_RESULTS)
+    return {"left_out": len(result.left_out), "next": f"the same query with max_results={most}{further}"}
 
 
 def holds_others_words(hit: Hit) -> bool:

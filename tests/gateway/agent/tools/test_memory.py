@@ -71,6 +71,24 @@ async def test_a_model_is_told_where_nothing_clearly_fits(rig: Rig) -> None:
     assert (nothing["hits"], "verdict" in nothing) == ([], False)
 
 
+async def test_a_model_is_told_how_much_is_left_out_and_how_to_get_it(rig: Rig) -> None:
+    """Further passages that clearly fit are counted, their names listed; who gets all of them is told nothing."""
+    cities = ("Ghent", "Turin", "Aarhus", "Cork", "Graz")
+    lines = "".join(f"- 2026: tea in {city} with Kate\n" for city in cities)
+    rig.workspace.write("memory/trips.md", lines, MAIN, None)
+    rig.index.touched()
+    some = await rig.call(MAIN, "memory_search", query="tea with Kate", max_results=2)
+    assert some["left_out"] == 3
+    assert some["next"].startswith("the same query with max_results=5; or add one of: ")
+    shown = " ".join(hit["snippet"] for hit in some["hits"])
+    assert all((city in some["next"]) != (city in shown) for city in cities)
+    every = await rig.call(MAIN, "memory_search", query="tea with Kate", max_results=5)
+    assert not {"left_out", "next"} & every.keys()
+    group = await rig.call(GROUP, "memory_search", query="tea with Kate", max_results=1)
+    assert "Kate" not in str(group)
+    assert "left_out" not in group
+
+
 @pytest.mark.parametrize("path", [".", "sessions", "memory", "sessions/none.jsonl"])
 async def test_a_path_that_is_no_note_is_an_empty_text(rig: Rig, path: str) -> None:
     """The workspace itself, a folder, a conversation that never was: nothing there, and no failure."""
