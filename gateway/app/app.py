@@ -94,6 +94,8 @@ class App:
             sessions=resources.sessions,
             agents=tuple(resources.agents),
             sign_ins=self.operator.sign_ins,
+            inbox=resources.home.store.inbox,
+            menu=self.operator.conversation.menu,
         )
         return open_web(config, environ, parts)
 

@@ -6,25 +6,27 @@ that one. So a broken connection loses nothing.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from adapters.abilities import MenuEntry
 from adapters.channel import Adapter, ChannelUnavailableError
 from adapters.web import CHANNEL, PageEvent, PageEventKind, PageMessage, Sign, WebAdapter
 from gateway.admission.routing import SessionKey
 from gateway.errors import StoreError
-from gateway.stores.rows import NOTICE_PREFIX
+from gateway.stores.rows import NOTICE_PREFIX, TurnId
 from gateway.transcripts.store import Sessions
+from gateway.transcripts.writer import Transcript
 from gateway.turns.presence import Presence
 from gateway.web.errors import NOT_TAKEN, SERVER, HttpError
 from gateway.web.login import COOKIE, Login, read_body
 from gateway.web.markdown_html import to_html
-from gateway.web.page_mirror import page_messages, show_said
+from gateway.web.page_mirror import WaitingMessages, page_messages, show_said
 from workspaces.access import AgentId, SessionType
 
 SHOWN_OF_THE_PAST = 60
@@ -39,6 +41,17 @@ PATIENCE_S = 10.0
 """Seconds that a page waits until its message is durable; our choice."""
 TEXT_CAP = 100_000
 """Characters of one message."""
+
+
+DRAFT_EVERY_S = 0.06
+"""Seconds between two drafts of an answer: smooth for the eye, and each is converted whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSign:
+    """An answer waits for a tool."""
+
+    name: str
 
 
 class _MessageBody(BaseModel):
@@ -56,11 +69,15 @@ class ChatPages:
     adapters: Mapping[tuple[str, str], Adapter]
     presence: Presence
     sessions: Sessions
+    waiting: WaitingMessages
+    menu: Callable[[], Sequence[MenuEntry]]
+    """Returns the commands that the owner may give in a message."""
 
     def routes(self) -> list[Route]:
         return [
             Route("/chat/messages", self.say, methods=["POST"]),
             Route("/chat/events", self.events),
+            Route("/chat/commands", self.commands),
         ]
 
     def end(self) -> None:
@@ -87,6 +104,10 @@ class ChatPages:
         show_said(page, message)
         return JSONResponse({"id": message.id})
 
+    async def commands(self, request: Request) -> Response:
+        await self.entrance.check(request)
+        return JSONResponse([{"name": each.name, "usage": each.usage, "help": each.help} for each in self.menu()])
+
     async def events(self, request: Request) -> Response:
         await self.entrance.check(request)
         adapter = self._adapter(request.query_params.get("agent", ""))
@@ -99,7 +120,9 @@ class ChatPages:
         heard = _PendingEvents()
         with (
             adapter.attach(heard.event),
-            self.presence.follow(adapter.address, lambda _, text: heard.draft(text)),
+            self.presence.follow(
+                adapter.address, lambda _, text: heard.draft(text), lambda _, tool: heard.event(ToolSign(tool))
+            ),
         ):
             for event in await self._missed_events(adapter, last):
                 yield event
@@ -111,15 +134,18 @@ class ChatPages:
                     yield b": alive\n\n"
                 if await self.entrance.sign_ins.session(secret) is None:
                     return
-                for each in heard.taken():
-                    yield _live_event(adapter, each)
+                taken = heard.taken()
+                for each in taken:
+                    yield await self._live_event(adapter, each)
+                if any(isinstance(each, str) for each in taken):
+                    await asyncio.sleep(DRAFT_EVERY_S)
 
     async def _missed_events(self, adapter: WebAdapter, last: str) -> list[bytes]:
         """Return the events that the page lacks: those after its last one, or the stored conversation."""
         epoch, _, number = last.partition("-")
         missed = adapter.since(epoch, int(number)) if number.isdecimal() and len(number) < 16 else None
         if missed is not None:
-            return [_event(adapter, each) for each in missed]
+            return [await self._event(adapter, each) for each in missed]
         latest = adapter.latest
         history = await self._history(adapter)
         return [_sse("history", {"messages": history}, f"{adapter.epoch}-{latest}")]
@@ -129,11 +155,35 @@ class ChatPages:
 
         No conversation stores notices: only recent ones of this page are left.
         """
-        transcript = await self.sessions.open(SessionKey(AgentId(adapter.account), SessionType.MAIN))
-        said = page_messages(transcript.records)
+        transcript = await self._transcript(adapter)
+        said = [*page_messages(transcript.records)]
+        buttons = {each.turn: each.buttons for each in adapter.recent if each.kind is PageEventKind.ANSWER}
+        said = [replace(each, buttons=buttons.get(each.turn, each.buttons)) for each in said]
         notices = (each for each in adapter.recent if each.turn.startswith(NOTICE_PREFIX))
-        every = sorted((*said, *notices), key=lambda each: each.at)
-        return [_message_json(each) for each in every[-SHOWN_OF_THE_PAST:]]
+        every = sorted((*said, *notices), key=lambda each: each.at)[-SHOWN_OF_THE_PAST:]
+        known = {each.turn for each in said}
+        waiting = [each for each in await self.waiting.of(AgentId(adapter.account)) if each.turn not in known]
+        return [
+            *(_message_json(each, transcript) for each in every),
+            *({**_message_json(each, transcript), "waits": True} for each in waiting),
+        ]
+
+    async def _transcript(self, adapter: WebAdapter) -> Transcript:
+        return await self.sessions.open(SessionKey(AgentId(adapter.account), SessionType.MAIN))
+
+    async def _live_event(self, adapter: WebAdapter, each: PageEvent | Sign | ToolSign | str) -> bytes:
+        match each:
+            case Sign():
+                return _sse(each.value, {}, None)
+            case ToolSign():
+                return _sse("tool", {"name": each.name}, None)
+            case str():
+                return _sse("draft", {"text": each, "html": to_html(each)}, None)
+        return await self._event(adapter, each)
+
+    async def _event(self, adapter: WebAdapter, event: PageEvent) -> bytes:
+        told = _message_json(event.told, await self._transcript(adapter))
+        return _sse(event.told.kind, told, f"{adapter.epoch}-{event.number}")
 
     def _adapter(self, agent: str) -> WebAdapter:
         adapter = self.adapters.get((CHANNEL, agent))
@@ -150,10 +200,10 @@ class _PendingEvents:
 
     def __init__(self) -> None:
         self.is_over = False
-        self._waiting: list[PageEvent | Sign | str] = []
+        self._waiting: list[PageEvent | Sign | ToolSign | str] = []
         self._comes = asyncio.Event()
 
-    def event(self, event: PageEvent | Sign | None) -> None:
+    def event(self, event: PageEvent | Sign | ToolSign | None) -> None:
         if event is None or len(self._waiting) >= WAITING_AT_MOST:
             self.is_over = True
         elif not self.is_over:
@@ -171,36 +221,21 @@ class _PendingEvents:
         """Return when there is an event, or no more will come."""
         await self._comes.wait()
 
-    def taken(self) -> list[PageEvent | Sign | str]:
+    def taken(self) -> list[PageEvent | Sign | ToolSign | str]:
         """Remove and return the waiting events, in order."""
         taken, self._waiting = self._waiting, []
         self._comes.clear()
         return taken
 
 
-def _live_event(adapter: WebAdapter, each: PageEvent | Sign | str) -> bytes:
-    match each:
-        case Sign():
-            return _sse(each.value, {}, None)
-        case str():
-            return _draft_event(each)
-    return _event(adapter, each)
-
-
-def _event(adapter: WebAdapter, event: PageEvent) -> bytes:
-    return _sse(event.told.kind, _message_json(event.told), f"{adapter.epoch}-{event.number}")
-
-
-def _draft_event(text: str) -> bytes:
-    return _sse("draft", {"text": text}, None)
-
-
-def _message_json(told: PageMessage) -> dict[str, object]:
-    """Return a message as the page reads it; an answer includes its HTML and its buttons."""
+def _message_json(told: PageMessage, transcript: Transcript) -> dict[str, object]:
+    """Return a message as the page reads it; an answer includes its HTML, its buttons and the memories in view."""
     shown = {"kind": told.kind.value, "text": told.text, "at": told.at.isoformat(), "turn": told.turn}
     if told.kind is PageEventKind.SAID:
         return {**shown}
-    return {**shown, "html": to_html(told.text), "buttons": [asdict(button) for button in told.buttons]}
+    sources = [memory.citation for memory in transcript.used_by(TurnId(told.turn))]
+    buttons = [asdict(button) for button in told.buttons]
+    return {**shown, "html": to_html(told.text), "buttons": buttons, "sources": sources}
 
 
 def _sse(event: str, data: Mapping[str, object], event_id: str | None) -> bytes:

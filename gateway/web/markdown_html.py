@@ -20,6 +20,9 @@ def to_html(markdown: str) -> str:
     tokens = parser.parse(markdown, links)
     if any(token.level >= _DEEPEST - 1 for token in tokens):
         return f"<pre>{escape(markdown)}</pre>\n"
+    for token in tokens:
+        if token.type in {"th_open", "td_open"} and (style := token.attrs.pop("style", "")):
+            token.attrs["class"] = str(style).removeprefix("text-align:")  # the page's policy forbids inline styles
     html: str = parser.renderer.render(tokens, parser.options, links)
     return html
 

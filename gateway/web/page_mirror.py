@@ -10,11 +10,13 @@ from datetime import datetime
 
 from adapters.channel import Adapter, InboundMessage
 from adapters.web import CHANNEL, PageEventKind, PageMessage, WebAdapter
+from gateway.admission.internal_channels import is_inner
 from gateway.admission.routing import Routes, SessionKey, route
 from gateway.agent.entries import HALTED, NO_REPLY, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.tools.notify import notified_texts
 from gateway.inbound.edits import source_of
 from gateway.inbound.outcomes import Outcome
+from gateway.stores.ports import Inbox
 from gateway.stores.rows import InboxRow
 from gateway.transcripts.codec import Record
 from gateway.transcripts.store import Sessions
@@ -53,6 +55,24 @@ def page_message(record: Record) -> PageMessage | None:
 def show_said(page: WebAdapter, message: InboundMessage) -> None:
     """Show the message on *page*."""
     page.tell(PageMessage(PageEventKind.SAID, message.text, message.sent_at, source_of(message)))
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingMessages:
+    """The owner's messages that were accepted and have no answer yet."""
+
+    inbox: Inbox
+    routes: Routes
+
+    async def of(self, agent: AgentId) -> list[PageMessage]:
+        """Return those to *agent*, oldest first, of every channel whose conversation its page shows."""
+        key = SessionKey(agent, SessionType.MAIN)
+        rows = [row for row in await self.inbox.waiting() if route(row.message, self.routes).key == key]
+        return [
+            PageMessage(PageEventKind.SAID, row.message.text, row.message.sent_at, source_of(row.message))
+            for row in rows
+            if not is_inner(row.message)
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The HTTP application: its routes, and the guard before them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from starlette.applications import Starlette
@@ -9,12 +9,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from adapters.abilities import MenuEntry
 from adapters.channel import Adapter, Receive
 from gateway.admission.routing import Routes
 from gateway.admission.sign_in import SignIns
 from gateway.channels.telegram import TelegramSettings
 from gateway.config import Config
 from gateway.inbound.outcomes import Outcomes
+from gateway.stores.ports import Inbox
 from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
 from gateway.web.api_tokens import ApiTokens
@@ -25,6 +27,7 @@ from gateway.web.errors import HttpError, answer_error
 from gateway.web.guard import RequestGuard
 from gateway.web.images import ImageCaps
 from gateway.web.login import Login
+from gateway.web.page_mirror import WaitingMessages
 from gateway.web.webhooks import WebhookPages
 
 
@@ -42,6 +45,9 @@ class WebResources:
     agents: tuple[str, ...]
     """Agents that this gateway runs."""
     sign_ins: SignIns
+    inbox: Inbox
+    menu: Callable[[], Sequence[MenuEntry]]
+    """Returns the commands that the owner may give in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,8 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
         (config.web.public_url or "").startswith("https:"),
     )
     entrance = Login(resources.sign_ins, resources.agents, is_tls)
-    chat = ChatPages(entrance, resources.adapters, resources.presence, resources.sessions)
+    waiting = WaitingMessages(resources.inbox, resources.routes)
+    chat = ChatPages(entrance, resources.adapters, resources.presence, resources.sessions, waiting, resources.menu)
     caps = ImageCaps(config.attachments.per_message, config.attachments.max_mb * 1024 * 1024)
     routes = [
         *CompletionPages(holders, asking, frozenset(resources.agents), caps).routes(),

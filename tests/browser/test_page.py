@@ -68,8 +68,13 @@ async def say(page: Page, text: str) -> None:
 
 
 async def texts(articles: Locator) -> list[str]:
-    """Return what they say, without the time below it."""
-    return [text.rpartition("\n")[0].strip() for text in await articles.all_inner_texts()]
+    """Return what they say, without the line below it."""
+    inner = (
+        "all => all.map(e => { const foot = e.querySelector('footer'); foot.hidden = true; "
+        "const text = e.innerText; foot.hidden = false; return text.trim(); })"
+    )
+    found: list[str] = await articles.evaluate_all(inner)
+    return found
 
 
 async def photograph(page: Page, name: str) -> None:
@@ -296,9 +301,10 @@ async def test_a_keyboard_is_enough(
     assert await texts(said(page)) == ["one\ntwo"]
     await page.keyboard.press("Tab")
     await expect(page.get_by_role("button", name="Send")).to_be_focused()
-    for _ in range(3):
+    for name in ("Message", "Copy", "Conversation", "New conversation", "Sign out"):
         await page.keyboard.press("Shift+Tab")
-    await expect(page.get_by_role("button", name="Sign out")).to_be_focused()
+        focused = await page.locator(":focus").evaluate("e => e.getAttribute('aria-label') || e.textContent")
+        assert focused == name
     await page.keyboard.press("Shift+Tab")
     await expect(page.get_by_role("button", name="work")).to_be_focused()
     outline = await page.locator(":focus").evaluate("e => getComputedStyle(e).outlineStyle")
@@ -306,10 +312,72 @@ async def test_a_keyboard_is_enough(
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("heading", name="work")).to_be_visible()
     await expect(said(page)).to_have_count(0)
-    for _ in range(2):
+    for _ in range(3):
         await page.keyboard.press("Shift+Tab")
     await page.keyboard.press("Enter")
     await expect(page.get_by_label("Code")).to_be_focused()
+
+
+TABLE = (
+    "Prices:\n\n| what | price |\n|:----|------:|\n| rope | 12 |\n\n1. **soak** it\n2. hang it\n\n" + "and rest. " * 40
+)
+
+
+async def test_a_growing_answer_is_formatted_and_its_table_keeps_its_columns(
+    house: House, page: Page, complaints: Complaints
+) -> None:
+    """What is read while it is written is what stands there afterwards; the browser has nothing to complain about."""
+    house.model.says = [TABLE]
+    with house.model.held():
+        await say(page, "prices?")
+        await expect(page.locator("article.draft td")).to_have_text(["rope", "12"])
+        await expect(page.locator("article.draft strong")).to_have_text("soak")
+        await photograph(page, "draft-formatted")
+    await expect(answers(page).locator("td").nth(1)).to_have_css("text-align", "right")
+    await expect(answers(page).locator("td").nth(0)).to_have_css("text-align", "left")
+    assert complaints.said == []
+
+
+async def test_a_message_that_waits_for_the_model_is_there_after_a_reload(house: House, page: Page) -> None:
+    """It is marked as waiting, by a page that was not there when it was sent too, and is answered in the end."""
+    with house.model.held(at_once=True):
+        await say(page, "first")
+        await say(page, "second")
+        await expect(said(page)).to_have_count(2)
+        await page.reload()
+        await expect(said(page)).to_have_count(2)
+        await expect(page.locator("article.waits")).to_contain_text(["second"])
+        await photograph(page, "waiting")
+    await expect(answers(page)).not_to_have_count(0)
+    await expect(page.locator("article.waits")).to_have_count(0)
+
+
+async def test_an_answer_is_stopped_and_a_conversation_ended_with_a_button(house: House, page: Page) -> None:
+    """As with the commands, which are offered while they are typed."""
+    with house.model.held():
+        await say(page, "a long story")
+        await page.get_by_role("button", name="Stop").click()
+        await expect(answers(page)).to_contain_text(["Stopped."])
+    await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    await page.get_by_role("button", name="New conversation").click()
+    await expect(answers(page)).to_have_count(2)
+    await page.get_by_label("Message").fill("/he")
+    await expect(page.locator("#menu b")).to_contain_text(["/help", "/heartbeat"])
+    await photograph(page, "menu")
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_label("Message")).not_to_have_value("/he")
+
+
+async def test_buttons_and_the_memories_in_view_are_there_after_a_reload(house: House, page: Page) -> None:
+    """What was noted can be undone, and where an answer came from can be looked up, later too."""
+    await say(page, "remember that the cabin wifi is trout-77")
+    await expect(answers(page)).to_have_count(1)
+    names = await answers(page).get_by_role("button").all_inner_texts()
+    await page.reload()
+    await expect(answers(page)).to_have_count(1)
+    assert await answers(page).get_by_role("button").all_inner_texts() == names
+    assert len(names) > 1, names
 
 
 READ = "#who, article.said, article.answer p, article a, article code, article blockquote p, time, #text, aside button"

@@ -3,12 +3,15 @@
 const at = (id) => document.getElementById(id);
 const TAGS = new Set(["P", "BR", "STRONG", "EM", "S", "CODE", "PRE", "BLOCKQUOTE", "UL", "OL", "LI", "HR", "H1", "H2",
   "H3", "H4", "H5", "H6", "TABLE", "THEAD", "TBODY", "TR", "TH", "TD", "A"]);
+const ALIGNED = new Set(["left", "center", "right"]);
+const SOURCES_SHOWN = 3;
 const SIGN_MS = 6000; // the gateway renews it every four seconds
 let csrf = "";
 let agent = "";
 let events = null;
 let fromHistory = new Set();
 let unsent = { text: "", id: "" };
+let commands = [];
 
 // --- messages
 
@@ -25,6 +28,7 @@ function harmless(html) {
           made.target = "_blank";
           made.rel = "noopener noreferrer";
         }
+        if (/^T[HD]$/.test(node.tagName) && ALIGNED.has(node.className)) made.className = node.className;
         copy(node, made);
         to.append(made);
       }
@@ -46,9 +50,50 @@ function show(message) {
   const clock = { hour: "2-digit", minute: "2-digit" };
   time.textContent = when.toLocaleString([], isToday ? clock : { ...clock, day: "numeric", month: "short" });
   if (message.buttons?.length) article.append(choices(message.buttons));
-  article.append(time);
+  if (message.waits) {
+    article.classList.add("waits");
+    time.prepend("waiting for an answer · ");
+  }
+  const foot = document.createElement("footer");
+  foot.append(time);
+  if (message.html !== undefined) foot.append(copier(message.text));
+  if (message.sources?.length) foot.append(sources(message.sources));
+  article.append(foot);
   at("talk").append(article);
   return article;
+}
+
+/** Create a button that copies *text*. */
+function copier(text) {
+  const button = quiet("Copy", async () => {
+    await navigator.clipboard?.writeText(text).catch(() => null);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  });
+  return button;
+}
+
+/** Create a line that names the memories that an answer had in view. */
+function sources(citations) {
+  const line = document.createElement("details");
+  const summary = document.createElement("summary");
+  summary.textContent = citations.length === 1 ? "1 memory in view" : `${citations.length} memories in view`;
+  const list = document.createElement("ul");
+  list.append(...citations.map((citation) => {
+    const item = document.createElement("li");
+    item.textContent = citation;
+    return item;
+  }));
+  line.append(summary, list);
+  return line;
+}
+
+function quiet(label, act) {
+  const button = document.createElement("button");
+  button.className = "quiet";
+  button.textContent = label;
+  button.addEventListener("click", act);
+  return button;
 }
 
 /** Create a row of *buttons*: pressing one sends its command and disables them all. */
@@ -72,11 +117,12 @@ function choices(buttons) {
 function dropDraft() {
   const draft = at("talk").querySelector(".draft");
   draft?.remove();
+  at("stop").hidden = true;
   return draft !== null;
 }
 
-/** Show *text* as the draft of an answer; if empty, a sign that it is being written. */
-function drafted(text) {
+/** Show *html* as the draft of an answer; if empty, a sign that it is being written. */
+function drafted(html) {
   const reads = isAtTheEnd();
   let draft = at("talk").querySelector(".draft");
   if (!draft) {
@@ -84,7 +130,8 @@ function drafted(text) {
     draft.className = "draft";
     at("talk").append(draft);
   }
-  draft.textContent = text;
+  draft.replaceChildren(harmless(html));
+  at("stop").hidden = false;
   if (reads) toTheEnd();
   return draft;
 }
@@ -102,10 +149,17 @@ function toTheEnd() {
 function add(message) {
   const reads = isAtTheEnd() || message.kind === "said";
   const wasRead = dropDraft();
+  if (message.kind === "answer") for (const each of at("talk").querySelectorAll(".waits")) answered(each);
   const article = show(message);
   if (!reads) return;
   if (!wasRead && article.offsetHeight > at("talk").clientHeight) article.scrollIntoView({ block: "start" });
   else toTheEnd();
+}
+
+/** Show a message that waited as one that was answered. */
+function answered(article) {
+  article.classList.remove("waits");
+  article.querySelector("time").firstChild.remove();
 }
 
 // --- the stream of events; the browser connects again by itself, and names the last event that it has
@@ -121,6 +175,7 @@ function listen() {
   events.addEventListener("history", (event) => {
     const { messages } = JSON.parse(event.data);
     at("talk").replaceChildren();
+    at("stop").hidden = true;
     fromHistory = new Set(messages.map((each) => `${each.kind} ${each.turn}`));
     messages.forEach(show);
     toTheEnd();
@@ -132,9 +187,13 @@ function listen() {
       else add(message);
     });
   }
-  events.addEventListener("draft", (event) => drafted(JSON.parse(event.data).text));
+  events.addEventListener("draft", (event) => drafted(JSON.parse(event.data).html));
+  events.addEventListener("tool", (event) => {
+    const { name } = JSON.parse(event.data);
+    if (!name.startsWith("/")) (at("talk").querySelector(".draft") || drafted("")).dataset.tool = name;
+  });
   events.addEventListener("writing", () => {
-    const fades = drafted(at("talk").querySelector(".draft")?.textContent || "");
+    const fades = at("talk").querySelector(".draft") || drafted("");
     setTimeout(() => { if (fades.signs-- === 1 && !fades.textContent) fades.remove(); }, SIGN_MS);
     fades.signs = (fades.signs || 0) + 1;
   });
@@ -164,6 +223,7 @@ async function enter() {
   const me = await response.json();
   csrf = me.csrf;
   at("version").textContent = me.version;
+  commands = await fetch("/chat/commands").then((found) => found.json()).catch(() => []);
   at("agents").replaceChildren(...me.agents.map((name) => {
     const button = document.createElement("button");
     button.textContent = name;
@@ -205,6 +265,31 @@ function fit() {
   text.style.height = `${text.scrollHeight + 2}px`;
 }
 
+/** Show the commands that the text may become. */
+function offer() {
+  const text = at("text").value;
+  const fitting = /^\/\w*$/.test(text) ? commands.filter(({ name }) => `/${name}`.startsWith(text)) : [];
+  at("menu").replaceChildren(...fitting.map(({ name, usage, help }) => {
+    const button = quiet("", () => {
+      at("text").value = `/${name}${usage ? " " : ""}`;
+      at("menu").hidden = true;
+      at("text").focus();
+    });
+    const word = document.createElement("b");
+    word.textContent = `/${name} ${usage}`.trim();
+    button.append(word, ` ${help}`);
+    return button;
+  }));
+  at("menu").hidden = fitting.length === 0;
+}
+
+async function order(command) {
+  at("state").textContent = await post("/chat/messages", { agent, text: command, id: newId() });
+}
+
+at("stop").addEventListener("click", () => order("/stop"));
+at("new").addEventListener("click", () => order("/new"));
+
 at("say").addEventListener("submit", async (event) => {
   event.preventDefault();
   const text = at("text").value;
@@ -220,11 +305,17 @@ at("say").addEventListener("submit", async (event) => {
     unsent = { text: "", id: "" };
   }
   fit();
+  offer();
   at("text").focus();
 });
 
-at("text").addEventListener("input", fit);
+at("text").addEventListener("input", () => { fit(); offer(); });
 at("text").addEventListener("keydown", (event) => {
+  if (event.key === "Escape") at("menu").hidden = true;
+  if (event.key === "ArrowDown" && !at("menu").hidden) {
+    event.preventDefault();
+    at("menu").firstChild.focus();
+  }
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
     at("say").requestSubmit();

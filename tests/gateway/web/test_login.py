@@ -11,6 +11,7 @@ from tests.gateway.web.browsing import Browser, a_code, browser_at, echo, until
 from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, House, bearer, open_house
 
 SHUT = [
+    ("GET", "/chat/commands"),
     ("GET", "/chat/me"),
     ("GET", "/chat/events?agent=main"),
     ("POST", "/chat/messages"),
