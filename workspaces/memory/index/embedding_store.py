@@ -132,8 +132,8 @@ class EmbeddingStore:
         self._recent_bytes = 0
 
     def flush(self) -> None:
-        """Make everything stored durable."""
-        self._db.execute("PRAGMA wal_checkpoint")
+        """Make everything stored durable, and empty the log, which may have 16 MB."""
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def remove_older(self) -> None:
         """Remove the file of the earlier version: what is needed of it has been taken over."""

@@ -105,3 +105,11 @@ def test_embeddings_of_the_earlier_version_are_taken_over(tmp_path: Path, store:
     (tmp_path / "embeddings.db").write_bytes(b"no database at all, but long enough to be read as one" * 100)
     with closing(EmbeddingStore(tmp_path / "other.db", tmp_path / "embeddings.db")) as other:
         assert other.get(MODEL, text) is None
+
+
+def test_what_was_flushed_leaves_no_log(tmp_path: Path, store: EmbeddingStore) -> None:
+    """It would take as much space as a thousand texts."""
+    store.put(MODEL, _embedded("red bicycle"))
+    assert (tmp_path / "vectors.db-wal").stat().st_size > 0
+    store.flush()
+    assert (tmp_path / "vectors.db-wal").stat().st_size == 0
