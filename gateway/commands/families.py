@@ -16,6 +16,7 @@ from gateway.commands.cron import cron_commands
 from gateway.commands.forget import forget_commands
 from gateway.commands.fulfil import fulfil_commands
 from gateway.commands.heartbeat import heartbeat_commands
+from gateway.commands.history import history_commands
 from gateway.commands.memory import memory_commands
 from gateway.commands.pair import pair_commands
 from gateway.commands.promises import promise_commands
@@ -123,6 +124,11 @@ def promises(parts: CommandResources) -> list[Command]:
 def replaces(_: CommandResources) -> list[Command]:
     """Return the commands about notes that a newer one replaces."""
     return replaces_commands()
+
+
+def history(_: CommandResources) -> list[Command]:
+    """Return the commands about what was said over time."""
+    return history_commands()
 
 
 def purge(parts: CommandResources) -> list[Command]:

@@ -1,0 +1,65 @@
+"""`/history`: what was said about a thing, oldest first, and what was known of it on a day."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+
+from gateway.commands.command import Command, CommandCall, Who
+from gateway.errors import ToolError
+from workspaces.memory.hits import Hit
+from workspaces.memory.search import MOST_RESULTS, MemoryIndex, Query
+from workspaces.memory.text.dates import mentions
+from workspaces.memory.value_history import Statement, statements
+
+SHOWN = 20
+"""Most lines of one answer; our choice."""
+_USAGE = "Add a thing, such as `/history staging port`, or a day and a thing: `/history 2026-03-03 staging port`."
+
+
+def history_commands() -> list[Command]:
+    """Return `/history`."""
+    told = "what was said about a thing, oldest first; with a day before it, what was known then"
+    return [Command("history", "[day] <words>", told, Who.ANYONE, True, _history)]
+
+
+async def _history(call: CommandCall) -> str:
+    day, words = _day_and_words(call.arguments, call.now.date())
+    if not words:
+        raise ToolError(_USAGE)
+    found = await found_until(call, day, words) if day else await _found(call, Query(words, MOST_RESULTS))
+    return "\n".join(_lines(statements(found, words), day))
+
+
+async def found_until(call: CommandCall, day: date, words: str) -> Sequence[Hit]:
+    """Return what was there at the end of *day*: notes as they were, and what conversations had said until then."""
+    index: MemoryIndex = call.agent.memory
+    said = await _found(call, Query(words, MOST_RESULTS, until=day))
+    notes = await _found(call, Query(words, MOST_RESULTS, as_of=day)) if index.past and day < call.now.date() else []
+    known = {hit.path for hit in notes}
+    return [*(replace(hit, mark="") for hit in notes), *(hit for hit in said if hit.path not in known)]
+
+
+async def _found(call: CommandCall, query: Query) -> Sequence[Hit]:
+    return (await call.agent.memory.search(query, call.access)).hits
+
+
+def _day_and_words(arguments: str, today: date) -> tuple[date | None, str]:
+    """Return the day at the start of *arguments*, if there is one, and the rest."""
+    for start, end, named in mentions(arguments.casefold()):
+        if not arguments[:start].strip() and named.day and named.month:
+            try:
+                return date(named.year or today.year, named.month, named.day), arguments[end:].strip(" :,")
+            except ValueError:
+                break
+    return None, arguments.strip()
+
+
+def _lines(found: Sequence[Statement], day: date | None) -> Iterator[str]:
+    if not found:
+        yield "Nothing was said about that" + (f" until {day}." if day else ".")
+        return
+    if len(found) > SHOWN:
+        yield f"The latest {SHOWN} of {len(found)}:"
+    for each in found[-SHOWN:]:
+        mark = f" ({each.mark})" if each.mark else ""
+        yield f"- {each.day or 'MEMORY.md'}: {each.text} (`{each.citation}`){mark}"

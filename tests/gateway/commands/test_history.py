@@ -1,0 +1,37 @@
+"""`/history`: the values of a thing over time."""
+
+from pathlib import Path
+
+from tests.gateway.commands.house import MEMBER, SHARED, open_house
+
+
+async def test_the_values_of_a_thing_stand_in_their_order(tmp_path: Path) -> None:
+    """Each with its day and its place; what held until when is marked, and other things are left out."""
+    async with open_house(tmp_path) as house:
+        house.put(
+            "memory/2026-02-01.md", "# 2026-02-01\n\n- 10:00 The staging port is 5431\n- 11:00 The boat is green\n"
+        )
+        house.put("memory/2026-02-20.md", "# 2026-02-20\n\n- 10:00 The staging port is 5432 now\n")
+        told = (await house.says("/history staging port")).splitlines()
+        assert told == [
+            (
+                "- 2026-02-01: The staging port is 5431 (`memory/2026-02-01.md#L3-L3`) "
+                "(until 2026-02-20, now memory/2026-02-20.md#L3-L3)"
+            ),
+            "- 2026-02-20: The staging port is 5432 now (`memory/2026-02-20.md#L3-L3`) (now, since 2026-02-20)",
+        ]
+        then = await house.says("/history 2026-02-10 staging port")
+        assert "5431" in then
+        assert "5432" not in then
+        assert await house.says("/history purple elephant") == "Nothing was said about that."
+        assert "Add a thing" in await house.says("/history")
+
+
+async def test_a_group_reads_its_own_history(tmp_path: Path) -> None:
+    """Private notes are not part of it."""
+    async with open_house(tmp_path) as house:
+        house.put("memory/2026-02-01.md", "# 2026-02-01\n\n- 10:00 The vault code is 4711\n")
+        house.put(f"{SHARED}/2026-02-02.md", "# 2026-02-02\n\n- 10:00 The vault code is with Sam\n")
+        told = await house.says("/history vault code", MEMBER)
+        assert "with Sam" in told
+        assert "4711" not in told

@@ -1,0 +1,39 @@
+"""History of the values of one thing: what notes and conversations said about it, oldest first; by rule alone."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from workspaces.memory.hits import Hit
+from workspaces.memory.text.claims import Claim, claims_in
+from workspaces.memory.text.tokens import query_terms
+
+_ABOUT = 0.5
+"""Share of the asked words in a sentence from which on it is about the thing; our choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence about a thing."""
+
+    day: date | None
+    """`None` for a line of `MEMORY.md`, which holds until it says otherwise."""
+    text: str
+    citation: str
+    mark: str
+    """Whether it holds, as `Hit.mark`."""
+
+
+def statements(hits: Iterable[Hit], words: str) -> list[Statement]:
+    """Return the sentences of *hits* about *words*, oldest first, undated last; the same text once."""
+    asked = frozenset(query_terms(words))
+    found: dict[str, Statement] = {}
+    for hit in sorted(hits, key=lambda hit: (hit.date or date.max, hit.path, hit.start_line)):
+        best = max(claims_in(hit.snippet, asked), key=lambda claim: _share(claim, asked), default=None)
+        if best is not None and asked and _share(best, asked) >= _ABOUT:
+            found.setdefault(best.sentence.casefold(), Statement(hit.date, best.sentence, hit.citation, hit.mark))
+    return list(found.values())
+
+
+def _share(claim: Claim, asked: frozenset[str]) -> float:
+    return len(asked & claim.words) / len(asked)
