@@ -9,7 +9,7 @@ from gateway.errors import ToolError
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import MOST_RESULTS, MemoryIndex, Query
 from workspaces.memory.text.dates import mentions
-from workspaces.memory.value_history import Statement, statements
+from workspaces.memory.value_history import DatedStatement, statements
 
 SHOWN = 20
 """Most lines of one answer; our choice."""
@@ -54,7 +54,7 @@ def _day_and_words(arguments: str, today: date) -> tuple[date | None, str]:
     return None, arguments.strip()
 
 
-def _lines(found: Sequence[Statement], day: date | None) -> Iterator[str]:
+def _lines(found: Sequence[DatedStatement], day: date | None) -> Iterator[str]:
     if not found:
         yield "Nothing was said about that" + (f" until {day}." if day else ".")
         return

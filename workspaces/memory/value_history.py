@@ -13,7 +13,7 @@ _ABOUT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class DatedStatement:
     """One sentence about a thing."""
 
     day: date | None
@@ -24,14 +24,14 @@ class Statement:
     """Whether it holds, as `Hit.mark`."""
 
 
-def statements(hits: Iterable[Hit], words: str) -> list[Statement]:
+def statements(hits: Iterable[Hit], words: str) -> list[DatedStatement]:
     """Return the sentences of *hits* about *words*, oldest first, undated last; the same text once."""
     asked = frozenset(query_terms(words))
-    found: dict[str, Statement] = {}
+    found: dict[str, DatedStatement] = {}
     for hit in sorted(hits, key=lambda hit: (hit.date or date.max, hit.path, hit.start_line)):
         best = max(claims_in(hit.snippet, asked), key=lambda claim: _share(claim, asked), default=None)
         if best is not None and asked and _share(best, asked) >= _ABOUT:
-            found.setdefault(best.sentence.casefold(), Statement(hit.date, best.sentence, hit.citation, hit.mark))
+            found.setdefault(best.sentence.casefold(), DatedStatement(hit.date, best.sentence, hit.citation, hit.mark))
     return list(found.values())
 
 
