@@ -10,7 +10,9 @@ from workspaces.memory.text.dialogue import is_question, is_small_talk
 from workspaces.memory.text.tokens import STOP_WORDS, identifiers
 
 FEWEST_WORDS = 2
-"""Informative words from which a message is about something; one is enough in a question about somebody."""
+"""Informative words from which a message is about something; one is enough in a question about somebody, and in one for
+a time, a place, a person or an amount.
+"""
 LONGEST_READ = 2_000
 """Characters of a message that are read, as many as a search takes."""
 
@@ -90,6 +92,11 @@ _LOOKED_UP = re.compile(
     re.IGNORECASE,
 )
 """Things that people look up by naming them: "Paula's phone number"."""
+_FACT = re.compile(
+    r"(?:when|where|who|whose|which|how (?:much|many|old|far|long|often)|what (?:time|day|date|kind|size)|wann|wo|wer"
+    r"|wie viele?|quand|où|qui|cuándo|dónde|quién|quando|dove|chi|onde|quem|когда|где|кто)(?:['’]s|s)?\b",
+    re.IGNORECASE,
+)
 _POSSESSIVE = re.compile(
     r"\b(?!(?:it|that|what|who|he|she|there|here|let|how|where|today|tonight)['’]s)\w+['’]s\s+\w+", re.IGNORECASE
 )
@@ -150,8 +157,8 @@ def calls_for_memories(message: str) -> bool:
     sentences = [each for each in _sentences(text) if not _is_courtesy(each)]
     if not any(_asks(each) or _named(each) or _looks_up(each) for each in sentences):
         return False
-    is_about_somebody = any(_asks(each) and _is_about_somebody(each) for each in sentences)
-    return sum(map(_informative, sentences)) >= (1 if is_about_somebody else FEWEST_WORDS)
+    asks_fact = any(_asks(each) and (_is_about_somebody(each) or _FACT.match(each)) for each in sentences)
+    return sum(map(_informative, sentences)) >= (1 if asks_fact else FEWEST_WORDS)
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -22,7 +23,7 @@ from workspaces.memory.circuit_breaker import CircuitBreaker
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source
 from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
-from workspaces.memory.file_search import documents_of, find_plainly
+from workspaces.memory.file_search import documents_within, find_plainly
 from workspaces.memory.hits import CLEAR, Hit, hit_of_frame, hit_of_line
 from workspaces.memory.search_notes import LONGEST_QUERY, cut_notice, notice, plain_notice
 from workspaces.memory.status import IndexStatus, MemoryFaults, Mode
@@ -41,6 +42,8 @@ JUST_BEGUN_S = 0.3
 """How long a new sync is waited for: mostly it indexes one saved note, and is done by then."""
 ALIVE_WITHIN_S = 1.5
 """Time after which a worker that owes only an answer counts as hung: it answers between two steps of some 50 ms."""
+FILES_WITHIN_S = 5.0
+"""How long a search without the index reads files; notes are read before conversations."""
 CRASHED = "memory_crashed"
 """Counted for each file excluded because the worker crashed on it twice."""
 DEGRADED = "memory_degraded"
@@ -271,12 +274,13 @@ class MemoryIndex:
         found = [(source, await self._run(source.stamps)) for source in self._sources]
         scopes = self._scopes(access)
         return {
-            p: stamp for source, every in found for p, stamp in every.items() if _is_for(source.audience(p), scopes)
+            p: stamp for source, every in found for p, stamp in every.items() if _is_for(scopes, source.audience(p))
         }
 
     async def documents(self, access: Access) -> list[Document]:
         """Return the documents that *access* may read; those that cannot be indexed are left out."""
-        return await self._documents(self._scopes(access))
+        wanted = partial(_is_for, self._scopes(access))
+        return (await documents_within(self._sources, wanted, self._run, None))[0]
 
     def audience(self, path: str) -> Scope | None:
         """Return the audience of *path*, derived from the path alone; `None` if it is never indexed."""
@@ -305,19 +309,12 @@ class MemoryIndex:
         """Answer from the files while the index is unavailable; a later search tries it again."""
         if self.faults is not None:
             await self.faults.count(DEGRADED)
-        documents = await self._documents(scopes)
+        documents, is_all = await documents_within(self._sources, partial(_is_for, scopes), self._run, FILES_WITHIN_S)
         dated = [document for document in documents if _is_within(document.date, query)]
-        found = await self._run(find_plainly, text[:LONGEST_QUERY], dated, _most(query))
+        found = await asyncio.to_thread(find_plainly, text[:LONGEST_QUERY], dated, _most(query))
         hits = (hit_of_line(each) for each in found)
         kept = tuple(hit for hit in hits if query.min_score is None or hit.score >= query.min_score)
-        return SearchResult(kept, "keyword", plain_notice(text, reason, to_owner=scopes is None))
-
-    async def _documents(self, scopes: frozenset[Scope] | None) -> list[Document]:
-        found: list[Document] = []
-        for source in self._sources:
-            paths = [path for path in await self._run(source.stamps) if _is_for(source.audience(path), scopes)]
-            found += await self._run(documents_of, source, paths)
-        return found
+        return SearchResult(kept, "keyword", plain_notice(text, reason, is_all=is_all, to_owner=scopes is None))
 
     async def _answer(
         self, query: Query, text: str, scopes: frozenset[Scope] | None, is_patient: bool
@@ -375,7 +372,7 @@ class MemoryIndex:
         return await self._worker.call("search", self._folder, arguments)
 
 
-def _is_for(audience: Scope | None, scopes: frozenset[Scope] | None) -> bool:
+def _is_for(scopes: frozenset[Scope] | None, audience: Scope | None) -> bool:
     return scopes is None or audience in scopes
 
 

@@ -26,10 +26,11 @@ def notice(text: str, answer: Frame, *, pending: bool, to_owner: bool) -> str:
     return "; ".join(filter(None, parts))
 
 
-def plain_notice(text: str, reason: str, *, to_owner: bool) -> str:
-    """Return the notice for an answer to *text* from the files; *reason* is shown to the owner only."""
+def plain_notice(text: str, reason: str, *, is_all: bool = True, to_owner: bool) -> str:
+    """Return the notice for an answer to *text* from the files, *is_all* of them; *reason* is for the owner only."""
     found = _with_reason("found by keywords only, in the files", reason, to_owner)
-    return "; ".join(filter(None, (cut_notice(text), found)))
+    some = "" if is_all or not to_owner else "there was no time to read all of them"
+    return "; ".join(filter(None, (cut_notice(text), found, some)))
 
 
 def _with_reason(what: str, reason: str, to_owner: bool) -> str:

@@ -120,6 +120,8 @@ Hoe gaat het?
 ABOUT_SOMETHING = """
 where did I leave the passport?
 serial number of the boiler
+when is the recital?
+where's the ladder
 Paula's IBAN
 pancake recipe
 plumber's phone number

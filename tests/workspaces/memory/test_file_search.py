@@ -1,11 +1,14 @@
 """Search in the files themselves while the index is unavailable."""
 
+import asyncio
+from collections.abc import Callable
 from datetime import date
 
 from tests.journeys.test_exact_identifiers import ASKED, planted, year_of_notes
-from workspaces.access import PRIVATE
+from workspaces.access import PRIVATE, Scope
 from workspaces.memory.entry import Document
-from workspaces.memory.file_search import find_plainly
+from workspaces.memory.file_search import documents_within, find_plainly
+from workspaces.run_blocking import P, T
 
 
 def _document(path: str, day: date | None, *lines: str) -> Document:
@@ -40,3 +43,33 @@ def test_rare_words_count_more_and_the_newer_of_equals_comes_first() -> None:
     assert [hit.text for hit in find_plainly("tea Ada", notes, 1)] == ["tea with Ada"]
     assert [hit.document.path for hit in find_plainly("milk", notes, 2)] == ["memory/2.md", "memory/1.md"]
     assert find_plainly("nothing of the kind", notes, 5) == []
+
+
+async def test_a_search_of_the_files_does_not_wait_for_a_long_read() -> None:
+    """What was read by then is searched, and the answer says that it is not all; notes come before conversations."""
+    slow = asyncio.Event()
+
+    class Notes:
+        def stamps(self) -> dict[str, str]:
+            return {"memory/a.md": "1"}
+
+        def read(self, path: str) -> Document | None:
+            return Document(path, PRIVATE, "- the key is with Ann\n", None, "1")
+
+        def audience(self, path: str) -> Scope | None:
+            return PRIVATE
+
+    class Conversations(Notes):
+        def stamps(self) -> dict[str, str]:
+            return {"sessions/main.jsonl": "1"}
+
+    async def run(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if args and args[-1] == ["sessions/main.jsonl"]:
+            await slow.wait()
+        return function(*args, **kwargs)
+
+    found, is_all = await documents_within([Notes(), Conversations()], lambda _: True, run, 0.05)
+    assert ([each.path for each in found], is_all) == (["memory/a.md"], False)
+    slow.set()
+    found, is_all = await documents_within([Notes(), Conversations()], lambda _: True, run, 5)
+    assert ([each.path for each in found], is_all) == (["memory/a.md", "sessions/main.jsonl"], True)
