@@ -23,8 +23,8 @@ _MARKS = re.compile(r"[\s>#*+\-•|]+|\d{1,3}[.)]\s")
 _AFTER_NAME = re.compile(r"(?: \([\d,]+ bytes\)|/)$")
 """What a listing puts after a file's name."""
 _LEAST = 3
-"""Letters and digits of a line that says something; "---" and "ok" are nobody's."""
-_WORD_CHARACTER = re.compile(r"\w")
+"""Letters of a line that says something: "---", "ok" and the heading of a day are nobody's."""
+_LETTER = re.compile(r"[^\W\d_]")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _MAGIC = b"strandline origins 1\n"
 _HEAD_LENGTH = 40
@@ -231,6 +231,6 @@ def _key(line: str) -> int | None:
     while match := _MARKS.match(words):
         words = words[match.end() :]
     words = " ".join(_AFTER_NAME.sub("", words).split()).casefold()
-    if len(_WORD_CHARACTER.findall(words[:200])) < _LEAST:
+    if len(_LETTER.findall(words[:200])) < _LEAST:
         return None
     return int.from_bytes(blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest())
