@@ -488,7 +488,7 @@ GUARDS = (
     Guard(
         "gateway/agent/prompt_files.py",
         "additions of a hook to a prompt pass the filter again",
-        "    return await agent.run(choose, agent.workspace, access, changed.files, limits, withheld)",
+        "    return await agent.run(choose, agent.workspace, access, changed.files, limits, withheld, others_in)",
         "    return list(changed.files)",
         "tests/gateway/agent/test_prompt_files.py::test_no_change_on_disk_brings_a_private_file_in",
     ),
@@ -656,7 +656,7 @@ GUARDS = (
     Guard(
         "gateway/app/tool_servers.py",
         "disabled commands of tool servers are not started",
-        "        if home.runs_code or not server.command\n",
+        "(home.runs_code or not server.command) and ",
         "",
         "tests/gateway/cli/test_backup.py::test_code_of_a_restored_home_waits_for_one_command",
     ),
@@ -740,8 +740,8 @@ GUARDS = (
     Guard(
         "gateway/agent/tools/tool.py",
         "no tool result contains a known secret",
-        "redact(said.text if isinstance(said, FromOutside) else said)",
-        "(said.text if isinstance(said, FromOutside) else said)",
+        "_cap(redact(whole))",
+        "_cap(whole)",
         "tests/gateway/agent/tools/test_tool.py::test_a_result_holds_no_known_secret",
     ),
     Guard(
@@ -810,8 +810,8 @@ GUARDS = (
     Guard(
         "workspaces/memory/workspace_source.py",
         "no known secret in a note is indexed",
-        "document_of(place, redact(_text(data)))",
-        "document_of(place, _text(data))",
+        "document_of(place, redact(text), others)",
+        "document_of(place, text, others)",
         "tests/workspaces/memory/test_workspace_source.py::test_no_known_secret_is_indexed",
     ),
     Guard(
@@ -1119,8 +1119,8 @@ GUARDS = (
     Guard(
         "gateway/agent/tools/loading.py",
         "the results of a package's tool are other people's words",
-        "FromOutside(str(output))",
-        "str(output)",
+        "FromOutside(str(said))",
+        "str(said)",
         "tests/gateway/agent/tools/test_loading.py::test_results_are_others_words_and_failures_end_no_turn",
     ),
     Guard(
@@ -1140,5 +1140,40 @@ GUARDS = (
         return ""
 """,
         "tests/gateway/test_plugins.py::test_a_channel_that_cannot_be_loaded_is_one_sentence",
+    ),
+    Guard(
+        "gateway/agent/write_policy.py",
+        "nothing leaves a turn with private text and others' words without a question",
+        "    return ApprovalReason.UNTRUSTED if rights(access).private and is_exposed else None\n",
+        "    return None\n",
+        "tests/journeys/test_tool_servers.py::test_after_a_strangers_words_a_call_waits_and_is_made_once_approved",
+    ),
+    Guard(
+        "workspaces/bootstrap.py",
+        "no prompt shows a line with others' words unasked",
+        "fit([_without_others(each, others_lines) for each in shown] if rights(access).private else shown, limits)",
+        "fit(shown, limits)",
+        "tests/privacy/test_trusted_turns.py::test_what_was_noted_of_a_forward_is_trusted_no_more_tomorrow",
+    ),
+    Guard(
+        "workspaces/history/line_origins.py",
+        "a line that was written after others' words is others'",
+        "                    self._others |= fresh",
+        "                    self._own |= fresh",
+        "tests/workspaces/history/test_line_origins.py::test_a_line_is_its_commits",
+    ),
+    Guard(
+        "gateway/agent/tools/tool.py",
+        "a result with a line of others' words makes its turn one with others' words",
+        "(self._is_private and self._holds_others(whole))",
+        "False",
+        "tests/privacy/test_trusted_turns.py::test_what_was_noted_of_a_forward_is_trusted_no_more_tomorrow",
+    ),
+    Guard(
+        "workspaces/history/exposed_turns.py",
+        "a crash takes no mark from a line",
+        '            return replace(origin, others=True) if origin is not None else Origin("unknown", others=True)',
+        "            return None",
+        "tests/gateway/agent/test_history_writer.py::test_what_was_written_after_others_words_stays_so_through_a_crash",
     ),
 )
