@@ -312,8 +312,8 @@ GUARDS = (
     Guard(
         "workspaces/memory/search.py",
         "each hit is checked again when it is returned",
-        "if self._may_see(hit, scopes))",
-        ")",
+        "if self._may_see(hit, scopes)]",
+        "]",
         "tests/workspaces/memory/test_search.py::test_a_hit_is_checked_again_when_it_is_returned",
     ),
     Guard(
@@ -333,7 +333,7 @@ GUARDS = (
     Guard(
         "workspaces/memory/search.py",
         "without the index, the files are searched by scope too",
-        "if self._is_for(source.audience(path), scopes)]",
+        "if _is_for(source.audience(path), scopes)]",
         "]",
         "tests/workspaces/memory/test_search.py::test_while_the_index_is_away_each_audience_finds_its_own_in_the_files",
     ),
