@@ -23,8 +23,8 @@ from workspaces.errors import (
     WorkspaceUnusableError,
 )
 from workspaces.fault_points import Checkpoint, unchecked
+from workspaces.file_errors import no_such_file, translated_errors
 from workspaces.file_slot import (
-    ABSENT,
     FileContent,
     FileSlot,
     Identity,
@@ -81,11 +81,6 @@ FolderEvent = Written | WriteAttempt | LeftOut | WorkspaceUnusableError
 end of each attempt; a name that would be read if it led to a plain file; a write that the system refused."""
 
 
-def no_such_file(path: PurePosixPath) -> NoSuchFileError:
-    """Return the error shared by missing and withheld files."""
-    return NoSuchFileError(f"{path}: there is no such file, or this conversation may not read it")
-
-
 class Folder:
     """The files below one folder, reached only through its handle.
 
@@ -123,7 +118,7 @@ class Folder:
 
     def read(self, path: PurePosixPath) -> FileContent:
         """Return the whole file."""
-        with _translated_errors(path), self._place(path) as place:
+        with translated_errors(path), self._place(path) as place:
             content = place.read()
         if content is None:
             if (obstacle := self.obstacle(path)) is not None:
@@ -133,14 +128,14 @@ class Folder:
 
     def obstacle(self, path: PurePosixPath) -> LeftOut | None:
         """Return the entry that blocks a file at *path*; `None` for nothing, a plain file and a folder."""
-        with suppress(NoSuchFileError), _translated_errors(path), self._place(path) as place:
+        with suppress(NoSuchFileError), translated_errors(path), self._place(path) as place:
             facts = facts_of(place.folder, place.name)
             return left_out_reason(path, facts) if facts is not None else None
         return None
 
     def identity(self, path: PurePosixPath) -> Identity | None:
         """Return the identity of the plain file at *path*; `None` if there is none."""
-        with _translated_errors(path), self._place(path) as place:
+        with translated_errors(path), self._place(path) as place:
             facts = facts_of(place.folder, place.name)
         return identity_of(facts) if facts is not None and is_plain(facts) else None
 
@@ -158,7 +153,7 @@ class Folder:
 
     def pieces(self, path: PurePosixPath, most: int) -> Iterator[bytes]:
         """Yield the file, of at most *most* bytes, piece by piece: it may be larger than `read` allows."""
-        with _translated_errors(path), self._place(path) as place:
+        with translated_errors(path), self._place(path) as place:
             yield from place.pieces(most)
 
     def add(self, path: PurePosixPath, size: int, pieces: Iterable[bytes]) -> None:
@@ -192,7 +187,7 @@ class Folder:
 
         Raises FileChangedError as `write` does.
         """
-        with self._telling(path), _translated_errors(path):
+        with self._telling(path), translated_errors(path):
             with self._place(path) as place:
                 before = place.remove(expected)
                 if before is None:
@@ -202,13 +197,13 @@ class Folder:
 
     def listing(self, path: PurePosixPath) -> tuple[FolderEntry, ...]:
         """Return the folders and plain files in the folder at *path*, sorted by name."""
-        with _translated_errors(path), self._open_folder(path) as folder:
+        with translated_errors(path), self._open_folder(path) as folder:
             names = filter(is_taken, names_in(folder))
             return tuple(entry for name in names if (entry := entry_of(name, facts_of(folder, name))))
 
     def names(self) -> list[str]:
         """Return every name in the workspace's top folder, of any type."""
-        with _translated_errors(PurePosixPath()), self._open_folder(PurePosixPath()) as folder:
+        with translated_errors(PurePosixPath()), self._open_folder(PurePosixPath()) as folder:
             return names_in(folder)
 
     def folders(self) -> Iterator[PurePosixPath]:
@@ -219,7 +214,7 @@ class Folder:
     def holds_folder(self, path: PurePosixPath) -> bool:
         """Tell whether there is a folder at *path*."""
         try:
-            with _translated_errors(path), self._open_folder(path):
+            with translated_errors(path), self._open_folder(path):
                 return True
         except NoSuchFileError:
             return False
@@ -235,7 +230,7 @@ class Folder:
 
     def sweep(self) -> int:
         """Remove files left half-written by a crash and return their number."""
-        with _translated_errors(PurePosixPath()), self.resting():
+        with translated_errors(PurePosixPath()), self.resting():
             return sum(self._sweep(path) for path in self.folders())
 
     def _sweep(self, path: PurePosixPath) -> int:
@@ -265,7 +260,7 @@ class Folder:
 
     def _scan(self, path: PurePosixPath) -> list[tuple[str, os.stat_result]]:
         """Return the stat result of each name in one folder; nothing if it is gone."""
-        with suppress(NoSuchFileError), _translated_errors(path), self._open_folder(path) as folder:
+        with suppress(NoSuchFileError), translated_errors(path), self._open_folder(path) as folder:
             known = [(name, facts_of(folder, name)) for name in filter(is_taken, names_in(folder))]
             return [(name, facts) for name, facts in known if facts is not None]
         return []
@@ -311,7 +306,7 @@ class Folder:
         Folders created for a file that is then refused are removed: nobody fills a disk with them.
         """
         path = clean_path(str(path))
-        with self._telling(path), _translated_errors(path, writing=True):
+        with self._telling(path), translated_errors(path, writing=True):
             missing = list(takewhile(lambda folder: not self.holds_folder(folder), path.parents))
             try:
                 with self._place(path, create=True) as place:
@@ -363,20 +358,6 @@ class Folder:
         names = names_in(folder)
         if name not in names and len(names) >= self.caps.names:
             raise TooLargeError(f"{path}: its folder already holds {len(names):,} files, the maximum")
-
-
-@contextmanager
-def _translated_errors(path: PurePosixPath, *, writing: bool = False) -> Iterator[None]:
-    """Translate system errors into ours."""
-    try:
-        yield
-    except OSError as exc:
-        if exc.errno not in ABSENT:
-            verb = "written" if writing else "reached"
-            raise WorkspaceUnusableError(f"{path} cannot be {verb}: {exc.strerror}") from exc
-        if writing:
-            raise BadPathError(f"{path}: something that is not a folder is in the way") from exc
-        raise no_such_file(path) from exc
 
 
 def _refuse_twin(folder: int, name: str, path: PurePosixPath) -> None:
