@@ -39,7 +39,7 @@ ENDLESS_MB_AN_HOUR = 2.0
 """The same with conversations, and the index, that only grow."""
 OWN_MB_A_PASSAGE = 0.003
 """The worker's own memory of a passage: its location, its words, its text once it was found; measured."""
-OWN_MB_A_MESSAGE = 0.0066
+OWN_MB_A_MESSAGE = 0.0014
 """The same of a message of 50 to 90 words, as they are indexed where conversations do not end; measured as well."""
 FILES_MORE = 2
 """Most additional open files, by the median, in the second half against the first: connections come and go."""
