@@ -121,7 +121,7 @@ def standing(state: Status) -> str:
 def memory_line(memory: MemoryStatus | None) -> str:
     """Return the state of an index in a few words."""
     if memory is None:
-        return "memory: not loaded yet"
+        return "memory: at rest; the next search starts it"
     entries = "1 entry" if memory.entries == 1 else f"{memory.entries:,} entries"
     embedder = f" by {memory.embedder}" if memory.embedder else ""
     found = f"memory: {entries}, {memory.mode} search{embedder}{_parenthesised(memory.reason)}"
