@@ -55,12 +55,17 @@ async def test_a_file_is_read_and_sent_back_with_a_sign_on_its_message(tmp_path:
         (home.agent("main").incoming / "t9.0").write_bytes(b"half of a file, left by a crash")
         async with running(home):
             sends_file(bot, document(bot, PLAN), "What first?")
-            answer, file = await bot.wait_for_sent(2)
-            assert answer.text.startswith("First sand, then paint.\n\n— ✓ sends attachments/")
-            assert (answer.file, file.text) == (None, "Your plan")
+            sent = await bot.wait_for_sent(2)
+            question, answer = sorted(sent, key=lambda each: each.text.startswith("First"))
+            assert question.text.startswith("A call of send_file waits for your approval as #1")
+            assert answer.text.startswith("First sand, then paint.")
+            assert [each.file for each in sent] == [None, None]
+            bot.says(OWNER, "/approve 1")
+            file = next(each for each in await bot.wait_for_sent(4) if each.file is not None)
+            assert file.text == "Your plan"
             assert file.file is not None
             assert (file.file["method"], file.file["size"]) == ("sendDocument", len(PLAN))
-            await bot.until(lambda: bot.reactions == {(OWNER, 41): []})
+            await bot.until(lambda: bot.reactions.get((OWNER, 41)) == [])
             assert next(each["reaction"] for each in bot.calls("setMessageReaction"))[0]["emoji"] == "👀"
             assert "help" in {each["command"] for each in bot.menus["default"]}
     (kept,) = (home.agent("main").workspace / "attachments").iterdir()

@@ -333,8 +333,8 @@ GUARDS = (
     Guard(
         "workspaces/memory/search.py",
         "without the index, the files are searched by scope too",
-        "if _is_for(source.audience(path), scopes)]",
-        "]",
+        "await documents_within(self._sources, partial(_is_for, scopes), self._run, FILES_WITHIN_S)",
+        "await documents_within(self._sources, partial(_is_for, None), self._run, FILES_WITHIN_S)",
         "tests/workspaces/memory/test_search.py::test_while_the_index_is_away_each_audience_finds_its_own_in_the_files",
     ),
     Guard(
@@ -354,8 +354,8 @@ GUARDS = (
     Guard(
         "workspaces/memory/search.py",
         "an examination asks about what its audience may read",
-        "return await self._documents(self._scopes(access))",
-        "return await self._documents(None)",
+        "wanted = partial(_is_for, self._scopes(access))",
+        "wanted = partial(_is_for, None)",
         "tests/workspaces/memory/test_exam.py::test_each_audience_is_examined_on_its_own",
     ),
     Guard(

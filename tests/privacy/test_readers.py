@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 TELL_NO_TEXT = {
     Workspace: {"create", "open", "check"},
     MemoryIndex: {"touched", "sync", "rebuild", "is_behind", "catch_up", "has_notes_of", "audience", "status"},
-    History: {"open", "spare", "end_of", "record", "record_all", "record_first", "look", "maintain"},
+    History: {"open", "spare", "end_of", "record", "record_all", "record_first", "look", "maintain", "trace"},
 }
 """Public methods without `Access`: they open, write what is there already, or tell counts to the owner."""
 ALL_FILES = {
@@ -27,6 +27,7 @@ ALL_FILES = {
     "gateway/app/agents.py": "gives the index, the history and the alarm what they keep",
     "gateway/app/index_migration.py": "builds an index anew at the command line, and reports lines that differ",
     "gateway/control/operator.py": "names to the owner the files that were left out",
+    "gateway/cli/imports.py": "closes the workspace that it opened for the owner at the command line",
     "gateway/cli/agents.py": "counts files for the owner at the command line",
     "gateway/sessions/onboarding.py": "looks when one file was written",
     "gateway/transcripts/expiry.py": "looks which transcripts notes name; a name that is found keeps its file",

@@ -51,7 +51,7 @@ def memory_tools(
         from_line: Annotated[int | None, Field(ge=1)] = None,
         lines: Annotated[int | None, Field(ge=1)] = None,
     ) -> Told:
-        """Read a note, or some of its lines, for what stands around a passage. A missing note is an empty text."""
+        """Read a note, or some of its lines, for what stands around a passage."""
         try:
             note = await run(workspace.read, path, access, from_line, lines)
         except NoSuchFileError:
@@ -80,8 +80,8 @@ def _search_tools(search: _Search) -> list[Tool]:
     ) -> Told:
         """Search your notes. Run it before answering about earlier work, decisions, dates, people, preferences, todos.
 
-        Answers with passages, best first, each with its source and a score from 0 to 1; cite the source. No hits: say
-        that you found nothing. `left_out` counts further passages that fit; for lists and counts, do what `next` says.
+        Answers with passages, best first, each with its source and a score, 0 to 1; cite the source. No hits: say so.
+        `left_out` counts further passages; for lists and counts, do what `next` says.
         """
         return await search.find(Query(query, max_results, min_score))
 

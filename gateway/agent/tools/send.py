@@ -35,7 +35,7 @@ def send_tools(enclose: Enclose) -> list[Tool]:
         path: str,
         caption: Annotated[str, Field(max_length=CAPTION_CHARS, description="May be empty.")] = "",
     ) -> Told:
-        """Send a file of the workspace to the person who asks, right after your answer. It goes out as it is now."""
+        """Send a file of the workspace to the person who asks, right after your answer."""
         size = await enclose(clean_path(path), caption)
         sent = clean_path(path)
         return done(f"{sent} ({size:,} bytes) goes out with your answer.", "sends", sent)

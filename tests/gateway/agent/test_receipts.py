@@ -136,7 +136,7 @@ def test_no_answer_imitates_a_receipt(claim: str) -> None:
 def test_every_tool_of_ours_reads_or_records_its_acts() -> None:
     """A new one that does neither would leave acts untold."""
     files = Path(tool.__file__ or "").parent.glob("*.py")
-    made = {name: path for path in files for name in re.findall(r"\btool\((\w+)\)", path.read_text("utf-8"))}
+    made = {name: path for path in files for name in re.findall(r"\btool\((\w+)[,)]", path.read_text("utf-8"))}
     acting = {
         name: path.read_text("utf-8") for name, path in made.items() if name not in READING and name != "function"
     }

@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -117,7 +118,8 @@ class Turn:
 
     async def waits(self) -> bool:
         """Say whether a lasting fact has to wait now."""
-        return "waits for your owner's approval" in await self.said("save_memory", text="a fact", category="notes")
+        fact = f"fact {uuid4()}"  # a repetition would neither be written nor wait
+        return "waits for your owner's approval" in await self.said("save_memory", text=fact, category="notes")
 
     @staticmethod
     def found(log: str, subject: str) -> str:
