@@ -2,10 +2,13 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+PATIENCE_S = 0.5
+"""How long a lock is waited for: our choice, several times what a program takes to start."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -21,7 +24,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
     """
     handle = os.open(folder, _FOLDER)
     try:
-        _lock(handle, fcntl.LOCK_EX)
+        _lock_soon(handle)
         yield
     finally:
         os.close(handle)
@@ -43,6 +46,18 @@ def is_locked(folder: Path) -> bool:
         return False
     finally:
         os.close(handle)
+
+
+def _lock_soon(handle: int) -> None:
+    """Lock exclusively; a lock of a process that was just killed may outlive it in a child that it was starting."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return _lock(handle, fcntl.LOCK_EX)
+        except FolderLockedError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
 
 
 def _lock(handle: int, kind: int) -> None:
