@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from workspaces.folder_lock import FolderLockedError, folder_lock, is_locked
+from workspaces.folder_lock import PATIENCE_S, FolderLockedError, folder_lock, is_locked
 
 LOCK_AND_WAIT = """
 import subprocess, sys
@@ -67,3 +69,20 @@ def test_to_ask_locks_nothing(tmp_path: Path) -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == handles
     with pytest.raises(NotADirectoryError), folder_lock(tmp_path / "file"):
         pytest.fail("a file was locked")
+
+
+def test_a_lock_that_is_about_to_go_is_waited_for(tmp_path: Path) -> None:
+    """A child of a killed process may hold its lock for a moment; who starts the next one is not turned away."""
+    is_held = threading.Event()
+
+    def hold() -> None:
+        with folder_lock(tmp_path):
+            is_held.set()
+            time.sleep(PATIENCE_S / 5)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    is_held.wait()
+    with folder_lock(tmp_path):
+        pass
+    holder.join()
