@@ -19,9 +19,11 @@ from gateway.commands.registry import Commands
 from gateway.config import ChannelsSettings, Config
 from gateway.config.reading import fields_of
 from gateway.plugins import CHANNELS, plugins
+from scripts.cli_page import PAGE, page
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+CHAT_COMMANDS = (ROOT / "docs" / "commands.md").read_text("utf-8")
 SETTINGS = (ROOT / "docs" / "settings.md").read_text("utf-8")
 DOCS = "\n".join(file.read_text("utf-8") for file in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
@@ -129,17 +131,17 @@ def leaves() -> dict[str, set[str]]:
 COMMANDS = leaves()
 
 
-@pytest.mark.parametrize("words", sorted(COMMANDS))
-def test_every_command_is_in_the_readme(words: str) -> None:
-    """With the words that call it."""
-    assert f"`strandline {words}" in README
+def test_the_page_of_commands_is_the_help_of_the_program() -> None:
+    """Whoever changes a command writes the page again: `python -m scripts.cli_page`."""
+    assert PAGE.read_text("utf-8") == page()
+    assert {f"`strandline {words}`" for words in COMMANDS} <= set(re.findall(r"`.*?`", PAGE.read_text("utf-8")))
 
 
-def test_every_command_of_a_chat_is_in_the_readme() -> None:
+def test_every_command_of_a_chat_is_documented() -> None:
     """Each with what may follow its name, in the table of commands, and none that is not there."""
     unused: Any = Unused()
     registry = Commands(load_commands(unused).commands, Policy(frozenset(), {}))
-    rows = re.findall(r"^\| (`/.*?`) \|", README, re.MULTILINE)
+    rows = re.findall(r"^\| (`/.*?`) \|", CHAT_COMMANDS, re.MULTILINE)
     shown = {call for row in rows for call in re.findall(r"`(/.*?)`", row)}
     assert shown == {f"/{command.name} {command.usage}".strip() for command in registry.all}
 
@@ -151,12 +153,12 @@ class Unused:
         return self
 
 
-def test_every_tool_is_in_the_readme() -> None:
+def test_every_tool_is_documented() -> None:
     """By the name that a model calls."""
     files = (ROOT / "gateway" / "agent" / "tools").glob("*.py")
     tools = {name for file in files for name in re.findall(r"\btool\((\w+)\)", file.read_text("utf-8"))}
     assert {"memory_search", "read_file"} < tools
-    assert not {name for name in tools if f"`{name}`" not in README}
+    assert not {name for name in tools if f"`{name}`" not in CHAT_COMMANDS}
 
 
 def test_every_channel_is_in_the_settings() -> None:
