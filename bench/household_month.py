@@ -124,7 +124,7 @@ async def ask(home: Home, questions: Sequence[Asked], said: Sequence[Said], now:
     """Return the results of *questions* in *home*."""
     asked_before = {_folded(each.text) for each in said if each.is_question}
     async with running(home, machine=Machine(ManualClock(now))) as app:
-        [agent] = app.operator.agents.values()
+        [agent] = app.operator.agents
         await agent.memory.sync()
         access = owner_access(agent.id, "bench")
         answered = []

@@ -17,6 +17,7 @@ from gateway.app.agents import watch_settings, watched_folders
 from gateway.app.channels import TERMINAL
 from gateway.app.crash_recovery import quarantine_suspects
 from gateway.app.lost_records import tell_of_state
+from gateway.app.operator import local_operator
 from gateway.app.resources import THIS_MACHINE, Machine, open_resources
 from gateway.app.wiring import Parts
 from gateway.commands.menu import Menus, menu_entries
@@ -50,6 +51,7 @@ class App:
     """One composed gateway."""
 
     parts: Parts
+    operator: LocalOperator
     accounts: list[BotAccount]
     watched: list[Watched]
 
@@ -67,12 +69,7 @@ class App:
             parts = Parts(resources, has_channels=channels)
             parts.connect()
             watched = watched_folders(home, resources.home.config, resources.agents.values())
-            yield cls(parts, resources.channels.accounts, watched)
-
-    @property
-    def operator(self) -> LocalOperator:
-        """The operator of this gateway."""
-        return self.parts.operator
+            yield cls(parts, local_operator(parts), resources.channels.accounts, watched)
 
     def web(self, environ: Mapping[str, str]) -> "WebServer | None":
         """Return the HTTP application, `None` if disabled or a token is missing. Raises ConfigError for a short one."""
@@ -93,9 +90,9 @@ class App:
             presence=resources.channels.presence,
             sessions=resources.sessions,
             agents=tuple(resources.agents),
-            sign_ins=self.operator.sign_ins,
+            sign_ins=self.parts.sign_ins,
             inbox=resources.home.store.inbox,
-            menu=self.operator.conversation.menu,
+            menu=self.parts.conversation.menu,
         )
         return open_web(config, environ, parts)
 

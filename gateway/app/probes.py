@@ -23,7 +23,7 @@ class Probes:
     adapters: Mapping[tuple[str, str], Adapter]
     """The loaded ones, by channel and account."""
 
-    async def __call__(self, _: ProbeOrder) -> ProbeAnswer:
+    async def probe(self, _: ProbeOrder) -> ProbeAnswer:
         """Ask all of them at once."""
         agents = self.config.agents.values()
         used = {name: None for agent in agents for name in (agent.model, *agent.fallbacks) if name != OFFLINE}

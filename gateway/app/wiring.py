@@ -26,7 +26,6 @@ from gateway.app.channels import TERMINAL, unclaimed
 from gateway.app.files import enclosures_of, intake_of
 from gateway.app.metering import count_accepted, sent_counter, time_turns
 from gateway.app.owner_settings import add_owner
-from gateway.app.probes import Probes
 from gateway.app.resources import Resources
 from gateway.app.tracing import traced
 from gateway.approvals.approvals import Approvals
@@ -40,10 +39,10 @@ from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
 from gateway.commands.session import ENDS, STOP
 from gateway.config import Config
-from gateway.control.admission import AdmissionOperator
+from gateway.control.agents import AgentDirectory
 from gateway.control.chat import ChatOperator
 from gateway.control.health import Health
-from gateway.control.operator import LocalOperator
+from gateway.control.status import AgentReports, StatusOperator
 from gateway.delivery.direct_notices import DirectNotices
 from gateway.delivery.outgoing_files import Enclosures
 from gateway.delivery.pairing_notices import PairingNotices
@@ -235,44 +234,46 @@ class Parts:
         share = self._home.share
         return Health(
             self.resources.channels.bots,
+            str(self._home.files.path),
             share.is_standby,
             depths=self.overflow.depths,
             helpers=self.subagents.running,
             disabled=self._home.files.disabled(),
+            assumed=(*assumed_windows(self._config), *unpriced_models(self._config)),
+            tool_troubles=self.resources.tool_servers.troubles,
             model_troubles=self.resources.troubles,
             plugin_faults=(*plugin_faults(self._config), *self.resources.gaps),
             waits_for=share.told,
         )
 
     @cached_property
-    def operator(self) -> LocalOperator:
+    def status(self) -> StatusOperator:
         resources, home = self.resources, self._home
-        return LocalOperator(
-            str(home.files.path),
-            home.zone,
-            resources.agents,
-            AgentId(self._config.default_agent),
-            ChatOperator(
-                resources.channels.terminals,
-                self.outcomes,
-                self.delivery,
-                resources.channels.presence,
-                lambda: menu_entries(self.commands.all),
-            ),
-            home.store,
+        agents = AgentDirectory(resources.agents, AgentId(self._config.default_agent), home.share.is_standby)
+        reports = AgentReports(
             resources.sessions,
-            self.health,
-            self.approvals,
-            AdmissionOperator(home.routes, home.store, self.admission.pairing, self.admission.claims),
-            SignIns(home.store, home.clock.now),
+            home.zone,
+            self.overflow.depths,
             self.heartbeats,
             self.job_runner,
-            (*assumed_windows(self._config), *unpriced_models(self._config)),
             resources.agent_budgets,
-            home.owner_chats.of,
-            resources.tool_servers,
-            Probes(self._config, resources.environ, resources.channels.adapters.loaded),
         )
+        return StatusOperator(agents, self.health, reports, home.store, self.delivery)
+
+    @cached_property
+    def conversation(self) -> ChatOperator:
+        channels = self.resources.channels
+        return ChatOperator(
+            channels.terminals,
+            self.outcomes,
+            self.delivery,
+            channels.presence,
+            lambda: menu_entries(self.commands.all),
+        )
+
+    @cached_property
+    def sign_ins(self) -> SignIns:
+        return SignIns(self._home.store, self._home.clock.now)
 
     # --- turns
 
@@ -299,7 +300,7 @@ class Parts:
             CommandResources(
                 self.resources.agents,
                 self.resources.sessions,
-                self.operator.brief,
+                self.status.brief,
                 self.planner,
                 self.lifecycle,
                 self.admission.pairing,

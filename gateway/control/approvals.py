@@ -1,30 +1,39 @@
 """Operator requests about changes that wait for approval."""
 
+from dataclasses import dataclass
+
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
 from gateway.approvals.diff import difference
+from gateway.control.agents import AgentDirectory
 from gateway.control.wire import ApprovalAnswer, ApprovalOrder, WaitingChange
 from gateway.errors import StrandlineError
 from gateway.stores.rows import PendingChange
-from workspaces.access import AgentId
 
 
-async def answer_approvals(approvals: Approvals, order: ApprovalOrder) -> ApprovalAnswer:
-    """Execute *order*. Raises StrandlineError for a missing or unknown number, and the errors of deciding."""
-    agent = AgentId(order.agent) if order.agent is not None else None
-    if order.act == "list":
-        return ApprovalAnswer(tuple(_change(change) for change in await approvals.waiting(agent)))
-    if order.number is None:
-        raise StrandlineError("the number of a change is missing; strandline approvals list shows them")
-    match order.act:
-        case "show":
-            change = await approvals.get(order.number, agent)
-            diff = difference(change.proposal.before, change.proposal.after)
-            return ApprovalAnswer((_change(change, diff),))
-        case "approve":
-            return ApprovalAnswer(outcome=await approvals.approve(order.number, agent))
-        case "refuse":
-            return ApprovalAnswer(outcome=await approvals.refuse(order.number, agent))
+@dataclass(frozen=True, slots=True)
+class ApprovalOperator:
+    """Executes the owner's decisions about waiting changes."""
+
+    agents: AgentDirectory
+    approvals: Approvals
+
+    async def answer(self, order: ApprovalOrder) -> ApprovalAnswer:
+        """Execute *order*. Raises StrandlineError for a missing or unknown number, and the errors of deciding."""
+        approvals, agent = self.approvals, self.agents.one_or_all(order.agent)
+        if order.act == "list":
+            return ApprovalAnswer(tuple(_change(change) for change in await approvals.waiting(agent)))
+        if order.number is None:
+            raise StrandlineError("the number of a change is missing; strandline approvals list shows them")
+        match order.act:
+            case "show":
+                change = await approvals.get(order.number, agent)
+                diff = difference(change.proposal.before, change.proposal.after)
+                return ApprovalAnswer((_change(change, diff),))
+            case "approve":
+                return ApprovalAnswer(outcome=await approvals.approve(order.number, agent))
+            case "refuse":
+                return ApprovalAnswer(outcome=await approvals.refuse(order.number, agent))
 
 
 def _change(change: PendingChange, diff: str = "") -> WaitingChange:

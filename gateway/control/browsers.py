@@ -39,16 +39,24 @@ class BrowserOrder(Order[BrowserAnswer]):
     """The session to sign out; `None` for all."""
 
 
-async def answer_browsers(sign_ins: "SignIns", order: BrowserOrder) -> BrowserAnswer:
-    """Execute *order*. Raises StrandlineError for an unknown session, and StoreError."""
-    match order.act:
-        case "link":
-            return BrowserAnswer(code=await sign_ins.code())
-        case "sessions":
-            rows = [BrowserRow(each.id, each.since, each.until) for each in await sign_ins.sessions()]
-            return BrowserAnswer(sessions=tuple(rows))
-        case "revoke":
-            count = await sign_ins.revoke(order.session)
-            if order.session is not None and not count:
-                raise StrandlineError(f"no browser {order.session!r} is signed in; strandline web sessions lists them")
-            return BrowserAnswer(outcome=f"{count} signed out")
+@dataclass(frozen=True, slots=True)
+class BrowserOperator:
+    """Signs the owner's browsers in and out."""
+
+    sign_ins: "SignIns"
+
+    async def answer(self, order: BrowserOrder) -> BrowserAnswer:
+        """Execute *order*. Raises StrandlineError for an unknown session, and StoreError."""
+        match order.act:
+            case "link":
+                return BrowserAnswer(code=await self.sign_ins.code())
+            case "sessions":
+                rows = [BrowserRow(each.id, each.since, each.until) for each in await self.sign_ins.sessions()]
+                return BrowserAnswer(sessions=tuple(rows))
+            case "revoke":
+                count = await self.sign_ins.revoke(order.session)
+                if order.session is not None and not count:
+                    raise StrandlineError(
+                        f"no browser {order.session!r} is signed in; strandline web sessions lists them"
+                    )
+                return BrowserAnswer(outcome=f"{count} signed out")

@@ -1,43 +1,54 @@
 """Operator requests about jobs."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import tzinfo
 
 from gateway.automation.job_requests import comes, job_lines, run_lines
 from gateway.automation.job_runner import JobRunner
+from gateway.control.agents import AgentDirectory
 from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, JobsStatus, RunRow
 from gateway.errors import StrandlineError
 from gateway.schedule.jobs import Wish
 from gateway.stores.jobs import Job
-from workspaces.access import AgentId
 
 
-async def answer_cron(job_runner: JobRunner, order: CronOrder, default: AgentId) -> CronAnswer:
-    """Execute *order*. Raises StrandlineError for a missing or unknown number, ScheduleError and StoreError."""
-    job_schedule, agent = job_runner.job_schedule, AgentId(order.agent) if order.agent is not None else None
-    if order.act == "list":
-        return CronAnswer(_rows(await job_schedule.all(agent), job_schedule.zone))
-    if order.act == "add":
-        wish = Wish(agent or default, order.when, order.what, "you", order.zone, order.in_main, order.private)
-        job = await job_schedule.add(wish)
-        return CronAnswer(
-            _rows([job], job_schedule.zone), outcome=f"job {job.id} added; {comes(job, job_schedule.zone)}"
-        )
-    if order.number is None:
-        raise StrandlineError("the number of a job is missing; strandline cron list shows them")
-    match order.act:
-        case "run":
-            return CronAnswer(outcome=await job_runner.run_now(order.number, agent))
-        case "remove":
-            return CronAnswer(outcome=f"job {(await job_schedule.remove(order.number, agent)).id} removed")
-        case "enable":
-            job = await job_schedule.enable(order.number, agent)
-            return CronAnswer(outcome=f"job {job.id} is enabled again; {comes(job, job_schedule.zone)}")
-        case "history":
-            runs = await job_runner.history(order.number, agent)
-            lines = run_lines(runs, job_schedule.zone)
-            rows = (RunRow(run.slot, run.state, run.turn, line) for run, line in zip(runs, lines, strict=True))
-            return CronAnswer(runs=tuple(rows))
+@dataclass(frozen=True, slots=True)
+class JobOperator:
+    """Lists and changes the agents' jobs."""
+
+    agents: AgentDirectory
+    job_runner: JobRunner
+
+    async def answer(self, order: CronOrder) -> CronAnswer:
+        """Execute *order*. Raises StrandlineError for a missing or unknown number, ScheduleError and StoreError."""
+        agent, job_runner = self.agents.one_or_all(order.agent), self.job_runner
+        job_schedule = job_runner.job_schedule
+        if order.act == "list":
+            return CronAnswer(_rows(await job_schedule.all(agent), job_schedule.zone))
+        if order.act == "add":
+            wish = Wish(
+                agent or self.agents.default, order.when, order.what, "you", order.zone, order.in_main, order.private
+            )
+            job = await job_schedule.add(wish)
+            return CronAnswer(
+                _rows([job], job_schedule.zone), outcome=f"job {job.id} added; {comes(job, job_schedule.zone)}"
+            )
+        if order.number is None:
+            raise StrandlineError("the number of a job is missing; strandline cron list shows them")
+        match order.act:
+            case "run":
+                return CronAnswer(outcome=await job_runner.run_now(order.number, agent))
+            case "remove":
+                return CronAnswer(outcome=f"job {(await job_schedule.remove(order.number, agent)).id} removed")
+            case "enable":
+                job = await job_schedule.enable(order.number, agent)
+                return CronAnswer(outcome=f"job {job.id} is enabled again; {comes(job, job_schedule.zone)}")
+            case "history":
+                runs = await job_runner.history(order.number, agent)
+                lines = run_lines(runs, job_schedule.zone)
+                rows = (RunRow(run.slot, run.state, run.turn, line) for run, line in zip(runs, lines, strict=True))
+                return CronAnswer(runs=tuple(rows))
 
 
 def jobs_status(jobs: Sequence[Job]) -> JobsStatus:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,8 +12,8 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.agent.agent import Agent
-from gateway.control.exam_wire import ExamOrder, ExamReport
-from workspaces.access import AgentId, owner_access
+from gateway.control.exam_wire import ExamReport
+from workspaces.access import owner_access
 from workspaces.memory.exam import ExamAnswer, examine, lost
 
 EXAMS = "exams.jsonl"
@@ -41,15 +41,12 @@ class _PastExam:
 _PAST_EXAMS = TypeAdapter(_PastExam)
 
 
-async def answer_exam(
-    named: Callable[[str | None], Agent], sessions: Callable[[AgentId], Path], order: ExamOrder
-) -> ExamReport:
-    """Examine an agent's memory as its owner, and add the outcome to the record beside its *sessions*.
+async def examination(agent: Agent, folder: Path) -> ExamReport:
+    """Examine the memory of *agent* as its owner, and add the outcome to the record in *folder*.
 
     Raises MemoryUnavailableError, WorkspaceError and OSError.
     """
-    agent = named(order.agent)
-    file = sessions(agent.id).parent / EXAMS
+    file = folder / EXAMS
     answers = await examine(agent.memory, owner_access(agent.id, VIA))
     known = await agent.run(_earlier, file)
     embedder = (await agent.memory.status()).embedder or "keywords alone"

@@ -17,6 +17,8 @@ class Health:
     """Whether the gateway accepts messages, and the features that still load."""
 
     accounts: list[BotAccount]
+    home: str = ""
+    """The folder of the gateway's files."""
     standby: bool = False
     """Every agent has another gateway; this one is not ready, and waits until one becomes free."""
     ready: bool = False
@@ -29,6 +31,10 @@ class Health:
     """Disabled hooks and commands from a restored backup; this gateway started without them."""
     plugin_faults: tuple[str, ...] = ()
     """Plug-ins that cannot be used, each in one sentence; this gateway started without them."""
+    assumed: tuple[str, ...] = ()
+    """Descriptions of unset settings and the values assumed for them."""
+    tool_troubles: Callable[[], Iterable[str]] = tuple
+    """Returns the tool servers that are away, and tools that are not offered, each in one sentence."""
     model_troubles: Iterable[str] = ()
     """The models that do not answer, each in one sentence."""
     version: str = field(default_factory=partial(version, "strandline"))

@@ -1,8 +1,10 @@
 """Operator requests about an agent's history."""
 
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from gateway.agent.agent import Agent
+from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryFile, HistoryOrder
 from gateway.errors import StrandlineError
 from workspaces.access import Access
@@ -11,6 +13,18 @@ from workspaces.history import OWNERS_COMMANDS, Commit, Diff, History, LogQuery,
 
 _COMMAND_LINE = Origin(OWNERS_COMMANDS)
 """Origin of versions that the owner restores."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryOperator:
+    """Reads and restores versions of the agents' files."""
+
+    agents: AgentDirectory
+
+    async def answer(self, order: HistoryOrder) -> HistoryAnswer:
+        """Execute *order*. Raises StrandlineError, and the errors of the history."""
+        agent = self.agents.named(order.agent)
+        return await answer_history(agent, order, terminal_access(agent.id))
 
 
 async def answer_history(agent: Agent, order: HistoryOrder, access: Access) -> HistoryAnswer:

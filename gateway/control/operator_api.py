@@ -49,8 +49,9 @@ class OperatorApi(Protocol):
 class LocalApi(OperatorApi, Protocol):
     """The operator API of a gateway in this process."""
 
+    @property
     def answers(self) -> Answers:
-        """Return the function for each kind of order that it executes."""
+        """The function for each kind of order that it executes."""
 
 
 class Readiness(Protocol):

@@ -58,7 +58,7 @@ class ControlPages:
         return JSONResponse(told, 200 if state.ready else 503)
 
     async def answer(self, request: Request) -> Response:
-        kind = next((kind for kind in self._operator.answers() if path_of(kind) == request.url.path), None)
+        kind = next((kind for kind in self._operator.answers if path_of(kind) == request.url.path), None)
         if kind is None:
             return _problem(f"{request.url.path} is unknown here; is the command of another version?", 404)
         answer = await self._operator.ask(await _body(request, kind))

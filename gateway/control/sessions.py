@@ -18,6 +18,7 @@ from gateway.agent.entries import (
     UsedEntry,
     UserEntry,
 )
+from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, SessionsAnswer, SessionsOrder
 from gateway.errors import StrandlineError
 from gateway.sessions.extractive_summary import OWNER
@@ -32,6 +33,7 @@ from gateway.transcripts.archive import (
 )
 from gateway.transcripts.codec import Fault, Record
 from gateway.transcripts.memory_source import TranscriptNotes
+from gateway.transcripts.store import Sessions
 from workspaces.access import Access, readable_scopes
 from workspaces.memory.exact_search import ExactQuery, Match, find_exact
 from workspaces.run_blocking import RunBlocking
@@ -56,6 +58,25 @@ class ConversationList:
                 return kept
         whose = f"agent {self.access.agent} has"
         raise StrandlineError(f"{whose} no conversation {name!r}; strandline sessions list names them all")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsOperator:
+    """Lists, shows and searches the agents' stored conversations."""
+
+    agents: AgentDirectory
+    transcripts: Sessions
+    zone: tzinfo
+    """The owner's."""
+
+    async def answer(self, order: SessionsOrder) -> SessionsAnswer:
+        """Execute *order*; a list may be of all agents. Raises StrandlineError and ExactRefusedError."""
+        is_of_all = order.act == "list" and order.agent is None
+        asked = [*self.agents] if is_of_all else [self.agents.named(order.agent)]
+        lists = [
+            ConversationList(terminal_access(agent.id), self.transcripts.folder(agent.id), self.zone) for agent in asked
+        ]
+        return await answer_sessions(order, lists, self.transcripts.run)
 
 
 async def answer_sessions(order: SessionsOrder, lists: Sequence[ConversationList], run: RunBlocking) -> SessionsAnswer:

@@ -1,7 +1,7 @@
 """Gives other programs of the owner's the memory tools that the agent's own model has."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,8 +13,10 @@ from gateway.agent.tools.notes import note_tools
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.write_guard import WriteGuard
 from gateway.approvals.approvals import Approvals
+from gateway.control.agents import AgentDirectory, terminal_access
+from gateway.control.chat import ChatOperator
 from gateway.control.tools_wire import OfferedTool, ToolAnswer, ToolOrder
-from workspaces.access import Access
+from workspaces.access import AgentId
 from workspaces.history import Origin
 
 PROGRAM = Origin("another program", None, "another-program")
@@ -23,31 +25,33 @@ _WRITING = frozenset({"add_note", "save_memory", "update_memory"})
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryTools:
-    """An agent's memory for other programs."""
+class ToolOperator:
+    """The agents' memories for other programs."""
 
-    agent: Agent
-    access: Access
+    agents: AgentDirectory
     changes: Approvals
-    owner: Address
-    """Where the owner is notified of pending changes."""
+    owner_chat: Callable[[AgentId], Awaitable[Address | None]]
+    """Returns an agent's chat with its owner, who is notified there of pending changes; if unknown, at the terminal."""
+    conversation: ChatOperator
     clock: Callable[[], datetime]
 
     async def answer(self, order: ToolOrder) -> ToolAnswer:
         """Execute *order*; a failed call gives the reason in its answer."""
+        agent = self.agents.named(order.agent)
+        toolbox = self._toolbox(agent, await self.owner_chat(agent.id) or self.conversation.address(agent.id))
         if order.act == "list":
-            return ToolAnswer(tools=tuple(_offered_tools(self._toolbox())))
+            return ToolAnswer(tools=tuple(_offered_tools(toolbox)))
         try:
-            result = await self._toolbox().call(ToolCall("1", order.name, order.arguments))
+            result = await toolbox.call(ToolCall("1", order.name, order.arguments))
         finally:
-            self.agent.history_writer.ended(PROGRAM.turn or "")
+            agent.history_writer.ended(PROGRAM.turn or "")
         return ToolAnswer(text=result.text, is_error=result.is_error)
 
-    def _toolbox(self) -> Toolbox:
-        agent, access = self.agent, self.access
+    def _toolbox(self, agent: Agent, owner: Address) -> Toolbox:
+        access = terminal_access(agent.id)
         run = agent.history_writer.noting(agent.run, PROGRAM.turn or "", PROGRAM, lambda: True)
         anybodys = UserEntry("", self.clock(), "", "", from_outside=True)  # its model may have read anything
-        guard = WriteGuard(access, [anybodys], self.changes.approval_sink(agent.id, PROGRAM, self.owner))
+        guard = WriteGuard(access, [anybodys], self.changes.approval_sink(agent.id, PROGRAM, owner))
         tools = memory_tools(agent.memory, agent.workspace, access, run)
         return Toolbox([*tools, *note_tools(agent.workspace, access, run, self.clock, guard)], access)
 

@@ -160,7 +160,7 @@ async def running(home: Home, steps: Steps, stop: asyncio.Event) -> AsyncIterato
             _simplify(app, home)
             for account in app.accounts:
                 account.build = partial(_wired, account.build, steps)
-            with app.operator.conversation.terminals[app.operator.default_agent].attach(_listens):
+            with app.operator.conversation.terminals[app.operator.agents.default].attach(_listens):
                 async with asyncio.TaskGroup() as tasks:
                     tasks.create_task(app.run(stop))
                     yield app
@@ -172,7 +172,7 @@ async def _listens(_: OutboundMessage) -> None:
 
 def _simplify(app: App, home: Home) -> None:
     """Give the agents a model that costs nothing, and a memory without a worker."""
-    agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
+    agents = cast("MutableMapping[AgentId, Agent]", app.parts.resources.agents)
     for name, agent in list(agents.items()):
         clock = MemoryClock(time.monotonic, date.today)
         memory = MemoryIndex(name, home.agent(name).index, [], NoWorker(), agent.run, clock)
@@ -188,10 +188,13 @@ async def settled(app: App, home: Home, platform: Platform, timeout_s: float = P
     """Wait until all that was said is answered, delivered, and written into the day's notes. Raises TimeoutError."""
     async with asyncio.timeout(timeout_s):
         await platform.is_rid_of_all(timeout_s)
-        while (report := await app.operator.store.report()).inbox_waiting or report.outbox_queued:
+        while (report := await app.parts.resources.home.store.report()).inbox_waiting or report.outbox_queued:
             await app.parts.lanes.idle()
             await asyncio.gather(
-                *(app.parts.delivery.finished(row.id) for row in await app.operator.store.outbox.unfinished())
+                *(
+                    app.parts.delivery.finished(row.id)
+                    for row in await app.parts.resources.home.store.outbox.unfinished()
+                )
             )
         # A gateway that lives longer than this test looks by itself for what an earlier one left unwritten.
         for file in home.agent("main").sessions.glob("*.jsonl"):

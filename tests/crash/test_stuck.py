@@ -39,8 +39,8 @@ async def test_a_stuck_chat_beside_a_quick_one(tmp_path: Path) -> None:
     async with telegram(groups=1) as platform:
         home, model, stop = prepared(tmp_path / "home", platform), Hesitant(), asyncio.Event()
         async with running(home, Steps(), stop) as app:
-            agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
-            agents[app.operator.default_agent] = replace(agents[app.operator.default_agent], model=model)
+            agents = cast("MutableMapping[AgentId, Agent]", app.parts.resources.agents)
+            agents[app.operator.agents.default] = replace(agents[app.operator.agents.default], model=model)
             STUCK.say(platform)
             QUICK.say(platform)
             await platform.has_shown({answer_to(number) for number, _ in QUICK.messages}, PATIENCE_S)

@@ -90,9 +90,10 @@ class FakeOperator:
         """Set when a message has arrived."""
 
     async def ask(self, order: Order[Answer]) -> Answer:
-        answer: Answer = await self.answers()[type(order)](order)
+        answer: Answer = await self.answers[type(order)](order)
         return answer
 
+    @property
     def answers(self) -> Answers:
         return {
             StatusOrder: self.status,

@@ -91,7 +91,7 @@ async def test_no_agent_sees_anything_of_another(tmp_path: Path) -> None:
         providers = {agent: await stack.enter_async_context(OpenAIStub(models[agent])) for agent in AGENTS}
         home = make_agents(tmp_path / "home", providers)
         async with running(home) as app:
-            for each in app.operator.agents.values():
+            for each in app.operator.agents:
                 await app.operator.index(IndexOrder(each.id), lambda _done, _total: None)
                 history = await each.history_writer.history()
                 known = await each.history_writer.ask(history.view(_owner(each.id)).log, LogQuery())

@@ -106,7 +106,7 @@ async def test_a_job_has_a_budget_of_its_own(tmp_path: Path) -> None:
                     job = InboundMessage(address, "slot", NOBODY, ChatKind.DIRECT, "go", True, at, answers_to=OWNER)
                     await app.parts.resources.home.entrance.enter(job)
                 await app.parts.lanes.idle()
-                rows = await app.operator.store.outbox.unfinished()
+                rows = await app.parts.resources.home.store.outbox.unfinished()
                 await asyncio.gather(*(app.parts.delivery.finished(row.id) for row in rows))
             assert len(heard) == 2
             assert all("budget.causes.cron] tokens_a_day is 0" in each for each in heard)

@@ -81,7 +81,7 @@ async def test_on_discord_a_note_is_undone_in_its_channel_by_the_owner_alone(tmp
     """Everybody there sees the buttons; another's press does nothing, and the buttons of a direct chat find nothing."""
     async with Discord() as server, OpenAIStub(keeps) as provider:
         async with at_home(tmp_path / "home", server, provider) as app:
-            workspace = app.operator.agents[next(iter(app.operator.agents))].workspace.folder.root
+            workspace = next(iter(app.operator.agents)).workspace.folder.root
             server.says("keep: the vault is behind the heron", DIRECT)
             (private,) = await server.wait_for_posted(1)
             server.says(f"<@{BOT_ID}> /remember we meet at ten", CHANNEL)

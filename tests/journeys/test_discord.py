@@ -186,7 +186,7 @@ async def test_the_owner_learns_that_more_was_missed_than_is_read(tmp_path: Path
                 if text == "now":
                     server.says(text, DIRECT)
                 await server.until(partial(has_posted, server, text))
-                waiting = [row.outgoing.text for row in await app.operator.store.outbox.unfinished()]
+                waiting = [row.outgoing.text for row in await app.parts.resources.home.store.outbox.unfinished()]
             server.forget_session()
         told = [said for said in (*(posted.text for posted in server.posted), *waiting) if "While I was away" in said]
         assert len(told) == 1

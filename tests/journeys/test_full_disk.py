@@ -22,7 +22,7 @@ async def test_the_owner_is_told_at_his_terminal(tmp_path: Path) -> None:
         said.append(text)
 
     async with running(home) as app:
-        agent = app.operator.agents[app.operator.default_agent]
+        agent = app.operator.agents.named(None)
         await agent.history_writer.ready()
         seen = agent.workspace.read("MEMORY.md", MAIN)
         with files_end_at(10):

@@ -66,7 +66,7 @@ async def fill_disk(home: Home, _: App) -> Callable[[], Awaitable[None]]:
 
 async def fill_database(_: Home, app: App) -> Callable[[], Awaitable[None]]:
     """SQLite's own bound says that the disk is full, on any machine."""
-    store = app.operator.store
+    store = app.parts.resources.home.store
     assert isinstance(store, SqliteStore)
 
     async def done(statement: str) -> None:

@@ -45,9 +45,9 @@ def lists(home: Home, *lines: str) -> None:
 
 async def beats(app: App) -> list[str]:
     """Have a heartbeat asked for; return which channels it is told in, once it is told there."""
-    assert await app.operator.heartbeats.now(MAIN) == 1
+    assert await app.parts.heartbeats.now(MAIN) == 1
     await app.parts.lanes.idle()
-    told = [row for row in await app.operator.store.outbox.unfinished() if row.outgoing.text == NEWS]
+    told = [row for row in await app.parts.resources.home.store.outbox.unfinished() if row.outgoing.text == NEWS]
     for row in told:
         if row.outgoing.address.channel != "terminal":
             await app.parts.delivery.finished(row.id)
@@ -146,7 +146,7 @@ async def test_the_word_of_silence_is_never_shown(tmp_path: Path) -> None:
         bot.says(OWNER, "hello")
         sent = [(message.chat, message.text) for message in await bot.wait_for_sent(3)]
         assert sent[1:] == [(GROUP, "Good day."), (OWNER, "Good day.")]
-        assert (await app.operator.heartbeats.standing(MAIN)).outcome == "silent"
+        assert (await app.parts.heartbeats.standing(MAIN)).outcome == "silent"
         no_answers = {"getUpdates", "setMyCommands"}
         shown = json.dumps([each.params for each in bot.requests if each.method not in no_answers], default=str)
     assert "HEARTBEAT" not in shown.upper()
@@ -206,4 +206,4 @@ async def test_boot_is_run_when_the_gateway_starts(tmp_path: Path) -> None:
 
 
 async def unfinished(app: App) -> list[OutboxRow]:
-    return list(await app.operator.store.outbox.unfinished())
+    return list(await app.parts.resources.home.store.outbox.unfinished())

@@ -33,7 +33,7 @@ async def test_a_note_is_a_version_that_can_be_undone(tmp_path: Path) -> None:
         await app.operator.chat(ChatOrder(FACT), ignore)
     (home.agent("main").workspace / "MEMORY.md").write_text("mine\n", "utf-8")
     async with running(home) as app:
-        await app.operator.agents[app.operator.default_agent].history_writer.ready()
+        await app.operator.agents.named(None).history_writer.ready()
         mine, noted, first = (await app.operator.ask(HistoryOrder("log"))).commits
         assert (mine.subject, mine.session) == ("memory: update MEMORY.md", None)
         assert noted.session == "main/main"
@@ -107,7 +107,7 @@ async def test_what_an_editor_saves_is_soon_a_version_of_its_own(tmp_path: Path)
     place.parent.mkdir()
     place.write_text("one\n", "utf-8")
     async with running(home) as app, asyncio.timeout(PATIENCE_S):
-        await app.operator.agents[app.operator.default_agent].history_writer.ready()
+        await app.operator.agents.named(None).history_writer.ready()
         place.write_text("two\n", "utf-8")
         commits: tuple[HistoryCommit, ...] = ()
         while len(commits) < 2:

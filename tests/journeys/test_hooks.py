@@ -53,7 +53,7 @@ async def said(app: App, *texts: str) -> list[str]:
         for text in texts:
             await terminal.say(text)
             await app.parts.lanes.idle()
-            rows = await app.operator.store.outbox.unfinished()
+            rows = await app.parts.resources.home.store.outbox.unfinished()
             await asyncio.gather(*(app.parts.delivery.finished(row.id) for row in rows))
     return heard
 
@@ -123,7 +123,7 @@ async def test_no_draft_is_shown_of_an_answer_that_a_hook_looks_at(home: Home, i
         program(home.hooks, "message_sending.d/looks", "cat > /dev/null")
     drafts: list[str] = []
     async with running(home) as app:
-        agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
+        agents = cast("MutableMapping[AgentId, Agent]", app.parts.resources.agents)
         agents[MAIN] = replace(agents[MAIN], model=ScriptedModel("The tea is green."))
         with app.parts.resources.channels.presence.follow(
             Address("terminal", MAIN, "owner"), lambda _, text: drafts.append(text)

@@ -31,7 +31,7 @@ async def answers(app: App, *messages: InboundMessage) -> list[str]:
         for message in messages:
             await app.parts.resources.home.entrance.enter(message)
         await app.parts.lanes.idle()
-        rows = await app.operator.store.outbox.unfinished()
+        rows = await app.parts.resources.home.store.outbox.unfinished()
         await asyncio.gather(*(app.parts.delivery.finished(row.id) for row in rows))
     return heard
 

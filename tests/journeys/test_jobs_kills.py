@@ -54,12 +54,12 @@ class Plan:
                 first = begin + number * self.gap
                 agent = self.agents[number % len(self.agents)]
                 spec = JobSpec(agent, f"every {self.minutes}m", "UTC", f"job {number}.", first - self.span)
-                assert await app.operator.store.jobs.add(spec, first, self.jobs) is not None
+                assert await app.parts.resources.home.store.jobs.add(spec, first, self.jobs) is not None
 
     async def histories(self, home: Home) -> list[tuple[Job, Sequence[JobRun]]]:
         """Return each job with what became of its slots, the first of them first."""
         async with App.open(home, read_config(home.config_file), ENVIRON, channels=False) as app:
-            jobs = app.operator.store.jobs
+            jobs = app.parts.resources.home.store.jobs
             return [(job, list(reversed(await jobs.history(job.id)))) for job in await jobs.all()]
 
     def sent(self, bot: str) -> Counter[int]:

@@ -22,7 +22,7 @@ LONGEST_S = 0.02
 
 async def _busy_with(app: App, entries: int, notes: Path) -> int:
     """Index *entries* lines; until that is done, search; return how many searches were answered."""
-    memory = app.operator.agents[AGENT].memory
+    memory = app.operator.agents.named(AGENT).memory
     await memory.sync()  # the worker is there
     answered = 0
     with LoopProbe() as probe, blockbuster_ctx(OURS):

@@ -58,7 +58,7 @@ async def test_another_program_searches_and_notes_while_the_gateway_runs(tmp_pat
         assert "waits for your owner's approval as #1" in await said(
             client, "save_memory", text="The boat is sold.", category="notes"
         )
-        (waiting,) = await app.operator.changes.waiting()
+        (waiting,) = await app.parts.approvals.waiting()
         assert waiting.proposal.session == "another program"
     assert "sold" not in (home.agent("main").workspace / "MEMORY.md").read_text("utf-8")
 

@@ -30,7 +30,7 @@ async def test_stop_overtakes_and_what_waits_is_collected(home: Home) -> None:
         shown.put_nowait(message.body.text)
 
     async with asyncio.timeout(PATIENCE_S), running(home) as app:
-        agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
+        agents = cast("MutableMapping[AgentId, Agent]", app.parts.resources.agents)
         agents[MAIN] = replace(agents[MAIN], model=stopped)
         terminal = app.operator.conversation.terminals[MAIN]
         with terminal.attach(show):
@@ -42,7 +42,7 @@ async def test_stop_overtakes_and_what_waits_is_collected(home: Home) -> None:
             told = await shown.get()
             assert told.startswith("Stopped.")
             assert "1 waiting message was discarded" in told
-            assert (await app.operator.store.report()).reasons["stopped"] == 2
+            assert (await app.parts.resources.home.store.report()).reasons["stopped"] == 2
             await terminal.say("/queue collect")
             assert "until this conversation ends" in await shown.get()
             assert app.parts.choices.mode(SessionKey(MAIN, "main")) is QueueMode.COLLECT

@@ -120,8 +120,8 @@ async def let_loose(folder: Path, platform: Platform) -> AsyncIterator[App]:
     home = prepared(folder / "home", platform)
     home.write(home.config_file, home.config_file.read_text("utf-8") + LIMITS)
     async with running(home, Steps(), stop) as app:
-        agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
-        agents[app.operator.default_agent] = replace(agents[app.operator.default_agent], model=Runaway())
+        agents = cast("MutableMapping[AgentId, Agent]", app.parts.resources.agents)
+        agents[app.operator.agents.default] = replace(agents[app.operator.agents.default], model=Runaway())
         yield app
         stop.set()
 
@@ -179,10 +179,10 @@ async def test_a_job_that_plans_jobs_makes_none(tmp_path: Path) -> None:
         await platform.has_shown({answer_to(1)}, PATIENCE_S)
         await app.operator.ask(CronOrder("add", when="every 1h", what="run schedule", private=True))
         for _ in range(4):
-            await app.operator.job_runner.run_now(1)
+            await app.parts.job_runner.run_now(1)
             await app.parts.lanes.idle()
         status = await app.operator.ask(StatusOrder())
-        assert len(await app.operator.job_runner.job_schedule.all()) == 1
+        assert len(await app.parts.job_runner.job_schedule.all()) == 1
     assert (status.approvals_waiting, status.reasons["approval_asked.unasked"]) == (MOST_WAITING, MOST_WAITING)
     assert status.reasons["limit.turn_steps"] == 4
     assert status.reasons["limit.approvals"] == 4 * 6 - MOST_WAITING

@@ -65,9 +65,9 @@ async def after(app: App, clock: ManualClock, seconds: float) -> list[str]:
 
     with app.operator.conversation.terminals[MAIN].attach(listens):
         clock.advance(seconds)
-        await app.operator.job_runner.look()
+        await app.parts.job_runner.look()
         await app.parts.lanes.idle()
-        rows = await app.operator.store.outbox.unfinished()
+        rows = await app.parts.resources.home.store.outbox.unfinished()
         await asyncio.gather(*(app.parts.delivery.finished(row.id) for row in rows))
     return heard
 
@@ -104,11 +104,11 @@ async def test_the_status_says_when_the_next_job_comes_and_which_fail(tmp_path: 
                 await app.operator.ask(CronOrder("add", when=when, what="look"))
             assert (await told(app, CronOrder("list")))[0] == "1. at 2036-03-01 13:20: look; next 2036-03-01 13:20"
             assert (await app.operator.ask(StatusOrder())).agents[0].jobs == JobsStatus(3, NOON + timedelta(minutes=20))
-            await app.operator.job_runner.job_schedule.disable(JobId(3))
+            await app.parts.job_runner.job_schedule.disable(JobId(3))
             assert (await app.operator.ask(StatusOrder())).agents[0].jobs == JobsStatus(
                 2, NOON + timedelta(minutes=20), stopped=1
             )
-            assert "jobs: 2 scheduled, the next 2036-03-01 12:20Z, 1 stopped" in await app.operator.brief()
+            assert "jobs: 2 scheduled, the next 2036-03-01 12:20Z, 1 stopped" in await app.parts.status.brief()
 
 
 @pytest.mark.parametrize("remembers", [False, True])
@@ -132,7 +132,7 @@ async def test_a_job_knows_of_its_earlier_times_only_if_it_is_to(tmp_path: Path,
                 await app.operator.ask(CronOrder("add", when="every 2h", what="look after the oven"))
                 assert await after(app, clock, 7200) == ["Look number 1."]
                 assert await after(app, clock, 7200) == ["Look number 2."]
-                job = await app.operator.transcripts.open(SessionKey(MAIN, "cron:1"))
+                job = await app.parts.resources.sessions.open(SessionKey(MAIN, "cron:1"))
     assert job._is_alone is not remembers
     assert ("Look number 1." in asked[1]) is remembers
     assert "look after the oven" in asked[1]
@@ -149,8 +149,8 @@ async def test_what_a_job_writes_without_notify_is_shown_to_nobody(tmp_path: Pat
                 await app.operator.ask(CronOrder("add", when="every 2h", what="look after the oven", in_main=in_main))
                 assert await after(app, clock, 7200) == []
                 assert " silent" in (await told(app, CronOrder("history", number=1)))[0]
-                (silence,) = await app.operator.store.silences.latest()
-                talk = await app.operator.transcripts.open(SessionKey(MAIN, "main" if in_main else "cron:1"))
+                (silence,) = await app.parts.resources.home.store.silences.latest()
+                talk = await app.parts.resources.sessions.open(SessionKey(MAIN, "main" if in_main else "cron:1"))
     assert (silence.address.channel, silence.reason, silence.times) == ("clock", "unasked_prose", 1)
     assert any(
         "here is my report" in record.entry.text for record in talk.records if isinstance(record.entry, ReplyEntry)

@@ -86,7 +86,7 @@ async def test_a_home_that_was_copied_by_links_starts_and_says_so_once(tmp_path:
     assert f"`{state.left_out_mend}`" in told
     async with gateway(home) as owner:
         await owner.say("hello")
-        await owner.app.operator.agents[owner.app.operator.default_agent].history_writer.catch_up()
+        await owner.app.operator.agents.named(None).history_writer.catch_up()
         await owner.say("hello")
         assert owner.told == []
         run("sh", "-c", state.left_out_mend)
@@ -99,7 +99,7 @@ async def test_a_second_name_that_a_running_gateway_meets_is_told_and_recorded_a
     """Nothing tells of a link that is made elsewhere: the next prompt comes upon it. The history keeps the file."""
     home = lived_in(tmp_path)
     async with gateway(home) as owner:
-        agent = owner.app.operator.agents[owner.app.operator.default_agent]
+        agent = owner.app.operator.agents.named(None)
         await owner.say("hello")
         assert owner.told == []
         copy_by_links(home)

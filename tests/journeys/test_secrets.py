@@ -148,7 +148,7 @@ async def test_no_key_is_found_anywhere_after_it_was_pasted_everywhere(tmp_path:
                 log = await app.operator.ask(HistoryOrder("log", limit=50))
                 await app.operator.chat(ChatOrder("/new"), unheard)
                 await bot.until(lambda: sum("contained a key" in message.text for message in bot.sent) >= 2)
-                status = await app.operator.brief()
+                status = await app.parts.status.brief()
                 await asyncio.to_thread(take_backup, home, read_config(home.config_file), archive, lambda *_: None)
         assert leaks_in(home) == []
         log_of_redis = [file.read_bytes() for file in written.rglob("*.aof")] if written else []

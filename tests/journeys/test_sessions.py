@@ -35,7 +35,7 @@ async def test_a_conversation_is_noted_goes_on_and_ends(tmp_path: Path) -> None:
             assert PORT not in str(provider.bodies[-1]["messages"][1:])
             said = [
                 entry.text
-                for entry in (await app.operator.transcripts.open(MAIN)).entries
+                for entry in (await app.parts.resources.sessions.open(MAIN)).entries
                 if isinstance(entry, UserEntry)
             ]
             assert said == ["Hello again."]

@@ -136,14 +136,17 @@ class House:
 
     async def quiet(self) -> None:
         """Wait until nothing is under way any more, results and what is said of them included."""
-        while (report := await self.app.operator.store.report()).inbox_waiting or report.outbox_queued:
+        while (report := await self.app.parts.resources.home.store.report()).inbox_waiting or report.outbox_queued:
             await self.app.parts.lanes.idle()
             await asyncio.gather(
-                *(self.app.parts.delivery.finished(row.id) for row in await self.app.operator.store.outbox.unfinished())
+                *(
+                    self.app.parts.delivery.finished(row.id)
+                    for row in await self.app.parts.resources.home.store.outbox.unfinished()
+                )
             )
 
     async def counted(self, reason: str) -> int:
-        return (await self.app.operator.store.report()).reasons.get(reason, 0)
+        return (await self.app.parts.resources.home.store.report()).reasons.get(reason, 0)
 
 
 @asynccontextmanager
@@ -157,7 +160,7 @@ async def house(path: Path, task: str, settings: str = "", machine: Machine = TH
         heard.append(message.body.text)
 
     async with running(home, machine=machine) as app:
-        agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
+        agents = cast("MutableMapping[AgentId, Agent]", app.parts.resources.agents)
         team = Team(task=task)
         memory = MemoryIndex(
             MAIN, home.agent(MAIN).index, [], NoWorker(), agents[MAIN].run, MemoryClock(time.monotonic, date.today)

@@ -40,7 +40,7 @@ async def answer(home_path: Path, section: str, *script: Reply | str) -> tuple[s
         home.write(home.config_file, f"{home.config_file.read_text('utf-8')}\n{section}\n")
         async with running(home) as app:
             await app.operator.chat(ChatOrder("what does it say?"), hear)
-            heard.append(await app.operator.brief())
+            heard.append(await app.parts.status.brief())
         return "\n".join(heard), stub.bodies
 
 

@@ -31,7 +31,7 @@ async def test_a_conversation_is_searched_when_it_is_switched_on(tmp_path: Path,
             tasks.create_task(app.run(stop))
             async with asyncio.timeout(PATIENCE_S):
                 await app.operator.chat(ChatOrder("my zebra is called Konrad"), hear)
-                app.operator.agents[app.operator.default_agent].memory.touched()
+                app.operator.agents.named(None).memory.touched()
                 found = await app.operator.ask(SearchOrder("zebra Konrad"))
             stop.set()
     said = [hit.citation for hit in found.hits if hit.path.startswith("sessions/")]

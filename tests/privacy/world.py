@@ -148,13 +148,13 @@ class World:
         results = [row for row in rows if row.outgoing.address.channel == SUBAGENT]
         for row in results:  # the owner's own turn, which sees all that is private, begins with it
             await self.app.parts.outcomes.of(row.turn_id)
-        for agent in self.app.operator.agents.values():
+        for agent in self.app.operator.agents:
             await agent.history_writer.finish()
         return tuple(row.outgoing.text for row in results), asked
 
     @property
     def _notes(self) -> Path:
-        return self.app.operator.agents[AgentId("main")].workspace.folder.root
+        return self.app.operator.agents.named(AgentId("main")).workspace.folder.root
 
     async def _edit(self) -> None:
         path = self.rng.choice([*self.secret.files(), f"memory/2026-01-{self.rng.randint(1, 28):02}.md"])
@@ -226,7 +226,7 @@ async def world(folder: Path, secret: Secret, clock: ManualClock) -> AsyncIterat
     with home.lock("a test"):
         config = read_config(home.config_file)
         async with App.open(home, config, ENVIRON, channels=False, machine=Machine(clock)) as app:
-            agents = cast("MutableMapping[AgentId, Agent]", app.operator.agents)
+            agents = cast("MutableMapping[AgentId, Agent]", app.parts.resources.agents)
             for name, agent in list(agents.items()):
                 agents[name] = replace(agent, model=model)
                 await agent.history_writer.begin()

@@ -136,7 +136,7 @@ async def test_the_quotas_of_a_workspace_can_be_set(tmp_path: Path) -> None:
     for number in range(20):
         (home.agent("main").workspace / f"{number}.md").write_text("x", "utf-8")
     async with running(home) as app:
-        workspace = app.operator.agents[app.operator.default_agent].workspace
+        workspace = app.operator.agents.named(None).workspace
         with pytest.raises(TooLargeError, match=r"20 files.* workspace_files in \[limits\]"):
             workspace.write("new.md", "x", MAIN, None)
 

@@ -12,7 +12,7 @@ async def test_each_order_is_answered_by_a_function_of_its_types(tmp_path: Path)
     kinds = {kind.__name__ for kind in Order.__subclasses__() if kind.__module__.startswith("gateway.")}
     async with running(make_home(tmp_path / "home")) as app:
         operators: tuple[LocalApi, ...] = (app.operator, FakeOperator())
-        for answers in (operator.answers() for operator in operators):
+        for answers in (operator.answers for operator in operators):
             assert {kind.__name__ for kind in answers} == kinds
             assert len({path_of(kind) for kind in answers}) == len(answers)
             for kind, function in answers.items():

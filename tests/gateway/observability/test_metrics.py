@@ -58,7 +58,7 @@ async def test_what_happened_is_counted(home: Home) -> None:
     async with running(home) as app:
         for text in ("Remember that the fence is green.", "Which colour has the fence?"):
             await app.operator.chat(ChatOrder(text), hear)
-        await app.operator.store.count("duplicate", 3)
+        await app.parts.resources.home.store.count("duplicate", 3)
         found = await told(app)
     assert found["strandline_messages_received_total", "terminal"] == 2
     assert found["strandline_messages_sent_total", "terminal"] == 2
@@ -145,7 +145,7 @@ async def test_nothing_is_counted_unless_it_is_wanted(tmp_path: Path) -> None:
     async with running(make_home(tmp_path / "home")) as app:
         composed = Composed(app.operator, app.parts.health, app.run, app.parts.resources.meter)
         assert not isinstance(with_metrics("t", composed, Config(), {}), Exposition)
-        assert type(app.operator.agents[app.operator.default_agent].model).__name__ != "MeteredModel"
+        assert type(app.operator.agents.named(None).model).__name__ != "MeteredModel"
 
 
 def test_the_token_comes_from_where_the_settings_say(home: Home) -> None:

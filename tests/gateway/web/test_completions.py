@@ -113,7 +113,7 @@ async def test_a_model_that_is_down_is_said_and_not_asked_twice(house: House) ->
     )
     with pytest.raises(openai.APIError, match="kept"):
         assert [chunk async for chunk in stream]
-    assert (await house.app.operator.store.report()).inbox_waiting == 2
+    assert (await house.app.parts.resources.home.store.report()).inbox_waiting == 2
 
 
 async def test_a_client_that_goes_away_loses_no_answer(house: House) -> None:
@@ -137,7 +137,7 @@ async def test_the_user_field_and_the_header_part_a_guests_conversations(house: 
     shown = [json.dumps(body["messages"]) for body in house.model.bodies]
     assert ["xyzzy" in text for text in shown] == [True, True, False]
     key = SessionKey(AgentId("main"), f"guest:{Address('http', 'visitor', 'alice', 'main')}")
-    assert (await house.app.operator.transcripts.open(key)).records
+    assert (await house.app.parts.resources.sessions.open(key)).records
 
 
 async def test_the_owners_programs_talk_in_the_owners_conversation(house: House) -> None:
@@ -218,7 +218,7 @@ async def test_a_wrong_token_opens_nothing(house: House) -> None:
         assert caught.value.code == "invalid_api_key"
         await stranger.close()
     assert house.model.bodies == []
-    assert (await house.app.operator.store.report()).inbox_waiting == 0
+    assert (await house.app.parts.resources.home.store.report()).inbox_waiting == 0
 
 
 GOOD = {"model": "main", "messages": [{"role": "user", "content": "hi"}]}

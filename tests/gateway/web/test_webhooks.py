@@ -70,7 +70,7 @@ async def test_nobody_else_brings_updates(house: House) -> None:
     assert await bring(house, update(1), account="polled") == 404
     assert await bring(house, update(1, "x" * 70_000)) == 413
     assert house.model.bodies == []
-    assert (await house.app.operator.store.report()).inbox_waiting == 0
+    assert (await house.app.parts.resources.home.store.report()).inbox_waiting == 0
 
 
 class Full:

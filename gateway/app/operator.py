@@ -1,0 +1,67 @@
+"""Composes the operator: each kind of request, and the part that answers it."""
+
+from gateway.app.probes import Probes
+from gateway.app.wiring import Parts
+from gateway.control.admission import AdmissionOperator
+from gateway.control.admission_wire import ClaimOrder, PairOrder, RouteOrder, SilencesOrder
+from gateway.control.approvals import ApprovalOperator
+from gateway.control.browsers import BrowserOperator, BrowserOrder
+from gateway.control.cron import JobOperator
+from gateway.control.cron_wire import CronOrder
+from gateway.control.exam_wire import ExamOrder
+from gateway.control.history import HistoryOperator
+from gateway.control.memory import MemoryOperator
+from gateway.control.operator import LocalOperator
+from gateway.control.order import Answers
+from gateway.control.probe_wire import ProbeOrder
+from gateway.control.quarantine import QuarantineOperator
+from gateway.control.sessions import SessionsOperator
+from gateway.control.status_wire import MemoryOrder, StatusOrder
+from gateway.control.tools import ToolOperator
+from gateway.control.tools_wire import ToolOrder
+from gateway.control.wire import (
+    ApprovalOrder,
+    CommandsOrder,
+    HistoryOrder,
+    OriginOrder,
+    QuarantineOrder,
+    SearchOrder,
+    SessionsOrder,
+    WhyOrder,
+)
+
+
+def local_operator(parts: Parts) -> LocalOperator:
+    """Return the operator of the gateway that consists of *parts*."""
+    memory = MemoryOperator(parts.status.agents, parts.resources.sessions)
+    return LocalOperator(parts.status.agents, parts.conversation, memory, _answers(parts, memory))
+
+
+def _answers(parts: Parts, memory: MemoryOperator) -> Answers:
+    resources, home, agents = parts.resources, parts.resources.home, parts.status.agents
+    admission = AdmissionOperator(home.routes, home.store, parts.admission.pairing, parts.admission.claims)
+    tools = ToolOperator(agents, parts.approvals, home.owner_chats.of, parts.conversation, home.now)
+    jobs, delivery = parts.job_runner, parts.delivery
+    return {
+        StatusOrder: parts.status.status,
+        SearchOrder: memory.search,
+        WhyOrder: memory.why,
+        OriginOrder: memory.origin,
+        MemoryOrder: memory.status,
+        ExamOrder: memory.exam,
+        HistoryOrder: HistoryOperator(agents).answer,
+        SessionsOrder: SessionsOperator(agents, resources.sessions, home.zone.zone).answer,
+        ApprovalOrder: ApprovalOperator(agents, parts.approvals).answer,
+        QuarantineOrder: QuarantineOperator(
+            home.store.quarantine, resources.agents, delivery.wake, jobs.hand_on
+        ).answer,
+        CronOrder: JobOperator(agents, jobs).answer,
+        ToolOrder: tools.answer,
+        BrowserOrder: BrowserOperator(parts.sign_ins).answer,
+        ClaimOrder: admission.claim,
+        PairOrder: admission.pair,
+        RouteOrder: admission.explain,
+        SilencesOrder: admission.silences,
+        ProbeOrder: Probes(home.config, resources.environ, resources.channels.adapters.loaded).probe,
+        CommandsOrder: parts.conversation.commands,
+    }

@@ -1,0 +1,110 @@
+"""Operator requests about an agent's memory: search, origins, index, examination."""
+
+from dataclasses import asdict, dataclass, replace
+
+from gateway.admission.routing import SessionKey
+from gateway.agent.agent import Agent
+from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.control.agents import AgentDirectory, terminal_access
+from gateway.control.exam import examination
+from gateway.control.exam_wire import ExamOrder, ExamReport
+from gateway.control.operator_api import Progress
+from gateway.control.status_wire import MemoryOrder, MemoryStatus
+from gateway.control.wire import (
+    IndexOrder,
+    MemorySearchAnswer,
+    MemorySource,
+    OriginOrder,
+    OriginStep,
+    SearchHit,
+    SearchOrder,
+    UsedHit,
+    Why,
+    WhyOrder,
+)
+from gateway.transcripts.provenance import MemoryOrigin, NoteChange, origin_of
+from gateway.transcripts.store import Sessions
+from gateway.transcripts.writer import Record
+from workspaces.access import SessionType
+from workspaces.memory.hits import Hit
+from workspaces.memory.search import Query
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOperator:
+    """Executes requests about memories. Everything raises StrandlineError for an unknown agent."""
+
+    agents: AgentDirectory
+    transcripts: Sessions
+
+    async def search(self, order: SearchOrder) -> MemorySearchAnswer:
+        """Search an agent's memory."""
+        agent = self.agents.named(order.agent)
+        asked = Query(order.query, as_of=order.as_of)
+        query = asked if order.max_results is None else replace(asked, max_results=order.max_results)
+        result = await agent.memory.search(query, terminal_access(agent.id))
+        return MemorySearchAnswer(tuple(map(_search_hit, result.hits)), result.mode, result.notice, result.is_clear)
+
+    async def why(self, order: WhyOrder) -> Why:
+        """Return the memories that the latest answer in the owner's chat used."""
+        transcript = await self.transcripts.open(SessionKey(self.agents.named(order.agent).id, SessionType.MAIN))
+        if question := transcript.question():
+            turn_id, asked = question
+            return Why(asked.text, tuple(UsedHit(**asdict(each)) for each in transcript.used_by(turn_id)))
+        return Why("")
+
+    async def origin(self, order: OriginOrder) -> MemorySource:
+        """Lead from a memory to the message that it came from."""
+        agent = self.agents.named(order.agent)
+        return _memory_source(await origin_of(agent, self.transcripts, order.citation, terminal_access(agent.id)))
+
+    async def status(self, order: MemoryOrder) -> MemoryStatus:
+        """Return the state of an agent's index."""
+        return await memory_status(self.agents.named(order.agent))
+
+    async def index(self, order: IndexOrder, progress: Progress) -> str:
+        """Bring an agent's index up to date."""
+        report = await self.agents.named(order.agent).memory.sync(progress, retry=True)
+        return (
+            f"{report.changed:,} files read, {report.removed:,} gone; {report.stored:,} entries stored, "
+            f"{report.embedded:,} texts embedded, {report.reused:,} known before"
+        )
+
+    async def exam(self, order: ExamOrder) -> ExamReport:
+        """Examine an agent's memory as its owner."""
+        agent = self.agents.named(order.agent)
+        return await examination(agent, self.transcripts.folder(agent.id).parent)
+
+
+async def memory_status(agent: Agent) -> MemoryStatus:
+    """Return the state of the index of *agent*. Raises MemoryUnavailableError."""
+    state = await agent.memory.status()
+    known = (state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
+    return MemoryStatus(*known, f"{state.embedder} for {state.languages}" if state.embedder else "")
+
+
+def _search_hit(hit: Hit) -> SearchHit:
+    return SearchHit(hit.path, hit.start_line, hit.end_line, round(hit.score, 4), hit.snippet, hit.citation, hit.mark)
+
+
+def _memory_source(origin: MemoryOrigin) -> MemorySource:
+    return MemorySource(origin.citation, origin.text, tuple(map(_step, origin.steps)))
+
+
+def _step(step: NoteChange | Record) -> OriginStep:
+    if isinstance(step, Record):
+        message = step.entry.message_id if isinstance(step.entry, UserEntry) else None
+        return OriginStep(None, step.at, "said in this conversation", None, message, _text(step))
+    origin = step.commit.origin
+    return OriginStep(
+        revision=step.commit.id,
+        at=step.commit.at,
+        subject=step.commit.subject,
+        session=origin.session if origin else None,
+        message=origin.message if origin else None,
+        said=_text(step.said) if step.said else "",
+    )
+
+
+def _text(said: Record) -> str:
+    return said.entry.text if isinstance(said.entry, UserEntry | ReplyEntry) else ""

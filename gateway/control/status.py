@@ -1,0 +1,174 @@
+"""Operator requests about the state of the gateway and of its agents."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from gateway.agent.agent import Agent
+from gateway.agent.cut_files import MEND, describe_cut_files
+from gateway.agent.models.paid import AgentBudget
+from gateway.automation.heartbeat_runner import Heartbeats
+from gateway.automation.heartbeat_state import HeartbeatReport
+from gateway.automation.job_runner import JobRunner
+from gateway.control.agents import AgentDirectory, terminal_access
+from gateway.control.cron import jobs_status
+from gateway.control.health import Health
+from gateway.control.memory import memory_status
+from gateway.control.spending import spending_of
+from gateway.control.status_text import brief
+from gateway.control.status_wire import (
+    AgentStatus,
+    ChannelStatus,
+    HeartbeatStatus,
+    MemoryStatus,
+    Status,
+    StatusOrder,
+    UnsureStatus,
+    disabled_line,
+)
+from gateway.delivery.sender import Delivery
+from gateway.errors import StoreError
+from gateway.inbound.overflow import Depth
+from gateway.runtime.clock import utc_now
+from gateway.settings.zone import OwnerZone
+from gateway.stores.losses import latest_loss
+from gateway.stores.ports import Distant, Store
+from gateway.stores.rows import StoreOutage
+from gateway.transcripts.archive import latest_receipt
+from gateway.transcripts.store import Sessions
+from workspaces.access import AgentId
+from workspaces.folder_entries import describe_left_out, mend
+from workspaces.memory.client import MemoryUnavailableError
+from workspaces.skills import read_skills
+
+
+@dataclass(frozen=True, slots=True)
+class AgentReports:
+    """Describes the state of one agent."""
+
+    transcripts: Sessions
+    zone: OwnerZone
+    depths: Callable[[], Mapping[AgentId, Depth]]
+    heartbeats: Heartbeats
+    job_runner: JobRunner
+    budgets: Mapping[AgentId, AgentBudget]
+
+    async def of(self, agent: Agent) -> AgentStatus:
+        """Return the part of its state that this process knows without the store."""
+        depth = self.depths().get(agent.id, Depth())
+        since_s = (utc_now() - depth.oldest).total_seconds() if depth.oldest else 0
+        folder, kept = agent.workspace.folder, self.transcripts.folder(agent.id)
+        receipt = await self.transcripts.run(latest_receipt, kept, terminal_access(agent.id), self.zone.zone)
+        trouble = agent.history_writer.trouble
+        bare = AgentStatus(agent.id, agent.model.name, None, trouble, depth.messages, max(since_s, 0), recall=receipt)
+        if left_out := await agent.run(folder.left_out):
+            bare = replace(bare, left_out=describe_left_out(left_out), left_out_mend=mend(folder.root, left_out))
+        if agent.history_writer.cut_files is not None:
+            bare = replace(
+                bare, cut_files=describe_cut_files(await agent.history_writer.cut_files.look()), cut_files_mend=MEND
+            )
+        if not agent.memory.is_open:
+            return bare
+        try:
+            memory = await memory_status(agent)
+        except MemoryUnavailableError as exc:
+            memory = MemoryStatus(0, "keyword", str(exc))
+        return replace(bare, memory=memory)
+
+    async def with_store(self, known: AgentStatus) -> AgentStatus:
+        """Add the store's part. Raises StoreError."""
+        name = AgentId(known.agent)
+        beat = _heartbeat(await self.heartbeats.standing(name))
+        jobs = jobs_status(await self.job_runner.job_schedule.all(name))
+        return replace(known, heartbeat=beat, jobs=jobs, spending=await spending_of(self.budgets.get(name)))
+
+
+@dataclass(frozen=True, slots=True)
+class StatusOperator:
+    """Describes the state of the gateway."""
+
+    agents: AgentDirectory
+    health: Health
+    reports: AgentReports
+    store: Store
+    delivery: Delivery
+
+    async def status(self, _: StatusOrder) -> Status:
+        """Return the state of the gateway; while the store cannot be read, only the part known without it."""
+        known = await self._process_status()
+        try:
+            return await self._with_store(known)
+        except StoreError as exc:
+            outage = self.store.outage() if isinstance(self.store, Distant) else None
+            outage = outage or StoreOutage(str(exc), 0)
+            return replace(known, store_trouble=outage.why, store_away_s=outage.seconds)
+
+    async def brief(self) -> str:
+        """Return the state of the gateway as a few lines of Markdown."""
+        return brief(await self.status(StatusOrder()))
+
+    async def _process_status(self) -> Status:
+        """Return the part of the state that this process knows by itself."""
+        health, zone, agents = self.health, self.reports.zone, [await self.reports.of(agent) for agent in self.agents]
+        return Status(
+            version=health.version,
+            home=health.home,
+            ready=health.ready,
+            standby=health.standby,
+            uptime_s=time.monotonic() - health.started,
+            time_zone=zone.name,
+            time_zone_source=zone.source,
+            agents=tuple(agents),
+            channels=tuple(ChannelStatus(a.channel, a.account, a.state, a.detail, a.notes) for a in health.accounts),
+            loading=tuple(health.loading),
+            inbox_waiting=sum(agent.waiting for agent in agents),
+            outbox_queued=self.delivery.waiting,
+            repairs=(*self.reports.transcripts.repairs(), *self._history_repairs()),
+            assumed=health.assumed,
+            troubles=(*self._unusable(), *await self._broken_skills()),
+            helpers=tuple(map(str, health.helpers())),
+            waits_for=health.waits_for(),
+        )
+
+    async def _with_store(self, known: Status) -> Status:
+        """Add the store's part. Raises StoreError."""
+        report = await self.store.report()
+        return replace(
+            known,
+            agents=tuple([await self.reports.with_store(agent) for agent in known.agents]),
+            inbox_waiting=report.inbox_waiting,
+            outbox_queued=report.outbox_queued,
+            outbox_dead=report.outbox_dead,
+            unsure=tuple(UnsureStatus(str(u.address), u.part, u.at, u.why) for u in report.unsure),
+            reasons=report.reasons,
+            approvals_waiting=report.approvals_waiting,
+            quarantined=report.quarantined,
+            repairs=(*await self._state_losses(), *known.repairs),
+        )
+
+    def _unusable(self) -> Iterator[str]:
+        health = self.health
+        yield from (*health.model_troubles, *disabled_line(health.disabled), *health.plugin_faults)
+        yield from health.tool_troubles()
+
+    async def _broken_skills(self) -> list[str]:
+        found = [
+            (agent.id, (await agent.run(read_skills, agent.workspace, terminal_access(agent.id))).broken)
+            for agent in self.agents
+        ]
+        return [f"agent {agent}: {each}" for agent, broken in found for each in broken]
+
+    async def _state_losses(self) -> list[str]:
+        loss = await latest_loss(self.store, utc_now())
+        return [] if loss is None else [f"{loss.at:%Y-%m-%d %H:%MZ}: {loss.said}"]
+
+    def _history_repairs(self) -> Iterator[str]:
+        for agent in self.agents:
+            for repair in agent.history_writer.repairs():
+                yield f"agent {agent.id}: {repair}"
+
+
+def _heartbeat(stands: HeartbeatReport) -> HeartbeatStatus:
+    return HeartbeatStatus(
+        stands.state, stands.items, stands.ran, stands.outcome, stands.next_look, stands.failures, stands.faults
+    )
