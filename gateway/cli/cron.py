@@ -14,7 +14,7 @@ app = command_app("Schedule agent jobs: list, add, run, remove, enable, history.
 
 Number = Annotated[int, typer.Argument(help="Number of the job, as shown by `list`.", min=1)]
 When = Annotated[
-    str, typer.Argument(help='Schedule: "at 2026-12-24 09:00", "in 20m", "every 2h" or "0 9 * * MON-FRI".')
+    str, typer.Argument(help='Schedule: "at 2026-12-24 09:00", "in 20m", "every 2h", "Sun 18:00" or cron.')
 ]
 What = Annotated[str, typer.Argument(help="Prompt for the agent when the job fires; you receive the answer.")]
 WhoseOption = Annotated[str | None, typer.Option("--agent", help="Name of the agent.")]

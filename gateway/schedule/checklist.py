@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from gateway.errors import ScheduleError
-from gateway.schedule.recurrence import At, Cron, Every, Schedule, read_schedule, slots_due
+from gateway.schedule.recurrence import CLOCK, DAYS, At, Cron, Every, Schedule, on_days, read_schedule, slots_due
 
 FILE = "HEARTBEAT.md"
 HEARTBEAT_OK = "HEARTBEAT_OK"
@@ -38,19 +38,16 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^[^\S\n]*+(```|~~~).*?(?:^[^\S\n]*+\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 """Neither end matches across a line's end: that would be quadratic in empty lines."""
 _BLANK = re.compile(r"\s*+(#{1,6}(\s.*)?|[-*+]|[-*_=]{3,})?\s*+")
-_DAYS = r"(?:daily|weekdays|weekends|(?:mon|tue|wed|thu|fri|sat|sun)(?:[,-](?:mon|tue|wed|thu|fri|sat|sun))*)"
-_CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
 _BEHIND = r"(?:\s*[:,–—]\s*|\s+|$)"
-_ON_DAYS = re.compile(rf"(?P<days>{_DAYS})\s+{_CLOCK}{_BEHIND}", re.IGNORECASE)
+_ON_DAYS = re.compile(rf"(?P<days>{DAYS})\s+{CLOCK}{_BEHIND}", re.IGNORECASE)
 _ONCE = re.compile(rf"(?:at\s+)?(?P<day>\d{{4}}-\d{{2}}-\d{{2}})(?:[ T](?P<clock>\d{{1,2}}:\d{{2}}))?{_BEHIND}")
 _EVERY = re.compile(
     rf"every\s+(?P<span>\d+\s*(?:d|h|m(?:in)?)\b(?:\s*\d+\s*(?:h|m(?:in)?)\b)*){_BEHIND}", re.IGNORECASE
 )
 _WATCH = re.compile(r"when\s+`?(?P<path>[^\s`]+\.[A-Za-z0-9]+)`?\s+changes" + _BEHIND, re.IGNORECASE)
 _SOUNDS_TIMED = re.compile(
-    rf"(?:{_DAYS}\s+\d|daily\b|weekdays\b|every\s+\d|\d{{1,2}}:\d{{2}}|\d{{4}}-\d)", re.IGNORECASE
+    rf"(?:{DAYS}\s+\d|daily\b|weekdays\b|every\s+\d|\d{{1,2}}:\d{{2}}|\d{{4}}-\d)", re.IGNORECASE
 )
-_CRON_DAYS = {"daily": "*", "weekdays": "MON-FRI", "weekends": "SAT,SUN"}
 FORMS = '"daily 09:00", "Mon-Fri 08:30", "2026-12-01 10:00", "every 2h" or "when memory/projects.md changes"'
 
 
@@ -251,8 +248,7 @@ def _open_items(lines: Sequence[str]) -> Iterator[str]:
 
 def _item(said: str, zone: tzinfo) -> Item:
     if found := _ON_DAYS.match(said):
-        days = _CRON_DAYS.get(found["days"].lower(), found["days"].upper())
-        return Item(_rest(said, found), _day_schedule(found, days, zone))
+        return Item(_rest(said, found), _day_schedule(found, zone))
     if found := _ONCE.match(said):
         when = f"at {found['day']} {(found['clock'] or '00:00').zfill(5)}"
         return Item(_rest(said, found), read_schedule(when, zone, _EPOCH))
@@ -265,9 +261,9 @@ def _item(said: str, zone: tzinfo) -> Item:
     return Item(said)
 
 
-def _day_schedule(found: re.Match[str], days: str, zone: tzinfo) -> Schedule:
+def _day_schedule(found: re.Match[str], zone: tzinfo) -> Schedule:
     try:
-        return read_schedule(f"{int(found['minute'])} {int(found['hour'])} * * {days}", zone, _EPOCH)
+        return read_schedule(on_days(found), zone, _EPOCH)
     except ScheduleError:
         raise ScheduleError(f"{found[0].strip(' :,')!r} is not a time of day: use {FORMS}") from None
 

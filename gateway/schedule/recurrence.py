@@ -26,7 +26,16 @@ ALIASES = {
     "@yearly": "0 0 1 1 *",
 }
 """Six aliases of Vixie cron."""
-FORMS = 'such as "at 2026-12-24 09:00", "in 20m", "every 2h" or "0 9 * * MON-FRI"'
+FORMS = 'such as "at 2026-12-24 09:00", "in 20m", "every 2h", "daily 09:00", "Mon-Fri 17:30" or "0 9 * * MON-FRI"'
+_DAY = r"(?:mon(?:day)?|tue(?:sday)?|wed(?:nesday)?|thu(?:rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)s?"
+DAYS = rf"(?:daily|weekdays|weekends|{_DAY}(?:[,-]{_DAY})*)"
+"""Pattern of the days of a repeated time: days of the week by their English names, whole or of three letters."""
+CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
+_CRON_DAYS = {"daily": "*", "day": "*", "weekdays": "MON-FRI", "weekday": "MON-FRI", "weekends": "SAT,SUN"}
+_ON_DAYS = re.compile(
+    rf"(?:every\s+)?(?P<days>day|weekday|{DAYS})\s+(?:at\s+)?{CLOCK}(?:\s+(?P<zone>\S+))?", re.IGNORECASE
+)
+_NAME_OF_DAY = re.compile(r"[a-z]+", re.IGNORECASE)
 _FIELDS = 5
 _FIELD_NAMES = {"day-of-month": "day of the month", "day-of-week": "day of the week"}
 _MOMENT_WORDS = 2
@@ -91,6 +100,8 @@ def read_schedule(text: str, zone: tzinfo, now: datetime) -> Schedule:
 
     Raises ScheduleError, which names the field and shows a valid example.
     """
+    if found := _ON_DAYS.fullmatch(text.strip()):
+        return _cron(f"{on_days(found)} {found['zone'] or ''}".strip(), zone)
     kind, _, rest = text.strip().partition(" ")
     match kind.lower():
         case "at":
@@ -101,6 +112,13 @@ def read_schedule(text: str, zone: tzinfo, now: datetime) -> Schedule:
             return Every(_parse_interval(rest), now)
         case _:
             return _cron(text.strip(), zone)
+
+
+def on_days(found: re.Match[str]) -> str:
+    """Return the cron expression of a match of `DAYS` (group `days`) and `CLOCK`; its numbers are not checked here."""
+    days = found["days"].lower()
+    days = _CRON_DAYS.get(days) or _NAME_OF_DAY.sub(lambda day: day[0][:3].upper(), days)
+    return f"{int(found['minute'])} {int(found['hour'])} * * {days}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Protocol
 from gateway.agent.tools.tool import Field, Told, Tool, tool
 from workspaces.access import Access, rights
 
-_WHEN = 'Such as "at 2026-12-24 09:00", "in 20m", "every 2h" or cron "0 9 * * MON-FRI", in the owner\'s zone.'
+_WHEN = 'Such as "at 2026-12-24 09:00", "in 20m", "every 2h", "Mon-Fri 17:30" or cron "0 9 * * *" in the owner\'s zone.'
 
 
 class JobRequests(Protocol):

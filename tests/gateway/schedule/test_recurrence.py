@@ -47,6 +47,13 @@ def all_slots(schedule: Schedule, begin: datetime, end: datetime) -> list[dateti
         ("0 9 * * MON-FRI", "03-02 09:00"),
         ("0 9 * * * America/New_York", "03-01 15:00"),
         ("@daily", "03-02 00:00"),
+        ("daily 09:00", "03-02 09:00"),
+        ("Sun 18:00", "03-01 18:00"),
+        ("every Sunday at 18:00", "03-01 18:00"),
+        ("every day at 7:05", "03-02 07:05"),
+        ("Mon-Fri 17:30 America/New_York", "03-02 23:30"),
+        ("tuesday,Thursday 8:00 UTC", "03-03 09:00"),
+        ("weekends 10:00", "03-07 10:00"),
     ],
 )
 def test_a_schedule_is_read_in_the_owners_zone(text: str, first: str) -> None:
@@ -62,6 +69,8 @@ def test_a_schedule_is_read_in_the_owners_zone(text: str, first: str) -> None:
         ("0 0 30 2 *", "day of the month"),
         ("0 0 * * XXX", "day of the week"),
         ("whenever", "such as"),
+        ("Sun 25:00", "hour"),
+        ("every Sunday at 18:00 Atlantis", "'Atlantis' is not a time zone"),
         ("* * * * * *", "such as"),
         ("0 9 * * * Europe/Atlantis", "Europe/Berlin"),
         ("0 9 * * * Berlin", "'Berlin' is not a time zone: write one such as \"Europe/Berlin\""),
