@@ -29,8 +29,8 @@ Hello! Two things work right away:
 I understand “remember …”, “forget …” and “what did I say about …” in {LANGUAGES}."""
 _LISTENING = "I am listening: ask me something, or tell me what to remember."
 _NO_MODEL = """\
-No language model is configured, so I can only quote notes. To talk with one, add a `[models.<name>]` section to \
-`config.toml` and name it as the agent's `model`."""
+No language model is configured, so I can only quote notes. To talk with one, run \
+`strandline connect model` in a terminal of this machine."""
 _NO_MODEL_SHORT = "(No language model is configured.)"
 _DOWN = "The language model cannot be reached now, so I can only quote notes."
 

@@ -189,7 +189,7 @@ def _zone(config: "Config", environ: Mapping[str, str]) -> Finding:
 def _models(config: "Config") -> Iterator[Finding]:
     for agent, settings in config.agents.items():
         if settings.model == "offline":
-            mend = "add one under [models]; docs/settings.md shows how"
+            mend = "connect one: strandline connect model"
             yield Finding(
                 "model", Level.WARN, f"agent {agent} has no language model, the offline responder answers", mend
             )

@@ -170,9 +170,9 @@ async def test_it_says_what_it_is_in_full_once_and_then_briefly() -> None:
     second = await talk.say("Which port does it have?")
     noted = await talk.say("remember that it is fast")
     assert first.count("No language model is configured") == 1
-    assert "[models.<name>]" in first
+    assert "strandline connect model" in first
     assert second.count("language model") == 1
-    assert "[models.<name>]" not in second
+    assert "strandline connect model" not in second
     assert "language model" not in noted
 
 

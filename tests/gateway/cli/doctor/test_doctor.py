@@ -70,7 +70,7 @@ def test_each_finding_is_shown_to_people_with_its_mending(patient: Patient) -> N
     """One line for what is, one for what to do."""
     _, out = patient.run("doctor")
     assert f"ok    home: {patient.home.path}" in out
-    assert "      → add one under [models]; docs/settings.md shows how" in out
+    assert "      → connect one: strandline connect model" in out
 
 
 def test_a_wrong_setting_fails_before_anything_is_tried(patient: Patient) -> None:
