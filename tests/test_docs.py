@@ -171,7 +171,7 @@ def called(program: str) -> list[list[str]]:
     """Return the words of each call of *program* that the docs show, in code blocks and between backticks."""
     blocks = "\n".join(re.findall(r"```\w*\n(.*?)```", DOCS, re.DOTALL))
     shown = [*re.findall(r"`([^`\n]+)`", DOCS), *blocks.splitlines()]
-    calls = [re.search(rf"(?:^|[\s/=]){program} ([^#:]*)", line) for line in shown]
+    calls = [re.search(rf"(?:^|[\s/=]){program} ((?:\"[^\"]*\"|'[^']*'|[^#:])*)", line) for line in shown]
     return [shlex.split(call[1]) for call in calls if call]
 
 
