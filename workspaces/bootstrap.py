@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from enum import StrEnum
 from itertools import groupby
 from pathlib import PurePosixPath
 
@@ -11,6 +10,7 @@ from workspaces.access import Access, may_read, may_show, rights
 from workspaces.errors import NoSuchFileError, NotTextError, TooLargeError
 from workspaces.files import Identity
 from workspaces.notes import day_path
+from workspaces.prompt_limits import BootstrapRole, Limits
 from workspaces.truncate import truncate, truncate_end
 from workspaces.workspace import Workspace
 
@@ -18,71 +18,6 @@ _ORDER = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBE
 _MEMORY_NAMES = ("MEMORY.md", "memory.md")
 """The alias is used where the first name is missing, never in addition to it."""
 _ONECLAW_BORDER = "--- Your Memory ---"
-
-
-class BootstrapRole(StrEnum):
-    """Role of a bootstrap file in the limits."""
-
-    FILE = "file"
-    MEMORY = "memory"
-    TODAY = "today"
-    YESTERDAY = "yesterday"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits in characters. The defaults for files, total and days are the reference systems'; the shares are ours."""
-
-    file_chars: int = 20_000
-    total_chars: int = 24_000
-    today_chars: int = 4_000
-    yesterday_chars: int = 2_000
-    memory_share_chars: int = 8_000
-    """Reserved for `MEMORY.md` if it is that long; daily notes keep their full length."""
-    file_share_chars: int = 500
-    """Reserved for every other file: a long `AGENTS.md` does not crowd out the files that describe the agent."""
-    daily_notes: bool = True
-    """Put today's and yesterday's notes into the prompt."""
-    oneclaw: bool = False
-    """OneClaw style: the end is cut off, and memory is one block between markers."""
-
-    def of(self, part: BootstrapRole) -> int:
-        """Return the limit of *part*."""
-        match part:
-            case BootstrapRole.TODAY:
-                return self.today_chars
-            case BootstrapRole.YESTERDAY:
-                return self.yesterday_chars
-            case BootstrapRole.FILE | BootstrapRole.MEMORY:
-                return self.file_chars
-
-    def within(self, chars: int) -> "Limits":
-        """Return the limits for a prompt of which the files may take *chars*; shares shrink with the total."""
-        if chars >= self.total_chars:
-            return self
-        share = chars / self.total_chars
-        small = replace(self, total_chars=chars, file_chars=min(self.file_chars, chars))
-        return replace(
-            small,
-            today_chars=int(self.today_chars * share),
-            yesterday_chars=int(self.yesterday_chars * share),
-            memory_share_chars=int(self.memory_share_chars * share),
-            file_share_chars=int(self.file_share_chars * share),
-        )
-
-    def reserved(self, part: BootstrapRole) -> int:
-        """Return the length that earlier files must leave for *part*."""
-        match part:
-            case BootstrapRole.FILE:
-                return self.file_share_chars
-            case BootstrapRole.MEMORY:
-                return self.memory_share_chars
-            case BootstrapRole.TODAY | BootstrapRole.YESTERDAY:
-                return self.of(part)
-
-
-ONECLAW = Limits(file_chars=4_000, today_chars=4_000, yesterday_chars=2_000, oneclaw=True)
-"""Preset with OneClaw's limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +131,7 @@ def gather(workspace: Workspace, access: Access, today: date, limits: Limits) ->
     files.append(
         next(filter(None, (read_file(workspace, name, BootstrapRole.MEMORY, access) for name in _MEMORY_NAMES)), None)
     )
-    if limits.daily_notes:
+    if limits.daily_notes_in_prompt:
         files.append(read_file(workspace, str(day_path(access, today)), BootstrapRole.TODAY, access))
         files.append(
             read_file(workspace, str(day_path(access, today - timedelta(days=1))), BootstrapRole.YESTERDAY, access)
@@ -239,7 +174,7 @@ def fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
     If the reserves exceed the total, earlier files are served first; a file without any room is dropped.
     """
     fitted = _fit(files, limits)
-    return _in_one_block(fitted) if limits.oneclaw else fitted
+    return _in_one_block(fitted) if limits.is_oneclaw else fitted
 
 
 def _fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
@@ -257,7 +192,7 @@ def _fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
 def _cut_file(file: BootstrapFile, size: int, limits: Limits) -> BootstrapFile:
     if len(file.text) <= size:
         return file
-    text = truncate_end(file.text, size) if limits.oneclaw else truncate(file.text, size, file.name)
+    text = truncate_end(file.text, size) if limits.is_oneclaw else truncate(file.text, size, file.name)
     return replace(file, text=text, is_cut=True)
 
 

@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Protocol
+from typing import Annotated, Protocol
+
+from annotated_types import Interval
 
 from workspaces.access import PRIVATE, Scope, is_attachment, scope_of
 from workspaces.errors import TooLargeError
@@ -29,21 +31,29 @@ class Quota:
     files: int
 
 
-@dataclass(frozen=True, slots=True)
+_Megabytes = Annotated[int, Interval(ge=1, le=1_000_000)]
+
+
+@dataclass(frozen=True)
 class Quotas:
     """The quotas of a workspace; the defaults are ours: some hundred years of notes, and a few of a busy group."""
 
-    private: Quota = Quota("workspace", mb=512, files=20_000)
+    workspace_mb: _Megabytes = 512
+    workspace_files: Annotated[int, Interval(ge=20, le=1_000_000)] = 20_000
     """Quota of all files that belong to no other chat."""
-    shared: Quota = Quota("shared", mb=16, files=1_000)
+    shared_mb: _Megabytes = 16
+    shared_files: Annotated[int, Interval(ge=1, le=1_000_000)] = 1_000
     """Quota of each group's and guest's own notes."""
-    attachments: Quota = Quota("attachments", mb=512, files=5_000)
+    attachments_mb: _Megabytes = 512
+    attachments_files: Annotated[int, Interval(ge=1, le=5_000)] = 5_000
     """Quota of the files that came with messages, per audience: they leave room for its notes alone."""
 
     def of(self, pile: "Pile") -> Quota:
         if pile.is_attachments:
-            return self.attachments
-        return self.private if pile.scope == PRIVATE else self.shared
+            return Quota("attachments", self.attachments_mb, self.attachments_files)
+        if pile.scope == PRIVATE:
+            return Quota("workspace", self.workspace_mb, self.workspace_files)
+        return Quota("shared", self.shared_mb, self.shared_files)
 
 
 @dataclass(frozen=True, slots=True)

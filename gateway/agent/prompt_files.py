@@ -11,8 +11,6 @@ from gateway.hooks import AGENT_BOOTSTRAP, BEFORE_AGENT_START, AgentStart, Boots
 from workspaces.access import Access, owner_access, rights
 from workspaces.bootstrap import (
     BootstrapFile,
-    BootstrapRole,
-    Limits,
     ShownExtent,
     bootstrap_files,
     choose,
@@ -23,6 +21,7 @@ from workspaces.bootstrap import (
 )
 from workspaces.errors import WorkspaceError
 from workspaces.files import Identity
+from workspaces.prompt_limits import BootstrapRole, Limits
 from workspaces.run_blocking import RunBlocking
 from workspaces.skills import Skill, read_skills
 from workspaces.workspace import Workspace

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
 
 from gateway.agent.entries import UsedMemory
 from gateway.agent.recall_gate import calls_for_memories
+from gateway.agent.settings import RecallMode
 from gateway.agent.tools.memory import used_hit
 from gateway.agent.window.count import estimate_tokens
 from workspaces.access import PRIVATE, Access, rights
@@ -24,8 +24,6 @@ from workspaces.memory.assembly import assembled
 from workspaces.memory.hits import Hit
 from workspaces.memory.search import MemoryIndex, Query
 from workspaces.memory.text.day_spans import days_named
-
-RecallMode = Literal["on", "past", "off"]
 
 CANDIDATES = 20
 """Hits that are considered; some are in the prompt already, or come from another chat."""

@@ -1,9 +1,12 @@
-"""Settings of a turn's limits."""
+"""Settings of a turn's limits and of its recall."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
+
+RecallMode = Literal["on", "past", "off"]
+"""Whether memories are brought up unasked; `past`: only for messages that ask about the past."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,7 @@ from gateway.agent.window.compact import ONECLAW_SHARE
 from gateway.app.crash_recovery import tell_of_file
 from gateway.app.memory_worker import SERVER_PATIENCE_S
 from gateway.app.open_home import OpenHome
-from gateway.config import Config, LimitSettings, MemorySettings
-from gateway.config.heartbeat import hours_of, span_of
+from gateway.config import Config
 from gateway.errors import ConfigError
 from gateway.home import Home
 from gateway.inbound.settings import QueueMode
@@ -39,7 +38,6 @@ from gateway.settings.secrets import secret_gaps
 from gateway.transcripts.memory_source import SETTLE_S, TranscriptNotes
 from gateway.turns.planning import TurnSettings
 from workspaces.access import Access, AgentId
-from workspaces.bootstrap import Limits
 from workspaces.errors import HistoryUnusableError
 from workspaces.fault_points import Checkpoint
 from workspaces.files import FileCaps, FolderEvent, WriteAttempt
@@ -49,10 +47,9 @@ from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
 from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.status import MemoryFaults
-from workspaces.memory.watch import Watched, WatchSettings
+from workspaces.memory.watch import Watched
 from workspaces.memory.workspace_source import WorkspaceNotes, note_folders
 from workspaces.run_blocking import RunBlocking
-from workspaces.usage import Quota, Quotas
 from workspaces.workspace import Workspace
 
 
@@ -96,7 +93,7 @@ def open_workspaces(home: Home, config: Config, checkpoint: Checkpoint) -> Itera
     Raises WorkspaceUnusableError before any change, and ConfigError for a workspace that belongs to several agents.
     """
     refuse_overlaps(home, config)
-    caps, workspaces = file_caps(config.limits), dict[AgentId, Workspace]()
+    caps, workspaces = FileCaps(quotas=config.limits), dict[AgentId, Workspace]()
     with ExitStack() as stack:
         for name, settings in config.agents.items():
             place, agent = settings.workspace or home.agent(name).workspace, AgentId(name)
@@ -179,8 +176,7 @@ def queue_modes(config: Config) -> dict[AgentId, QueueMode]:
 
 def rhythms(config: Config, zone: tzinfo) -> dict[AgentId, Rhythm]:
     """Return each agent's configured heartbeat; *zone* is the owner's."""
-    settings = {AgentId(name): agent.heartbeat for name, agent in config.agents.items()}
-    return {name: Rhythm(span_of(each.every), *hours_of(each.active), zone) for name, each in settings.items()}
+    return {AgentId(name): Rhythm(agent.heartbeat, zone) for name, agent in config.agents.items()}
 
 
 def refuse_overlaps(home: Home, config: Config) -> None:
@@ -208,14 +204,6 @@ def refuse_overlaps(home: Home, config: Config) -> None:
 
 def _overlap(one: Path, other: Path) -> bool:
     return one.is_relative_to(other) or other.is_relative_to(one)
-
-
-def file_caps(limits: LimitSettings) -> FileCaps:
-    """Return the configured size limits of workspaces."""
-    private = Quota("workspace", limits.workspace_mb, limits.workspace_files)
-    shared = Quota("shared", limits.shared_mb, limits.shared_files)
-    attachments = Quota("attachments", limits.attachments_mb, limits.attachments_files)
-    return FileCaps(quotas=Quotas(private, shared, attachments))
 
 
 def _history(git_dir: Path, workspace: Workspace, clock: Callable[[], datetime]) -> History:
@@ -253,11 +241,6 @@ def _existing(folder: Path) -> list[Path]:
     return [folder]
 
 
-def watch_settings(memory: MemorySettings) -> WatchSettings:
-    """Return the configured settings of the file watch."""
-    return WatchSettings(memory.watch, memory.sync_every_s)
-
-
 def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> HostedSettings:
     """Return the connection settings of the model *name*; without its key it refuses every request."""
     settings = config.models[name]
@@ -291,10 +274,10 @@ def assumed_windows(config: Config) -> tuple[str, ...]:
 
 def turn_settings(config: Config) -> TurnSettings:
     """Return the configured settings of turns."""
-    preset = ONECLAW_SHARE if config.memory.preset == "oneclaw" else None
+    preset = ONECLAW_SHARE if config.memory.is_oneclaw else None
     temperatures = {AgentId(name): agent.temperature for name, agent in config.agents.items()}
     return TurnSettings(
-        bootstrap=_bootstrap_limits(config.memory),
+        bootstrap=config.memory,
         recall=RecallSettings(config.memory.recall),
         limits=config.limits,
         context=replace(config.context, share=preset) if config.context.share is None else config.context,
@@ -308,17 +291,4 @@ def lifecycle_settings(config: Config, zone: tzinfo) -> LifecycleSettings:
     """Return the configured settings of sessions' rests, ends and retention; *zone* is the owner's."""
     return LifecycleSettings(
         **asdict(config.sessions), zone=zone, keep_days=config.subagents.keep_days, day_summaries=config.context.flush
-    )
-
-
-def _bootstrap_limits(memory: MemorySettings) -> Limits:
-    return Limits(
-        file_chars=memory.file_chars,
-        total_chars=memory.total_chars,
-        today_chars=memory.today_chars,
-        yesterday_chars=memory.yesterday_chars,
-        memory_share_chars=memory.memory_share_chars,
-        file_share_chars=memory.file_share_chars,
-        daily_notes=memory.daily_notes_in_prompt,
-        oneclaw=memory.preset == "oneclaw",
     )

@@ -13,7 +13,7 @@ import structlog
 from adapters.abilities import HoldsBack, Misses, Moves, Wakes
 from adapters.channel import Adapter, Address
 from gateway.agent.history_writer import HistoryWriter
-from gateway.app.agents import watch_settings, watched_folders
+from gateway.app.agents import watched_folders
 from gateway.app.channels import TERMINAL
 from gateway.app.crash_recovery import quarantine_suspects
 from gateway.app.lost_records import tell_of_state
@@ -129,7 +129,7 @@ class App:
             yield from (_warm(agent.memory) for agent in agents)
             yield self._tidy([agent.history_writer for agent in agents])
             yield keep_small()
-            yield keep_fresh(self.watched, watch_settings(home.config.memory))
+            yield keep_fresh(self.watched, home.config.memory.watch, home.config.memory.sync_every_s)
             yield parts.lifecycle.watch(parts.lanes.submit)
             yield parts.heartbeats.work()
             yield parts.job_runner.work()

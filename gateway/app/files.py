@@ -4,10 +4,9 @@ import asyncio
 import time
 
 from gateway.app.resources import Resources
-from gateway.config import AttachmentSettings
 from gateway.delivery.outgoing_files import Enclosures
 from gateway.stores.disk import remove_older
-from gateway.turns.attachments import Intake, IntakeSettings
+from gateway.turns.attachments import Intake
 from gateway.turns.downloads import Fetcher
 
 
@@ -18,14 +17,7 @@ def intake_of(resources: Resources) -> Intake:
     for folder in folders.values():
         remove_older(folder, time.time())  # downloads begun by an earlier run start again
     fetcher = Fetcher(resources.channels.adapters, asyncio.to_thread, home.clock)
-    return Intake(home.store, fetcher, folders, home.waker.wake, intake_settings(home.config.attachments))
-
-
-def intake_settings(caps: AttachmentSettings) -> IntakeSettings:
-    """Return the configured limits of a message's attachments."""
-    return IntakeSettings(
-        caps.max_mb * 1024 * 1024, caps.per_message, caps.paste_chars, caps.pictures, caps.picture_mb * 1024 * 1024
-    )
+    return Intake(home.store, fetcher, folders, home.waker.wake, home.config.attachments)
 
 
 def enclosures_of(resources: Resources) -> Enclosures:

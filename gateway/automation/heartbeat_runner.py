@@ -277,7 +277,7 @@ class Heartbeats:
 
     def _state(self, agent: AgentId, stored: HeartbeatState) -> str:
         rhythm = self._around.rhythms[agent]
-        if not rhythm.every or rhythm.begin == rhythm.end:
+        if rhythm.is_off:
             return "never"
         if stored.is_off:
             return "stopped" if stored.failures >= STOPS_AFTER else "off"

@@ -8,7 +8,6 @@ from gateway.channels.settings import (
     GroupSettings,
 )
 from gateway.config.mcp import McpSettings
-from gateway.config.media import AttachmentSettings, SignSettings
 from gateway.config.memory import EmbeddingSettings, MemorySettings, RerankSettings
 from gateway.config.reading import read_config
 from gateway.config.schema import (
@@ -19,6 +18,7 @@ from gateway.config.schema import (
     MetricsSettings,
     ModelSettings,
     OwnerSettings,
+    SignSettings,
     TraceSettings,
 )
 from gateway.config.web import WebSettings
@@ -28,7 +28,6 @@ from gateway.settings.zone import OwnerZone, owner_zone
 
 __all__ = [
     "AgentSettings",
-    "AttachmentSettings",
     "BindingSettings",
     "BotSettings",
     "ChannelResources",

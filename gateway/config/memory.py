@@ -1,14 +1,16 @@
 """Settings of memory: its part of the prompt, and its search."""
 
-from typing import Literal, Self
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from gateway.agent.settings import RecallMode
 from gateway.settings.secrets import SecretSource
 from gateway.settings.section import EnvName, RootedPath, Section, Url
-
-_ONECLAW = {"file_chars": 4_000, "today_chars": 4_000, "yesterday_chars": 2_000}
-
+from workspaces.memory.index.settings import GENTLE, Cut
+from workspaces.memory.watch import How
+from workspaces.prompt_limits import ONECLAW, Limits
 
 _KEY_ENVS = {"cohere": "CO_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "voyage": "VOYAGE_API_KEY"}
 
@@ -69,36 +71,29 @@ class RerankSettings(Section):
         )
 
 
-class MemorySettings(Section):
+@dataclass(frozen=True, slots=True)
+class MemorySettings(Limits):
     """Memory in the prompt, and its search."""
 
-    preset: Literal["standard", "oneclaw"] = "standard"
-    """`oneclaw` changes the defaults of the limits below; explicit limits win."""
-    file_chars: int = Field(default=20_000, ge=500, le=200_000)
-    total_chars: int = Field(default=24_000, ge=1_000, le=400_000)
-    today_chars: int = Field(default=4_000, ge=0, le=100_000)
-    yesterday_chars: int = Field(default=2_000, ge=0, le=100_000)
-    memory_share_chars: int = Field(default=8_000, ge=0, le=200_000)
-    file_share_chars: int = Field(default=500, ge=0, le=200_000)
-    daily_notes_in_prompt: bool = True
     user_file_in_groups: bool = False
     transcripts: bool = True
     undo_buttons: bool = True
-    recall: Literal["on", "past", "off"] = "on"
-    whole_tokens: int = Field(default=4_000, ge=0, le=1_000_000)
-    chunking: Literal["entries", "windows"] = "entries"
-    decay_floor: float = Field(default=0.98, ge=0, le=1)
+    recall: RecallMode = "on"
+    whole_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 4_000
+    chunking: Cut = "entries"
+    decay_floor: Annotated[float, Field(ge=0, le=1)] = GENTLE.floor
     """0 is the seeds' unbounded decay, 1 none."""
-    decay_half_life_days: float = Field(default=30, gt=0, le=36_500)
-    watch: Literal["events", "polling", "off"] = "events"
-    sync_every_s: float = Field(default=0, ge=0, le=86_400)
+    decay_half_life_days: Annotated[float, Field(gt=0, le=36_500)] = GENTLE.half_life_days
+    watch: How = "events"
+    sync_every_s: Annotated[float, Field(ge=0, le=86_400)] = 0
     """0: never; the file watch and each search still update the index."""
-    embeddings: EmbeddingSettings = EmbeddingSettings()
-    rerank: RerankSettings = RerankSettings()
+    embeddings: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    rerank: RerankSettings = field(default_factory=RerankSettings)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in_preset(cls, values: object) -> object:
-        if isinstance(values, dict) and values.get("preset") == "oneclaw":
-            return _ONECLAW | values
-        return values
+
+def fill_in_preset(values: object) -> object:
+    """Return the *values* of `[memory]` with those of its preset, which explicit ones replace."""
+    if isinstance(values, dict) and values.get("preset") == ONECLAW.preset:
+        preset = {"file_chars": ONECLAW.file_chars, "today_chars": ONECLAW.today_chars}
+        return preset | {"yesterday_chars": ONECLAW.yesterday_chars} | values
+    return values

@@ -6,21 +6,20 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from gateway.agent.budget import Budgets
+from gateway.agent.receipts import ReceiptLevel
 from gateway.agent.settings import TurnLimits
 from gateway.agent.window.settings import ContextSettings
 from gateway.automation.settings import SubagentSettings
 from gateway.channels.settings import BindingSettings, ChannelsSettings
-from gateway.config.heartbeat import HeartbeatSettings
 from gateway.config.mcp import McpName, McpSettings
-from gateway.config.media import AttachmentSettings, SignSettings
-from gateway.config.memory import MemorySettings
+from gateway.config.memory import MemorySettings, fill_in_preset
 from gateway.config.web import WebSettings
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.plugins import MODELS, plugins
-from gateway.schedule.settings import ScheduleSettings
+from gateway.schedule.settings import HeartbeatSettings, ScheduleSettings
 from gateway.sessions.settings import SessionSettings
 from gateway.settings.secrets import SecretSource
 from gateway.settings.section import (
@@ -37,6 +36,8 @@ from gateway.settings.section import (
     is_loopback,
 )
 from gateway.settings.stores import QdrantSettings, RedisSettings
+from gateway.turns.settings import AttachmentSettings
+from workspaces.usage import Quotas
 
 OFFLINE = "offline"
 """The built-in responder, which needs no account; it is not a language model."""
@@ -97,6 +98,15 @@ class OwnerSettings(Section):
     people: tuple[PersonId, ...] = ()
     deliver: BotName | None = None
     """Where notices and results of unprompted work are sent."""
+
+
+class SignSettings(Section):
+    """Signs that people see beside an answer, besides the channel's own."""
+
+    reaction: str = Field(default="off", min_length=1, max_length=16)
+    """An emoji set on the message meanwhile, or `off`."""
+    receipts: ReceiptLevel = ReceiptLevel.SHORT
+    """The line below an answer about what its turn did."""
 
 
 class AgentSettings(Section):
@@ -196,16 +206,10 @@ class ModelSettings(Section):
 
 
 @dataclass(frozen=True, slots=True)
-class LimitSettings(TurnLimits):
-    """Limits of a turn, a queue and a shutdown."""
+class LimitSettings(TurnLimits, Quotas):
+    """Limits of a turn, a workspace, a queue and a shutdown."""
 
     drain_s: Annotated[float, Field(ge=0, le=600)] = 10
-    workspace_mb: Annotated[int, Field(ge=1, le=1_000_000)] = 512
-    workspace_files: Annotated[int, Field(ge=20, le=1_000_000)] = 20_000
-    shared_mb: Annotated[int, Field(ge=1, le=1_000_000)] = 16
-    shared_files: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000
-    attachments_mb: Annotated[int, Field(ge=1, le=1_000_000)] = 512
-    attachments_files: Annotated[int, Field(ge=1, le=5_000)] = 5_000
     approval_days: Annotated[int, Field(ge=1, le=365)] = 7
     person_a_minute: Annotated[int, Field(ge=1, le=10_000)] = 20
     person_burst: Annotated[int, Field(ge=1, le=10_000)] = 10
@@ -225,7 +229,7 @@ class Config(Section):
     web: WebSettings = WebSettings()
     models: dict[AgentName, ModelSettings] = Field(default={})
     mcp: dict[McpName, McpSettings] = Field(default={})
-    memory: MemorySettings = MemorySettings()
+    memory: Annotated[MemorySettings, BeforeValidator(fill_in_preset)] = MemorySettings()
     qdrant: QdrantSettings = QdrantSettings()
     redis: RedisSettings = RedisSettings()
     context: ContextSettings = ContextSettings()

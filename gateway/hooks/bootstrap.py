@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from gateway.hooks.event import HookEvent
 from workspaces.access import SessionType
-from workspaces.bootstrap import BootstrapFile, BootstrapRole
+from workspaces.bootstrap import BootstrapFile
 from workspaces.errors import WorkspaceError
 from workspaces.files import Identity, clean_path
+from workspaces.prompt_limits import BootstrapRole
 
 _SHAPE = (("name", str), ("text", str), ("part", BootstrapRole), ("identity", Identity | None), ("is_cut", bool))
 _MOST_FILES = 50

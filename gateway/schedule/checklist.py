@@ -6,10 +6,11 @@ Everything here is pure. Moments are in UTC; wall-clock times in items are in th
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from gateway.errors import ScheduleError
 from gateway.schedule.recurrence import CLOCK, DAYS, At, Cron, Every, Schedule, on_days, read_schedule, slots_due
+from gateway.schedule.settings import HeartbeatSettings
 
 FILE = "HEARTBEAT.md"
 HEARTBEAT_OK = "HEARTBEAT_OK"
@@ -55,25 +56,35 @@ FORMS = '"daily 09:00", "Mon-Fri 08:30", "2026-12-01 10:00", "every 2h" or "when
 class Rhythm:
     """Schedule of an agent's heartbeats."""
 
-    every: timedelta
-    """Interval between two rounds; zero for never."""
-    begin: time
-    end: time
-    """Hours of the owner's day in which they run, over midnight if the end is earlier; equal for never."""
+    settings: HeartbeatSettings
     zone: tzinfo
+    """The owner's."""
+    times: int = 1
+    """How many times longer than set the interval is."""
+
+    @property
+    def every(self) -> timedelta:
+        """Interval between two rounds; zero for never."""
+        return self.settings.interval * self.times
+
+    @property
+    def is_off(self) -> bool:
+        """No heartbeat ever runs."""
+        begin, end = self.settings.hours
+        return begin == end or not self.settings.interval
 
     def is_active(self, now: datetime) -> bool:
         """Return whether a heartbeat may run at *now*."""
-        clock = now.astimezone(self.zone).time()
-        if self.begin == self.end or not self.every:
+        clock, (begin, end) = now.astimezone(self.zone).time(), self.settings.hours
+        if self.is_off:
             return False
-        if self.begin < self.end:
-            return self.begin <= clock < self.end
-        return clock >= self.begin or clock < self.end
+        if begin < end:
+            return begin <= clock < end
+        return clock >= begin or clock < end
 
     def slowed(self, failures: int) -> "Rhythm":
         """Return the rhythm after so many consecutive failures: from the third on, the interval doubles for each."""
-        return replace(self, every=self.every * 2 ** max(0, failures - BACK_OFF_FROM + 1))
+        return replace(self, times=2 ** max(0, failures - BACK_OFF_FROM + 1))
 
     def rest(self, failures: int) -> timedelta:
         """Return the shortest time between two heartbeats after so many consecutive failures."""

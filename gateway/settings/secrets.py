@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -103,6 +103,9 @@ def _named(part: object, key: str = "") -> Iterator[SecretSource]:
         case BaseModel():
             for name, value in part:
                 yield from _named(value, name)
+        case _ if is_dataclass(part):
+            for each in fields(part):
+                yield from _named(getattr(part, each.name), each.name)
         case dict():
             for value in part.values():
                 yield from _named(value)

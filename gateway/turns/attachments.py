@@ -14,6 +14,7 @@ from gateway.delivery.waker import Wake
 from gateway.stores.ports import Store
 from gateway.stores.rows import InboxRow, Outgoing
 from gateway.turns.downloads import Fetcher, TooLargeToTakeError, once
+from gateway.turns.settings import AttachmentSettings
 from workspaces.access import Access, AgentId
 from workspaces.attachments import DownloadedFile, cleaned_name, store
 from workspaces.errors import TooLargeError, WorkspaceError, WorkspaceUnusableError
@@ -44,20 +45,6 @@ _WORDS = {
     AttachmentKind.STICKER: "sticker",
 }
 _SPOKEN = {AttachmentKind.VOICE, AttachmentKind.AUDIO, AttachmentKind.VIDEO}
-
-
-@dataclass(frozen=True, slots=True)
-class IntakeSettings:
-    """How much a message may carry; the defaults are ours, but 20 MB is Telegram's limit for bots."""
-
-    file_bytes: int = 20 * 1024 * 1024
-    per_message: int = 10
-    paste_chars: int = 50_000
-    """A longer text is stored as files; a model is shown its beginning and its end."""
-    pictures: int = 4
-    """Pictures of one message that a model which accepts images is shown."""
-    picture_bytes: int = 4 * 1024 * 1024
-    """Limit for one picture; the limit for a whole request is the model's `pictures_mb`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +98,7 @@ class Intake:
         fetcher: Fetcher,
         folders: Mapping[AgentId, Path],
         wake: Wake,
-        settings: IntakeSettings = IntakeSettings(),  # frozen
+        settings: AttachmentSettings = AttachmentSettings(),  # noqa: B008  # frozen
     ) -> None:
         """*folders*, by agent, hold files while they are fetched; *wake* is called with notices queued for sending."""
         self._store = store

@@ -51,8 +51,9 @@ from gateway.transcripts.records import Records
 from gateway.transcripts.writer import Record
 from gateway.turns.vision import sight_of
 from workspaces.access import AgentId, SessionType, rights
-from workspaces.bootstrap import BootstrapFile, Limits
+from workspaces.bootstrap import BootstrapFile
 from workspaces.errors import WorkspaceError
+from workspaces.prompt_limits import Limits
 
 _TOO_LONG = (
     "(Your message is longer than my window, so I read only its beginning and end. All of it is kept. Send smaller "

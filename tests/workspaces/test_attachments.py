@@ -15,7 +15,7 @@ from workspaces.files import FileCaps, Folder
 from workspaces.history.tracked_files import tracked_text
 from workspaces.memory.workspace_source import is_note
 from workspaces.paths import clean_path
-from workspaces.usage import Quota, Quotas
+from workspaces.usage import Quotas
 from workspaces.workspace import Workspace
 
 LARGE = os.urandom(3_000_000)
@@ -25,7 +25,7 @@ LARGE = os.urandom(3_000_000)
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     (tmp_path / "workspace").mkdir()
-    quotas = Quotas(attachments=Quota("attachments", mb=7, files=3))
+    quotas = Quotas(attachments_mb=7, attachments_files=3)
     yield (workspace := Workspace(Folder(tmp_path / "workspace", FileCaps(quotas=quotas)), AGENT))
     workspace.folder.close()
 

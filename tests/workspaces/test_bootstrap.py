@@ -23,18 +23,8 @@ from tests.workspaces.turns import (
     SUBAGENT,
 )
 from workspaces.access import Access, AgentId
-from workspaces.bootstrap import (
-    ONECLAW,
-    BootstrapFile,
-    BootstrapRole,
-    Limits,
-    bootstrap_files,
-    extents,
-    filter_for,
-    fit,
-    gather,
-    hidden_files,
-)
+from workspaces.bootstrap import BootstrapFile, bootstrap_files, extents, filter_for, fit, gather, hidden_files
+from workspaces.prompt_limits import ONECLAW, BootstrapRole, Limits
 from workspaces.workspace import Workspace
 
 TODAY = date(2026, 3, 1)
@@ -95,8 +85,8 @@ def test_each_session_type_is_shown_its_files_in_order(workspace: Workspace, acc
 
 def test_the_days_can_be_left_out(workspace: Workspace) -> None:
     """The switch takes the days' notes out of the prompt, private and shared."""
-    assert shown(workspace, MAIN, Limits(daily_notes=False))[-1] == "MEMORY.md"
-    assert shown(workspace, GROUP, Limits(daily_notes=False)) == PERSONA
+    assert shown(workspace, MAIN, Limits(daily_notes_in_prompt=False))[-1] == "MEMORY.md"
+    assert shown(workspace, GROUP, Limits(daily_notes_in_prompt=False)) == PERSONA
 
 
 def test_a_small_window_shrinks_all_limits_alike() -> None:
@@ -122,7 +112,9 @@ def test_what_is_missing_empty_or_no_text_spoils_nothing(workspace: Workspace, h
     (home / "TOOLS.md").write_text(" \n")
     (home / "IDENTITY.md").write_bytes(b"\xff\xfe\0")
     (home / "AGENTS.md").write_bytes(b"\xef\xbb\xbfrules")
-    texts = {file.name: file.text for file in bootstrap_files(workspace, GROUP, TODAY, Limits(daily_notes=False))}
+    texts = {
+        file.name: file.text for file in bootstrap_files(workspace, GROUP, TODAY, Limits(daily_notes_in_prompt=False))
+    }
     assert texts == {"AGENTS.md": "rules", "IDENTITY.md": "[not shown: IDENTITY.md is not UTF-8 text (byte 0)]"}
 
 

@@ -7,10 +7,10 @@ import pytest
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OTHER, OWN
 from workspaces.errors import TooLargeError, WorkspaceError
 from workspaces.files import FileCaps, Folder
-from workspaces.usage import COUNT_EVERY_S, Quota, Quotas, StorageUsage
+from workspaces.usage import COUNT_EVERY_S, Quotas, StorageUsage
 from workspaces.workspace import Workspace
 
-SMALL = Quotas(Quota("workspace", mb=1, files=5), Quota("shared", mb=1, files=3))
+SMALL = Quotas(1, 5, 1, 3)
 HALF = "x" * 524_288
 
 

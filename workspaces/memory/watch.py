@@ -47,30 +47,22 @@ class Watched:
     """Delay after a change: for files that are written repeatedly."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchSettings:
-    """Detection of changes."""
-
-    how: How = "events"
-    """`polling` for file systems without change events, such as network mounts (watchfiles' own polling misses the
-    second of two changes within a second).
-    """
-    every_s: float = 0.0
-    """Interval of unconditional checks; 0 is never."""
-
-
 _Mark = tuple[Watched, asyncio.Event]
 """A follower, and what is set when its files changed."""
 
 
-async def keep_fresh(watched: Sequence[Watched], settings: WatchSettings) -> None:
-    """Let the follower of each of *watched* catch up shortly after its folders change, until cancelled."""
+async def keep_fresh(watched: Sequence[Watched], how: How = "events", every_s: float = 0.0) -> None:
+    """Let the follower of each of *watched* catch up shortly after its folders change, until cancelled.
+
+    They catch up every *every_s* in any case; 0 is never. `polling` is for file systems without change events, such as
+    network mounts (watchfiles' own polling misses the second of two changes within a second).
+    """
     marks = [(each, asyncio.Event()) for each in watched]
-    every_s = min(settings.every_s or POLL_S, POLL_S) if settings.how == "polling" else settings.every_s
+    every_s = min(every_s or POLL_S, POLL_S) if how == "polling" else every_s
     async with asyncio.TaskGroup() as tasks:
         for each, changed in marks:
             tasks.create_task(_follow(each, changed, every_s or None))
-        if settings.how == "events" and marks:
+        if how == "events" and marks:
             tasks.create_task(_notice(marks))
 
 

@@ -18,10 +18,11 @@ from gateway.runtime.threads import Threads
 from tests.fakes.model import ScriptedModel
 from tests.workspaces.turns import AGENT, GROUP, GUEST, MAIN, SUBAGENT
 from workspaces.access import Access
-from workspaces.bootstrap import BootstrapFile, Limits
+from workspaces.bootstrap import BootstrapFile
 from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.prompt_limits import Limits
 from workspaces.workspace import Workspace
 
 TODAY = date(2026, 3, 1)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -15,6 +15,7 @@ from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
 from gateway.automation.heartbeat_state import HeartbeatReport
 from gateway.errors import StoreError
 from gateway.schedule.checklist import Rhythm
+from gateway.schedule.settings import HeartbeatSettings
 from gateway.stores.ports import Store
 from gateway.turns.turn import Turns
 from tests.fakes.clock import ManualClock
@@ -24,7 +25,7 @@ from tests.gateway.commands.house import MAIN, POLICY, ROUTES, House, open_house
 BERLIN = ZoneInfo("Europe/Berlin")
 CHAT = Address("telegram", "home", "7")
 INNER = replace(POLICY, accounts={**POLICY.accounts, ("clock", "main"): AccountPolicy(DirectPolicy.INNER)})
-ALL_DAY = Rhythm(timedelta(minutes=30), time(0), time.max, BERLIN)
+ALL_DAY = Rhythm(HeartbeatSettings("30m", "00:00-24:00"), BERLIN)
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 import random
 from dataclasses import replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from gateway.agent.entries import ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.models.port import ModelRequest
 from gateway.automation.heartbeat_state import Outcome
 from gateway.errors import ModelUnavailableError
+from gateway.schedule.settings import HeartbeatSettings
 from gateway.stores.rows import InboxRow
 from tests.fakes.model import ScriptedModel, Step, call, says
 from tests.gateway.automation.beating import BERLIN, CHAT, Beating, open_beating
@@ -181,12 +182,12 @@ async def test_silence_reaches_nobody_and_news_go_to_the_owners_chat(tmp_path: P
 async def test_what_is_due_in_the_night_comes_in_the_morning(tmp_path: Path) -> None:
     """Once; and where there are no active hours, never."""
     async with open_beating(tmp_path, always(OK), berlin("2026-03-10 12:00")) as beating:
-        beating.rhythm = replace(beating.rhythm, begin=time(8), end=time(22))
+        beating.rhythm = replace(beating.rhythm, settings=HeartbeatSettings())
         beating.restart()
         beating.lists("- [ ] daily 02:00 dreams")
         await beating.pass_time(DAY)
         assert asked_at(beating) == ["03-11 08:00"]
-        beating.rhythm = replace(beating.rhythm, begin=time(8), end=time(8))
+        beating.rhythm = replace(beating.rhythm, settings=HeartbeatSettings(active="08:00-08:00"))
         beating.restart()
         await beating.pass_time(3 * DAY, HOUR)
         assert len(beating.entered) == 1

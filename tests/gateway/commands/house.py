@@ -4,7 +4,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -35,7 +35,7 @@ from gateway.inbound.session_settings import Choices
 from gateway.runtime.threads import Threads
 from gateway.schedule.checklist import Rhythm
 from gateway.schedule.jobs import JobSchedule
-from gateway.schedule.settings import ScheduleSettings
+from gateway.schedule.settings import HeartbeatSettings, ScheduleSettings
 from gateway.sessions.compaction import Compaction
 from gateway.sessions.flush import Flush
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings, SessionObservers
@@ -181,7 +181,7 @@ class House:
     @property
     def heartbeats(self) -> Heartbeats:
         """What looks after `HEARTBEAT.md`; nothing is asked here."""
-        rhythm = Rhythm(timedelta(minutes=30), time(0), time.max, UTC)
+        rhythm = Rhythm(HeartbeatSettings("30m", "00:00-24:00"), UTC)
         around = HeartbeatResources(
             {MAIN: self.agent},
             {MAIN: rhythm},

@@ -1,21 +1,21 @@
 """What the owner sets about prompts and files arrives where prompts are made and files are written."""
 
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from gateway.agent.window.settings import ContextSettings
-from gateway.app.agents import file_caps, hosted_settings, turn_settings
-from gateway.config import Config, LimitSettings
+from gateway.app.agents import hosted_settings, turn_settings
+from gateway.config import Config
 from gateway.config.reading import fields_of, parse_config
 from gateway.errors import ConfigError
 from gateway.turns.planning import TurnSettings
 from tests.journeys.house import make_home, running
 from tests.workspaces.turns import MAIN
-from workspaces.bootstrap import Limits
 from workspaces.errors import TooLargeError
-from workspaces.files import DEFAULT_CAPS
+from workspaces.prompt_limits import Limits
 
 
 def test_every_length_of_the_prompt_can_be_set() -> None:
@@ -29,19 +29,14 @@ def test_every_length_of_the_prompt_can_be_set() -> None:
         "file_share_chars": 6,
     }
     config = Config.model_validate({"memory": chars | {"daily_notes_in_prompt": False, "preset": "oneclaw"}})
-    assert turn_settings(config).bootstrap == Limits(**chars, daily_notes=False, oneclaw=True)
+    limits = Limits(**chars, daily_notes_in_prompt=False, preset="oneclaw")
+    assert {each.name: getattr(turn_settings(config).bootstrap, each.name) for each in fields(Limits)} == asdict(limits)
 
 
 def test_jobs_may_remember() -> None:
     """They do not unless it is set."""
     assert not turn_settings(Config()).jobs_remember
     assert turn_settings(Config.model_validate({"schedule": {"remembers": True}})).jobs_remember
-
-
-def test_the_defaults_are_the_same_in_both_places() -> None:
-    """Who sets nothing gets what the bootstrap files' own limits say."""
-    assert turn_settings(Config()).bootstrap == Limits()
-    assert file_caps(LimitSettings()) == DEFAULT_CAPS
 
 
 def test_every_setting_of_the_context_arrives() -> None:

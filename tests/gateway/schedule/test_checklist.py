@@ -1,6 +1,6 @@
 """Due items of `HEARTBEAT.md`, and the visible part of an answer, without any model."""
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -26,10 +26,11 @@ from gateway.schedule.checklist import (
     without_heartbeat_token,
 )
 from gateway.schedule.recurrence import Cron
+from gateway.schedule.settings import HeartbeatSettings
 
 BERLIN = ZoneInfo("Europe/Berlin")
 HALF_HOUR = timedelta(minutes=30)
-ALWAYS = Rhythm(HALF_HOUR, time(0), time.max, BERLIN)
+ALWAYS = Rhythm(HeartbeatSettings("30m", "00:00-24:00"), BERLIN)
 TEMPLATE = Path(__file__).parents[3] / "workspaces/templates/HEARTBEAT.md"
 
 
@@ -181,20 +182,20 @@ def test_the_next_look_is_at_the_next_round_or_an_items_own_minute() -> None:
 
 
 @pytest.mark.parametrize(
-    ("begin", "end", "active"),
+    ("hours", "active"),
     [
-        (time(8), time(22), "08:00 21:59"),
-        (time(22), time(6), "22:00 23:59 00:00 05:59"),
-        (time(0), time.max, "08:00 21:59 22:00 23:59 00:00 05:59 06:00"),
-        (time(8), time(8), ""),
+        ("08:00-22:00", "08:00 21:59"),
+        ("22:00-06:00", "22:00 23:59 00:00 05:59"),
+        ("00:00-24:00", "08:00 21:59 22:00 23:59 00:00 05:59 06:00"),
+        ("08:00-08:00", ""),
     ],
 )
-def test_heartbeats_come_at_the_active_hours_of_the_owner(begin: time, end: time, active: str) -> None:
+def test_heartbeats_come_at_the_active_hours_of_the_owner(hours: str, active: str) -> None:
     """Over midnight where they end earlier than they begin; equal is never."""
-    rhythm = Rhythm(HALF_HOUR, begin, end, BERLIN)
+    rhythm = Rhythm(HeartbeatSettings("30m", hours), BERLIN)
     for clock in ("08:00", "21:59", "22:00", "23:59", "00:00", "05:59", "06:00"):
         assert rhythm.is_active(berlin(f"2026-07-01 {clock}")) == (clock in active.split()) or clock == "06:00"
-    assert not Rhythm(timedelta(0), time(0), time.max, BERLIN).is_active(berlin("2026-07-01 12:00"))
+    assert not Rhythm(HeartbeatSettings("0m", "00:00-24:00"), BERLIN).is_active(berlin("2026-07-01 12:00"))
 
 
 def test_failures_double_the_time_to_the_next_try_from_the_third_on() -> None:

@@ -32,10 +32,10 @@ from gateway.turns.attachments import (
     TOO_LARGE,
     TOO_MANY,
     Intake,
-    IntakeSettings,
     pasted_parts,
 )
 from gateway.turns.downloads import RETRIES_S, Fetcher
+from gateway.turns.settings import AttachmentSettings
 from gateway.turns.vision import sight_of
 from strandline.testing.adapter import FakeAdapter, message
 from tests.fakes.clock import ManualClock
@@ -47,14 +47,14 @@ from workspaces.access import PRIVATE, Access, AgentId, Scope, SessionType
 from workspaces.files import FileCaps
 from workspaces.memory.search import MemoryIndex
 from workspaces.secrets import REMOVED, guarding
-from workspaces.usage import Quota, Quotas
+from workspaces.usage import Quotas
 from workspaces.workspace import Workspace
 
 MAIN = AgentId("main")
 OWNER = Access(MAIN, SessionType.MAIN, PRIVATE, "fake:alice", 0, frozenset())
 GROUP = Access(MAIN, SessionType.GROUP, Scope("shared:fake.home.-100"), "fake:bob", 0, frozenset())
-MOST = 1_000_000
-SETTINGS = IntakeSettings(file_bytes=MOST, per_message=3, paste_chars=10_000)
+MOST = 1024 * 1024
+SETTINGS = AttachmentSettings(max_mb=1, per_message=3, paste_chars=10_000)
 
 
 @dataclass
@@ -97,7 +97,7 @@ async def hall(tmp_path: Path) -> AsyncIterator[Hall]:
     (tmp_path / "workspace").mkdir()
     clock, threads, channel = ManualClock(), Threads("test"), MediaAdapter()
     store = await SqliteStore.open(tmp_path / "state.db", clock=clock)
-    caps = FileCaps(quotas=Quotas(attachments=Quota("attachments", mb=2, files=40)))
+    caps = FileCaps(quotas=Quotas(attachments_mb=2, attachments_files=40))
     workspace = Workspace.open(tmp_path / "workspace", MAIN, caps)
     nothing, nobody = cast("MemoryIndex", None), cast("HistoryWriter", None)  # neither search nor history is asked for
     adapters = Adapters([("fake", "home")])
@@ -143,13 +143,13 @@ async def test_each_kind_is_told_apart(hall: Hall, kind: AttachmentKind, name: s
         (png(640, 480), True),
         (gif(LONGEST_SIDE, 1), True),
         (gif(LONGEST_SIDE + 1, 1), False),
-        (png(640, 480) + b"x" * 1_000, False),
+        (png(640, 480) + b"x" * MOST, False),
         (b"no picture", False),
     ],
 )
 async def test_a_picture_is_noted_by_what_it_is(hall: Hall, content: bytes, *, is_noted: bool) -> None:
     """Not by what its sender calls it; one that is too large is described alone."""
-    hall.intake._settings = replace(SETTINGS, picture_bytes=900)
+    hall.intake._settings = replace(SETTINGS, max_mb=2, picture_mb=1)
     row = await hall.row(hall.channel.has(content, "a.txt"), hall.channel.has(b"text", "b.png"))
     taken = await hall.intake(row, OWNER, hall.agent)
     (path, _) = [path for path in hall.kept() if path.endswith("-a.txt")] * 2
@@ -205,14 +205,14 @@ async def test_what_a_crash_interrupted_is_found_or_fetched_again_and_kept_once(
     first = await hall.intake(row, OWNER, hall.agent)
     assert await hall.intake(row, OWNER, hall.agent) == first
     assert list(hall.kept().values()) == [b"a"]
-    assert await hall.told() == ["big.bin is larger than 0 MB: not taken."]
+    assert await hall.told() == ["big.bin is larger than 1 MB: not taken."]
     assert hall.spooled() == []
 
 
 @pytest.mark.parametrize("says_size", [True, False])
 async def test_a_file_that_is_too_large_is_not_taken_and_said(hall: Hall, says_size: bool) -> None:
     """By the size that the platform says, before anything is fetched; else as soon as there is more."""
-    hall.intake._settings = replace(SETTINGS, file_bytes=2**20)
+    hall.intake._settings = replace(SETTINGS, max_mb=1)
     text = await hall.takes(hall.channel.has(b"x" * (2**20 + 1), "big.bin", says_size=says_size))
     assert text == "Look.\n[file: big.bin; not taken: larger than 1 MB]"
     assert await hall.told() == ["big.bin is larger than 1 MB: not taken."]
@@ -311,7 +311,7 @@ async def test_a_disk_that_refuses_loses_nothing(hall: Hall) -> None:
 
 async def test_a_paste_of_a_hundred_thousand_lines_is_kept_as_files_and_shown_by_its_ends(hall: Hall) -> None:
     """The files together are the text, each small enough to be read; the sender is told once."""
-    hall.intake._settings = IntakeSettings()
+    hall.intake._settings = AttachmentSettings()
     lines = [f"{n:06} wörter\n" for n in range(100_000)]
     row = await hall.row(text="".join(lines))
     text = (await hall.intake(row, OWNER, hall.agent)).text

@@ -18,7 +18,7 @@ from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.sync import Progress, SyncReport
-from workspaces.memory.watch import How, Watched, WatchSettings, keep_fresh
+from workspaces.memory.watch import How, Watched, keep_fresh
 from workspaces.memory.workspace_source import WorkspaceNotes, note_folders
 
 GOAL_S = 2.0
@@ -61,7 +61,7 @@ class Home:
 
         watched = Watched(self.index, folders, settle_s)
         async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(keep_fresh([watched], WatchSettings(how, every_s)))
+            task = tasks.create_task(keep_fresh([watched], how, every_s))
             try:
                 yield
             finally:
@@ -183,7 +183,7 @@ async def test_every_follower_of_a_folder_is_told(tmp_path: Path) -> None:
         beside.replace(path)
 
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(keep_fresh([Watched(one, shared), Watched(two, both)], WatchSettings()))
+        task = tasks.create_task(keep_fresh([Watched(one, shared), Watched(two, both)]))
         await one.told.get()  # the first look
         await two.told.get()
         put(watched / "a.md")
@@ -260,7 +260,7 @@ async def test_a_change_asks_only_the_agent_whose_file_it_is(tmp_path: Path) -> 
     """Of fifty agents the other forty-nine are asked for no folder, whether a file changed or a folder is new."""
     agents = [Counted(tmp_path / f"agent-{number}") for number in range(50)]
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(keep_fresh([Watched(each, each.folders) for each in agents], WatchSettings()))
+        task = tasks.create_task(keep_fresh([Watched(each, each.folders) for each in agents]))
         for each in agents:
             await each.looked.wait()  # the watch stands
         before = [each.asked for each in agents]
