@@ -18,7 +18,6 @@ from gateway.agent.history_writer import SETTLE_S as HISTORY_SETTLE_S
 from gateway.agent.history_writer import HistoryWriter, kept_folders
 from gateway.agent.models.choose import SharedByModels, choose
 from gateway.agent.models.failures import ModelTroubles
-from gateway.agent.models.image_budget import MEGABYTE
 from gateway.agent.models.port import Model
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.prompt_files import prompt_extents
@@ -246,21 +245,8 @@ def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> Ho
     settings = config.models[name]
     key = settings.api_key(name)
     gaps = secret_gaps([key] if key else [], environ)
-    return HostedSettings(
-        name,
-        settings.provider,
-        settings.model,
-        SecretStr(key.read(environ)) if key and not gaps else None,
-        settings.base_url,
-        settings.window,
-        settings.request_timeout_s,
-        settings.temperature,
-        settings.vision,
-        settings.output_tokens,
-        settings.pictures_mb * MEGABYTE,
-        "".join(gaps),
-        key.env or "" if key else "",
-    )
+    secret = SecretStr(key.read(environ)) if key and not gaps else None
+    return HostedSettings.of(name, settings, secret, "".join(gaps), (key.env or "") if key else "")
 
 
 def assumed_windows(config: Config) -> tuple[str, ...]:

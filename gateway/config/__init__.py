@@ -1,5 +1,6 @@
 """Typed settings from the TOML file; errors name the key."""
 
+from gateway.agent.models.settings import ModelSettings
 from gateway.channels.settings import (
     BindingSettings,
     BotSettings,
@@ -16,7 +17,6 @@ from gateway.config.schema import (
     GatewaySettings,
     LimitSettings,
     MetricsSettings,
-    ModelSettings,
     OwnerSettings,
     SignSettings,
     TraceSettings,

@@ -5,7 +5,7 @@ import inspect
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from types import NoneType
 from typing import get_args, get_type_hints
@@ -244,5 +244,8 @@ def fields_of(annotation: object) -> dict[str, FieldInfo]:
         return {}
     hints = get_type_hints(annotation, include_extras=True)
     return {
-        field.name: FieldInfo.from_annotated_attribute(hints[field.name], field.default) for field in fields(annotation)
+        each.name: FieldInfo.from_annotation(hints[each.name])
+        if each.default is MISSING
+        else FieldInfo.from_annotated_attribute(hints[each.name], each.default)
+        for each in fields(annotation)
     }

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from gateway.agent.budget import Budgets
+from gateway.agent.models.settings import ModelSettings
 from gateway.agent.receipts import ReceiptLevel
 from gateway.agent.settings import TurnLimits
 from gateway.agent.window.settings import ContextSettings
@@ -18,7 +19,6 @@ from gateway.config.mcp import McpName, McpSettings
 from gateway.config.memory import MemorySettings, fill_in_preset
 from gateway.config.web import WebSettings
 from gateway.inbound.settings import QueueMode, QueueSettings
-from gateway.plugins import MODELS, plugins
 from gateway.schedule.settings import HeartbeatSettings, ScheduleSettings
 from gateway.sessions.settings import SessionSettings
 from gateway.settings.secrets import SecretSource
@@ -121,88 +121,6 @@ class AgentSettings(Section):
     """Default: the mode of `[queue]`."""
     heartbeat: HeartbeatSettings = HeartbeatSettings()
     budget: Budgets = Budgets()
-
-
-PROVIDER_WINDOW = 128_000
-"""Assumed for a model at its provider's own address: Command A, GPT-4o, Claude and Gemini accept as many or more."""
-OWN_SERVER_WINDOW = 32_000
-"""Assumed of a package's model, or one at another address: self-hosted servers often run with a small window, and some
-truncate longer input without notice."""
-
-
-Price = Annotated[float, Field(ge=0, le=100_000)]
-"""US dollars per million tokens."""
-
-
-class ModelSettings(Section):
-    """A language model; agents refer to it by name."""
-
-    provider: str
-    """Name of an entry point of `strandline.models`."""
-    model: str = Field(min_length=1)
-    base_url: Url | None = None
-    api_key_env: EnvName | None = None
-    api_key_file: RootedPath | None = None
-    window_tokens: int | None = Field(default=None, ge=4_000)
-    output_tokens: int | None = Field(default=None, ge=256)
-    request_timeout_s: float = Field(default=120, gt=0, le=3_600)
-    temperature: Temperature | None = None
-    vision: bool = False
-    """It accepts pictures."""
-    pictures_mb: int = Field(default=14, ge=1, le=200)
-    """Total of all pictures in one request."""
-    price_in: Price | None = None
-    price_out: Price | None = None
-    price_cached: Price | None = None
-
-    @model_validator(mode="after")
-    def _is_priced_whole(self) -> Self:
-        if (self.price_in is None) is not (self.price_out is None):
-            raise ValueError("has one of price_in and price_out; set both, in dollars for a million tokens")
-        if self.price_cached is not None and self.price_in is None:
-            raise ValueError("has price_cached without price_in and price_out; set all three, or none")
-        return self
-
-    @model_validator(mode="after")
-    def _can_be_bounded(self) -> Self:
-        if self.output_tokens is not None and self.provider in {"cohere", "openai"}:
-            raise ValueError(f'has output_tokens, which a model of provider = "{self.provider}" does not take')
-        return self
-
-    @model_validator(mode="after")
-    def _has_its_key(self) -> Self:
-        if self.api_key_env is not None and self.api_key_file is not None:
-            raise ValueError("has both api_key_env and api_key_file; keep one")
-        if self._has_no_key and not self.works_without_key:
-            raise ValueError("needs api_key_env, the name of an environment variable, or api_key_file, a path")
-        return self
-
-    @property
-    def window(self) -> int:
-        """The most tokens that the model accepts, its answer included: as set, or a safe assumption."""
-        return self.window_tokens or (PROVIDER_WINDOW if self._is_known and not self.base_url else OWN_SERVER_WINDOW)
-
-    @property
-    def works_without_key(self) -> bool:
-        """Self-hosted servers (Ollama, vLLM, llama.cpp) and models of packages often need no key."""
-        return not self._is_known or (self.provider == "openai" and self.base_url is not None)
-
-    @property
-    def _is_known(self) -> bool:
-        """Whether its provider is one of Strandline's own."""
-        plugin = plugins(MODELS).get(self.provider)
-        return plugin is not None and plugin.is_built_in
-
-    @property
-    def _has_no_key(self) -> bool:
-        return self.api_key_env is None and self.api_key_file is None
-
-    def api_key(self, name: str) -> SecretSource | None:
-        """Return the source of the key, `None` if the model needs none; *name* is the model's name in the file."""
-        if self._has_no_key:
-            return None
-        key = "api_key_env" if self.api_key_env is not None else "api_key_file"
-        return SecretSource(f"models.{name}.{key}", self.api_key_env, self.api_key_file, in_header=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,9 @@ async def test_a_stub_runs_alone_and_stops_when_told(provider: Provider, base: s
     try:
         assert process.stdout is not None
         assert await process.stdout.readline() == b"ready\n"
-        settings = HostedSettings("m", provider, "stub", base_url=f"http://127.0.0.1:{port_file.read_text()}{base}")
+        settings = HostedSettings(
+            provider, "stub", name="m", base_url=f"http://127.0.0.1:{port_file.read_text()}{base}"
+        )
         model = HostedModel(settings)
         assert (await model.reply(asks(user("hello")), quiet)).text == "You said: hello"
         await model.close()

@@ -68,7 +68,7 @@ class LazyModel:
         self.name = settings.name
         self._shared = shared
         self._retry = retry or Retry()
-        self.window_tokens = settings.window_tokens
+        self.window_tokens = settings.window
         self._settings = settings
         self._loading = asyncio.Lock()
         self._model: Model | None = None

@@ -29,7 +29,7 @@ class HostedModel:
 
     def __init__(self, settings: HostedSettings, retry: Retry | None = None, room: ImageBudget | None = None) -> None:
         self.name = settings.name
-        self.window_tokens = settings.window_tokens
+        self.window_tokens = settings.window
         self._settings = settings
         self._retry = retry or Retry()
         self._room = room or ImageBudget()

@@ -120,7 +120,7 @@ def test_the_window_of_a_model_is_as_set_or_safe_to_assume(model: dict[str, obje
     """A server of one's own is often started with a small one."""
     section = {"provider": "openai", "model": "m", "api_key_env": "MODEL_KEY", **model}
     config = Config.model_validate({"models": {"m": section}})
-    assert hosted_settings("m", config, {"MODEL_KEY": "k"}).window_tokens == window
+    assert hosted_settings("m", config, {"MODEL_KEY": "k"}).window == window
 
 
 async def test_the_quotas_of_a_workspace_can_be_set(tmp_path: Path) -> None:

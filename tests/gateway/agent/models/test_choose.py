@@ -80,7 +80,7 @@ async def test_a_chain_has_the_smallest_window_and_closes_all() -> None:
 
 def test_names_become_models() -> None:
     """One name is that model, several are a chain, `offline` needs no settings, others must be known."""
-    hosted = {"big": HostedSettings("big", "cohere", "command-a-03-2025")}
+    hosted = {"big": HostedSettings("cohere", "command-a-03-2025", name="big")}
     assert isinstance(choose(["offline"], hosted), OfflineModel)
     assert isinstance(choose(["big"], hosted), LazyModel)
     assert isinstance(choose(["big", "offline"], hosted), FallbackModel)
@@ -95,17 +95,17 @@ def test_a_model_whose_client_is_not_installed_says_what_installs_it(
     """At the start, in one line, and not in the first turn."""
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ConfigError, match=rf"models\.a: .*pip install 'strandline\[{provider}\]'"):
-        choose(["a"], {"a": HostedSettings("a", provider, "m")})
+        choose(["a"], {"a": HostedSettings(provider, "m", name="a")})
 
 
 async def test_a_lazy_model_answers_when_it_is_asked() -> None:
     """The first request loads the SDK; closing one that was never asked does nothing."""
     async with OpenAIStub(steps("one", "two")) as stub:
-        model = LazyModel(HostedSettings("big", "openai", "stub", base_url=stub.url), SharedByModels())
+        model = LazyModel(HostedSettings("openai", "stub", name="big", base_url=stub.url), SharedByModels())
         assert await model.load() is await model.load()
         assert await ask(model) == "big: one"
         await model.close()
-    await LazyModel(HostedSettings("big", "openai", "stub"), SharedByModels()).close()
+    await LazyModel(HostedSettings("openai", "stub", name="big"), SharedByModels()).close()
 
 
 def test_choosing_a_model_loads_no_sdk() -> None:
@@ -114,9 +114,9 @@ def test_choosing_a_model_loads_no_sdk() -> None:
 import sys
 from gateway.agent.models.choose import choose
 from gateway.agent.models.settings import HostedSettings
-choose(["a", "offline"], {"a": HostedSettings("a", "cohere", "m")})
-choose(["a"], {"a": HostedSettings("a", "anthropic", "m")})
-choose(["a"], {"a": HostedSettings("a", "google", "m")})
+choose(["a", "offline"], {"a": HostedSettings("cohere", "m", name="a")})
+choose(["a"], {"a": HostedSettings("anthropic", "m", name="a")})
+choose(["a"], {"a": HostedSettings("google", "m", name="a")})
 print([name for name in ("cohere", "openai", "anthropic", "google.genai", "httpx", "httpx2") if name in sys.modules])
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -85,7 +85,6 @@ class Rigs:
         self.provider: Provider = provider
         self._stack = stack
         self.room = ImageBudget()
-        self.picture_bytes = 1_000_000
 
     async def open(
         self,
@@ -103,16 +102,16 @@ class Rigs:
             waits.append(seconds)
 
         settings = HostedSettings(
-            "home",
             self.provider,
             "stub",
+            name="home",
             api_key=SecretStr(KEY),
             base_url=stub.url,
             request_timeout_s=timeout_s,
             temperature=temperature,
             vision=vision,
             output_tokens=output_tokens,
-            picture_bytes=self.picture_bytes,
+            pictures_mb=1,
         )
         model = HostedModel(settings, Retry(sleep=sleep, chance=lambda: 1.0), self.room)
         self._stack.push_async_callback(model.close)
@@ -229,7 +228,7 @@ async def test_the_key_goes_to_the_provider_and_into_no_repr(rigs: Rigs) -> None
     await rig.ask()
     name, sent = ("x-goog-api-key", KEY) if rigs.provider == "google" else ("Authorization", f"Bearer {KEY}")
     assert rig.stub.headers[0][name] == sent
-    assert KEY not in repr(HostedSettings("home", "openai", "m", SecretStr(KEY)))
+    assert KEY not in repr(HostedSettings("openai", "m", name="home", api_key=SecretStr(KEY)))
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529, 408])

@@ -116,7 +116,6 @@ async def test_the_steps_of_a_turn_show_the_same(rigs: Rigs) -> None:
 
 async def test_a_request_shows_the_newest_pictures_that_have_room(rigs: Rigs) -> None:
     """Those that have none stay described, and the model is told; they are not even read."""
-    rigs.picture_bytes = 11
     rig = await rigs.open(steps("Two of them."), vision=True)
     looked: list[str] = []
 
@@ -124,7 +123,7 @@ async def test_a_request_shows_the_newest_pictures_that_have_room(rigs: Rigs) ->
         looked.append(picture.path)
         return await look(picture)
 
-    old = replace(BOAT, path="attachments/old.png")
+    old = replace(BOAT, path="attachments/old.png", size=2**20)
     newest = replace(user("And this?"), pictures=(SAIL,), joins=True)
     await rig.ask(replace(shows(old, BOAT, then=(newest,)), look=watched))
     contents = [part for each in rig.stub.bodies[0]["messages"] if each["role"] == "user" for part in each["content"]]

@@ -39,7 +39,7 @@ async def draft(_: str) -> None:
 
 async def reply(*others: Model) -> str:
     """Return the answer of the package's model, with *others* as its fallbacks."""
-    fog = LazyModel(HostedSettings("fog", "fog", "grey"), SharedByModels(), Retry(tries=1))
+    fog = LazyModel(HostedSettings("fog", "grey", name="fog"), SharedByModels(), Retry(tries=1))
     chain = FallbackModel([fog, *others])
     try:
         return (await chain.reply(REQUEST, draft)).text

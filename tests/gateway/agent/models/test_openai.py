@@ -120,7 +120,7 @@ async def unseen(_: str) -> None:
 
 
 async def answer_from(url: str, request: ModelRequest, show: OnText = unseen) -> ReplyEntry:
-    model = HostedModel(HostedSettings("home", "openai", "stub", base_url=url), Retry(tries=1))
+    model = HostedModel(HostedSettings("openai", "stub", name="home", base_url=url), Retry(tries=1))
     try:
         return await model.reply(request, show)
     finally:
