@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 LOCKED := --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench nightly oracles lock clean
+.PHONY: help up test check bench nightly oracles site lock clean
 
 help:
 	@echo "make up        start the gateway (the first time it installs what it needs)"
@@ -21,6 +21,7 @@ help:
 	@echo "make nightly   the tests that take minutes, then make endurance"
 	@echo "make endurance loads of ten minutes, without and with kills, half an hour of a household, two of 30 long chats"
 	@echo "make oracles   get what the tests judge by, where they can: Telegram's own library, from npm"
+	@echo "make site      the documentation as a site, in build/site; links are checked"
 	@echo "make lock      renew requirements.lock and requirements-dev.lock"
 	@echo "make clean     remove the environment and caches"
 
@@ -54,13 +55,23 @@ oracles:
 	@npm install --prefix .oracles --no-audit --no-fund --no-save --ignore-scripts --loglevel=error \
 	  @prebuilt-tdlib/linux-x64-glibc@0.1008067.0
 
+# The site has an environment of its own: nothing of it is needed to run or test Strandline.
+site: .site-venv/.made
+	@NO_MKDOCS_2_WARNING=1 .site-venv/bin/python -m mkdocs build --quiet
+
+.site-venv/.made: requirements-site.lock
+	@$(PYTHON) -m venv .site-venv
+	@.site-venv/bin/python -m pip --quiet --disable-pip-version-check --no-input install --require-hashes -r requirements-site.lock
+	@touch $@
+
 # The lock files hold hashes and no address; a second Python or system gets its own lines by --universal.
 lock: $(VENV)/.for-tests
 	@$(BIN)/uv pip compile $(LOCKED) --extra anthropic --extra google --extra mcp --extra redis --extra traces pyproject.toml -o requirements.lock
 	@$(BIN)/uv pip compile $(LOCKED) --group dev --extra anthropic --extra google --extra mcp --extra redis --extra traces -c requirements.lock pyproject.toml -o requirements-dev.lock
+	@echo 'mkdocs-material==9.*' | $(BIN)/uv pip compile $(LOCKED) --python-version 3.11 - -o requirements-site.lock
 
 clean:
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .oracles
+	@rm -rf $(VENV) .site-venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .oracles
 
 # --- the environment; each stamp is older than what it was made from when that has changed
 
