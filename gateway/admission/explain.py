@@ -33,7 +33,7 @@ MEANINGS: Mapping[RefusalReason, Meaning] = MappingProxyType(
         ),
         RefusalReason.STRANGER: Meaning(
             "only the owner may write to this account directly",
-            'add them to the account\'s people, or set direct = "pairing"',
+            'if it was you, correct your id in owner.people; to let others ask for access, set direct = "pairing"',
         ),
         RefusalReason.UNPAIRED: Meaning(
             "they have not been approved",

@@ -147,7 +147,8 @@ class App:
         await tell_of_state(home.notices, home.store, home.clock.now())
         await parts.choices.load(parts.resources.agents)
         replies, messages = await parts.delivery.recover(self._is_ours), await parts.reception.recover(self._is_ours)
-        log.info("resumed work of an earlier run", messages=messages, replies=replies)
+        if messages or replies:
+            log.info("resumed work of an earlier run", messages=messages, replies=replies)
 
     def _is_ours(self, address: Address) -> bool:
         return self.parts.has_channels or address.channel == TERMINAL

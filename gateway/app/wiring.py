@@ -258,7 +258,7 @@ class Parts:
             self.job_runner,
             resources.agent_budgets,
         )
-        return StatusOperator(agents, self.health, reports, home.store, self.delivery)
+        return StatusOperator(agents, self.health, reports, home.store, self.delivery, home.routes.policy)
 
     @cached_property
     def conversation(self) -> ChatOperator:

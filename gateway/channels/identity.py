@@ -52,6 +52,8 @@ class BotIdentity:
     """What its setup lacks, with the remedy."""
     invite: str = ""
     """Address that adds it to a server."""
+    start: str = ""
+    """Address that opens a chat with it and sends it the code put at the end."""
 
 
 async def telegram_identity(base_url: str, token: str) -> BotIdentity:
@@ -59,7 +61,8 @@ async def telegram_identity(base_url: str, token: str) -> BotIdentity:
     async with _client(base_url, "Telegram") as client:
         me = _telegram_result(await client.get(f"/bot{token}/getMe"))
     hints = () if me.get("can_read_all_group_messages") else (PRIVACY_MODE,)
-    return BotIdentity(str(me.get("first_name", "")), f"@{me.get('username', '')}", hints=hints)
+    user = str(me.get("username", ""))
+    return BotIdentity(str(me.get("first_name", "")), f"@{user}", hints=hints, start=f"https://t.me/{user}?start=")
 
 
 async def telegram_people(base_url: str, token: str, patience_s: float) -> AsyncIterator[PersonIdentity]:

@@ -1,8 +1,9 @@
 """Connects to the operator: the running gateway's, or that of a gateway composed for this one command."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +12,11 @@ import typer
 from gateway.cli.invocation import Composed, Invocation
 from gateway.control.operator_api import OperatorApi
 from gateway.control.order import Answer, Order
-from gateway.errors import StrandlineError
-from gateway.home import Home
+from gateway.errors import HomeLockedError, StrandlineError
+from gateway.home import Home, holder_in
+
+STARTS_WITHIN_S = 20.0
+"""How long a gateway may take from its lock to its first answer; our choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +52,26 @@ async def reach(invocation: Invocation, home: Home, purpose: str, *, answers: bo
     another home works in a workspace, ConfigError when there is no gateway and none can be composed, StrandlineError
     when there is no home.
     """
-    control = home.control()
-    if control is not None:
-        from gateway.control.remote import reach_gateway
+    async with AsyncExitStack() as stack:
+        yield await _reached(stack, invocation, home, purpose, answers)
 
-        async with reach_gateway(control) as operator:
+
+async def _reached(stack: AsyncExitStack, invocation: Invocation, home: Home, purpose: str, answers: bool) -> Reached:
+    """Return the operator, which *stack* leaves; a gateway that is just starting is waited for."""
+    until = time.monotonic() + STARTS_WITHIN_S
+    while True:
+        if (control := home.control()) is not None:
+            from gateway.control.remote import reach_gateway
+
+            operator = await stack.enter_async_context(reach_gateway(control))
             if operator is not None:
-                yield Reached(operator, control.address)
-                return
-    async with _local_operator(invocation, home, purpose, answers) as reached_here:
-        yield reached_here
+                return Reached(operator, control.address)
+        try:
+            return await stack.enter_async_context(_local_operator(invocation, home, purpose, answers))
+        except HomeLockedError:
+            if "(strandline up)" not in holder_in(home.holder_file) or time.monotonic() > until:
+                raise
+            await asyncio.sleep(0.2)
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import ask
+from gateway.cli.connect import reach
 from gateway.cli.doctor.finding import Level
 from gateway.cli.invocation import HomeOption, Invocation
 from gateway.cli.keys import ask_secret
@@ -134,11 +134,38 @@ def connect_tools(
 @app.command()
 def claim(context: typer.Context, home: HomeOption = None) -> None:
     """Show new codes for bots without an owner: who sends one to its bot within 15 minutes becomes the owner."""
-    rows = ask(context, home, ClaimOrder()).accounts
+    invocation: Invocation = context.obj
+    asyncio.run(_show_codes(invocation, invocation.home(home)))
+
+
+async def _show_codes(invocation: Invocation, home: Home, account: str | None = None) -> None:
+    """Print a new code for *account*, or for each without an owner, with a link that sends it."""
+    from gateway.config import read_config
+
+    if account is not None and home.control() is None:
+        print(f"Start the gateway, then show its code: {invocation.command('connect claim', home)}")
+        return
+    async with reach(invocation, home, "strandline connect claim") as reached:
+        rows = (await reached.operator.ask(ClaimOrder(account))).accounts
+    config, environ = read_config(home.config_file), invocation.environ_of(home)
     for row in rows:
         print(f"{row.account}: send it the code {row.code}")
+        if link := await _start_link(config, environ, row.account):
+            print(f"  or open {link}{row.code}")
     if not rows:
         print("Every bot has its owner.")
+
+
+async def _start_link(config: "Config", environ: Mapping[str, str], account: str) -> str:
+    """Return the address that sends the bot a code put at its end; empty where there is none."""
+    channel, _, name = account.partition(".")
+    bot = config.channels.root.get(channel, {}).get(name)
+    try:
+        token = bot.token(name).read(environ) if bot is not None and channel == "telegram" else ""
+        base_url = str(getattr(bot, "base_url", "")) or None
+        return (await BotWish(channel, name, base_url).identify(token)).start if token else ""
+    except StrandlineError:
+        return ""  # the code alone will do
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +218,8 @@ def connect_bot(invocation: Invocation, home: Home, wanted: BotWish) -> None:
     if bot.invite:
         print(f"Add it to a server of yours: {bot.invite}")
     if person is None and not _has_owner(config, wanted.channel):
-        print(f"It has no owner yet, and answers nobody. Show its code: {invocation.command('connect claim', home)}")
+        print("It has no owner yet, and answers nobody.")
+        asyncio.run(_show_codes(invocation, home, f"{wanted.channel}.{wanted.account}"))
     else:
         print(f"Write to {bot.handle}: it answers you, and nobody else. To let others ask you for access:")
         print(f"  {invocation.command(f'config set channels.{wanted.channel}.{wanted.account}.direct pairing', home)}")

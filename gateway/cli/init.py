@@ -38,6 +38,7 @@ def init(  # noqa: PLR0913  # each option is a parameter to typer
     invocation: Invocation = context.obj
     place = invocation.home(home)
     asks = not yes and not _is_settled(place)
+    has_bots = place.config_file.exists() and _has_bots(place)
     zone = time_zone or wishes_of(invocation.environ).time_zone
     name = owner_name or (typer.prompt("Your name", default="", show_default=False) if asks else "")
     zone = _checked_zone(_ask_zone(zone) if asks and time_zone is None else zone)
@@ -45,7 +46,7 @@ def init(  # noqa: PLR0913  # each option is a parameter to typer
     wish = ModelWish(provider or (_ask_provider(invocation, place) if asks else None), model, None, base_url, None)
     if wish.provider not in {None, "offline"}:
         _connect_model(invocation, place, wish, asks=asks)
-    if asks and (platform := _ask_platform()) != "none":
+    if asks and not has_bots and (platform := _ask_platform()) != "none":
         _connect_bot(invocation, place, platform)
     if name:
         asyncio.run(_first_memory(invocation, place, f"My owner's name is {name}."))
@@ -54,11 +55,19 @@ def init(  # noqa: PLR0913  # each option is a parameter to typer
 
 
 def _is_settled(home: Home) -> bool:
-    """Return whether somebody has set up *home* beyond what `up` writes by itself."""
+    """Return whether an agent of *home* has a model, or somebody has written settings and connected no bot."""
     from gateway.config import read_config
 
-    read_config(home.config_file)  # a file that cannot be read is told of before any question
-    return home.config_file.exists() and not _is_fresh(home)
+    config = read_config(home.config_file)  # a file that cannot be read is told of before any question
+    if not home.config_file.exists() or _is_fresh(home):
+        return False
+    return not _has_bots(home) or any(agent.model != "offline" for agent in config.agents.values())
+
+
+def _has_bots(home: Home) -> bool:
+    from gateway.config import read_config
+
+    return any(True for _ in read_config(home.config_file).channels.bots())
 
 
 def _is_fresh(home: Home) -> bool:

@@ -11,7 +11,7 @@ from gateway.cli.invocation import Invocation
 from gateway.cli.keys import ask_secret
 from gateway.cli.scaffold import MODELS, PROVIDERS, UsualModel
 from gateway.cli.settings_report import taken_up
-from gateway.errors import ConfigError, ModelError
+from gateway.errors import ConfigError, ModelError, ModelFault
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -58,7 +58,7 @@ def write_model(invocation: Invocation, home: Home, usual: UsualModel, wish: Mod
             with logging_to_stderr("error", "text"):
                 told = asyncio.run(_prove(home, name, values, environ))
         except ModelError as exc:
-            print(f"  it does not answer: {exc}")
+            print(visible(f"  it does not answer: {_cause(exc, name, wish)}"))
             if attempt == TRIES or not _may_ask_again(usual, environ):
                 raise ConfigError(f"models.{name} does not answer, so nothing was written") from exc
             continue
@@ -67,6 +67,13 @@ def write_model(invocation: Invocation, home: Home, usual: UsualModel, wish: Mod
         set_values(home, values)
         return [told, f"Wrote [models.{name}] in {home.config_file}."]
     raise ConfigError(f"models.{name} does not answer, so nothing was written")
+
+
+def _cause(exc: ModelError, name: str, wish: ModelWish) -> str:
+    """Return why the model did not answer; for a server that cannot be reached, its address and what to do."""
+    if exc.fault is ModelFault.ADDRESS and wish.base_url is not None:
+        return f"nothing answers at {wish.base_url}. Start that server (Ollama: ollama serve), or correct --base-url"
+    return str(exc).removeprefix(f"{name}: ")
 
 
 async def _prove(home: Home, name: str, values: Mapping[tuple[str, ...], object], environ: Mapping[str, str]) -> str:

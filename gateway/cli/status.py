@@ -84,7 +84,7 @@ def _agent(agent: AgentStatus, *, has_store: bool) -> Iterator[str]:
         yield f"          skipped: {agent.left_out}; to fix it: {agent.left_out_mend}"
     if agent.cut_files:
         yield f"          cut in its prompt: {agent.cut_files}; to fix it: {agent.cut_files_mend}"
-    yield from (f"          spent today, {line}" for line in spending_lines(agent.spending))
+    yield from (f"          spent today: {line}" for line in spending_lines(agent.spending))
     if agent.jobs != JobsStatus():
         yield f"jobs      {agent.agent}: {agent.jobs}"
 

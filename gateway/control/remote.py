@@ -17,7 +17,8 @@ from gateway.home import ControlFile
 
 PATIENT = httpx2.Timeout(None, connect=2)
 """A chat, a search over changed files or an indexing run takes its time; the gateway has limits of its own."""
-FIRST_ANSWER_S = 2.0
+FIRST_ANSWER = httpx2.Timeout(20, connect=2)
+"""A gateway that has just announced itself still loads its parts: 5 s on a busy machine. Our choice."""
 
 Received = TypeVar("Received")
 
@@ -88,7 +89,7 @@ async def reach_gateway(control: ControlFile) -> AsyncIterator[RemoteOperator | 
 async def _is_ours(client: httpx2.AsyncClient) -> bool:
     """Return whether the listener knows the token; a stale one is worthless to anybody else."""
     try:
-        return (await client.get("/control/alive", timeout=FIRST_ANSWER_S)).status_code == HTTPStatus.OK
+        return (await client.get("/control/alive", timeout=FIRST_ANSWER)).status_code == HTTPStatus.OK
     except httpx2.HTTPError:
         return False
 

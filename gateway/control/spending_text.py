@@ -7,8 +7,11 @@ from gateway.stores.spending import NANOS, dollars
 
 
 def spending_lines(rows: Sequence[SpendingStatus]) -> Iterator[str]:
-    """Yield a line for each of *rows*; a limit stands beside the figure that it limits."""
-    for row in rows:
+    """Yield a line for each of *rows* with anything spent; a limit stands beside the figure that it limits."""
+    spent = [row for row in rows if row.tokens or row.money or row.money_a_day is not None]
+    if rows and not spent:
+        yield "nothing"
+    for row in spent:
         of = "" if row.tokens_a_day is None else f" of {row.tokens_a_day:,}"
         yield f"{row.cause}: {row.tokens:,}{of} tokens{_money(row)}"
 

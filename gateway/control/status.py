@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from gateway.admission.policy import Policy
 from gateway.agent.agent import Agent
 from gateway.agent.cut_files import MEND, describe_cut_files
 from gateway.agent.models.paid import AgentBudget
@@ -26,6 +27,7 @@ from gateway.control.status_wire import (
     UnsureStatus,
     disabled_line,
 )
+from gateway.control.unmet_owners import unmet_owners
 from gateway.delivery.sender import Delivery
 from gateway.errors import StoreError
 from gateway.inbound.overflow import Depth
@@ -92,6 +94,7 @@ class StatusOperator:
     reports: AgentReports
     store: Store
     delivery: Delivery
+    policy: Policy
 
     async def status(self, _: StatusOrder) -> Status:
         """Return the state of the gateway; while the store cannot be read, only the part known without it."""
@@ -144,6 +147,7 @@ class StatusOperator:
             approvals_waiting=report.approvals_waiting,
             quarantined=report.quarantined,
             repairs=(*await self._state_losses(), *known.repairs),
+            troubles=(*known.troubles, *await unmet_owners(self.store, self.policy)),
         )
 
     def _unusable(self) -> Iterator[str]:

@@ -99,6 +99,11 @@ class OwnerChats:
         return OwnerChat(agent, principal(message), message.address)
 
 
+async def met_accounts(store: Store) -> frozenset[tuple[str, str]]:
+    """Return the accounts, by channel and name, at which the owner has written. Raises StoreError."""
+    return frozenset(each.account for each in _decode(await store.get(KEY)))
+
+
 def choose(known: Sequence[OwnerChat], agent: str, reach: Reach) -> Address | None:
     """Return the best of the chats, latest first: the agent's own before another's, a bot's before a page's."""
     if reach.pinned is not None:

@@ -132,9 +132,12 @@ async def test_a_bot_without_an_owner_is_claimed_by_the_code_of_its_terminal(hom
         async with prompt("connect", "telegram", "--claim", "--base-url", telegram.url, "--home", at) as shown:
             await shown.sees("Token (not shown)")
             shown.types(TOKEN)
-            assert "It has no owner yet" in await shown.ends()
-        shown_code = (await gateway.sees("has no owner: send it the code ")) and await gateway.sees("\n")
-        code = shown_code.rstrip().rpartition(" ")[2]
+            said = await shown.ends()
+        assert "It has no owner yet" in said
+        link = said[said.index("https://t.me/strand_bot?start=") :].split()[0]
+        code = link.partition("=")[2]
+        assert f"telegram.home: send it the code {code}" in said
+        await gateway.sees("has no owner: send it the code ")
         for guess in ("hello", "AAAAA-AAAAA", "/start"):
             telegram.says(STRANGER, guess)
         await telegram.until(lambda: len(telegram.confirmed) >= 3)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.app.app import App
+from gateway.cli.doctor.doctor import _troubles
 from gateway.control.probe_wire import ProbeOrder
 from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import ChatOrder
@@ -144,3 +145,27 @@ async def test_a_missing_intent_is_named(tmp_path: Path) -> None:
         async with running(home, {"D": server.token}) as app:
             told = await notes(app, "discord", lambda told: "MESSAGE CONTENT INTENT" in told)
             assert "Developer Portal" in told
+
+
+async def trouble(app: App) -> str:
+    """Return what `status` calls unusable, once it does."""
+    async with asyncio.timeout(20):
+        while True:
+            if told := "\n".join((await app.operator.ask(StatusOrder())).troubles):
+                return told
+            await asyncio.sleep(0.05)
+
+
+async def test_a_wrong_id_of_the_owner_is_named(tmp_path: Path) -> None:
+    """Who wrote instead, and the whole command that corrects it, until the owner has written."""
+    async with BotApi() as bot, telegram(tmp_path, bot) as app:
+        assert (await app.operator.ask(StatusOrder())).troubles == ()
+        bot.says(OWNER + 1, "hello, it is me")
+        wanted = f"""strandline config set owner.people '["telegram:{OWNER + 1}"]'"""
+        told = await trouble(app)
+        assert f"telegram.home: its owner (telegram:{OWNER}) has never written to it, but telegram:{OWNER + 1}" in told
+        assert wanted in told
+        assert wanted in "\n".join(finding.detail for finding in _troubles(await app.operator.ask(StatusOrder())))
+        bot.says(OWNER, "hello")
+        await bot.wait_for_sent(1)
+        assert (await app.operator.ask(StatusOrder())).troubles == ()

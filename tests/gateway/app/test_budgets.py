@@ -97,13 +97,13 @@ def rows() -> Iterator[SpendingStatus]:
 
 
 def test_what_was_spent_stands_beside_what_may_be() -> None:
-    """What has no known price is named, and no money where there is none."""
+    """What has no known price is named, no money where there is none, and no line where nothing was spent."""
     assert list(spending_lines([*rows()])) == [
         "all: 1,500 of 2,000 tokens, $0.2500 of $1.00, 500 of them of unknown price",
         "chat: 1,000 tokens, $0.2500",
         "cron: 500 tokens, 500 of them of unknown price",
-        "flush: 0 of 9 tokens",
     ]
+    assert list(spending_lines([SpendingStatus("chat", 0, 0.0, 0, 9)])) == ["nothing"]
 
 
 def test_prometheus_reads_what_was_spent_by_agent_and_cause() -> None:
