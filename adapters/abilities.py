@@ -9,6 +9,7 @@ from adapters.channel import (
     Address,
     Attachment,
     Receive,
+    Sender,
 )
 
 
@@ -117,6 +118,25 @@ class Moves(Protocol):
 
     def on_moved(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
         """Call *tell* from now on with the address and the new id of a chat that moved, each time one is seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedGroup:
+    """A group that our bot was added to."""
+
+    address: Address
+    name: str
+    """Chosen by its members: untrusted text."""
+    by: Sender
+    """The person who added the bot."""
+
+
+@runtime_checkable
+class Joins(Protocol):
+    """A channel whose platform tells when somebody adds the bot to a group."""
+
+    def on_joined(self, tell: Callable[[JoinedGroup], Awaitable[None]]) -> None:
+        """Call *tell* from now on with each such group."""
 
 
 @runtime_checkable

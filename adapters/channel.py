@@ -145,6 +145,8 @@ class InboundMessage:
     """
     space: str | None = None
     """The platform's id of the chat's parent: a Discord server."""
+    chat_name: str = ""
+    """The group's name, which its members chose: untrusted text; empty in a direct chat."""
     answers_to: Address | None = None
     """Where the answer goes, if not back to the chat; set by the gateway, never by an adapter."""
     allowance: Allowance | None = None

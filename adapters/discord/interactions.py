@@ -57,6 +57,7 @@ def parse_interaction(
         via=via,
         target=target,
         space=interaction.guild_id,
+        chat_name=place.name,
     )
 
 

@@ -72,6 +72,7 @@ def parse_message(
         quote=Quote("somebody", forwarded) if forwarded else _quoted_reply(message, me),
         attachments=tuple(_attachment(file, message) for file in message.attachments),
         space=message.guild_id,
+        chat_name=place.name,
     )
 
 

@@ -27,6 +27,8 @@ class ChatLocation:
     kind: ChatKind
     chat: str
     thread: str | None = None
+    name: str = ""
+    """The channel's own name; empty for a thread and a direct chat."""
 
 
 def place_of(channel: Channel) -> ChatLocation | None:
@@ -34,7 +36,7 @@ def place_of(channel: Channel) -> ChatLocation | None:
     if channel.type == _DIRECT:
         return ChatLocation(ChatKind.DIRECT, channel.id)
     if channel.type in _CHATS:
-        return ChatLocation(ChatKind.GROUP, channel.id)
+        return ChatLocation(ChatKind.GROUP, channel.id, name=f"#{channel.name}" if channel.name else "")
     if channel.type in _THREADS and channel.parent_id is not None:
         return ChatLocation(ChatKind.GROUP, channel.parent_id, channel.id)
     return None

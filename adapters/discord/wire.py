@@ -129,6 +129,7 @@ class Channel(DiscordObject):
 
     id: str
     type: int
+    name: str | None = None
     parent_id: str | None = None
     last_message_id: Snowflake | None = None
     """The newest message ever written there; it may be deleted."""

@@ -14,7 +14,7 @@ from aiogram.methods import Response
 from aiogram.types import File, Message, Update, User
 from aiogram.utils.token import TokenValidationError
 
-from adapters.abilities import MenuEntry
+from adapters.abilities import JoinedGroup, MenuEntry
 from adapters.channel import (
     Address,
     Attachment,
@@ -56,8 +56,8 @@ class TelegramAdapter:
     """One Telegram bot, by long polling or by a webhook.
 
     Beyond the contract it implements `ShowsTyping`, `ShowsDrafts`, `Reacts`, `SendsFiles`, `FetchesFiles`, `HasMenu`,
-    `TakesUpdates`, `HoldsBack`, `Moves` and `Examines`. *count* is called for every ignored update (the codes of
-    `parse.Ignored`), for every message sent without its formatting, and for trouble with the webhook.
+    `TakesUpdates`, `HoldsBack`, `Moves`, `Joins` and `Examines`. *count* is called for every ignored update (the codes
+    of `parse.Ignored`), for every message sent without its formatting, and for trouble with the webhook.
     """
 
     channel = "telegram"
@@ -88,7 +88,7 @@ class TelegramAdapter:
             raise faults.bad_token() from None
         self._count = count
         self._moved = MovedChats(account, groups.moved, count)
-        incoming = UpdateReceiver(account, calls, self._moved, count)
+        incoming = self._incoming = UpdateReceiver(account, calls, self._moved, count)
         self._examination = Examination(calls, incoming, groups, self._moved)
         self._webhook_url = way.url if isinstance(way, Webhook) else None
         self._bringing = Bringing(calls, incoming, way, count) if isinstance(way, Webhook) else None
@@ -179,6 +179,10 @@ class TelegramAdapter:
     def on_moved(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
         """Call *tell* for each group found to have become a supergroup."""
         self._moved.on_moved(tell)
+
+    def on_joined(self, tell: Callable[[JoinedGroup], Awaitable[None]]) -> None:
+        """Implements `Joins`."""
+        self._incoming.on_joined(tell)
 
     async def close(self) -> None:
         """Close the connections."""

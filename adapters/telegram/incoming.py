@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 from aiogram.methods import AnswerCallbackQuery, GetMe
 from aiogram.types import Update
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from adapters.abilities import JoinedGroup
 from adapters.channel import ChannelError, Count, InboundMessage, Receive
 from adapters.telegram.calls import TelegramCalls
 from adapters.telegram.moved import MovedChats
@@ -45,6 +47,11 @@ class UpdateReceiver:
         self._count = count
         self._met: TelegramBot | None = None
         self._meeting = asyncio.Lock()
+        self._tell_joined: Callable[[JoinedGroup], Awaitable[None]] | None = None
+
+    def on_joined(self, tell: Callable[[JoinedGroup], Awaitable[None]]) -> None:
+        """Call *tell* from now on with each group that the bot is added to."""
+        self._tell_joined = tell
 
     async def meet(self) -> TelegramBot:
         """Fetch the bot's own user from Telegram unless already known. Raises ChannelError."""
@@ -68,6 +75,10 @@ class UpdateReceiver:
                 await self._count(found)
             case Migration():
                 await self._moved.learn(found.chat, found.now)
+            case JoinedGroup():
+                await self._count(IgnoredUpdate.MEMBER)
+                if self._tell_joined is not None:
+                    await self._tell_joined(found)
             case _:
                 refused = await receive(self._moved.known(found))
                 if refused is None and isinstance(update, Update) and update.callback_query is not None:

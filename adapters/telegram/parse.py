@@ -10,6 +10,7 @@ from aiogram.enums import MessageEntityType as Mark
 from aiogram.types import (
     CallbackQuery,
     Chat,
+    ChatMemberUpdated,
     InaccessibleMessage,
     Message,
     MessageEntity,
@@ -21,6 +22,7 @@ from aiogram.types import (
     Update,
 )
 
+from adapters.abilities import JoinedGroup
 from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender, Via
 from adapters.telegram.media import attachments_of
 
@@ -78,7 +80,9 @@ class Migration:
     now: str
 
 
-def parse_update(update: Update, me: TelegramBot, now: datetime) -> InboundMessage | Migration | IgnoredUpdate:
+def parse_update(
+    update: Update, me: TelegramBot, now: datetime
+) -> InboundMessage | JoinedGroup | Migration | IgnoredUpdate:
     """Return the message of *update*, or the reason for ignoring it; a button press has no time but *now*."""
     if update.message is not None:
         return _message(update.message, me)
@@ -87,9 +91,18 @@ def parse_update(update: Update, me: TelegramBot, now: datetime) -> InboundMessa
     if update.callback_query is not None:
         return _press(update.callback_query, me, now)
     if update.my_chat_member is not None:
-        is_gone = update.my_chat_member.new_chat_member.status in _GONE
-        return IgnoredUpdate.REMOVED if is_gone else IgnoredUpdate.MEMBER
+        return _membership(update.my_chat_member, me)
     return IgnoredUpdate.NO_CHAT if update.channel_post or update.edited_channel_post else IgnoredUpdate.UNKNOWN
+
+
+def _membership(change: ChatMemberUpdated, me: TelegramBot) -> JoinedGroup | IgnoredUpdate:
+    if change.new_chat_member.status in _GONE:
+        return IgnoredUpdate.REMOVED
+    if change.old_chat_member.status not in _GONE or _kind(change.chat) is not ChatKind.GROUP:
+        return IgnoredUpdate.MEMBER
+    user = change.from_user
+    address = Address("telegram", me.account, str(change.chat.id))
+    return JoinedGroup(address, change.chat.title or "", Sender(str(user.id), user.full_name, user.is_bot))
 
 
 def chat_of(update: Update) -> int | None:
@@ -121,6 +134,7 @@ def _message(message: Message, me: TelegramBot) -> InboundMessage | Migration | 
         sent_at=message.date,
         quote=_quoted_reply(message, me) if borrowed is None else Quote(borrowed, text),
         attachments=attachments,
+        chat_name=message.chat.title or "",
     )
 
 

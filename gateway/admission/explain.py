@@ -44,7 +44,9 @@ MEANINGS: Mapping[RefusalReason, Meaning] = MappingProxyType(
             "if you wrote it: strandline connect claim shows a code; send that to the bot",
         ),
         RefusalReason.DIRECT_CLOSED: Meaning('the account has direct = "closed"', 'set direct = "pairing" or "owner"'),
-        RefusalReason.GROUP_NOT_ALLOWED: Meaning("the group is not allowed", "add its id to the account's groups"),
+        RefusalReason.GROUP_NOT_ALLOWED: Meaning(
+            "the group is not allowed", "send /group to the bot in your own chat, and allow it"
+        ),
         RefusalReason.PERSON_NOT_ALLOWED: Meaning(
             "the group lists who may ask, and they are not among them", "add them to the group's people"
         ),

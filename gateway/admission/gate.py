@@ -1,7 +1,7 @@
 """Admission control: accepts or refuses each message and handles refusals."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -41,6 +41,8 @@ class Newcomers:
     """Given if there is an owner to tell of strangers."""
     claims: Claims | None = None
     """Given if there are accounts without an owner."""
+    on_new_group: Callable[[InboundMessage], Awaitable[None]] | None = None
+    """Told of the owner's message to us in a group that is not allowed."""
 
 
 NOBODY_NEW = Newcomers()
@@ -62,6 +64,7 @@ class AdmissionGate:
         self._policy, self._store, self._rates, self._now, self._wake = policy, store, rates, now, wake
         self._loops = LoopGuard()
         self.claims = newcomers.claims
+        self._on_new_group = newcomers.on_new_group
         self.pairing = Pairing(policy, store, now, wake, newcomers.on_asked)
 
     async def decide(self, message: InboundMessage) -> Admitted | Refused:
@@ -144,10 +147,15 @@ class AdmissionGate:
                 await self.pairing.greet(message)
             case RefusalReason.UNCLAIMED if self.claims is not None:
                 await self.claims.attempt(message)
+            case RefusalReason.GROUP_NOT_ALLOWED if self._on_new_group is not None and self._is_owners_call(message):
+                await self._on_new_group(message)
             case RefusalReason.NOT_FOR_US:
                 await self._overhear(message)
             case RefusalReason.RATE if message.kind is ChatKind.DIRECT:
                 await self._slow_down(message)
+
+    def _is_owners_call(self, message: InboundMessage) -> bool:
+        return message.is_for_us and self._policy.is_owner(message.address.channel, message.sender)
 
     async def _overhear(self, message: InboundMessage) -> None:
         group, text = self._policy.group(message.address), _words(message)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from adapters.abilities import HoldsBack, Misses, Moves, Wakes
+from adapters.abilities import HoldsBack, Joins, Misses, Moves, Wakes
 from adapters.channel import Adapter, Address
 from gateway.agent.history_writer import HistoryWriter
 from gateway.app.agents import watched_folders
@@ -166,6 +166,8 @@ class App:
                 adapter.on_reachable(wake)
             if isinstance(adapter, Moves):
                 adapter.on_moved(home.notices.moved)
+            if isinstance(adapter, Joins):
+                adapter.on_joined(parts.group_requests.joined)
             if isinstance(adapter, HoldsBack):
                 adapter.on_held_back(parts.reception.held_back)
             if isinstance(adapter, Misses):

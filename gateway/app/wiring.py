@@ -25,7 +25,7 @@ from gateway.app.budgets import unpriced_models
 from gateway.app.channels import TERMINAL, unclaimed
 from gateway.app.files import enclosures_of, intake_of
 from gateway.app.metering import count_accepted, sent_counter, time_turns
-from gateway.app.owner_settings import add_owner
+from gateway.app.owner_settings import add_owner, allow_group
 from gateway.app.resources import Resources
 from gateway.app.tracing import traced
 from gateway.approvals.approvals import Approvals
@@ -44,6 +44,7 @@ from gateway.control.chat import ChatOperator
 from gateway.control.health import Health
 from gateway.control.status import AgentReports, StatusOperator
 from gateway.delivery.direct_notices import DirectNotices
+from gateway.delivery.group_requests import GroupRequests
 from gateway.delivery.outgoing_files import Enclosures
 from gateway.delivery.pairing_notices import PairingNotices
 from gateway.delivery.rendering import Rendering
@@ -172,8 +173,6 @@ class Parts:
             self.resources.agents, home.store, patience, home.now, home.waker.wake, self.job_runner.job_schedule
         )
 
-    # --- admission
-
     @cached_property
     def admission(self) -> AdmissionGate:
         home, limits = self._home, self._config.limits
@@ -181,14 +180,17 @@ class Parts:
         on_asked = PairingNotices(home.store, home.notices, home.routes, home.owner_chats.of)
         own = partial(add_owner, home.files)
         claims = Claims(unclaimed(home.share.config), home.store, home.clock.now, own, home.waker.wake)
-        newcomers = Newcomers(on_asked, claims)
+        newcomers = Newcomers(on_asked, claims, self.group_requests.addressed)
         return AdmissionGate(home.routes.policy, home.store, rates, home.clock.now, home.waker.wake, newcomers)
+
+    @cached_property
+    def group_requests(self) -> GroupRequests:
+        home = self._home
+        return GroupRequests(home.store, home.notices, home.routes, home.now, partial(allow_group, home.files))
 
     @cached_property
     def neighbours(self) -> Neighbours:
         return Neighbours(self._home.routes, self._home.store, self._home.clock.now)
-
-    # --- sessions
 
     @cached_property
     def flush(self) -> Flush:
@@ -304,6 +306,7 @@ class Parts:
                 self.planner,
                 self.lifecycle,
                 self.admission.pairing,
+                self.group_requests,
                 store.silences,
                 self.queueing,
                 self.choices,

@@ -27,6 +27,7 @@ _FACTS = ("channel", "account", "upload_limit", "caption_limit")
 _CALLS: Mapping[str, type[ChannelError]] = {
     "render": SendRefusedError,
     "on_held_back": ChannelConfigError,
+    "on_joined": ChannelConfigError,
     "on_missed": ChannelConfigError,
     "on_moved": ChannelConfigError,
     "on_reachable": ChannelConfigError,

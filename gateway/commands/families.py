@@ -15,6 +15,7 @@ from gateway.commands.context import context_commands
 from gateway.commands.cron import cron_commands
 from gateway.commands.forget import forget_commands
 from gateway.commands.fulfil import fulfil_commands
+from gateway.commands.group import group_commands
 from gateway.commands.heartbeat import heartbeat_commands
 from gateway.commands.history import history_commands
 from gateway.commands.memory import memory_commands
@@ -27,6 +28,7 @@ from gateway.commands.session import model_commands, queue_commands, session_com
 from gateway.commands.status import agent_commands, status_commands, whoami_commands
 from gateway.commands.undo import undo_commands
 from gateway.commands.why import why_commands
+from gateway.delivery.group_requests import GroupRequests
 from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.session_settings import Choices
 from gateway.sessions.lifecycle import Lifecycle
@@ -48,6 +50,7 @@ class CommandResources:
     planner: Planner
     lifecycle: Lifecycle
     pairing: Pairing
+    groups: GroupRequests
     silences: Silences
     queueing: Queueing
     choices: Choices
@@ -152,8 +155,8 @@ def approval(parts: CommandResources) -> list[Command]:
 
 
 def pair(parts: CommandResources) -> list[Command]:
-    """Return the commands about people who ask to be let in."""
-    return pair_commands(parts.pairing)
+    """Return the commands about people and groups that ask to be let in."""
+    return [*pair_commands(parts.pairing), *group_commands(parts.groups)]
 
 
 def heartbeat(parts: CommandResources) -> list[Command]:

@@ -88,6 +88,19 @@ class Telegram:
                 message["entities"] = found
             return self.update(message={**message, **extra})
 
+    def adds_bot(self, chat: int, title: str, person: int) -> Json:
+        """Add the bot to a group, as a person."""
+        self.join(chat)
+        return self.update(
+            my_chat_member={
+                "chat": {"id": chat, "title": title, "type": "supergroup"},
+                "from": {"id": person, "is_bot": False, "first_name": f"Person {person}"},
+                "date": int(time.time()),
+                "old_chat_member": {"status": "left", "user": BOT},
+                "new_chat_member": {"status": "member", "user": BOT},
+            }
+        )
+
     def update(self, **content: Json) -> Json:
         """Add an update: `update(message={...})`, `update(edited_message={...})`."""
         with self._change():

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from aiogram.types import Update
 
+from adapters.abilities import JoinedGroup
 from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Quote, Sender, Via
 from adapters.telegram.parse import IgnoredUpdate, Migration, TelegramBot, chat_of, parse_update
 
@@ -31,7 +32,7 @@ STAND_IN = {"id": 1087968824, "is_bot": True, "first_name": "Group", "username":
 def read(**message: Any) -> InboundMessage | IgnoredUpdate:
     whole = {"message_id": 7, "date": 1793707200, "chat": DIRECT, "from": ANNA} | message
     found = parse_update(Update.model_validate({"update_id": 1, "message": whole}), ME, NOW)
-    assert not isinstance(found, Migration)
+    assert not isinstance(found, Migration | JoinedGroup)
     return found
 
 
@@ -229,6 +230,13 @@ def test_a_bot_is_flagged() -> None:
     assert heard(chat=GROUP, text="hi", **{"from": ANNA | {"is_bot": True}}).sender.is_bot
 
 
+def test_a_group_that_the_bot_is_added_to_is_told_with_who_did_it() -> None:
+    """By its name, which its members chose."""
+    added = Update.model_validate({"update_id": 1, "my_chat_member": MEMBER})
+    place = Address("telegram", ME.account, "-5")
+    assert parse_update(added, ME, NOW) == JoinedGroup(place, "Kitchen", Sender("42", "Anna Berg"))
+
+
 @pytest.mark.parametrize(
     ("update", "why"),
     [
@@ -254,7 +262,11 @@ def test_a_bot_is_flagged() -> None:
             {"my_chat_member": MEMBER | {"new_chat_member": {"status": "left", "user": OURSELVES}}},
             IgnoredUpdate.REMOVED,
         ),
-        ({"my_chat_member": MEMBER}, IgnoredUpdate.MEMBER),
+        (
+            {"my_chat_member": MEMBER | {"old_chat_member": {"status": "member", "user": OURSELVES}}},
+            IgnoredUpdate.MEMBER,
+        ),
+        ({"my_chat_member": MEMBER | {"chat": DIRECT}}, IgnoredUpdate.MEMBER),
         ({"callback_query": PRESS}, IgnoredUpdate.NO_CHAT),
         ({"callback_query": PRESS | {"message": {"message_id": 3, "date": 0, "chat": FORUM}}}, IgnoredUpdate.TOO_OLD),
         (

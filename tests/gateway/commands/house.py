@@ -28,6 +28,8 @@ from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
 from gateway.commands.session import ENDS
 from gateway.config import LimitSettings
+from gateway.delivery.group_requests import GroupRequests
+from gateway.delivery.owner_notices import Notices
 from gateway.hooks import Hooks
 from gateway.inbound.entrance import Entrance
 from gateway.inbound.queue_modes import Queueing
@@ -146,6 +148,14 @@ class House:
         return AdmissionGate(self.policy, self.store, rates, self.clock.now, lambda _: None)
 
     @property
+    def groups(self) -> GroupRequests:
+        async def allow(*_: str) -> None:
+            """No configuration is written here."""
+
+        notices = Notices(self.store, OWNER.address, lambda _: None)
+        return GroupRequests(self.store, notices, Routes([], MAIN, self.policy), self.clock.now, allow)
+
+    @property
     def parts(self) -> CommandResources:
         """What the commands reach."""
         return CommandResources(
@@ -155,6 +165,7 @@ class House:
             self.planner,
             self.lifecycle,
             self.admission.pairing,
+            self.groups,
             self.store.silences,
             self.queueing,
             self.choices,
