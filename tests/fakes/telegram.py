@@ -72,7 +72,14 @@ class Telegram:
     # --- control by tests
 
     def says(
-        self, chat: int, text: str, *, user_id: int | None = None, chat_type: str = "private", **extra: Any
+        self,
+        chat: int,
+        text: str,
+        *,
+        user_id: int | None = None,
+        chat_type: str = "private",
+        title: str = "",
+        **extra: Any,
     ) -> Json:
         """Write as a person; mentions and commands are marked as on Telegram. *extra* is added to the message."""
         with self._change():
@@ -80,7 +87,7 @@ class Telegram:
             message: Json = {
                 "message_id": self._next_message_id(chat),
                 "date": int(time.time()),
-                "chat": {"id": chat, "type": chat_type},
+                "chat": {"id": chat, "type": chat_type} | ({"title": title} if title else {}),
                 "from": {"id": person, "is_bot": False, "first_name": f"Person {person}"},
                 "text": text,
             }

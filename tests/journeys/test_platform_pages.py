@@ -47,8 +47,8 @@ async def gateway(home: Home) -> AsyncIterator[Prompt]:
 
 
 async def test_the_page_about_telegram_leads_to_answers(home: Home) -> None:
-    """From a token to an answer in a direct chat and in a group, by three commands."""
-    connect, why, allow = steps("telegram.md")
+    """From a token to an answer in a direct chat, and in a group by the button or by hand."""
+    connect, allow = steps("telegram.md")
     asked, named, write, confirm = shown_by("telegram.md")
     at = ("--home", str(home.path))
     async with BotApi() as bot, gateway(home):
@@ -64,14 +64,15 @@ async def test_the_page_about_telegram_leads_to_answers(home: Home) -> None:
             shown.types("y")
             assert "Taken up by the running gateway." in await shown.ends()
         assert (await bot.wait_for_sent(1, 30))[0].chat == OWNER
-        bot.says(GROUP, "@strand_bot hello", user_id=OWNER, chat_type="supergroup")
-        await bot.until(lambda: len(bot.confirmed) >= 2, 30)
-        async with prompt(*why, *at) as shown:
+        bot.says(GROUP, "@strand_bot hello", user_id=OWNER, chat_type="supergroup", title="Family")
+        asked_about = (await bot.wait_for_sent(2, 30))[1]
+        assert (asked_about.chat, asked_about.buttons[0][0]["text"]) == (OWNER, "Allow Family?")
+        async with prompt("route", "why", *at) as shown:
             assert str(GROUP) in await shown.ends()
         async with prompt(*allow, *at) as shown:
             assert "Taken up by the running gateway." in await shown.ends()
         bot.says(GROUP, "@strand_bot hello again", user_id=OWNER, chat_type="supergroup")
-        assert (await bot.wait_for_sent(2, 30))[1].chat == GROUP
+        assert (await bot.wait_for_sent(3, 30))[2].chat == GROUP
 
 
 async def test_the_page_about_discord_leads_to_a_connected_bot(home: Home) -> None:
