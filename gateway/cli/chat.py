@@ -158,5 +158,7 @@ def _typed_lines(portal: BlockingPortal, reached: Reached, home: Home) -> Iterat
     from gateway.cli.prompt import ChatPrompt
 
     prompt = ChatPrompt(home.chat_history, portal.call(reached.operator.ask, CommandsOrder()).entries)
-    print("/help lists commands, Alt-Enter begins a new line, Ctrl-C stops an answer, Ctrl-D leaves.")
-    yield from prompt
+    print("/help: commands · Alt-Enter: new line · Ctrl-C: stop the answer · Ctrl-D leaves.\n")
+    for text in prompt:
+        yield text
+        print()  # between an answer and the next prompt
