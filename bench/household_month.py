@@ -25,7 +25,7 @@ from tests.fakes.clock import ManualClock
 from tests.journeys.house import make_home, running
 from workspaces.access import owner_access
 from workspaces.memory.hits import Hit
-from workspaces.memory.search import Query
+from workspaces.memory.query import Query
 from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.tokens import terms
 

@@ -33,7 +33,8 @@ from gateway.stores.rows import Outgoing, TurnCommit
 from tests.fakes import redis_server
 from tests.journeys.processes import Gateway
 from workspaces.memory.client import WorkerClient, WorkerSettings
-from workspaces.memory.search import MemoryClock, MemoryIndex, Query
+from workspaces.memory.query import Query
+from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 

@@ -30,7 +30,7 @@ class Limits:
     """Reserved for every other file: a long `AGENTS.md` does not crowd out the files that describe the agent."""
     daily_notes_in_prompt: bool = True
     """Put today's and yesterday's notes into the prompt."""
-    preset: Literal["standard", "oneclaw"] = "standard"
+    preset: Literal["standard", "openclaw", "oneclaw"] = "standard"
     """`oneclaw`: the end is cut off, and memory is one block between markers; other limits are the default."""
 
     @property

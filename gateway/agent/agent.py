@@ -1,7 +1,7 @@
 """An agent: a persona with its workspace, its memory and its model."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
@@ -11,7 +11,7 @@ from gateway.agent.tools.families import NO_ACTIONS, ToolResources, TurnActions
 from gateway.agent.tools.history import WritingTurn
 from gateway.agent.tools.loading import load_tools
 from gateway.agent.tools.memory import Used
-from gateway.agent.tools.tool import Toolbox
+from gateway.agent.tools.tool import Tool, Toolbox
 from gateway.agent.write_guard import WriteGuard
 from workspaces.access import Access, AgentId
 from workspaces.history import Origin
@@ -33,6 +33,8 @@ class Agent:
     history_writer: HistoryWriter
     others: Mapping[str, Model] = field(default_factory=lambda: MappingProxyType({}))
     """Every model that a session may choose, by its configured name, the agent's own first; each with its fallbacks."""
+    offered: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
+    """Whether a tool is offered, by its name, where that differs from its own rule; all of them answer."""
     fallbacks: tuple[str, ...] = ()
     """Names of the models to ask when the chosen one cannot answer."""
 
@@ -69,5 +71,12 @@ class Agent:
             history_writer.origins.holds_others,
         )
         return Toolbox(
-            load_tools(resources), access, guard.hears, history_writer.origins.holds_others, guard.ask_to_call
+            [self._as_offered(each) for each in load_tools(resources)],
+            access,
+            guard.hears,
+            history_writer.origins.holds_others,
+            guard.ask_to_call,
         )
+
+    def _as_offered(self, tool: Tool) -> Tool:
+        return replace(tool, is_offered=self.offered.get(tool.spec.name, tool.is_offered))

@@ -22,7 +22,8 @@ from workspaces.access import PRIVATE, Access, rights
 from workspaces.errors import WorkspaceError
 from workspaces.memory.assembly import assembled
 from workspaces.memory.hits import Hit
-from workspaces.memory.search import MemoryIndex, Query
+from workspaces.memory.query import Query
+from workspaces.memory.search import MemoryIndex
 from workspaces.memory.text.day_spans import days_named
 
 CANDIDATES = 20

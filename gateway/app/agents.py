@@ -26,7 +26,7 @@ from gateway.agent.window.compact import ONECLAW_SHARE
 from gateway.app.crash_recovery import tell_of_file
 from gateway.app.memory_worker import SERVER_PATIENCE_S
 from gateway.app.open_home import OpenHome
-from gateway.config import Config
+from gateway.config import Config, MemorySettings
 from gateway.errors import ConfigError
 from gateway.home import Home
 from gateway.inbound.settings import QueueMode
@@ -44,6 +44,7 @@ from workspaces.history import ExposedTurns, History, LineOrigins
 from workspaces.memory.as_of import Lookback
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
+from workspaces.memory.query import SearchDefaults
 from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.status import MemoryFaults
 from workspaces.memory.watch import Watched
@@ -130,14 +131,21 @@ async def open_agents(
                     ),
                     faults=MemoryFaults(home.store.count, partial(tell_of_file, home.notices, name)),
                     layout=worker_settings.layout,
+                    defaults=SearchDefaults(home.config.memory.max_results, home.config.memory.min_score),
                     answers_within_s=patience_s,
                 )
                 workspace.folder.follow(history_writer.hear)
                 workspace.folder.follow(partial(_changed, memory))
                 own, others = models[name].own, models[name].others
                 fallbacks = tuple(home.config.agents[name].fallbacks)
-                agents[name] = Agent(name, workspace, memory, own, run, history_writer, others, fallbacks)
+                offered = tools_offered(home.config.memory)
+                agents[name] = Agent(name, workspace, memory, own, run, history_writer, others, offered, fallbacks)
             yield agents
+
+
+def tools_offered(memory: MemorySettings) -> Mapping[str, bool]:
+    """Return whether a tool is offered, by its name, as the settings have it."""
+    return dict.fromkeys(memory.offer_tools, True) | dict.fromkeys(memory.hide_tools, False)
 
 
 def memory_sources(

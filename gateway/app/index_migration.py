@@ -23,7 +23,8 @@ from workspaces.fault_points import unchecked
 from workspaces.history import LineOrigins, saved_beside
 from workspaces.memory.client import WorkerClient
 from workspaces.memory.entry import UnreadableDocumentError
-from workspaces.memory.search import MemoryClock, MemoryIndex, Query
+from workspaces.memory.query import Query
+from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
 
 SAMPLES = 200

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gateway.config import Config, EmbeddingSettings, QdrantSettings, RerankSettings
+from gateway.config import Config, EmbeddingSettings, MemorySettings, QdrantSettings, RerankSettings
 from gateway.settings.secrets import SecretSource
 from workspaces.memory.client import WorkerSettings
 from workspaces.memory.index.embeddings.settings import PRESETS, HostedEmbedding, Provider
-from workspaces.memory.index.settings import Decay, QdrantCluster, QdrantServer, Reranking
+from workspaces.memory.index.settings import Blend, Decay, QdrantCluster, QdrantServer, Reranking
 
 SERVER_PATIENCE_S = 0.6
 """Seconds that a search waits for an index on a server before it searches the files."""
@@ -22,7 +22,15 @@ def memory_worker(config: Config, environ: Mapping[str, str]) -> WorkerSettings:
         reranking=reranking(memory.rerank, environ),
         chunking=memory.chunking,
         decay=Decay(memory.decay_floor, memory.decay_half_life_days),
+        blend=_blend(memory),
     )
+
+
+def _blend(memory: MemorySettings) -> Blend | None:
+    """Return the two weights, `None` where the measured ones count; they come together."""
+    if memory.vector_weight is None or memory.keyword_weight is None:
+        return None
+    return Blend(memory.vector_weight, memory.keyword_weight)
 
 
 def worker_settings(settings: EmbeddingSettings, environ: Mapping[str, str]) -> WorkerSettings:

@@ -18,7 +18,7 @@ from workspaces.history import LogQuery, View
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.exact_search import LONGEST, ExactQuery, ExactRefusedError
 from workspaces.memory.hits import CLEAR
-from workspaces.memory.search import Query
+from workspaces.memory.query import Query
 from workspaces.memory.text.dialogue import without_time
 
 _MARKS = re.compile(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")

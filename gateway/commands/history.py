@@ -7,7 +7,8 @@ from datetime import date
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.errors import ToolError
 from workspaces.memory.hits import Hit
-from workspaces.memory.search import MOST_RESULTS, MemoryIndex, Query
+from workspaces.memory.query import MOST_RESULTS, Query
+from workspaces.memory.search import MemoryIndex
 from workspaces.memory.text.dates import mentions
 from workspaces.memory.value_history import DatedStatement, statements
 

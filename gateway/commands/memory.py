@@ -8,7 +8,8 @@ from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.hits import Hit
-from workspaces.memory.search import MemoryIndex, Query, SearchResult
+from workspaces.memory.query import Query
+from workspaces.memory.search import MemoryIndex, SearchResult
 from workspaces.memory.search_notes import NOTHING_CLEAR
 from workspaces.memory.status import IndexStatus
 

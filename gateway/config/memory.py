@@ -3,15 +3,17 @@
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from gateway.agent.settings import RecallMode
 from gateway.settings.secrets import SecretSource
 from gateway.settings.section import EnvName, RootedPath, Section, Url
 from workspaces.memory.index.settings import GENTLE, Cut
+from workspaces.memory.query import MOST_RESULTS, USUAL_SEARCH
 from workspaces.memory.watch import How
-from workspaces.prompt_limits import ONECLAW, Limits
+from workspaces.prompt_limits import Limits
 
+ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 _KEY_ENVS = {"cohere": "CO_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "voyage": "VOYAGE_API_KEY"}
 
 
@@ -84,16 +86,23 @@ class MemorySettings(Limits):
     decay_floor: Annotated[float, Field(ge=0, le=1)] = GENTLE.floor
     """0 is the seeds' unbounded decay, 1 none."""
     decay_half_life_days: Annotated[float, Field(gt=0, le=36_500)] = GENTLE.half_life_days
+    max_results: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = USUAL_SEARCH.max_results
+    min_score: Annotated[float, Field(ge=0, le=1)] | None = USUAL_SEARCH.min_score
+    vector_weight: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `keyword_weight`: the order is by these two alone. Not set: by the measured weights of ten parts."""
+    keyword_weight: Annotated[float, Field(ge=0, le=1)] | None = None
+    offer_tools: tuple[ToolName, ...] = ()
+    """Tools offered although they usually only answer when they are called."""
+    hide_tools: tuple[ToolName, ...] = ()
+    """Tools not offered; they still answer when they are called."""
     watch: How = "events"
     sync_every_s: Annotated[float, Field(ge=0, le=86_400)] = 0
     """0: never; the file watch and each search still update the index."""
     embeddings: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     rerank: RerankSettings = field(default_factory=RerankSettings)
 
-
-def fill_in_preset(values: object) -> object:
-    """Return the *values* of `[memory]` with those of its preset, which explicit ones replace."""
-    if isinstance(values, dict) and values.get("preset") == ONECLAW.preset:
-        preset = {"file_chars": ONECLAW.file_chars, "today_chars": ONECLAW.today_chars}
-        return preset | {"yesterday_chars": ONECLAW.yesterday_chars} | values
-    return values
+    def __post_init__(self) -> None:
+        if (self.vector_weight is None) != (self.keyword_weight is None):
+            raise ValueError("vector_weight and keyword_weight need each other")
+        if self.vector_weight is not None and not self.vector_weight + (self.keyword_weight or 0):
+            raise ValueError("vector_weight and keyword_weight must not both be 0")

@@ -16,7 +16,8 @@ from gateway.agent.window.settings import ContextSettings
 from gateway.automation.settings import SubagentSettings
 from gateway.channels.settings import BindingSettings, ChannelsSettings
 from gateway.config.mcp import McpName, McpSettings
-from gateway.config.memory import MemorySettings, fill_in_preset
+from gateway.config.memory import MemorySettings
+from gateway.config.presets import fill_in_preset
 from gateway.config.web import WebSettings
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.schedule.settings import HeartbeatSettings, ScheduleSettings

@@ -27,7 +27,7 @@ from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Record
 from workspaces.access import SessionType
 from workspaces.memory.hits import Hit
-from workspaces.memory.search import Query
+from workspaces.memory.query import Query
 
 
 @dataclass(frozen=True, slots=True)

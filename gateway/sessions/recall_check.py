@@ -18,7 +18,8 @@ from gateway.sessions.session import Session, noting
 from gateway.transcripts.codec import Record
 from workspaces.access import rights
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.search import Query, QueryRefusedError
+from workspaces.memory.query import Query
+from workspaces.memory.search import QueryRefusedError
 from workspaces.memory.text.dialogue import EVIDENCE, is_question
 from workspaces.memory.text.facts import Fact, FactKind, facts_in, folded, sentences
 from workspaces.notes import NoteReceipt, append_note

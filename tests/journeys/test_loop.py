@@ -13,7 +13,7 @@ from gateway.control.wire import IndexOrder
 from tests.fakes.loop_probe import LoopProbe
 from tests.journeys.house import make_home, running
 from tests.workspaces.turns import AGENT, MAIN
-from workspaces.memory.search import Query
+from workspaces.memory.query import Query
 
 OURS = ["gateway", "workspaces", "adapters"]
 LONGEST_S = 0.02

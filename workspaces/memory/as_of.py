@@ -13,7 +13,8 @@ from workspaces.access import Access, AgentId, Scope, scope_of
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document
 from workspaces.memory.exact_search import ExactQuery, ExactResult
-from workspaces.memory.search import MemoryClock, MemoryIndex, Query, SearchResult
+from workspaces.memory.query import Query
+from workspaces.memory.search import MemoryClock, MemoryIndex, SearchResult
 from workspaces.memory.sync import WorkerCalls
 from workspaces.memory.wire import AS_OF
 from workspaces.memory.workspace_source import document_of, is_note

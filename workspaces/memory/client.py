@@ -23,7 +23,7 @@ from typing import Self
 from workspaces.errors import UnusableError
 from workspaces.memory.index.embeddings.choose import Choice
 from workspaces.memory.index.embeddings.settings import HostedEmbedding
-from workspaces.memory.index.settings import GENTLE, VERSION, Cut, Decay, QdrantServer, Reranking
+from workspaces.memory.index.settings import GENTLE, VERSION, Blend, Cut, Decay, QdrantServer, Reranking
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
 from workspaces.secrets import redact_all
 
@@ -57,6 +57,7 @@ class WorkerSettings:
     reranking: Reranking | None = None
     chunking: Cut = "entries"
     decay: Decay = GENTLE
+    blend: Blend | None = None
     threads: int = 2
     """CPU cores for the embedding model."""
     deadline_s: float = DEADLINE_S
@@ -82,6 +83,7 @@ class WorkerSettings:
             "rerank": rerank,
             "chunking": self.chunking,
             "decay": asdict(self.decay),
+            "blend": asdict(self.blend) if self.blend else None,
         }
 
     @property

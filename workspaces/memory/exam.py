@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from workspaces.access import Access
 from workspaces.memory.entry import Document
-from workspaces.memory.search import MemoryIndex, Query, QueryRefusedError
+from workspaces.memory.query import Query
+from workspaces.memory.search import MemoryIndex, QueryRefusedError
 from workspaces.memory.text.dialogue import EVIDENCE, is_question, read_line
 from workspaces.memory.text.facts import Fact, FactKind, facts_in, folded, sentences
 

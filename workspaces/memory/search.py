@@ -25,13 +25,13 @@ from workspaces.memory.entry import Document, Source
 from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
 from workspaces.memory.file_search import documents_within, find_plainly
 from workspaces.memory.hits import CLEAR, Hit, hit_of_frame, hit_of_line
+from workspaces.memory.query import MOST_RESULTS, USUAL_SEARCH, Query, SearchDefaults
 from workspaces.memory.search_notes import LONGEST_QUERY, cut_notice, notice, plain_notice
 from workspaces.memory.status import IndexStatus, MemoryFaults, Mode
 from workspaces.memory.sync import Progress, Sync, SyncReport, WorkerCalls
 from workspaces.memory.wire import Frame, day_out, scopes_out
 from workspaces.run_blocking import RunBlocking
 
-MOST_RESULTS = 50
 LOOKED_AT = 14
 """Hits beyond the wanted ones that are looked at, to say how much is left out."""
 CHECK_EVERY_S = 1.0
@@ -54,21 +54,6 @@ FIRST_PATIENCE_S = 15.0
 
 class QueryRefusedError(WorkspaceError):
     """The query is empty."""
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A search query."""
-
-    text: str
-    max_results: int = 6
-    min_score: float | None = None
-    """Lowest `Hit.score`; `None`: without hits that fit nothing, except those of a day that the query names."""
-    since: date | None = None
-    until: date | None = None
-    """Both days are included; undated notes are outside of any bounds."""
-    as_of: date | None = None
-    """Search the notes as of the end of this day, by the history; conversations are not searched then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +111,7 @@ class MemoryIndex:
     faults: MemoryFaults | None = None
     layout: str = ""
     """Identifies the index's layout (`client.WorkerSettings.layout`); without it a start always needs the worker."""
+    defaults: SearchDefaults = USUAL_SEARCH
     answers_within_s: float | None = None
     """Time after which a search falls back to the files; given for an index on a server."""
 
@@ -226,6 +212,7 @@ class MemoryIndex:
         text = query.text.strip().encode("utf-8", "replace").decode()
         if not text:
             raise QueryRefusedError("the query is empty: name what to look for")
+        query = self.defaults.applied_to(query)
         scopes = self._scopes(access)
         if scopes is not None and not scopes:
             return SearchResult((), self._mode, cut_notice(text))
@@ -241,11 +228,11 @@ class MemoryIndex:
         found = [hit for hit in map(hit_of_frame, answer["hits"]) if self._may_see(hit, scopes)]
         if is_patient:
             found = list(await asyncio.to_thread(assembled, found, text))
-        more = tuple(hit for hit in found[_most(query) :] if hit.score >= CLEAR)
+        more = tuple(hit for hit in found[query.most :] if hit.score >= CLEAR)
         # A group must not learn whether private notes are still being indexed.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
         told = notice(text, answer, pending=pending, to_owner=scopes is None)
-        return SearchResult(tuple(found[: _most(query)]), answer["mode"], told, more)
+        return SearchResult(tuple(found[: query.most]), answer["mode"], told, more)
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
         """Return the lines that contain a text, newest first, among those that *access* may read.
@@ -310,8 +297,8 @@ class MemoryIndex:
         if self.faults is not None:
             await self.faults.count(DEGRADED)
         documents, is_all = await documents_within(self._sources, partial(_is_for, scopes), self._run, FILES_WITHIN_S)
-        dated = [document for document in documents if _is_within(document.date, query)]
-        found = await asyncio.to_thread(find_plainly, text[:LONGEST_QUERY], dated, _most(query))
+        dated = [document for document in documents if query.includes(document.date)]
+        found = await asyncio.to_thread(find_plainly, text[:LONGEST_QUERY], dated, query.most)
         hits = (hit_of_line(each) for each in found)
         kept = tuple(hit for hit in hits if query.min_score is None or hit.score >= query.min_score)
         return SearchResult(kept, "keyword", plain_notice(text, reason, is_all=is_all, to_owner=scopes is None))
@@ -364,7 +351,7 @@ class MemoryIndex:
             "scopes": scopes_out(scopes),
             "since": day_out(query.since),
             "until": day_out(query.until),
-            "limit": min(max(_most(query) + LOOKED_AT, CONSIDERED), MOST_RESULTS),
+            "limit": min(max(query.most + LOOKED_AT, CONSIDERED), MOST_RESULTS),
             "min_score": query.min_score,
             "today": day_out(self._clock.today()),
         }
@@ -374,13 +361,3 @@ class MemoryIndex:
 
 def _is_for(scopes: frozenset[Scope] | None, audience: Scope | None) -> bool:
     return scopes is None or audience in scopes
-
-
-def _most(query: Query) -> int:
-    return min(max(query.max_results, 1), MOST_RESULTS)
-
-
-def _is_within(day: date | None, query: Query) -> bool:
-    if query.since is None and query.until is None:
-        return True
-    return day is not None and (query.since or day) <= day <= (query.until or day)

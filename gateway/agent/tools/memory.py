@@ -16,7 +16,8 @@ from workspaces.errors import NoSuchFileError
 from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.hits import Hit
-from workspaces.memory.search import MOST_RESULTS, MemoryIndex, Query, SearchResult
+from workspaces.memory.query import MOST_RESULTS, Query
+from workspaces.memory.search import MemoryIndex, SearchResult
 from workspaces.memory.search_notes import NOTHING_CLEAR
 from workspaces.memory.text.facts import FactKind, facts_in, sentences
 from workspaces.run_blocking import RunBlocking
@@ -75,7 +76,7 @@ def _search_tools(search: _Search) -> list[Tool]:
 
     async def memory_search(
         query: Annotated[str, Field(description="A question or keywords; ids and names as they are written.")],
-        max_results: Annotated[int, Field(ge=1, le=50)] = 6,
+        max_results: Annotated[int | None, Field(ge=1, le=50)] = None,
         min_score: Annotated[float | None, Field(ge=0, le=1, description="Least score, 0 to 1.")] = None,
     ) -> Told:
         """Search your notes. Run it before answering about earlier work, decisions, dates, people, preferences, todos.

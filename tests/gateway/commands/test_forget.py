@@ -9,7 +9,7 @@ from adapters.channel import Sender
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, SHARED, House
 from workspaces.forget import marked_in
-from workspaces.memory.search import Query
+from workspaces.memory.query import Query
 
 DAY = "memory/2026-02-28.md"
 NOTES = "# 2026-02-28\n\n- 10:00 the vault opens with heron\n- 11:00 tea at four\n- 12:00 tea with Ann\n"

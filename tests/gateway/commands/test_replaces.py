@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import OWNER_IN_GROUP, open_house
-from workspaces.memory.search import Query
+from workspaces.memory.query import Query
 
 
 async def test_a_new_value_is_noted_and_the_old_line_says_until_when_it_held(tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ from tests.gateway.transcripts.test_writer import here
 from tests.workspaces.turns import AGENT, CRON, GROUP, GROUP_CHAT, GUEST, MAIN, SUBAGENT
 from workspaces.access import PRIVATE, Access
 from workspaces.memory.entry import Source, UnreadableDocumentError
-from workspaces.memory.search import MemoryIndex, Query
+from workspaces.memory.query import Query
+from workspaces.memory.search import MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 

@@ -15,7 +15,8 @@ from workspaces.access import Access, AgentId, SessionType
 from workspaces.memory.as_of import EarlierNotes, Lookback
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.exact_search import ExactQuery
-from workspaces.memory.search import MemoryIndex, Query, QueryRefusedError, SearchResult
+from workspaces.memory.query import Query
+from workspaces.memory.search import MemoryIndex, QueryRefusedError, SearchResult
 from workspaces.memory.wire import AS_OF, Frame
 from workspaces.memory.workspace_source import WorkspaceNotes
 

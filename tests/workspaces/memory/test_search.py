@@ -19,7 +19,8 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document
 from workspaces.memory.hits import LONGEST_SNIPPET, Hit
 from workspaces.memory.index.embeddings import Embedder
-from workspaces.memory.search import CHECK_EVERY_S, MemoryIndex, Query, QueryRefusedError
+from workspaces.memory.query import Query
+from workspaces.memory.search import CHECK_EVERY_S, MemoryIndex, QueryRefusedError
 from workspaces.memory.search_notes import LONGEST_QUERY, notice
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.run_blocking import RunBlocking

@@ -33,13 +33,14 @@ from workspaces.memory.index.ranking import (
     Ranked,
     Weights,
     answers,
+    blended,
     identifiers_in_text,
     question_of,
     rank,
     relevance,
 )
 from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
-from workspaces.memory.index.settings import GENTLE, Decay
+from workspaces.memory.index.settings import GENTLE, Blend, Decay
 from workspaces.memory.index.updates import DEPTH, Statement, newest_first
 from workspaces.memory.text.day_spans import latest
 from workspaces.memory.text.dialogue import LineKind, is_evidence
@@ -68,6 +69,7 @@ class SearchRequest:
     min_score: float | None
     today: date
     decay: Decay = GENTLE
+    blend: Blend | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class Finder:
         scores = scores.merged(self._engine.score(request, self._neighbours(scores, max(NEIGHBOURED, asked.limit))))
         ids: list[PointId] = scores.ids.tolist()
         pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._identifiers_in(question, ids))
-        ranked = rank(question, pool, _decayed(_weights(request), asked.decay), asked.today)
+        ranked = rank(question, pool, _decayed(_weights(request, asked.blend), asked.decay), asked.today)
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
         rows = {(entry.path, entry.position): row for row, entry in enumerate(pool.entries)}
         words = self._manifest.terms(ids)
@@ -237,7 +239,9 @@ def _decayed(weights: Weights, decay: Decay) -> Weights:
     return replace(weights, floor=decay.floor, half_life_days=decay.half_life_days)
 
 
-def _weights(request: CandidateRequest) -> Weights:
+def _weights(request: CandidateRequest, blend: Blend | None) -> Weights:
+    if blend is not None:
+        return blended(blend)
     if request.dense is None or not np.any(request.dense):
         return KEYWORDS_ALONE if request.tokens is None else WITHOUT_DENSE
     return WITHOUT_LATE if request.tokens is None else Weights()

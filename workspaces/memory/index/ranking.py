@@ -6,7 +6,7 @@ question counts. An entry with an identifier of the question, verbatim, precedes
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from functools import lru_cache
 from typing import Protocol
@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from workspaces.memory.index.engine import Column, Ids, Scores
-from workspaces.memory.index.settings import GENTLE
+from workspaces.memory.index.settings import GENTLE, Blend
 from workspaces.memory.text.dates import NamedDate
 from workspaces.memory.text.day_spans import DaySpan, days_named
 from workspaces.memory.text.dialogue import EVIDENCE, LineKind, read_line
@@ -50,6 +50,8 @@ class Weights:
     """Both as in `settings.Decay`."""
 
 
+COSINE_OF_ONE = 0.7
+"""Cosine that counts as 1 among the measured weights."""
 DAY_ALONE = 1.0
 """In place of `Weights.date` for a question such as "what did we do on 3 March?": other days do not matter."""
 _DAY_WORDS = frozenset(
@@ -85,6 +87,13 @@ WITHOUT_LATE = replace(KEYWORDS_ALONE, keyword=0.2, keyword_context=0.2, dense=0
 """For an embedder without token vectors."""
 WITHOUT_DENSE = Weights(keyword_context=0.3, late=0.4, late_context=0.3, dense=0.0)
 """For missing provider vectors with local token vectors: the other weights in their old proportion."""
+
+
+def blended(blend: Blend) -> Weights:
+    """Return the weights of a *blend*: cosine and BM25 alone, and 0 for every other part."""
+    own = Weights(keyword=blend.keyword, dense=COSINE_OF_ONE * blend.vector)
+    rest = [each.name for each in fields(Weights) if each.name not in {"keyword", "dense", "floor", "half_life_days"}]
+    return replace(own, **dict.fromkeys(rest, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +197,7 @@ def _own_parts(scores: Scores, weights: Weights) -> dict[str, Column]:
         "keyword_context": weights.keyword_context * _share(scores.bm25_context),
         "late": weights.late * (scores.late - 0.25) / 0.5,
         "late_context": weights.late_context * (scores.late_context - 0.25) / 0.5,
-        "dense": weights.dense * np.maximum(scores.cosine, 0.0) / 0.7,
+        "dense": weights.dense * np.maximum(scores.cosine, 0.0) / COSINE_OF_ONE,
     }
 
 

@@ -19,7 +19,7 @@ from workspaces.memory.index.finder import Finder, MatchingEntry, SearchRequest
 from workspaces.memory.index.hybrid import CollectionStore
 from workspaces.memory.index.index import STORE, Index
 from workspaces.memory.index.rerank import Reranker
-from workspaces.memory.index.settings import GENTLE, Decay, QdrantServer, Reranking
+from workspaces.memory.index.settings import GENTLE, Blend, Decay, QdrantServer, Reranking
 from workspaces.memory.text.chunking import Chunking
 from workspaces.memory.wire import AS_OF, Frame, day_in, day_out, document_in, scopes_in
 
@@ -44,6 +44,7 @@ class Ordering:
     """The order of the entries that a search finds."""
 
     decay: Decay = GENTLE
+    blend: Blend | None = None
     reranker: Reranker | None = None
 
 
@@ -178,7 +179,10 @@ class RequestHandler:
         return {}
 
     def _search(self, index: Index, request: Frame) -> Frame:
-        collection, asked = index.answering, replace(_parse_request(request), decay=self.ordering.decay)
+        collection, asked = (
+            index.answering,
+            replace(_parse_request(request), decay=self.ordering.decay, blend=self.ordering.blend),
+        )
         reader = _reader(index.answering_embedder, asked.scopes)
         found, unranked = self._ordered_results(Finder(collection.engine, collection.manifest, reader), asked)
         answer = {
@@ -278,7 +282,7 @@ def open_handler(init: Frame) -> RequestHandler:
         time.monotonic,
         _store(init["qdrant"]),
         chunking=Chunking(init["chunking"]),
-        ordering=Ordering(Decay(**init["decay"]), reranker),
+        ordering=Ordering(Decay(**init["decay"]), Blend(**init["blend"]) if init["blend"] else None, reranker),
     )
 
 

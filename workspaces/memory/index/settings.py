@@ -27,6 +27,16 @@ GENTLE = Decay()
 
 
 @dataclass(frozen=True, slots=True)
+class Blend:
+    """Two weights in place of the measured ones, as the reference systems have them: 0.7 and 0.3."""
+
+    vector: float
+    """Of the cosine."""
+    keyword: float
+    """Of BM25 as a share of the best candidate's."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reranking:
     """A reranking model at Cohere."""
 

@@ -18,6 +18,7 @@ from workspaces.memory.index.ranking import (
     Pool,
     Ranked,
     Weights,
+    blended,
     identifiers_in_text,
     kind_of,
     question_of,
@@ -26,6 +27,7 @@ from workspaces.memory.index.ranking import (
     speaker_of,
 )
 from workspaces.memory.index.repetitions import without_near_duplicates
+from workspaces.memory.index.settings import Blend
 from workspaces.memory.text.dialogue import LineKind
 
 TODAY = date(2026, 3, 7)
@@ -236,6 +238,17 @@ def test_the_parts_add_up_to_the_score() -> None:
     some = [replace(candidate(f"n {n}", n), cosine=0.1 * n, late=0.1 * n, bm25=1.0 * n) for n in range(8)]
     for each in results("in March", some):
         assert each.ranked.score == pytest.approx(sum(each.ranked.parts.values()))
+
+
+def test_a_blend_is_the_sum_of_two_parts_alone() -> None:
+    """0.7 of the cosine and 0.3 of the keywords' share: no neighbour, day or speaker counts; an identifier does."""
+    some = [replace(candidate(f"Anna: n {n}", n), cosine=0.1 * n, late=0.9, bm25=8.0 - n) for n in range(8)]
+    weights = replace(blended(Blend(0.7, 0.3)), floor=1.0)
+    for each in results("What did Anna say in the boat?", some, weights):
+        n = each.entry.position
+        assert each.ranked.score == pytest.approx(0.7 * 0.1 * n + 0.3 * (8.0 - n) / 8.0)
+    held = replace(candidate("order QX-4471 is late", 9), cosine=0.0)
+    assert results("where is QX-4471?", [*some, held], weights)[0].entry.position == 9
 
 
 def test_equals_are_ordered_by_place_whatever_order_they_came_in() -> None:

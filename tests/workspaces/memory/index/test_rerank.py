@@ -13,7 +13,8 @@ from workspaces.files import Folder
 from workspaces.memory.index.request_handler import Ordering
 from workspaces.memory.index.rerank import Reranker
 from workspaces.memory.index.settings import Reranking
-from workspaces.memory.search import MemoryIndex, Query
+from workspaces.memory.query import Query
+from workspaces.memory.search import MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
 
 NOTES = "- tea\n- tea with milk in the morning\n- the order AB-12345 of tea\n"

@@ -25,7 +25,8 @@ from workspaces.memory.index.index import layout
 from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.index.server import PAUSE_S, connect
 from workspaces.memory.index.settings import QdrantCluster, QdrantServer
-from workspaces.memory.search import MemoryIndex, Query, SearchResult
+from workspaces.memory.query import Query
+from workspaces.memory.search import MemoryIndex, SearchResult
 from workspaces.memory.sync import WorkerCalls
 from workspaces.memory.wire import Frame
 from workspaces.memory.workspace_source import WorkspaceNotes

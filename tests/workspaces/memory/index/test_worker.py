@@ -22,7 +22,8 @@ from workspaces.files import Folder
 from workspaces.memory.circuit_breaker import PAUSE_S
 from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerDiedError, WorkerSettings
 from workspaces.memory.entry import Document
-from workspaces.memory.search import ALIVE_WITHIN_S, CRASHED, DEGRADED, MemoryClock, MemoryIndex, Query
+from workspaces.memory.query import Query
+from workspaces.memory.search import ALIVE_WITHIN_S, CRASHED, DEGRADED, MemoryClock, MemoryIndex
 from workspaces.memory.status import MemoryFaults
 from workspaces.memory.sync import DEADLY, Sync
 from workspaces.memory.wire import Frame, document_out

@@ -21,7 +21,8 @@ from workspaces.memory.index.embeddings.hosted import TEXTS_A_CALL, HostedEmbedd
 from workspaces.memory.index.embeddings.joined import Joined
 from workspaces.memory.index.embeddings.settings import PRESETS, HostedEmbedding, Provider
 from workspaces.memory.index.endpoint import EndpointDownError, EndpointError, EndpointRefusedError, Patience
-from workspaces.memory.search import MemoryIndex, Query, SearchResult
+from workspaces.memory.query import Query
+from workspaces.memory.search import MemoryIndex, SearchResult
 from workspaces.memory.workspace_source import WorkspaceNotes
 
 KEY = "canary-key-4711"
