@@ -4,7 +4,9 @@ The share of a hit's words says how near it is, not whether somebody wanted it: 
 """
 
 import re
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 from workspaces.memory.text.dialogue import is_question, is_small_talk
 from workspaces.memory.text.tokens import STOP_WORDS, identifiers
@@ -16,64 +18,10 @@ a time, a place, a person or an amount.
 LONGEST_READ = 2_000
 """Characters of a message that are read, as many as a search takes."""
 
-# Function words and the vocabulary of small talk. Words that only sometimes belong to it (dinner, birthday, work) are
-# left out: a question about them is one about the past.
-_ENGLISH = """
-    i'm i've i'll i'd you're you've it's that's there's let's gonna wanna gotta u ur ya y'all kinda sorta lemme
-    dunno anything everything something nothing anyone everyone someone anybody everybody somebody thing things
-    stuff way lot bit kind sort much many really pretty totally absolutely literally actually honestly definitely
-    certainly maybe perhaps probably quite rather still yet even already always never sometimes often else instead
-    though although because since like just around away back up one ones two first next last please may might must
-    shall ought need want wants wanted wish hope hoping hoped think thinking thought guess suppose know knows knew
-    known mean means meant say says said saying tell tells told see seeing seen saw look looks looking sound sounds
-    seem seems feel feels feeling felt go goes gone going went come comes coming came get gets getting got give take
-    takes taking took make makes making made let lets try trying tried keep do does doing done did use talk talking
-    talked chat chatting speak speaking hear hearing heard ask asking asked help helping start started stop stopped
-    wait waiting happen happening happens happened cool nice good great fine okay awesome amazing wonderful lovely
-    perfect excellent fantastic brilliant terrific superb sweet neat wow whoa yay yikes oops ugh hmm huh meh omg
-    lmao rofl lol haha hehe xd jk btw tbh imo idk nvm brb ttyl bff sup wassup howdy heya hiya hey yo man dude bro
-    mate buddy pal guys folks friend dear honey darling babe sir madam boss funny hilarious joke jokes joking
-    kidding silly crazy weird odd strange bored boring tired sleepy exhausted hungry thirsty busy lazy sick happy
-    glad sad sorry mad angry upset excited thrilled proud lonely nervous stressed relaxed calm ok alright right
-    wrong true false sure exactly indeed agreed agree interesting beautiful cute bad awful terrible horrible worse
-    worst better best today tonight now later soon again moment minute second hour day days night nights week
-    weekend morning afternoon evening time times life world luck lucky fun enjoy enjoying enjoyed love loves loved
-    loving hate miss missed missing care welcome congrats congratulations cheers bless bye goodbye ciao cya weather
-    sunny rainy raining rain cold hot warm sleep sleeping slept asleep awake wake woke bed nap rest mood vibe vibes
-    person people human robot bot ai assistant machine alive real smart clever feelings favorite favourite long old
-    new big little own whole
-"""
-_OTHER_LANGUAGES = """
-    ich du er sie es wir ihr mich dich mir dir uns euch ihm ihn ihnen mein meine meinen dein deine sein seine der
-    die das den dem des ein eine einen einem einer kein keine und oder aber auch nicht nur noch schon mal so sehr zu
-    mit von bei für auf in im am an aus nach um über wie was wer wo wann warum denn doch ist sind bin bist war waren
-    habe hast hat haben hatte hatten wird werden kann kannst können muss will willst geht gehts heute morgen jetzt
-    hier da dann wieder immer viel mehr etwas nichts alles müde hunger durst lust spaß wetter schön toll prima
-    wochenende schlaf geschlafen je tu il elle on nous vous ils elles me te se moi toi le la les un une des du de et
-    ou mais pas ne plus que qui quoi est es sont suis ai as avons avez ont était dans sur avec pour par à au aux ce
-    cette ça va vas bien très trop tout rien aujourd hui maintenant fatigué faim temps beau belle fait dormi weekend
-    yo tú él ella nosotros vosotros ellos me te se nos os mi mis tus su sus el los las uno una unos unas y o pero no
-    sí que qué quién cómo estás está estoy están es son soy eres ha he has hay con por para en del al muy más hoy
-    ahora tal todo nada cansado cansada hambre tiempo dormido fin semana io lui lei noi voi loro mi ti ci vi gli lo
-    un uno e o ma non che chi come stai sta sto è sono sei ho hai abbiamo di da con su per tra fra molto più oggi
-    adesso tutto niente stanco stanca fame tempo dormito eu você ele ela nós eles meu minha teu tua seu sua os as um
-    uma e ou mas não que quem como está estou são sou tem tenho com por para em no na do da muito mais hoje agora
-    tudo nada cansado cansada fome tempo dormiu bem ik jij je hij zij wij jullie mij jou ons mijn jouw de het een en
-    of maar niet ook nog wel dat wat wie hoe gaat is ben bent zijn heb hebt heeft met van voor op in te aan bij
-    vandaag nu goed moe lekker weer я ты он она оно мы вы они меня тебя мне тебе мой моя твой твоя и или но не да же
-    что кто как где это то так есть был была были в на с у к о по за из очень сегодня сейчас дела всё ничего хорошо
-    устал устала погода спал спала ja ty on ona my wy oni mnie ciebie mój twój i lub ale nie tak co kto jak jest są
-    jestem masz mam z w na do od dla bardzo dziś teraz wszystko nic dobrze zmęczony zmęczona się
-"""
-_EMPTY = STOP_WORDS | frozenset(_ENGLISH.split()) | frozenset(_OTHER_LANGUAGES.split())
-
-_CALENDAR = frozenset(
-    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december christmas easter halloween thanksgiving montag dienstag mittwoch donnerstag
-    freitag samstag sonntag januar februar märz mai juni juli oktober dezember weihnachten ostern""".split()  # noqa: SIM905
-)
+_SMALL_TALK = tomllib.loads(Path(__file__).with_name("small_talk.toml").read_text("utf-8"))
+_EMPTY = STOP_WORDS.union(*(_SMALL_TALK[kind].split() for kind in ("english", "others")))
+_CALENDAR = frozenset(_SMALL_TALK["calendar"].split())
 """Written like names, and as often in small talk as not."""
-
 _WORD = re.compile(r"[^\W_]+(?:['’\-.][^\W_]+)*")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _TWO_CHARACTERS = 2

@@ -1,8 +1,10 @@
 """Phrases that order a note, order one to be forgotten, or ask for what was said, in thirteen languages."""
 
 import re
+import tomllib
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 LANGUAGES = (
     "English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Romanian, Russian, Ukrainian, Chinese and "
@@ -25,82 +27,8 @@ class _Phrases:
     """Follows the topic."""
 
 
-_EUROPEAN = (
-    _Phrases(
-        r"bitte|kannst du|könntest du",
-        r"merke? dir|erinnere dich daran|notiere?(?: dir)?|schreibe? (?:dir )?auf|vergiss nicht|denke? daran|behalte?",
-        r"dass",
-        r"vergiss(?! nicht)",
-        r"was ha(?:be?|tte) ich (?:dir )?(?:(?:gesagt|erzählt) )?(?:über|zu[mr]?|von|vom|wegen)",
-        r"gesagt|erzählt",
-    ),
-    _Phrases(
-        r"s['’]il (?:te|vous) plaît|peux-tu|pouvez-vous",
-        r"souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|retiens|retenez|note[zr]?(?: bien)?(?=\s*:|\s+qu)"
-        r"|mémorise[zr]?"
-        r"|n['’]oublie[zr]? pas",
-        r"de ce que|que|qu['’]",
-        r"oublie[zr]?",
-        r"qu['’]est-ce que (?:je t['’]ai|j['’]ai) dit (?:sur|de|du|à propos de|au sujet de)",
-    ),
-    _Phrases(
-        r"por favor|puedes|podrías",
-        r"recuerd[ae]|recordá|apunt[ae]|anot[ae]|no olvides|no te olvides|ten en cuenta|memoriza",
-        r"de que|que",
-        r"olvid[ae](?:te)?(?: de)?",
-        r"¿?\s?qué (?:te )?(?:dije|he dicho|conté) (?:sobre|de|del|acerca de)",
-    ),
-    _Phrases(
-        r"per favore|per piacere|puoi|potresti",
-        r"ricorda(?:ti)?|annota(?:ti)?|segna(?:ti)?|prendi nota|non dimenticare|tieni a mente|memorizza",
-        r"di|che",
-        r"dimentica(?:ti)?(?: di)?",
-        r"(?:che )?cosa (?:ti )?ho detto (?:su|di|del|della|riguardo a)",
-    ),
-    _Phrases(
-        r"por favor|se faz favor|você pode|podes",
-        r"lembr[ae](?:-te|-se)?|anot[ae]|não (?:te |se )?esqueç?[aes]+|memoriz[ae]|tom[ae] nota",
-        r"de que|que",
-        r"esque[cç][ae]",
-        r"o que (?:é que )?(?:eu )?(?:te |lhe )?disse (?:sobre|de|do|da|acerca de)",
-    ),
-    _Phrases(
-        r"alsjeblieft|alstublieft|kun je|wil je",
-        r"onthoud|noteer|schrijf (?:het )?op|vergeet niet|denk eraan",
-        r"dat",
-        r"vergeet(?! niet)",
-        r"wat heb ik (?:je )?(?:(?:gezegd|verteld) )?over",
-        r"gezegd|verteld",
-    ),
-    _Phrases(
-        r"proszę|czy możesz|możesz",
-        r"zapamiętaj(?:cie)?|pamiętaj(?:cie)?|zapisz|zanotuj|nie zapomnij",
-        r"że",
-        r"zapomnij(?: o)?",
-        r"co (?:ci )?(?:mówił[ae]m|powiedział[ae]m) (?:o|na temat)",
-    ),
-    _Phrases(
-        r"te rog|te rugăm|vă rog|poți să",
-        r"[țt]ine minte|reține|reţine|notează|noteaza|nu uita|amintește-ți",
-        r"că|ca",
-        r"uită(?: de)?",
-        r"ce (?:ți-|ti-)?am (?:spus|zis) (?:despre|de)",
-    ),
-    _Phrases(
-        r"пожалуйста|можешь|можете",
-        r"запомни(?:те)?|запиши(?:те)?|помни(?:те)?|не забудь(?:те)?|имей в виду|учти",
-        r"что",
-        r"забудь(?:те)?(?: (?:про|об?))?",
-        r"что я (?:тебе |вам )?(?:говорила?|сказала?|рассказывала?) (?:про|обо?|о)",
-    ),
-    _Phrases(
-        r"будь ласка|можеш|можете",
-        r"запам['’ʼ]ятай(?:те)?|запиши(?:ть)?|занотуй|пам['’ʼ]ятай|не забудь(?:те)?|май на увазі",
-        r"що",
-        r"забудь(?:те)?(?: про)?",
-        r"що я (?:тобі |вам )?(?:казала?|казав|говорила?|говорив|сказав|сказала) про",
-    ),
-)
+_PHRASES = Path(__file__).with_name("offline_phrases.toml")
+_EUROPEAN = tuple(_Phrases(**each) for each in tomllib.loads(_PHRASES.read_text("utf-8")).values())
 _NOTE_CJK = re.compile(
     r"(?:请|請|麻烦|帮我|你?要){0,4}(?:记住|記住|记下来?|記下|记一下|记得|別忘了|别忘了|不要忘记)[:：,，\s]*(?P<fact>\S.*)"
     r"|(?:覚えて(?:おいて)?|メモして(?:おいて)?)(?:ください|ね)?[:：、。\s]+(?P<fact2>\S.*)",

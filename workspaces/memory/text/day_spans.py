@@ -4,7 +4,7 @@ Thirteen languages (`date_words.py`); each is tried only on its own script, some
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
@@ -144,7 +144,7 @@ class _Forms:
     """Last (1), this (0) and next (-1), with the groups `u0` to `u4`."""
     weekday: re.Pattern[str] | None
     month: re.Pattern[str] | None
-    words: tuple[tuple[re.Pattern[str], tuple[int, int]], ...]
+    words: tuple[tuple[re.Pattern[str], Sequence[int]], ...]
     numbers: tuple[re.Pattern[str], ...]
 
 
