@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 from gateway.cli.invocation import Composed
 from gateway.errors import StoreError
 from gateway.home import Home
-from gateway.runtime.clock import SystemClock
+from gateway.runtime.clock import SystemClock, pause
 
 if TYPE_CHECKING:
     from gateway.config import OwnerZone
     from gateway.control.front import Front
     from gateway.control.standby_app import StandbyApp
 
-SHORT_S = 0.5
-"""A changed membership takes effect in less time than that, so no notice is needed. Our choice."""
 PAUSE_S = 1.0
 """Seconds between two attempts, each of which waits for the store itself. Our choice."""
 
@@ -32,6 +30,9 @@ class StandbyAddress:
     home: Home
     zone: "OwnerZone"
     front: "Front"
+    short_s: float = 0.5
+    """A changed membership takes effect in less time than that, so no notice is needed. Our choice."""
+    pause_s: float = PAUSE_S
 
 
 async def composed_again(stack: AsyncExitStack, make: Make, standby_address: StandbyAddress) -> Composed:
@@ -50,7 +51,7 @@ async def composed_again(stack: AsyncExitStack, make: Make, standby_address: Sta
                 if waiting.state.waits_for != (str(exc),):
                     log.warning("on standby until the store answers", detail=str(exc))
                 waiting.wait_for(str(exc))
-            await asyncio.sleep(PAUSE_S)
+            await pause(SystemClock(), standby_address.pause_s)
 
 
 @asynccontextmanager
@@ -106,7 +107,7 @@ async def _telling(standby_address: StandbyAddress) -> "AsyncIterator[StandbyApp
 
 
 async def _answer(waiting: "StandbyApp", standby_address: StandbyAddress, over: asyncio.Event) -> None:
-    await SystemClock().wait(over, SHORT_S)
+    await SystemClock().wait(over, standby_address.short_s)
     if over.is_set():
         return
     front = standby_address.front

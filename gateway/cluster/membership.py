@@ -28,7 +28,7 @@ from gateway.cluster.workspace_locks import agent_lock, workspace_locks, workspa
 from gateway.config import Config
 from gateway.errors import ConfigError, StoreError, WorkspaceLockedError
 from gateway.home import Home
-from gateway.runtime.clock import Clock
+from gateway.runtime.clock import Clock, SystemClock, pause
 from gateway.stores.pins import KnownAgent
 from gateway.stores.ports import Store
 from workspaces.fault_points import Checkpoint
@@ -83,6 +83,7 @@ class Share:
     is_leaving: bool = True
     """Whether the gateway stops altogether, so that others may take over its agents at once."""
     locks: ExitStack = field(default_factory=ExitStack)
+    clock: Clock = field(default_factory=SystemClock)
     _seen: tuple[Sequence[str], int] = ((), 0)
     """The gateways at the last claim, and our limit of agents then."""
 
@@ -125,12 +126,12 @@ class Share:
             if not said:
                 log.info("another gateway listens", channel=channel, account=account)
             said = True
-            await asyncio.sleep(LOOK_EVERY_S)
+            await pause(self.clock, LOOK_EVERY_S)
 
     async def watch(self) -> None:
         """End the run when our membership has changed."""
         while self.leases is not None and not self.over.is_set():
-            await asyncio.sleep(LOOK_EVERY_S)
+            await pause(self.clock, LOOK_EVERY_S)
             if await self._has_changed(self.leases):
                 self.over.set()
 

@@ -1,7 +1,8 @@
 """A gateway's lease in Redis, and its holdings."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import structlog
@@ -52,14 +53,22 @@ class RedisLeases:
 
     @classmethod
     async def join(
-        cls, server: RedisAddress, prefix: str, name: str, lease_s: float, *, accept_loss: bool
+        cls,
+        server: RedisAddress,
+        prefix: str,
+        name: str,
+        lease_s: float,
+        *,
+        accept_loss: bool,
+        patience_s: float = START_PATIENCE_S,
     ) -> "RedisLeases":
         """Take a lease as *name*, with the holdings of that name: its previous holder is certainly gone.
 
-        Raises ConfigError for a server that could lose data, StoreError if none admits us within `START_PATIENCE_S`.
+        Raises ConfigError for a server that could lose data, StoreError if none admits us within *patience_s*.
         """
         prefix = f"{{{prefix}}}"
-        fence = await _first_lease(server, ClusterMember(prefix, name, 0), lease_s, accept_loss=accept_loss)
+        ask = partial(_ask, server, ClusterMember(prefix, name, 0), lease_s, accept_loss=accept_loss)
+        fence = await _first_lease(server, ask, patience_s)
         return cls(server, ClusterMember(prefix, name, fence), lease_s)
 
     async def claim(self, names: Sequence[str]) -> Sequence[str]:
@@ -159,12 +168,12 @@ async def adopt(server: RedisAddress, prefix: str, agent: str, fresh: Pin) -> st
         raise StoreError(describe_error(exc, server)) from exc
 
 
-async def _first_lease(server: RedisAddress, nobody: ClusterMember, lease_s: float, *, accept_loss: bool) -> int:
+async def _first_lease(server: RedisAddress, ask: Callable[[], Awaitable[int]], patience_s: float) -> int:
     loop = asyncio.get_running_loop()
-    deadline, failures, said = loop.time() + START_PATIENCE_S, 0, ""
+    deadline, failures, said = loop.time() + patience_s, 0, ""
     while True:
         try:
-            return await _ask(server, nobody, lease_s, accept_loss=accept_loss)
+            return await ask()
         except (RedisError, OSError) as exc:
             end_if_cancelled()
             trouble = describe_error(exc, server)

@@ -1,6 +1,5 @@
 """The store of a gateway that shares its state with others, in Redis or Valkey."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from redis.exceptions import RedisError
 from adapters.channel import InboundMessage
 from gateway.errors import StoreError
 from gateway.runtime.bounded_dict import BoundedDict
-from gateway.runtime.clock import Clock, SystemClock
+from gateway.runtime.clock import Clock, SystemClock, pause
 from gateway.stores.admission import UNREADABLE_MESSAGE, Overheard, Pairings, Silences
 from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
 from gateway.stores.jobs import Jobs, RunState
@@ -157,7 +156,7 @@ class RedisInbox:
                 if not isinstance(exc, StoreError):
                     self.leases.server.heed(exc)
                 log.info("arrivals interrupted", detail=str(exc))
-                await asyncio.sleep(REREAD_AFTER_S)
+                await pause(self.clock, REREAD_AFTER_S)
 
     async def _move(self, row: InboxRow, agent: str) -> None:
         moved = await self.link.run("move", row.id, agent)
@@ -248,7 +247,7 @@ class RedisStore:
     async def trim_spool(self) -> None:
         """Implement `SpooledStore`."""
         while self._spool is not None:
-            await asyncio.sleep(TRIM_EVERY_S)
+            await pause(self._clock, TRIM_EVERY_S)
             try:
                 await self._forget_answered(self._spool)
                 await self._spool.trim()

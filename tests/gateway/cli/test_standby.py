@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.cli import standby
 from gateway.cli.invocation import Composed, Invocation
 from gateway.cli.standby import StandbyAddress, composed_again
 from gateway.cli.up import serve
@@ -49,16 +48,14 @@ class Store:
 
 
 @pytest.fixture
-async def standby_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[StandbyAddress]:
-    monkeypatch.setattr(standby, "SHORT_S", 0.01)
-    monkeypatch.setattr(standby, "PAUSE_S", 0.05)
+async def standby_address(tmp_path: Path) -> AsyncIterator[StandbyAddress]:
     home = Home(tmp_path)
     home.create()
     zone: OwnerZone = owner_zone("Europe/Berlin", {})
     front = Front("token", SettingsReport)
     async with serving(front, "127.0.0.1", 0) as address:
         with home.announced(ControlFile(address, "token", os.getpid())):
-            yield StandbyAddress(home, zone, front)
+            yield StandbyAddress(home, zone, front, short_s=0.01, pause_s=0.05)
 
 
 async def said_by(standby_address: StandbyAddress) -> tuple[str, ...]:
@@ -131,10 +128,9 @@ class Runs:
 
 @pytest.mark.parametrize("ends", [(None, StoreError(AWAY), StoreError(AWAY), None), ()])
 async def test_a_store_that_goes_away_again_ends_a_run_and_not_the_gateway(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: Sequence[Exception | None]
+    tmp_path: Path, ends: Sequence[Exception | None]
 ) -> None:
     """It was back for a moment, long enough to begin; the run that follows waits for it."""
-    monkeypatch.setattr(standby, "PAUSE_S", 0.01)
     runs = Runs(*ends)
     async with asyncio.timeout(PATIENCE_S):
         await serve(Invocation({"TZ": "Europe/Berlin"}, runs.compose), Home(tmp_path / "home"), 0)

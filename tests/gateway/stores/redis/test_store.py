@@ -15,17 +15,17 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from gateway.errors import ConfigError, StoreError
+from gateway.runtime.clock import Clock, SystemClock
 from gateway.stores.losses import latest_loss
 from gateway.stores.ports import LeaseLostError
-from gateway.stores.redis import leases as leases_module
-from gateway.stores.redis import store as store_module
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import RedisLink, script
 from gateway.stores.redis.server import RedisAddress
 from gateway.stores.redis.spool import Spool
-from gateway.stores.redis.store import RedisStore
+from gateway.stores.redis.store import TRIM_EVERY_S, RedisStore
 from gateway.stores.rows import STORE_TROUBLE, Outgoing, TurnCommit
 from tests.contracts.test_store import HERE, accepted
+from tests.fakes.clock import ManualClock
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import KEEPS_ALL, KINDS, RedisServer, program, running
 from tests.fakes.redis_several import until
@@ -56,6 +56,7 @@ class Cluster:
     server: RedisAddress
     stack: AsyncExitStack
     prefix: str = field(default_factory=lambda: f"p{next(PREFIXES)}")
+    clock: Clock = field(default_factory=SystemClock)
 
     async def join(self, name: str, lease_s: float = LEASE_S) -> RedisLeases:
         leases = await RedisLeases.join(self.server, self.prefix, name, lease_s, accept_loss=False)
@@ -64,7 +65,7 @@ class Cluster:
 
     async def store(self, leases: RedisLeases, *agents: str) -> RedisStore:
         await leases.claim([f"agent:{agent}" for agent in agents or ("main",)])
-        store = RedisStore(leases, agents or ("main",), lambda message: message.address.chat)
+        store = RedisStore(leases, agents or ("main",), lambda message: message.address.chat, clock=self.clock)
         self.stack.push_async_callback(store.close)
         return store
 
@@ -162,11 +163,9 @@ async def test_a_gateway_with_another_name_goes_on_with_its_spool(cluster: Clust
         assert not (await store.report()).reasons
 
 
-async def test_the_spool_lets_go_of_what_another_gateway_answered(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_spool_lets_go_of_what_another_gateway_answered(cluster: Cluster, tmp_path: Path) -> None:
     """Nothing else tells the gateway that took it in; what still waits stays."""
-    monkeypatch.setattr(store_module, "TRIM_EVERY_S", 0.01)
+    cluster.clock = clock = ManualClock(datetime.now(UTC))
     store, spool = await cluster.alone(), Spool.open(tmp_path / "spool")
     await store.use(spool)
     other = await cluster.store(await cluster.join("other"), "bob")
@@ -174,7 +173,9 @@ async def test_the_spool_lets_go_of_what_another_gateway_answered(
     await other.commit_turn(TurnCommit(first.turn_id, [first.id], []))
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         trimming = tasks.create_task(store.trim_spool())
-        await asyncio.to_thread(until, lambda: len(spool.kept()) == 1)
+        await clock.waiters(1)
+        clock.advance(TRIM_EVERY_S)
+        await clock.waiters(1)
         assert [id_ for id_, _ in spool.kept()] == [second.id]
         trimming.cancel()
 
@@ -290,9 +291,7 @@ TROUBLES = {
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-async def test_what_cannot_be_kept_is_not_accepted(
-    redis: RedisServer, cluster: Cluster, trouble: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_cannot_be_kept_is_not_accepted(redis: RedisServer, cluster: Cluster, trouble: str) -> None:
     """One clear sentence, at a start too, nothing stored, and it goes on once the server takes writes again."""
     breaking, mending, said = TROUBLES[trouble]
     store = await cluster.alone()
@@ -301,17 +300,14 @@ async def test_what_cannot_be_kept_is_not_accepted(
     with pytest.raises(StoreError, match=said):
         await accepted(store)
     assert await store.inbox.waiting() == []
-    monkeypatch.setattr(leases_module, "START_PATIENCE_S", 0.3)
     with pytest.raises(StoreError, match=said):
-        await RedisLeases.join(cluster.server, "p", "another", 60, accept_loss=False)
+        await RedisLeases.join(cluster.server, "p", "another", 60, accept_loss=False, patience_s=0.3)
     await admin(redis, *mending)
     row = await accepted(store)
     assert await store.inbox.waiting() == [row]
 
 
-async def test_a_wrong_password_is_told_and_tried_again(
-    redis: RedisServer, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_wrong_password_is_told_and_tried_again(redis: RedisServer, cluster: Cluster) -> None:
     """At start it ends in one line; of a running gateway each message is refused until the password is right."""
     store = await cluster.alone()
     async with Redis.from_url(redis.url) as client:
@@ -319,9 +315,9 @@ async def test_a_wrong_password_is_told_and_tried_again(
         await client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")  # type: ignore[no-untyped-call]
         with pytest.raises(StoreError, match=r"rejects the password .*redis\.password_env"):
             await accepted(store)
-        monkeypatch.setattr(leases_module, "START_PATIENCE_S", 0.3)
+        wrong = replace(cluster.server, password="wrong")
         with pytest.raises(StoreError, match="rejects the password"):
-            await RedisLeases.join(replace(cluster.server, password="wrong"), "p", "a", 60, accept_loss=False)
+            await RedisLeases.join(wrong, "p", "a", 60, accept_loss=False, patience_s=0.3)
         await client.config_set("requirepass", "")
     await accepted(store, "3")
 
