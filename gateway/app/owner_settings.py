@@ -1,4 +1,4 @@
-"""Settings that a chat changes: who the owner is."""
+"""Settings that a chat changes at its owner's word: who the owner is, and the groups that are allowed."""
 
 import asyncio
 
@@ -16,3 +16,8 @@ async def add_owner(home: Home, person: str) -> None:
             set_values(home, {("owner", "people"): [*people, person]})
 
     await asyncio.to_thread(write)
+
+
+async def allow_group(home: Home, channel: str, account: str, chat: str) -> None:
+    """Let the bot *account* answer in the group *chat* when it is mentioned. Raises ConfigError."""
+    await asyncio.to_thread(set_values, home, {("channels", channel, account, "groups", chat, "mention"): True})
