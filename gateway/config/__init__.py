@@ -25,32 +25,3 @@ from gateway.config.web import WebSettings
 from gateway.settings.secrets import SecretSource, collect_secrets
 from gateway.settings.stores import QdrantSettings, RedisSettings
 from gateway.settings.zone import OwnerZone, owner_zone
-
-__all__ = [
-    "AgentSettings",
-    "BindingSettings",
-    "BotSettings",
-    "ChannelResources",
-    "ChannelsSettings",
-    "Config",
-    "EmbeddingSettings",
-    "GatewaySettings",
-    "GroupSettings",
-    "LimitSettings",
-    "McpSettings",
-    "MemorySettings",
-    "MetricsSettings",
-    "ModelSettings",
-    "OwnerSettings",
-    "OwnerZone",
-    "QdrantSettings",
-    "RedisSettings",
-    "RerankSettings",
-    "SecretSource",
-    "SignSettings",
-    "TraceSettings",
-    "WebSettings",
-    "collect_secrets",
-    "owner_zone",
-    "read_config",
-]

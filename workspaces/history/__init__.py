@@ -11,36 +11,3 @@ from workspaces.history.purge import Purged
 from workspaces.history.repair import Repair, RepairReason
 from workspaces.history.tracked_files import KEPT_BYTES
 from workspaces.history.turn_changes import FileWriting, TurnChanges
-
-__all__ = [
-    "EDITOR",
-    "KEPT_BYTES",
-    "OWNERS_COMMANDS",
-    "Act",
-    "Authors",
-    "Commit",
-    "CommitId",
-    "Diff",
-    "ExposedTurns",
-    "FileChange",
-    "FileDiff",
-    "FileWriting",
-    "History",
-    "LineOrigin",
-    "LineOrigins",
-    "LogQuery",
-    "Origin",
-    "Pending",
-    "Purged",
-    "Repair",
-    "RepairReason",
-    "RestoredFile",
-    "Topic",
-    "TurnChanges",
-    "View",
-    "VisibleCommit",
-    "changes_of",
-    "message_for",
-    "saved_beside",
-    "subject_for",
-]
