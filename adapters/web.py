@@ -34,8 +34,6 @@ REMEMBERED = 200
 
 
 class PageEventKind(StrEnum):
-    """Kind of an event on a page."""
-
     SAID = "said"
     ANSWER = "answer"
 

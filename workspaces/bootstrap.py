@@ -52,7 +52,6 @@ OthersLines = Callable[[str], Sequence[int]]
 
 
 def no_lines(_: str) -> Sequence[int]:
-    """Return no line."""
     return ()
 
 

@@ -81,8 +81,6 @@ class Reference(DiscordObject):
 
 
 class MessageContent(DiscordObject):
-    """Content of a message."""
-
     content: str = ""
     attachments: tuple[AttachmentData, ...] = ()
     sticker_items: tuple[Sticker, ...] = ()

@@ -31,7 +31,6 @@ def is_heartbeat(message: InboundMessage) -> bool:
 
 
 def heartbeat_address(agent: AgentId) -> Address:
-    """Return the address of the heartbeat of *agent*."""
     return Address(CLOCK, agent, str(SessionType.HEARTBEAT))
 
 

@@ -55,8 +55,6 @@ from workspaces.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class AgentModels:
-    """The models of one agent."""
-
     own: Model
     others: Mapping[str, Model]
     """Those that a session may choose, by name: a library loads on its model's first request, so none costs anything

@@ -161,7 +161,6 @@ def terminal_chat(agent: AgentId) -> Address:
 
 
 def terminals_of(config: Config) -> dict[AgentId, TerminalAdapter]:
-    """Return a terminal for each agent."""
     return {AgentId(agent): TerminalAdapter(agent) for agent in config.agents}
 
 

@@ -25,7 +25,6 @@ def job_to_add(spec: JobSpec, zone: tzinfo, reason: ApprovalReason, origin: Orig
 
 
 def job_to_remove(job: Job, zone: tzinfo, reason: ApprovalReason, origin: Origin) -> Proposal:
-    """Return the proposal to remove *job*."""
     return _proposal(job.spec.agent, f"{_PLACE}/{job.id}", (_format_spec(job.spec, zone), None), reason, origin)
 
 

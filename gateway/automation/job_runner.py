@@ -35,8 +35,6 @@ UNREADABLE = "schedule_unreadable"
 
 @dataclass(frozen=True, slots=True)
 class OwnerContact:
-    """Contact with the owner."""
-
     owner: Callable[[AgentId], Awaitable[Address | None]]
     """Returns the owner's direct chat."""
     tell: Callable[[str, str, Address | None], Awaitable[None]]

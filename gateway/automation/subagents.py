@@ -36,8 +36,6 @@ TOO_MANY_RUNNING = "limit.subagent_running"
 
 @dataclass(frozen=True, slots=True)
 class RunningSubagent:
-    """A running subagent."""
-
     key: SessionKey
     """Key of its own session."""
     row: InboxRow

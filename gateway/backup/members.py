@@ -168,7 +168,6 @@ class MemberReader:
 
 
 def _fault(name: str, path: PurePosixPath) -> str | None:
-    """Return the fault of a name, or `None`."""
     if not path.parts or path.is_absolute() or ".." in path.parts or str(path) != name:
         return "which is not a file of a home"
     if "\0" in name:

@@ -187,7 +187,6 @@ class BotSettings(Section):
         return SecretSource(f"channels.{self.channel}.{account}.{key}", self.token_env, self.token_file, in_header=True)
 
     def secrets(self, account: str) -> list[SecretSource]:
-        """Return the sources of all secrets of this account."""
         return [self.token(account)] if self.needs_token or self.token_env or self.token_file else []
 
 

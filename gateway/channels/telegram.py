@@ -16,8 +16,6 @@ _TELEGRAM = "https://api.telegram.org"
 
 
 class TelegramSettings(BotSettings):
-    """One Telegram bot."""
-
     channel: ClassVar[str] = "telegram"
     person_id: ClassVar[str] = "[0-9]+"
     person_form: ClassVar[str] = "<numeric id>"

@@ -66,7 +66,6 @@ class FolderState:
 
 
 def inspect_folder(folder: AgentHome) -> FolderState:
-    """Inspect *folder*."""
     mark, fault = None, ""
     try:
         mark = ClaimMark.read(folder.mark.read_text("utf-8", "replace"))

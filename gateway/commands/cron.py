@@ -19,7 +19,6 @@ _ADDED = re.compile(r"(?P<when>(?:[^:]|:(?=\d\d\b))+):\s*(?P<what>.+)", re.DOTAL
 
 
 def cron_commands(job_runner: JobRunner) -> list[Command]:
-    """Return `/cron`."""
 
     async def run(call: CommandCall) -> str:
         act, _, rest = call.arguments.partition(" ")

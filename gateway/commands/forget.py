@@ -29,7 +29,6 @@ _STAYS = "It remains in this conversation, in backups, and in older versions of 
 
 
 def forget_commands() -> list[Command]:
-    """Return `/forget`."""
     told = "remove a note of this chat from its file and from search; several matches are listed first"
     return [Command("forget", "<words>", told, Who.ANYONE, False, _forget)]
 

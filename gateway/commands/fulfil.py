@@ -33,7 +33,6 @@ _ELSEWHERE = "Jobs can only be changed in your own chat with me, where nobody el
 
 
 def fulfil_commands(job_runner: JobRunner) -> list[Command]:
-    """Return `/fulfil`."""
 
     async def run(call: CommandCall) -> str:
         asked = _asked(call)

@@ -10,7 +10,6 @@ _USAGE = "Use `/group`, `/group allow GROUP` or `/group refuse GROUP`."
 
 
 def group_commands(groups: GroupRequests) -> list[Command]:
-    """Return `/group`."""
 
     async def run(call: CommandCall) -> str:
         act, _, place = call.arguments.partition(" ")

@@ -18,7 +18,6 @@ _USAGE = "Add a thing, such as `/history staging port`, or a day and a thing: `/
 
 
 def history_commands() -> list[Command]:
-    """Return `/history`."""
     told = "what was said about a thing, oldest first; with a day before it, what was known then"
     return [Command("history", "[day] <words>", told, Who.ANYONE, True, _history)]
 

@@ -17,7 +17,6 @@ _RESULTS = 5
 
 
 def memory_commands() -> list[Command]:
-    """Return `/memory`."""
     return [Command("memory", "[words]", "search the notes of this chat", Who.ANYONE, True, _memory)]
 
 

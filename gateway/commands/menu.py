@@ -24,7 +24,6 @@ RETRIES = Backoff(10.0, 600.0)
 
 
 def menu_entries(commands: Iterable[Command]) -> tuple[MenuEntry, ...]:
-    """Return *commands* as menu entries."""
     return tuple(MenuEntry(each.name, each.usage, each.help, each.who in {Who.OWNER, Who.MAIN}) for each in commands)
 
 

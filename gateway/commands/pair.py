@@ -11,7 +11,6 @@ _USAGE = "Use `/pair`, `/pair approve CODE`, `/pair refuse CODE`, `/pair revoke 
 
 
 def pair_commands(pairing: Pairing) -> list[Command]:
-    """Return `/pair`."""
 
     async def run(call: CommandCall) -> str:
         act, _, what = call.arguments.partition(" ")

@@ -46,7 +46,6 @@ class Promises:
 
 
 def promise_commands(job_runner: JobRunner, approvals: Approvals) -> list[Command]:
-    """Return `/promises`."""
 
     async def run(call: CommandCall) -> str:
         agent, schedule = call.access.agent, job_runner.job_schedule

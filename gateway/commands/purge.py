@@ -45,7 +45,6 @@ class _Done:
 
 
 def purge_commands(purges: Purges) -> list[Command]:
-    """Return `/purge`."""
 
     async def run(call: CommandCall) -> str:
         passages = await _passages(call)

@@ -10,7 +10,6 @@ from workspaces.sections import Category, memory_file, save_memory
 
 
 def remember_commands() -> list[Command]:
-    """Return `/remember`."""
     told = "save a note of this chat; in your own chat to MEMORY.md, also as `category: text`"
     return [Command("remember", "<text>", told, Who.ANYONE, False, _remember)]
 

@@ -20,7 +20,6 @@ _BULLET = re.compile(r"\A\s*+[-*+]\s++")
 
 
 def replaces_commands() -> list[Command]:
-    """Return `/replaces`."""
     told = "mark the older note that my answer's note replaces; with `no` both hold; its buttons send this"
     return [Command("replaces", "<mark> [no]", told, Who.MAIN, False, _replaces)]
 

@@ -35,7 +35,6 @@ def agent_commands(agents: Mapping[AgentId, Agent], helpers: Callable[[], Sequen
 
 
 def whoami_commands() -> list[Command]:
-    """Return `/whoami`."""
     return [Command("whoami", "", "show who you are to me, and my access in this chat", Who.ANYONE, True, _whoami)]
 
 

@@ -9,8 +9,6 @@ from gateway.control.order import Order
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job."""
-
     number: int
     agent: str
     schedule: str

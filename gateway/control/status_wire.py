@@ -90,8 +90,6 @@ class SpendingStatus:
 
 @dataclass(frozen=True, slots=True)
 class AgentStatus:
-    """One agent."""
-
     agent: str
     model: str
     memory: MemoryStatus | None

@@ -109,7 +109,6 @@ class JobSchedule:
         return found
 
     async def remove(self, number: int, agent: str | None = None) -> Job:
-        """Remove the job, and return it."""
         job = await self.get(number, agent)
         await self._jobs.remove(job.id)
         self.changed.set()
@@ -126,7 +125,6 @@ class JobSchedule:
         return await self.get(number, agent)
 
     async def disable(self, job: JobId) -> None:
-        """Disable the job."""
         await self._jobs.set_next(job, None)
 
     def due(self, job: Job) -> DueJob | None:

@@ -110,7 +110,6 @@ def header(session: str, at: datetime) -> bytes:
 
 
 def to_line(record: Record) -> bytes:
-    """Return *record* as a line."""
     kind = {} if record.kind is None else {"kind": record.kind}
     line = _LINE_OF[type(record.entry)](turn=record.turn_id, at=record.at, entry=record.entry, **kind)
     return f"{to_json(_lines(), line)}\n".encode()

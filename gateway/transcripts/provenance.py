@@ -44,8 +44,6 @@ class NoteChange:
 
 @dataclass(frozen=True, slots=True)
 class MemoryOrigin:
-    """The origin of a memory."""
-
     citation: str
     text: str
     """The lines as they are in the file."""

@@ -34,7 +34,6 @@ class Records(Sequence[Record]):
             self.rounds.add(record)
 
     def of(self, turn_id: TurnId) -> list[Record]:
-        """Return the records of one turn."""
         first = self._first.get(turn_id, len(self._records))
         return [record for record in self._records[first:] if record.turn_id == turn_id]
 

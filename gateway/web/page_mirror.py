@@ -53,7 +53,6 @@ def page_message(record: Record) -> PageMessage | None:
 
 
 def show_said(page: WebAdapter, message: InboundMessage) -> None:
-    """Show the message on *page*."""
     page.tell(PageMessage(PageEventKind.SAID, message.text, message.sent_at, source_of(message)))
 
 

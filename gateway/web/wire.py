@@ -186,5 +186,4 @@ def models(agents: Sequence[str]) -> dict[str, object]:
 
 
 def model(agent: str) -> dict[str, object]:
-    """Return an agent as a model."""
     return {"id": agent, "object": "model", "created": 0, "owned_by": "strandline"}

@@ -38,8 +38,6 @@ _LONGEST_SPAN = 200
 
 @dataclass(frozen=True, slots=True)
 class RestoredFile:
-    """A restored file."""
-
     file: TextFile
     changed: bool
     """`False`: the file already had this text, and nothing was written."""

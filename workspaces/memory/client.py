@@ -47,8 +47,6 @@ class WorkerDiedError(MemoryUnavailableError):
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """Settings of the worker."""
-
     embedder: Choice = "local"
     """`none`: keywords only; `hosted`: the first of `hosted`; `auto`: the local one where it loads, else that."""
     hosted: Sequence[HostedEmbedding] = ()

@@ -186,7 +186,6 @@ class _GoogleReply:
         self.is_whole = False
 
     def pieces(self, chunk: types.GenerateContentResponse) -> Iterator[Piece]:
-        """Yield the pieces of *chunk*."""
         if chunk.usage_metadata:
             yield _usage(chunk.usage_metadata)
         if chunk.prompt_feedback and chunk.prompt_feedback.block_reason:

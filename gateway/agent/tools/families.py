@@ -71,7 +71,6 @@ def conversation(turn: ToolResources) -> list[Tool]:
 
 
 def files(turn: ToolResources) -> list[Tool]:
-    """Return the tools for files."""
     return file_tools(turn.workspace, turn.access, turn.run, turn.guard)
 
 
@@ -106,5 +105,4 @@ def send(turn: ToolResources) -> list[Tool]:
 
 
 def subagents(turn: ToolResources) -> list[Tool]:
-    """Return the tools for subagents."""
     return [] if turn.actions.helpers is None else spawn_tools(turn.actions.helpers)

@@ -72,7 +72,6 @@ def memory_tools(
 
 
 def _search_tools(search: _Search) -> list[Tool]:
-    """Return the tools that search."""
 
     async def memory_search(
         query: Annotated[str, Field(description="A question or keywords; ids and names as they are written.")],

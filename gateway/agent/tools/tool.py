@@ -77,7 +77,6 @@ def told(text: str, *, from_outside: bool) -> Told:
 
 
 def done(said: str | FromOutside, kind: ToolActKind, about: object = "") -> ActedResult:
-    """Return *said* as the result of one act on *about*."""
     return ActedResult(said, (ToolAct(kind, str(about)),))
 
 

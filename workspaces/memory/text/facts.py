@@ -50,8 +50,6 @@ _MOST_FACTS = 12
 
 
 class FactKind(StrEnum):
-    """Kind of a fact."""
-
     IDENTIFIER = "identifier"
     DATE = "date"
     NUMBER = "number"
