@@ -11,7 +11,6 @@ from gateway.delivery.owner_notices import Notices
 from gateway.home import Home
 from gateway.settings.secrets import secret_gaps
 from gateway.stores.ports import Store
-from workspaces.access import SessionType
 
 KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
 """Environment variables passed to every program; none is a key."""
@@ -23,14 +22,7 @@ def server_settings(config: Config, environ: Mapping[str, str], home: Home) -> l
     While a restore has disabled the home's code, none has a command. One whose secret is missing is left out.
     """
     return [
-        ServerSettings(
-            name,
-            _place(name, server, environ, home.path),
-            frozenset(map(SessionType, server.sessions)),
-            None if server.tools is None else frozenset(server.tools),
-            server.trusted,
-            server.timeout_s,
-        )
+        ServerSettings(name, _place(name, server, environ, home.path), server)
         for name, server in config.mcp.items()
         if (home.runs_code or not server.command) and not secret_gaps(server.secret_sources(name), environ)
     ]

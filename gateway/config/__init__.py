@@ -1,5 +1,6 @@
 """Typed settings from the TOML file; errors name the key."""
 
+from gateway.agent.mcp.settings import McpSettings
 from gateway.agent.models.settings import ModelSettings
 from gateway.channels.settings import (
     BindingSettings,
@@ -8,7 +9,6 @@ from gateway.channels.settings import (
     ChannelsSettings,
     GroupSettings,
 )
-from gateway.config.mcp import McpSettings
 from gateway.config.memory import EmbeddingSettings, MemorySettings, RerankSettings
 from gateway.config.reading import read_config
 from gateway.config.schema import (

@@ -9,13 +9,13 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from gateway.agent.budget import Budgets
+from gateway.agent.mcp.settings import McpName, McpSettings
 from gateway.agent.models.settings import ModelSettings
 from gateway.agent.receipts import ReceiptLevel
 from gateway.agent.settings import TurnLimits
 from gateway.agent.window.settings import ContextSettings
 from gateway.automation.settings import SubagentSettings
 from gateway.channels.settings import BindingSettings, ChannelsSettings
-from gateway.config.mcp import McpName, McpSettings
 from gateway.config.memory import MemorySettings
 from gateway.config.presets import fill_in_preset
 from gateway.config.web import WebSettings

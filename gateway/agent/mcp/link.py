@@ -91,7 +91,7 @@ async def open_link(settings: ServerSettings) -> AsyncIterator[ToolServerLink]:
     logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it logs the servers' messages; relevant failures are raised
     lost = Lost()
     place = settings.place
-    transport = _program(place, lost) if isinstance(place, ProgramServer) else _site(place, settings.timeout_s)
+    transport = _program(place, lost) if isinstance(place, ProgramServer) else _site(place, settings.rules.timeout_s)
     async with Client(transport, cache=None) as client:
         yield ToolServerLink(client, lost)
 

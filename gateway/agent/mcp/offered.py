@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gateway.agent.models.port import ToolSpec
@@ -48,7 +48,7 @@ class Offer:
     """Tools that are left out, each with the reason, as text."""
 
 
-def offer(server: str, listed: Iterable[ListedTool], allowed: frozenset[str] | None) -> Offer:
+def offer(server: str, listed: Iterable[ListedTool], allowed: Collection[str] | None) -> Offer:
     """Return the offer from the tools that *server* lists; only the *allowed*, if that is given."""
     listed = list(listed)
     closed = frozenset(each.name for each in listed if each.is_closed)
@@ -100,5 +100,5 @@ def _fault(tool: ListedTool, name: str, taken: set[str]) -> str:
     return ""
 
 
-def _missing(allowed: frozenset[str], found: set[str]) -> Iterator[str]:
-    yield from (f"{name!r} is not among the server's tools" for name in sorted(allowed - found))
+def _missing(allowed: Collection[str], found: set[str]) -> Iterator[str]:
+    yield from (f"{name!r} is not among the server's tools" for name in sorted({*allowed} - found))

@@ -125,7 +125,7 @@ class ToolServer:
         opened = await asyncio.to_thread(_load)  # the library takes a second to load
         self._fallen.clear()
         async with asyncio.timeout(START_S) as starting, opened(self.settings) as link:
-            self.offered = offer(self.settings.name, await link.tools(), self.settings.allowed)
+            self.offered = offer(self.settings.name, await link.tools(), self.settings.rules.tools)
             starting.reschedule(None)
             for each in self.offered.left_out:
                 log.warning("a tool was skipped", server=self.settings.name, why=each)
@@ -162,7 +162,7 @@ class ToolServer:
     # --- its tools
 
     def _tools(self) -> list[Tool]:
-        asks = not self.settings.is_trusted
+        asks = not self.settings.rules.trusted
         return [
             Tool(spec, _AnyArguments, self._caller(name), sends=asks and name not in self.offered.closed)
             for name, spec in self.offered.specs.items()
@@ -181,10 +181,10 @@ class ToolServer:
         if (link := self._link) is None:
             raise ToolError(f"the tool server {self.settings.name} is unavailable now; continue without it")
         try:
-            async with asyncio.timeout(self.settings.timeout_s):
+            async with asyncio.timeout(self.settings.rules.timeout_s):
                 called = await unless(link.lost.event, link.call(tool, arguments))
         except TimeoutError as exc:
-            self._fall(f"it did not answer within {self.settings.timeout_s:g} s")
+            self._fall(f"it did not answer within {self.settings.rules.timeout_s:g} s")
             raise ToolError(f"{self.settings.name} did not answer in time; continue without it") from exc
         except McpError as exc:
             self._fall(link.lost.why if link.lost.event.is_set() else str(exc))

@@ -25,7 +25,7 @@ class ToolServers:
 
         Waits for servers that are starting.
         """
-        asked = [each for each in self.servers if access.session_type in each.settings.sessions]
+        asked = [each for each in self.servers if access.session_type in each.settings.rules.sessions]
         found = await asyncio.gather(*(each.tools() for each in asked))
         return [tool for tools in found for tool in tools]
 
@@ -42,7 +42,7 @@ class ToolServers:
         return [
             each.settings.name
             for each in self.servers
-            if access.session_type in each.settings.sessions and each.is_away
+            if access.session_type in each.settings.rules.sessions and each.is_away
         ]
 
     def troubles(self) -> list[str]:

@@ -15,7 +15,6 @@ from gateway.errors import ConfigError
 from gateway.home import Home
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import ManualClock
-from workspaces.access import SessionType
 
 
 def servers_of(path: Path, section: str, **environ: str) -> list[ServerSettings]:
@@ -35,8 +34,8 @@ def test_a_program_is_given_what_it_needs_to_run_and_what_is_named(tmp_path: Pat
         TOKEN="a-secret-token",
     )
     assert server.place == ProgramServer(("uvx", "time"), {"PATH": "/bin", "TOKEN": "a-secret-token"}, tmp_path)
-    assert server.sessions == {SessionType.MAIN, SessionType.SUBAGENT}
-    assert server.allowed == frozenset({"now"})
+    assert server.rules.sessions == ("main", "subagent")
+    assert server.rules.tools == ("now",)
     assert "a-secret-token" not in repr(server)
 
 
@@ -45,7 +44,7 @@ def test_a_site_is_given_its_token(tmp_path: Path) -> None:
     section = '[mcp.house]\nurl = "https://house.example/mcp/"\ntoken_env = "TOKEN"'
     (server,) = servers_of(tmp_path, section, TOKEN="a-secret-token")
     assert server.place == Site("https://house.example/mcp", "a-secret-token")
-    assert server.sessions == {SessionType.MAIN}
+    assert server.rules.sessions == ("main",)
     assert "a-secret-token" not in repr(server)
 
 

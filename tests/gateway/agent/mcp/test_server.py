@@ -7,12 +7,14 @@ from contextlib import asynccontextmanager
 from mcp.server import MCPServer
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.agent.mcp.settings import ServerSettings, Site
+from gateway.agent.mcp.settings import ServerSettings, Site, ToolServerRules
 from gateway.runtime.http_server import serving
 from tests.fakes.patience import PATIENCE_S
 from tests.gateway.agent.mcp.test_servers import House, house, patient
 
 __all__ = ["patient"]
+
+PATIENT = ToolServerRules(timeout_s=PATIENCE_S)
 
 
 class Door:
@@ -47,7 +49,9 @@ async def reached() -> AsyncIterator[tuple[House, Door]]:
     async with (
         app.router.lifespan_context(app),
         serving(door, "127.0.0.1", 0, grace_s=0) as address,
-        house([ServerSettings("site", Site(f"{address}/mcp", "the-token"), timeout_s=PATIENCE_S)]) as home,
+        house(
+            [ServerSettings("site", Site(f"{address}/mcp", "the-token"), ToolServerRules(timeout_s=PATIENCE_S))]
+        ) as home,
     ):
         yield home, door
 

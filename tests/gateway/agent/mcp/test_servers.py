@@ -14,7 +14,7 @@ from gateway.agent.entries import ResultEntry
 from gateway.agent.mcp import server as server_module
 from gateway.agent.mcp.server import Standing, ToolServer
 from gateway.agent.mcp.servers import ToolServers, open_servers
-from gateway.agent.mcp.settings import ProgramServer, ServerSettings
+from gateway.agent.mcp.settings import ProgramServer, ServerSettings, ToolServerRules
 from gateway.agent.tools.tool import Toolbox
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import call
@@ -114,9 +114,7 @@ async def test_what_a_tool_says_of_its_failure_counts_as_others_words_too() -> N
 async def test_only_turns_of_the_sessions_named_have_the_tools(tmp_path: Path) -> None:
     """And nothing is started before one of them comes."""
     started = tmp_path / "started"
-    settings = ServerSettings(
-        "fake", program("", str(started)), frozenset({SessionType.MAIN, SessionType.SUBAGENT}), frozenset({"echo"})
-    )
+    settings = ServerSettings("fake", program("", str(started)), ToolServerRules(("main", "subagent"), ("echo",)))
     async with house([settings]) as home:
         assert await home.names(SessionType.GROUP) == []
         assert not started.exists()
@@ -135,7 +133,7 @@ async def test_one_process_serves_all_turns_and_ends_with_the_gateway() -> None:
 
 async def test_a_server_that_hangs_costs_one_deadline() -> None:
     """Its call fails; a later turn has a fresh process."""
-    async with house([ServerSettings("fake", program(), timeout_s=3)]) as home:
+    async with house([ServerSettings("fake", program(), ToolServerRules(timeout_s=3))]) as home:
         before = await home.say("fake_pid")
         said = await home.say("fake_hang")
         assert said.is_error
