@@ -1,6 +1,7 @@
 """Benchmark of memory over a household's month: lived through the gateway day by day, then asked about.
 
     python -m bench.household_month             # --home DIR keeps the home; --questions FILE; --misses shows each miss
+    python -m bench.household_month --talk bench/workshop         # a smaller one: five weeks of a bicycle workshop
 
 The talk was written by hand, as it comes: typos, several languages, changes of mind, small talk, questions for the
 agent. Every third day ends with `/new`, every fourth with `/compact`, each with a restart.
@@ -199,9 +200,9 @@ def _misses(answered: Sequence[Answered]) -> Iterator[str]:
             yield from (f"    {text[:110]}" for text in each.shown)
 
 
-async def run(home: Path, questions: Path, *, misses: bool) -> str:
-    """Return a table, after living the month in *home* unless it has been lived there."""
-    talk = read_talk(MONTH / "talk.txt")
+async def run(home: Path, folder: Path, questions: Path, *, misses: bool) -> str:
+    """Return a table, after living the talk of *folder* in *home* unless it has been lived there."""
+    talk = read_talk(folder / "talk.txt")
     lived = Home(home)
     if not lived.config_file.exists():
         await live(make_home(home), talk)
@@ -214,12 +215,14 @@ async def run(home: Path, questions: Path, *, misses: bool) -> str:
 async def _main() -> None:
     parser = argparse.ArgumentParser(prog="bench.household_month")
     parser.add_argument("--home", type=Path)
-    parser.add_argument("--questions", type=Path, default=MONTH / "questions.txt")
+    parser.add_argument("--talk", type=Path, default=MONTH, help="a folder with talk.txt and questions.txt")
+    parser.add_argument("--questions", type=Path)
     parser.add_argument("--misses", action="store_true")
     given = parser.parse_args()
     async with AsyncExitStack() as stack:
         home = given.home or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "home"
-        print(await run(home, given.questions, misses=given.misses))
+        questions = given.questions or given.talk / "questions.txt"
+        print(await run(home, given.talk, questions, misses=given.misses))
 
 
 if __name__ == "__main__":

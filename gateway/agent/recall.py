@@ -92,7 +92,7 @@ async def recall(
     chosen = fitting([hit for hit in own if not _is_shown(hit, texts)], settings)
     if not chosen:
         return Recalled()
-    marked = {hit.citation: hit for hit in await asyncio.to_thread(assembled, chosen, message)}
+    marked = {hit.citation: hit for hit in await asyncio.to_thread(assembled, chosen, message, today)}
     return Recalled(tuple(marked[hit.citation] for hit in chosen))
 
 

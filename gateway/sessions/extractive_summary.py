@@ -8,7 +8,15 @@ from operator import or_
 
 from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry, own_words
 from gateway.transcripts.writer import Record
-from workspaces.memory.text.dialogue import EVIDENCE, LineKind, is_question, is_small_talk, left_out_line, log_line
+from workspaces.memory.text.dialogue import (
+    EVIDENCE,
+    LineKind,
+    answer_kind,
+    is_question,
+    is_small_talk,
+    left_out_line,
+    log_line,
+)
 from workspaces.memory.text.facts import FactKind, facts_in, sentences
 
 OWNER = "Owner"
@@ -97,7 +105,9 @@ def _spoken_lines(turn: Sequence[Record], agent: str, zone: tzinfo, *, reads_oth
             case ReplyEntry(text=text, calls=()) if (
                 record.speech not in {None, LineKind.NO_ANSWER} and not reads_others
             ):
-                yield SpokenLine(record.at.astimezone(zone), agent, text.strip(), is_answer=True, kind=kind)
+                yield SpokenLine(
+                    record.at.astimezone(zone), agent, text.strip(), is_answer=True, kind=answer_kind(kind)
+                )
             case _:
                 pass
 
@@ -114,7 +124,10 @@ def extract(said: Sequence[SpokenLine]) -> list[str]:
     """
     telling = [(each, text) for each in said if (text := stated(each))]
     kept = _weightiest([text for _, text in telling])
-    lines = [log_line(telling[place][0].who, telling[place][0].at, truncate_line(telling[place][1])) for place in kept]
+    lines = [
+        log_line(each.who, each.at, truncate_line(text), is_answer=each.is_answer)
+        for each, text in (telling[place] for place in kept)
+    ]
     return [*lines, left_out_line(len(telling) - len(kept))] if len(kept) < len(telling) else lines
 
 

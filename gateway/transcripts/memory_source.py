@@ -19,7 +19,7 @@ from gateway.transcripts.codec import Record, command_turns, numbered_records
 from gateway.transcripts.store import ARCHIVE
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
 from workspaces.memory.entry import Document, UnreadableDocumentError
-from workspaces.memory.text.dialogue import LineKind, kind_of_speech, transcript_line
+from workspaces.memory.text.dialogue import LineKind, answer_kind, kind_of_speech, transcript_line
 
 FOLDER = "sessions"
 SUFFIX = ".jsonl"
@@ -166,7 +166,7 @@ class TranscriptNotes:
                 name, passed_on = _name(entry.sender) or "Owner", _one_line(others_words(entry))
                 said = [(OTHERS, passed_on, kind_of_speech(passed_on)), (name, own_words(entry), record.speech)]
             case ReplyEntry(text=text):
-                said = [(self._agent, text, record.speech)]
+                said = [(self._agent, text, record.speech and answer_kind(record.speech))]
             case _:
                 said = []
         return [(who, _one_line(text), kind) for who, text, kind in said if kind is not None and kind not in _HOLLOW]

@@ -227,7 +227,7 @@ class MemoryIndex:
         self._mode = answer["mode"]
         found = [hit for hit in map(hit_of_frame, answer["hits"]) if self._may_see(hit, scopes)]
         if is_patient:
-            found = list(await asyncio.to_thread(assembled, found, text))
+            found = list(await asyncio.to_thread(assembled, found, text, self._clock.today()))
         more = tuple(hit for hit in found[query.most :] if hit.score >= CLEAR)
         # A group must not learn whether private notes are still being indexed.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])

@@ -88,7 +88,7 @@ async def test_what_was_said_is_noted_once(tmp_path: Path) -> None:
         await house.talk(KEY, ("And the test database?", "Port 5434."), turn=3)
         await house.lifecycle.pause_session(KEY, Pause.COMPACTION)
         assert house.file(TODAY).removeprefix(first) == (
-            "- 14:15 Conversation until 14:15\n  - main (14:15): Port 5434.\n"
+            "- 14:15 Conversation until 14:15\n  - main answered (14:15): Port 5434.\n"
         )
 
 
@@ -256,7 +256,9 @@ async def test_a_session_that_ends_leaves_a_note_and_a_transcript_put_away(tmp_p
         written = await house.lifecycle.end_session(KEY, Ending.NEW)
         assert [str(path) for path in written] == [TODAY, "memory/2026-03-01-1405.md"]
         note = house.file("memory/2026-03-01-1405.md")
-        assert note.startswith("# Conversation, 2026-03-01 14:05 to 2026-03-01 14:05\n\n- 14:05 main: answer 2\n")
+        assert note.startswith(
+            "# Conversation, 2026-03-01 14:05 to 2026-03-01 14:05\n\n- 14:05 main answered: answer 2\n"
+        )
         assert note.count("\n- 14:05 ") == 15
         assert await house.lifecycle.end_session(KEY, Ending.RESET) == []
         await house.talk(KEY, ("the key is with Ann", "Noted."), turn=20)

@@ -96,7 +96,7 @@ async def test_a_message_is_found_by_its_line_in_the_transcript(house: House) ->
     await house.says("main", said("the hat\nis blue"), call, result, answered("The bicycle is red."))
     [hit] = (await house.index.search(Query("red bicycle", 1), MAIN)).hits
     assert hit.citation == "sessions/main.jsonl#L5-L5"
-    assert hit.snippet.endswith("main: The bicycle is red.")
+    assert hit.snippet.endswith("main answered: The bicycle is red.")
     assert hit.date == datetime.now(ZoneInfo("Europe/Berlin")).date()
     [hat] = (await house.index.search(Query("blue hat", 1), MAIN)).hits
     assert (hat.start_line, hat.snippet[5:]) == (2, " Owner: the hat is blue")
@@ -115,14 +115,16 @@ async def test_what_is_a_question_is_known_by_its_record(house: House) -> None:
         document = house.source.read("sessions/main.jsonl")
         return [line[5:] for line in document.text.splitlines()[2:]] if document else []
 
-    expected = [" Owner asked: Which port?", " main: It is 5433."]
+    expected = [" Owner asked: Which port?", " main answered: It is 5433."]
     assert shown() == expected
     file.write_text(re.sub(r',"kind":\d', "", text), "utf-8")
     assert shown() == expected
     file.write_text(text.replace("Which port?", "the port"), "utf-8")
     assert shown()[0] == " Owner asked: the port"
     house.index.touched()
-    assert [hit.snippet[6:] for hit in (await house.index.search(Query("port"), MAIN)).hits] == ["main: It is 5433."]
+    assert [hit.snippet[6:] for hit in (await house.index.search(Query("port"), MAIN)).hits] == [
+        "main answered: It is 5433."
+    ]
 
 
 async def test_each_conversation_is_found_by_its_own(house: House) -> None:
@@ -168,7 +170,7 @@ async def test_a_conversation_can_be_read_around_a_hit(house: House) -> None:
     assert part["total_lines"] == 4
     [line] = str(part["text"]).splitlines()
     assert line.startswith("L3 ")
-    assert line.endswith(" main: two")
+    assert line.endswith(" main answered: two")
     for other in ("sessions/absent.jsonl", "sessions/../main.jsonl", "sessions/x/main.jsonl"):
         assert "two" not in str(await house.get(MAIN, path=other))
 
@@ -186,7 +188,7 @@ async def test_what_is_no_evidence_of_anything_is_left_out(house: House) -> None
     document = house.source.read("sessions/main.jsonl")
     assert document is not None
     told = [line[6:] for line in document.text.splitlines() if line and not line.startswith("#")]
-    assert told == ["main: A wombat digs."]
+    assert told == ["main answered: A wombat digs."]
     assert document.others == ()
 
 
@@ -208,12 +210,12 @@ async def test_words_that_a_message_passes_on_are_found_and_marked(house: House)
         shown = enumerate(document.text.splitlines(), 1)
         lines |= {line[6:]: place in document.others for place, line in shown if line and not line.startswith("#")}
     assert lines == {
-        "main: A wombat digs.": False,
+        "main answered: A wombat digs.": False,
         "Somebody else: wombat nests are forwarded": True,
-        "main: So it nests.": True,
+        "main answered: So it nests.": True,
         "Somebody else: wombats eat glass": True,
         "Owner: That wombat story is wrong.": False,
-        "main: The mail is of a wombat.": True,
+        "main answered: The mail is of a wombat.": True,
         "Owner: The wombat is mine.": False,
     }
 

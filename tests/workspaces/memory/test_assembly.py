@@ -9,7 +9,7 @@ from workspaces.access import PRIVATE
 from workspaces.memory.assembly import assembled
 from workspaces.memory.hits import Hit
 
-OLD, NEW = date(2026, 2, 1), date(2026, 2, 20)
+OLD, NEW, TODAY = date(2026, 2, 1), date(2026, 2, 20), date(2026, 3, 1)
 
 
 def hit(text: str, day: date | None, line: int = 1) -> Hit:
@@ -22,15 +22,15 @@ def hit(text: str, day: date | None, line: int = 1) -> Hit:
 def test_the_newer_value_stands_above_the_older_one(older: str, newer: str) -> None:
     """Each with its mark, wherever the search had found them, and nothing else moves."""
     other = hit("The boat is green.", OLD, 7)
-    found = assembled([hit(older, OLD), other, hit(newer, NEW)], older)
+    found = assembled([hit(older, OLD), other, hit(newer, NEW)], " ".join(older.split()[:4]), TODAY)
     assert [each.snippet for each in found] == [newer, older, other.snippet]
     assert [each.mark for each in found] == [f"now, since {NEW}", f"until {NEW}, now memory/{NEW}.md#L1-L1", ""]
 
 
 def test_what_may_both_hold_is_not_marked() -> None:
     """Nor is a line without a day, whose age nobody knows."""
-    both = assembled([hit("Ann likes Berlin.", OLD), hit("Ann likes Paris.", NEW)], "What does Ann like?")
-    undated = assembled([hit("The port is 5432", None), hit("The port is 5433", NEW)], "port")
+    both = assembled([hit("Ann likes Berlin.", OLD), hit("Ann likes Paris.", NEW)], "What does Ann like?", TODAY)
+    undated = assembled([hit("The port is 5432", None), hit("The port is 5433", NEW)], "port", TODAY)
     assert [each.mark for each in (*both, *undated)] == ["", "", "", ""]
 
 
@@ -39,7 +39,7 @@ def test_what_one_hit_denies_stands_beside_it() -> None:
     never = hit("I have never used any citation management software like Zotero.", NEW)
     used = hit("I just downloaded Zotero to manage my citations.", OLD)
     others = [hit(f"The boat number {n} is green.", OLD, n) for n in range(9, 14)]
-    found = assembled([never, *others, used], "Have I ever used Zotero or other citation management software?")
+    found = assembled([never, *others, used], "Have I ever used Zotero or other citation management software?", TODAY)
     assert [each.snippet for each in found[:2]] == [never.snippet, used.snippet]
     assert [each.mark.split()[0] for each in found[:2]] == ["contradicts", "contradicts"]
 
@@ -47,4 +47,4 @@ def test_what_one_hit_denies_stands_beside_it() -> None:
 def test_no_hit_is_lost() -> None:
     """Whatever changes its place."""
     hits = [hit(f"The port is {n} now", date(2026, 1, 1 + n % 28), n) for n in range(1, 60)]
-    assert sorted(each.start_line for each in assembled(hits, "port")) == list(range(1, 60))
+    assert sorted(each.start_line for each in assembled(hits, "port", TODAY)) == list(range(1, 60))

@@ -41,9 +41,9 @@ from workspaces.memory.index.ranking import (
 )
 from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
 from workspaces.memory.index.settings import GENTLE, Blend, Decay
-from workspaces.memory.index.updates import DEPTH, Statement, newest_first
+from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.day_spans import latest
-from workspaces.memory.text.dialogue import LineKind, is_evidence
+from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line
 from workspaces.memory.text.sparse import SparseVector, query_vector
 
 POOL = 50
@@ -54,6 +54,10 @@ SPARE = 2
 """Results read beyond those wanted, in place of orders that a note follows."""
 LONGEST_SPAN, MOST_SPANS = 32, 3
 """Days of a named span, and number of spans, that are searched apart; each takes as long as the search itself."""
+DEPTH = 12
+"""Least number of results among which those that hold the kind of answer asked for are looked for."""
+ANSWERS = {AnswerKind.TIME: 0.1, AnswerKind.AMOUNT: 0.1, AnswerKind.CODE: 0.15, AnswerKind.NAME: 0.05}
+"""Their additional weight, by what is asked for (docs/measurements/retrieval.md)."""
 READ = 8
 """Entries read at once, best first, until enough are found: the usual six and two spare for duplicates."""
 
@@ -85,6 +89,8 @@ class MatchingEntry:
     matched: float
     is_exact: bool
     """It contains an identifier of the query verbatim."""
+    rank: float
+    """As `Ranked.score`."""
 
 
 class Finder:
@@ -109,10 +115,8 @@ class Finder:
         told = _Telling(self._engine, words, request, pool, rows, asked.min_score).found(within)
         evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text))
         found = without_noted_orders(list(islice(evidence, max(asked.limit, DEPTH) + SPARE)))
-        if question.dates:  # what held then is asked for
-            return found[: asked.limit]
-        said = [Statement(each.entry.text, each.entry.date, each.score) for each in found]
-        return [found[place] for place in newest_first(said, asked.text)][: asked.limit]
+        in_order = found if asked.blend else _answering_first(found, asked.text)
+        return in_order[: asked.limit]
 
     def _candidates(self, request: CandidateRequest, question: ParsedQuery, today: date) -> Ids:
         """Return the candidates of *request*, and those of the days that the question names: words find few of them."""
@@ -213,6 +217,7 @@ class _Telling:
             keyword=float(max(scores.bm25[row], scores.bm25_context[row])),
             matched=scored.matched,
             is_exact=scored.is_exact,
+            rank=scored.ranked.score,
         )
 
     def _matched_share(self, row: int) -> float:
@@ -228,6 +233,20 @@ class _Telling:
 
     def _words(self, row: int) -> set[int]:
         return set(unpack(self.words[PointId(int(self.pool.scores.ids[row]))]))
+
+
+def _answering_first(found: Sequence[MatchingEntry], question: str) -> list[MatchingEntry]:
+    """Return *found*, best first, with more weight for those that hold the kind of answer that *question* asks for."""
+    kind = asked_kind(question)
+    if kind is None or not (weight := ANSWERS.get(kind)):
+        return list(found)
+
+    def rank_of(each: MatchingEntry) -> tuple[bool, float]:
+        if each.is_exact:
+            return True, 0.0
+        return False, each.rank + weight * holds(kind, read_line(each.entry.text).text, question)
+
+    return sorted(found, key=rank_of, reverse=True)
 
 
 def _promise(scores: Scores) -> Column:

@@ -45,6 +45,8 @@ class Weights:
     """The question names the entry's day."""
     conversation: float = 0.1
     """Subtracted from transcripts: a note of the same fact ranks first."""
+    agent: float = 0.2
+    """Subtracted from an agent's answers, unless they are asked for: what people said ranks first."""
     floor: float = GENTLE.floor
     half_life_days: float = GENTLE.half_life_days
     """Both as in `settings.Decay`."""
@@ -109,6 +111,21 @@ class ParsedQuery:
         """Whether it asks for what happened on a day, and for nothing else."""
         words = (word for word in query_terms(self.text) if not any(map(str.isdigit, word)))
         return bool(self.dates) and all(word in _DAY_WORDS for word in words)
+
+
+_ASKS_AGENT = re.compile(
+    r"\byou (?:\w+ )?(?:said|told|suggested|recommended|advised|mentioned|proposed|explained|wrote)\b"
+    r"|\b(?:did|have|had) you (?:\w+ )?(?:say|said|t[eo]ll?d?|suggest|recommend|advise|mention|propose|explain|writ)"
+    r"|\byour (?:answer|advice|suggestion|recommendation|proposal)"
+    r"|\b(?:hast du|du hast|as-tu|tu as|has|hai|ты)\b.{1,40}\b(?:gesagt|empfohlen|vorgeschlagen|geraten|dit|conseillé"
+    r"|recommandé|proposé|dicho|recomendado|aconsejado|detto|consigliato|сказал|посоветовал)",
+    re.IGNORECASE,
+)
+
+
+def asks_agent(question: str) -> bool:
+    """Tell whether *question* asks for something that the agent said, such as "what did you recommend?"."""
+    return _ASKS_AGENT.search(question) is not None
 
 
 def kind_of(text: str) -> LineKind:
@@ -181,6 +198,7 @@ def rank(question: ParsedQuery, pool: Pool, weights: Weights, today: date) -> It
     lenders, asking = _Lenders(places, own * telling), _Lenders(places, own * asks, speakers)
     parts["date"] = (DAY_ALONE if question.asks_day_alone else weights.date) * _named_days(question, days)
     parts["conversation"] = -weights.conversation * _conversations(pool.entries)
+    parts["agent"] = -weights.agent * (kinds == LineKind.ANSWER) * (not asks_agent(question.text))
     parts["neighbour"] = weights.neighbour * speaks * lenders.best(REACH)
     parts["answer"] = weights.answer * speaks * asking.before()
     parts["speaker"] = weights.speaker * _named_speakers(question, speakers)

@@ -1,8 +1,9 @@
 """Lines of a conversation in notes and transcripts: one writer, one reader, and the kind of each line.
 
 A line names its speaker and mostly its time. Strandline writes `Owner (21:17): text` into daily notes and `21:17 Owner:
-text` into session notes and transcripts; with `Owner asked` for a question and `Owner ordered` for an order to remember
-something its kind is known when it is read; the kind of hand-written, imported and older lines is told by their words.
+text` into session notes and transcripts; with `Owner asked` for a question, `Owner ordered` for an order to remember
+something and `main answered` for an agent's answer its kind is known when it is read; the kind of hand-written,
+imported and older lines is told by their words.
 """
 
 import re
@@ -14,8 +15,8 @@ LONGEST_NAME = 30
 """Of a speaker, in characters; a longer text before a colon is a sentence."""
 
 _TIME = r"\[?(?P<time>\d{1,2}:\d{2}(?::\d{2})?)\]?"
-_ASKED, _ORDERED = " asked", " ordered"
-_NAME = rf"(?P<name>\w[\w .'’-]{{0,{LONGEST_NAME + len(_ORDERED)}}})"
+_ASKED, _ORDERED, _ANSWERED = " asked", " ordered", " answered"
+_NAME = rf"(?P<name>\w[\w .'’-]{{0,{LONGEST_NAME + len(_ANSWERED)}}})"
 _FORMS = (
     re.compile(rf"{_TIME}(?:\s+-)?\s+{_NAME}:\s+"),
     re.compile(rf"\*{{0,2}}{_NAME} \((?P<time>\d{{1,2}}:\d{{2}})\):\*{{0,2}}\s+"),
@@ -45,9 +46,11 @@ class LineKind(IntEnum):
     """An agent's "I do not know", a failure, or a quotation of notes: never evidence."""
     ORDER = 7
     """An order to remember something: leads to the note, and is evidence only if there is none."""
+    ANSWER = 8
+    """A statement of an agent: below what people said."""
 
 
-EVIDENCE = frozenset({LineKind.NOTE, LineKind.SAYS, LineKind.ASKS, LineKind.ORDER})
+EVIDENCE = frozenset({LineKind.NOTE, LineKind.SAYS, LineKind.ASKS, LineKind.ORDER, LineKind.ANSWER})
 """Kinds of lines that may answer a question."""
 
 
@@ -62,7 +65,7 @@ class ParsedLine:
     time: str = ""
     """As written, such as `21:17`; empty without one."""
     written: LineKind | None = None
-    """Its kind, if it was written as a question or as an order."""
+    """Its kind, if it was written as a question, an order or an answer."""
 
     @property
     def kind(self) -> LineKind:
@@ -70,11 +73,19 @@ class ParsedLine:
         if self.written is not None:
             return self.written
         if self.speaker:
-            return kind_of_speech(self.text)
+            kind = kind_of_speech(self.text)
+            return answer_kind(kind) if self.speaker.casefold() in _AGENTS else kind
         return LineKind.HEADING if _HEADING.fullmatch(self.text) else LineKind.NOTE
 
 
-_MARKS = {LineKind.QUESTION: _ASKED, LineKind.ORDER: _ORDERED}
+_MARKS = {LineKind.QUESTION: _ASKED, LineKind.ORDER: _ORDERED, LineKind.ANSWER: _ANSWERED}
+_AGENTS = frozenset({"assistant", "agent", "bot", "ai", "chatgpt"})
+"""Names of agents in imported conversations."""
+
+
+def answer_kind(kind: LineKind) -> LineKind:
+    """Return the kind of an agent's line, of which the words alone tell *kind*."""
+    return LineKind.ANSWER if kind in {LineKind.SAYS, LineKind.ASKS} else kind
 
 
 def transcript_line(speaker: str, at: datetime, text: str, kind: LineKind) -> str:
@@ -82,9 +93,9 @@ def transcript_line(speaker: str, at: datetime, text: str, kind: LineKind) -> st
     return f"{at:%H:%M} {speaker}{_MARKS.get(kind, '')}: {text}"
 
 
-def log_line(speaker: str, at: datetime, text: str) -> str:
+def log_line(speaker: str, at: datetime, text: str, *, is_answer: bool = False) -> str:
     """Return a statement for the daily notes, below its conversation's heading, without a list marker."""
-    return f"{speaker} ({at:%H:%M}): {text}"
+    return f"{speaker}{_ANSWERED * is_answer} ({at:%H:%M}): {text}"
 
 
 def conversation_heading(until: datetime) -> str:

@@ -310,3 +310,11 @@ def test_relevance_is_the_mean_of_what_is_known() -> None:
     assert relevance(0.6, 0.0, 0.8) == pytest.approx(0.7)
     assert relevance(0.0, 0.0, 0.8) == pytest.approx(0.8)
     assert relevance(-0.9, 0.0, 0.0) == 0.0
+
+
+def test_what_people_said_is_above_what_an_agent_answered() -> None:
+    """Although the answer fits better; it is first if the question asks for it."""
+    said = replace(candidate("10:00 Owner: the quota is 1,200 calls", 0, "memory/x.md"), cosine=0.6, late=0.5)
+    answered = replace(candidate("10:01 main answered: a quota of 1,200 calls is plenty", 9), cosine=0.7, late=0.6)
+    assert order("what is the quota of calls", said, answered) == [said.entry.text, answered.entry.text]
+    assert order("what did you say about the quota", said, answered) == [answered.entry.text, said.entry.text]

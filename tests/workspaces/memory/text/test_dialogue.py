@@ -25,10 +25,10 @@ from workspaces.memory.text.dialogue import (
 AT = datetime(2026, 3, 1, 21, 17, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("kind", [None, LineKind.SAYS, LineKind.QUESTION, LineKind.ORDER])
+@pytest.mark.parametrize("kind", [None, LineKind.SAYS, LineKind.QUESTION, LineKind.ORDER, LineKind.ANSWER])
 @given(st.from_regex(r"[A-Z][a-z]{0,9}( [A-Z][a-z]{0,8})?", fullmatch=True), st.text(min_size=1))
 def test_what_is_written_is_read(kind: LineKind | None, speaker: str, text: str) -> None:
-    """Speaker, time, text and whether it was a question or an order come back, whatever the text holds."""
+    """Speaker, time, text and whether it was a question, an order or an answer come back, whatever the text holds."""
     said = f"x{text}"
     line = log_line(speaker, AT, said) if kind is None else transcript_line(speaker, AT, said, kind)
     assert read_line(line) == ParsedLine(said, speaker, "21:17", None if kind is LineKind.SAYS else kind)
@@ -129,3 +129,10 @@ def test_what_frames_a_conversation_tells_nothing() -> None:
 def test_an_answer_that_knows_nothing_is_known(text: str, is_empty: bool) -> None:
     """Told by its beginning; what stands far behind an answer is a remark."""
     assert is_empty_answer(text) is is_empty
+
+
+def test_the_lines_of_an_agent_are_answers() -> None:
+    """Written as such, or of an imported assistant; its questions lead to answers of their own."""
+    assert read_line("21:17 main answered: It is 5433.").kind is LineKind.ANSWER
+    assert read_line("Assistant: It is 5433. Anything else?").kind is LineKind.ANSWER
+    assert read_line("Assistant: Which port?").kind is LineKind.QUESTION

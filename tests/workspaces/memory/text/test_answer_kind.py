@@ -1,0 +1,51 @@
+"""The kind of answer that a question asks for."""
+
+import pytest
+
+from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
+
+TIME, AMOUNT, CODE, NAME, PLACE = AnswerKind
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("When did Ann move?", TIME),
+        ("what day is yoga", TIME),
+        ("wann kommt der Klempner", TIME),
+        ("quand est mon rendez-vous ?", TIME),
+        ("how much is the rent", AMOUNT),
+        ("¿cuántos hijos tiene Luis?", AMOUNT),
+        ("plumber's phone number", CODE),
+        ("garage code", CODE),
+        ("who is our vet?", NAME),
+        ("where is the spare key", PLACE),
+        ("what did Ann say about the trip?", None),
+    ],
+)
+def test_the_kind_is_told_by_the_words_of_the_question(question: str, kind: AnswerKind | None) -> None:
+    """In several languages; most questions ask for none of these."""
+    assert asked_kind(question) is kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "other"),
+    [
+        (TIME, "we moved last March", "we moved to a flat with a garden"),
+        (TIME, "der Klempner kommt am Freitag", "der Klempner war freundlich"),
+        (AMOUNT, "Paula wants 14 an hour", "Paula is kind"),
+        (AMOUNT, "they have two dogs", "they have dogs"),
+        (CODE, "Kolb's mobile: 0171 330 8854", "the plumber came at 7:30"),
+        (NAME, "the vet is Dr. Hakimi", "the vet moved the shot"),
+    ],
+)
+def test_a_text_holds_an_answer_of_a_kind(kind: AnswerKind, answer: str, other: str) -> None:
+    """Another text about the same thing holds none."""
+    question = "a question about the Plumber, Paula, the vet and a move"
+    assert holds(kind, answer, question)
+    assert not holds(kind, other, question)
+
+
+def test_a_name_of_the_question_answers_nothing() -> None:
+    """Who is asked for is somebody else."""
+    assert not holds(NAME, "the teacher of Emil was late", "Who teaches Emil?")

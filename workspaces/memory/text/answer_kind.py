@@ -1,0 +1,92 @@
+"""Kind of answer that a question asks for, and whether a text holds one: a time, an amount, a code, a name, a place.
+
+By words of the question, in the languages that people ask in most; a question of another kind, or in other words, asks
+for none of these.
+"""
+
+import re
+from enum import Enum
+
+
+class AnswerKind(Enum):
+    """Kind of answer."""
+
+    TIME = "time"
+    AMOUNT = "amount"
+    CODE = "code"
+    """A number that is written down as it is: of a telephone, an account, a device."""
+    NAME = "name"
+    """Of a person or a thing."""
+    PLACE = "place"
+
+
+_ASKED = {
+    AnswerKind.CODE: re.compile(
+        r"\b(?:phone|mobile|telephone|iban|serial|account|customer|reference|tracking|order) (?:no|nr|number)?s?\b"
+        r"|\b(?:numbers? of|codes?|pin|passwords?|iban|plate|(?<!how )number|nummer|kennzeichen|numéro|número|numero"
+        r"|код|номер|пароль)\b",
+        re.IGNORECASE,
+    ),
+    AnswerKind.TIME: re.compile(
+        r"\b(?:when|(?:what|which) (?:time|day|date|month|year|week|weekend)|how long ago|wann|um wie viel uhr"
+        r"|welche[rnms]? (?:tag|datum|monat|jahr|woche)|quand|à quelle heure|quel jour|cuándo|qué (?:día|hora|fecha)"
+        r"|quando|che (?:giorno|ora)|que (?:dia|horas)|wanneer|kiedy|когда|коли)\b|什么时候|几点|いつ|何時",
+        re.IGNORECASE,
+    ),
+    AnswerKind.AMOUNT: re.compile(
+        r"\bhow (?:much|many|old|heavy|tall|long|far|big|often|high)\b"
+        r"|\b(?:prices?|costs?|pay|paid|charges?|weighs?|size)\b"
+        r"|\b(?:wie ?viele?|wie (?:alt|schwer|lang|teuer|hoch|oft|weit|groß)|kostet|combien|cuánt[oa]s?|quant[oaie]"
+        r"|hoeveel|ile|сколько|скільки)\b|多少|几个|いくら|いくつ",
+        re.IGNORECASE,
+    ),
+    AnswerKind.NAME: re.compile(
+        r"\b(?:who|whom|whose|names?|called|wer|wem|wen|wessen|heißt|qui|s['’]appelle|quién(?:es)?|se llama|chi"
+        r"|si chiama|quem|se chama|wie is|kto|кто|как зовут|хто)\b|谁|誰",
+        re.IGNORECASE,
+    ),
+    AnswerKind.PLACE: re.compile(
+        r"\b(?:where|(?:which|what) (?:town|city|country|place|street|room)|wo|woher|wohin|où|dónde|dove|onde|waar"
+        r"|gdzie|где|куда|де)\b|哪里|どこ",
+        re.IGNORECASE,
+    ),
+}
+"""The first that matches is the kind: "what is the phone number of the person who …" asks for a number."""
+_TIME_WORDS = (
+    r"\d{1,2}[:.]\d\d|\d{1,2}(?:st|nd|rd|th|\s?[ap]m)|(?:19|20)\d\d|yesterday|today|tonight|tomorrow|tmrw|last|next|ago|week(?:end)?s?"
+    r"|months?|years?|days?|morning|evening|afternoon|night|since|until|till|recently|soon|just|now|summer|winter|spring"
+    r"|autumn|fall|christmas|easter|(?:mon|tue|tues|wed|wednes|thu|thurs|fri|sat|satur|sun)(?:day)?s?"
+    r"|jan(?:uary)?|feb(?:ruary)?|march|april|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
+    r"|dec(?:ember)?|gestern|heute|morgen|übermorgen|(?:letzte|nächste|diese)[rnms]?|vor|seit|bis|tage?n?|wochen?|monate?n?"
+    r"|jahre?n?|uhr|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|januar|februar|märz|mai|juni"
+    r"|juli|oktober|dezember|hier|aujourd['’]hui|demain|prochaine?|dernière?|depuis|jours?|semaines?|mois|ans|lundi|mardi"
+    r"|mercredi|jeudi|vendredi|samedi|dimanche|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre"
+    r"|décembre|\d{1,2}h\d{0,2}|ayer|hoy|mañana|próxim[oa]|pasad[oa]|desde|hasta|días?|semanas?|mes(?:es)?|años?|lunes|martes"
+    r"|miércoles|jueves|viernes|sábado|domingo|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre"
+    r"|noviembre|diciembre|ieri|oggi|domani|prossim[oa]|scors[oa]|ontem|hoje|amanhã|вчера|сегодня|завтра"
+)
+_HELD = {
+    AnswerKind.TIME: re.compile(rf"\b(?:{_TIME_WORDS})\b|昨天|今天|明天|昨日|今日|明日|[月日週周]", re.IGNORECASE),
+    AnswerKind.AMOUNT: re.compile(
+        r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple|few|several|dozens?|hundreds?"
+        r"|thousands?|once|twice|half|both|ein[se]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|deux|trois|quatre|cinq"
+        r"|dos|tres|cuatro|cinco|due|tre|quattro|cinque)\b",
+        re.IGNORECASE,
+    ),
+    AnswerKind.CODE: re.compile(r"\d[\d /().-]{2,30}\d|\d{4}|\b(?=[\w-]{0,20}\d)[^\W\d_][\w-]{4,30}\b"),
+}
+_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-zß-öø-ÿа-яё][\w'’-]+|[\"“„][^\"”“]{1,60}[\"”“]")
+"""A capitalised word within a sentence, or a quotation."""
+
+
+def asked_kind(question: str) -> AnswerKind | None:
+    """Return the kind of answer that *question* asks for; `None` if its words tell none."""
+    return next((kind for kind, pattern in _ASKED.items() if pattern.search(question)), None)
+
+
+def holds(kind: AnswerKind, text: str, question: str) -> bool:
+    """Tell whether *text* holds an answer of *kind* to *question*; a name in the question answers nothing."""
+    if kind is AnswerKind.NAME:
+        known = question.casefold()
+        return any(match[0].strip('"“”„').casefold() not in known for match in _NAME.finditer(text))
+    return kind in _HELD and _HELD[kind].search(text) is not None

@@ -1,0 +1,128 @@
+"""Whether a statement replaces an older one about the same thing: by rule, from the words, values and days of both.
+
+Two signs count, each for the kind of answer that the question asks for. Sentences with different values of one thing
+(`text/claims.py`) do at any distance in the results. Lines that share words with each other and with the question, and
+both give a value, do among the best results alone, and if the newer one fits nearly as well.
+"""
+
+import re
+from datetime import date
+
+from workspaces.memory.hits import Hit
+from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
+from workspaces.memory.text.claims import Claim, Value, claims_in
+from workspaces.memory.text.dialogue import LineKind, read_line
+from workspaces.memory.text.facts import FactKind
+from workspaces.memory.text.tokens import STOP_WORDS, query_terms, stem, terms
+
+DEPTH = 12
+"""Number of the best results among which shared words are a sign."""
+SIMILAR_SCORE = 0.7
+"""Least relevance of the newer one, as a share of the other's, for that sign."""
+_SHARED = 2
+"""Words that both have in common for that sign, one of them in the question."""
+_VALUE = re.compile(
+    r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    r"|\b(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?\b",
+    re.IGNORECASE,
+)
+_CLEAR = 0.4
+"""Share of the question's words in a sentence from which on it is about the question; our choice."""
+_DENIED = 0.5
+"""The same for a sentence that denies; our choice."""
+NEAR = 0.2
+"""The same for a sentence that says that something changed, or what another one denies; our choice."""
+_CHANGE = frozenset(map(stem, "new now change changed current currently latest moved move".split()))  # noqa: SIM905
+"""Words of a question that say nothing of the thing."""
+_EMPTY = frozenset(map(stem, STOP_WORDS))
+_UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
+"""Kinds of which another value is mostly another thing."""
+
+
+class Asked:
+    """A question, as far as the order of its results depends on it."""
+
+    def __init__(self, question: str, *, names_day: bool = False) -> None:
+        """If it *names_day*, it asks what held then, and nothing is replaced for it."""
+        self.text, self.names_day = question, names_day
+        self.words = frozenset(query_terms(question))
+        self.things = self.words - _CHANGE or self.words
+        self.kind = asked_kind(question)
+        self.wants_newest = not names_day and self.kind not in _UNCHANGING
+
+    def takes(self, value: Value) -> bool:
+        """Tell whether *value* is of the kind that is asked for."""
+        match self.kind:
+            case AnswerKind.TIME:
+                return value.kind is FactKind.DATE
+            case AnswerKind.CODE:
+                return value.kind is not FactKind.DATE
+            case AnswerKind.AMOUNT:
+                return value.kind is FactKind.NUMBER
+            case _:
+                return True
+
+
+class Statement:
+    """A hit, as far as rules read it."""
+
+    def __init__(self, hit: Hit, place: int, asked: Asked) -> None:
+        """*place* is that of the hit in the ranking."""
+        self.hit = hit
+        self._place, self._asked = place, asked
+        line = read_line(hit.snippet)
+        is_answer = line.kind is LineKind.ANSWER
+        self.claims = () if is_answer else claims_in(hit.snippet, asked.words)
+        whole = () if is_answer or not asked.words else claims_in(hit.snippet, asked.words, is_whole=True)
+        shares = ((each, len(asked.things & each.words) / len(asked.things)) for each in whole)
+        self._about = [(each, share) for each, share in shares if share >= NEAR]
+        self.denies = any(each.is_never and share >= _DENIED for each, share in self._about)
+        self.affirmed = max((share for each, share in self._about if not each.denies), default=0.0)
+        text = line.text if line.time else hit.snippet  # "guest wifi: tern-77" names no speaker
+        self._words = frozenset(word for word in terms(text) if not any(map(str.isdigit, word))) - _EMPTY
+        self._has_value = _VALUE.search(text) is not None
+        self._answers = asked.kind is None or holds(asked.kind, text, asked.text)
+
+    def comes_before(self, other: "Statement") -> bool:
+        """Tell whether it is the older one; an undated note holds now."""
+        return self._moment() <= other._moment()
+
+    def _moment(self) -> tuple[date, str, int]:
+        return self.hit.date or date.max, self.hit.path, self.hit.start_line
+
+    def replaces(self, older: "Statement") -> bool:
+        """Tell whether it belongs above *older*, which comes before it."""
+        return self._asked.wants_newest and (self._gives_other_value(older) or self._is_about_the_same(older))
+
+    def _gives_other_value(self, older: "Statement") -> bool:
+        return any(
+            _is_other_value(after, before, self._asked)
+            for before, share in older._about
+            if share >= _CLEAR
+            for after, shared in self._about
+            if after.changes or shared >= _CLEAR
+        )
+
+    def _is_about_the_same(self, older: "Statement") -> bool:
+        days = self.hit.date, older.hit.date
+        if max(self._place, older._place) >= DEPTH or self.hit.score < SIMILAR_SCORE * older.hit.score:
+            return False
+        if days[0] is None or days[1] is None or days[0] <= days[1]:
+            return False
+        shared = self._words & older._words
+        have_values = self._has_value and older._has_value and self._answers
+        return have_values and bool(shared & self._asked.words) and len(shared) >= _SHARED
+
+
+def _is_other_value(after: Claim, before: Claim, asked: Asked) -> bool:
+    """Return whether both claims give a value of one kind, and not the same; without a word of change: of one unit."""
+    for new in filter(asked.takes, after.values):
+        for old in before.values:
+            is_one_unit = new.head == old.head and bool(new.head)
+            is_asked = {new.head, old.head} <= asked.words | {""}
+            if new.kind is old.kind and new.normal != old.normal:
+                if is_one_unit and new.kind is FactKind.NUMBER:
+                    return True
+                if after.changes and (is_one_unit or is_asked or new.kind in {FactKind.DATE, FactKind.NUMBER}):
+                    return True
+    return False
