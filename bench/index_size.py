@@ -15,6 +15,8 @@ class IndexSize:
     passages: int
     dead: int
     """Deleted passages with space not yet freed."""
+    fresh: int
+    """Passages with their words in the engine's memory: some 4,000 at most."""
     files_mb: float
 
 
@@ -24,10 +26,10 @@ def index_size(folder: Path) -> IndexSize | None:
         [manifest] = folder.glob("*/manifest.db")
         with closing(sqlite3.connect(f"{manifest.as_uri()}?mode=ro", uri=True, timeout=1)) as database:
             [passages] = database.execute("SELECT count(*) FROM points").fetchone()
-            [dead] = database.execute("SELECT dead FROM leavings").fetchone()
+            dead, fresh = database.execute("SELECT dead, fresh FROM leavings").fetchone()
     except (ValueError, sqlite3.Error):
         return None
-    return IndexSize(passages, dead, megabytes(folder))
+    return IndexSize(passages, dead, fresh, megabytes(folder))
 
 
 def megabytes(folder: Path) -> float:

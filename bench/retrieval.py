@@ -160,7 +160,7 @@ class Bench:
         """Return the shipped ranking without the token vectors, as for a hosted embedder."""
         scores, entries = self._all(text)
         question = question_of(text, self._today)
-        standing = [self._manifest.points[id_] for id_ in scores.ids.tolist()]
+        standing = list(self._manifest.points.among(scores.ids.tolist()).values())
         pool = Pool(scores, standing, [identifiers_in_text(question, entry.text) for entry in entries])
         return [entries[each.row] for each in rank(question, pool, WITHOUT_LATE, self._today)]
 

@@ -67,12 +67,13 @@ class MadeVectors:
         return self._model.embed_query(text)
 
     def _made(self, chance: np.random.Generator) -> Embedding:
-        tokens = _unit(chance, TOKENS, TOKEN_DIMENSION).astype(np.float16)
+        tokens = unit_rows(chance, TOKENS, TOKEN_DIMENSION).astype(np.float16)
         pieces = frozenset(chance.integers(1_000, PIECES, TOKENS).tolist())
-        return Embedding(_unit(chance, 1, self.dimension)[0], tokens, pieces)
+        return Embedding(unit_rows(chance, 1, self.dimension)[0], tokens, pieces)
 
 
-def _unit(chance: np.random.Generator, rows: int, columns: int) -> FloatArray:
+def unit_rows(chance: np.random.Generator, rows: int, columns: int) -> FloatArray:
+    """Return random rows of length 1."""
     made = chance.standard_normal((rows, columns), dtype=np.float32)
     return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
 

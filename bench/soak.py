@@ -8,9 +8,9 @@ summarised all the time. Memory, open files and threads of the gateway and of it
 a line is fitted to the samples after the warm-up. The exit status is 1 if memory grows by more than 1 MB an hour,
 beyond the error of the fit, or if files are opened and not closed.
 
-For the worker, its own memory counts, less the share of its passages: the rest are pages of the index's files, which
-the system lends while nobody else needs them, and counts twice, since the engine maps each file twice. The household is
-in balance (`household.py`), so that the number of passages stays about the same; it is reported with the index's size.
+For the worker, its own memory counts, less the words of the newest passages, which go into files after 4,000: the rest
+are pages of the index's files, which the system lends while nobody else needs them, and counts twice, since the engine
+maps each file twice. The number of passages is reported with the index's size.
 """
 
 import argparse
@@ -37,10 +37,8 @@ MB_AN_HOUR = 1.0
 """Most growth of memory (our promise of months)."""
 ENDLESS_MB_AN_HOUR = 2.0
 """The same with conversations, and the index, that only grow."""
-OWN_MB_A_PASSAGE = 0.003
-"""The worker's own memory of a passage: its location, its words, its text once it was found; measured."""
-OWN_MB_A_MESSAGE = 0.0014
-"""The same of a message of 50 to 90 words, as they are indexed where conversations do not end; measured as well."""
+OWN_MB_A_FRESH_PASSAGE = 0.0013
+"""The worker's own memory of a passage whose words are not in files yet; others take none (`bench.growth`)."""
 FILES_MORE = 2
 """Most additional open files, by the median, in the second half against the first: connections come and go."""
 _HOUR_S = 3600.0
@@ -70,11 +68,6 @@ class Plan:
         """Growth above which the run fails."""
         return ENDLESS_MB_AN_HOUR if self.is_endless else MB_AN_HOUR
 
-    @property
-    def mb_a_passage(self) -> float:
-        """Worker memory that each passage of the index explains, of notes or of messages, in MB."""
-        return OWN_MB_A_MESSAGE if self.is_endless else OWN_MB_A_PASSAGE
-
 
 @dataclass
 class Lived:
@@ -85,7 +78,7 @@ class Lived:
     """The part of its memory that must not grow, in MB."""
     samples: list[tuple[float, Sample]] = field(default_factory=list)
     explained: dict[float, float] = field(default_factory=dict)
-    """The part of its memory, in MB, explained by stored data, by second."""
+    """The part of its memory, in MB, that fresh passages take for a time, by second."""
 
     def after(self, second: float, of: Callable[[Sample], float]) -> list[tuple[float, float]]:
         """Return the values of *of*, from *second* on."""
@@ -195,7 +188,7 @@ async def run(plan: Plan) -> Outcome:
             around = Around(bot.url, model.url, chats_of(plan.chats), plan.window_tokens)
             async with running(Path(name), around, gateways=1) as fleet:
                 await bot.wait_for_polls(1, _FIRST_POLL_S)
-                looks = _Looks(fleet, plan.mb_a_passage)
+                looks = _Looks(fleet)
                 said = await _lived(plan, bot, looks)
                 sizes = _sizes(Path(name) / "home")
                 await asyncio.to_thread(fleet.stop)
@@ -206,9 +199,8 @@ async def run(plan: Plan) -> Outcome:
 class _Looks:
     """Samples of a gateway, of its worker and of its agent's index."""
 
-    def __init__(self, fleet: Fleet, mb_a_passage: float) -> None:
+    def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
-        self._mb_a_passage = mb_a_passage
         self.gateway = Lived("gateway")
         self.worker = Lived("memory worker", lambda each: each.own_mb)
         self.index = Kept()
@@ -227,7 +219,7 @@ class _Looks:
         size = index_size(self.fleet.agent.index)
         if size is not None:
             self.index.sizes.append((now, size))
-            self.worker.explained[now] = self._mb_a_passage * size.passages
+            self.worker.explained[now] = OWN_MB_A_FRESH_PASSAGE * size.fresh
         for lived, seen in ((self.gateway, pid), (self.worker, worker_of(pid))):
             is_whole = size is not None or lived is self.gateway
             if seen is not None and is_whole and (found := sample(seen)) is not None:

@@ -32,7 +32,7 @@ SAMPLES = 200
 LONGEST_SAMPLE = 200
 NEAR = 0.001
 """Scores that differ by less are equal: two engines add up in different orders."""
-_STORE = "vectors.db"
+_STORE = "texts.db"
 
 Progress = Callable[[str, int, int], None]
 """Called with the agent, and how many of how many files are indexed on the server."""

@@ -12,7 +12,7 @@ from bench.household import CHATS, KEPT_FILES, KEPT_LINES, Script, chats_of, say
 from bench.index_size import IndexSize, blocks, megabytes
 from bench.observed import Sample
 from bench.slope import slope
-from bench.soak import ENDLESS_MB_AN_HOUR, MB_AN_HOUR, OWN_MB_A_MESSAGE, OWN_MB_A_PASSAGE, Kept, Lived, Plan, run
+from bench.soak import ENDLESS_MB_AN_HOUR, MB_AN_HOUR, OWN_MB_A_FRESH_PASSAGE, Kept, Lived, Plan, run
 from gateway.home import Home
 from gateway.sessions.flush import PROMPT
 from tests.fakes.provider_stub import Body, Reply
@@ -73,26 +73,25 @@ def test_files_that_stay_open_are_told() -> None:
 
 
 def test_a_worker_may_grow_by_what_is_kept_and_by_nothing_else() -> None:
-    """Of its own memory what passages take is no growth, and pages of files are none; what is left is."""
+    """Of its own memory what fresh passages take is no growth, and pages of files are none; what is left is."""
 
-    def worker(own_mb: float, passages: int) -> Lived:
+    def worker(own_mb: float, fresh: int) -> Lived:
         seen = Lived("memory worker", lambda each: each.own_mb)
         for at in range(0, 1800, 5):
             share = at / 1800
             seen.samples.append((at, Sample(1, 300 + 900 * share, 1.0, 15, 6, 100 + own_mb * share)))
-            seen.explained[at] = OWN_MB_A_PASSAGE * passages * share
+            seen.explained[at] = OWN_MB_A_FRESH_PASSAGE * fresh * share
         return seen
 
     assert worker(0, 0).is_steady(0)
-    assert worker(OWN_MB_A_PASSAGE * 2_000, 2_000).is_steady(0)
-    assert not worker(OWN_MB_A_PASSAGE * 2_000, 0).is_steady(0)
+    assert worker(OWN_MB_A_FRESH_PASSAGE * 2_000, 2_000).is_steady(0)
+    assert not worker(OWN_MB_A_FRESH_PASSAGE * 2_000, 0).is_steady(0)
 
 
 def test_an_endless_household_has_limits_of_its_own() -> None:
-    """Conversations that only grow may take 2 MB an hour, and a passage of the index is a message there."""
+    """Conversations that only grow, and the index with them, may take 2 MB an hour."""
     household, endless = Plan(1, 0.5), Plan(1, 0.5, is_endless=True)
-    assert (household.most_mb_an_hour, household.mb_a_passage) == (MB_AN_HOUR, OWN_MB_A_PASSAGE)
-    assert (endless.most_mb_an_hour, endless.mb_a_passage) == (ENDLESS_MB_AN_HOUR, OWN_MB_A_MESSAGE)
+    assert (household.most_mb_an_hour, endless.most_mb_an_hour) == (MB_AN_HOUR, ENDLESS_MB_AN_HOUR)
     growing = lived([20] * 360)
     growing.samples = [(at, Sample(1, 100 + 1.5 * at / 3600, 1.0, 20, 4, 100.0)) for at in range(0, 1800, 5)]
     assert not growing.is_steady(0)
@@ -101,7 +100,7 @@ def test_an_endless_household_has_limits_of_its_own() -> None:
 
 def test_the_size_of_an_index_is_told_as_most_of_each_half() -> None:
     """It goes up and down with what went and is not swept yet, so that its end alone says nothing."""
-    kept = Kept([(at, IndexSize(1_000, at % 7, 50.0 + at % 7)) for at in range(20)])
+    kept = Kept([(at, IndexSize(1_000, at % 7, 0, 50.0 + at % 7)) for at in range(20)])
     assert kept.figures(7) == {
         "passages when warm": 1_000,
         "passages last": 1_000,

@@ -4,7 +4,7 @@ import os
 import random
 import uuid
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import date
 from pathlib import Path
@@ -130,16 +130,23 @@ Parts = tuple[float, ...]
 """Cosine, bm25, bm25_context."""
 
 
+class Known(dict[PointId, Entry]):
+    """The entries that a manifest would know."""
+
+    def among(self, ids: Iterable[PointId]) -> dict[PointId, Entry]:
+        return {id_: self[id_] for id_ in ids if id_ in self}
+
+
 class Bench:
     """An engine beside what a manifest would know of its points."""
 
     def __init__(self, shard: Shard) -> None:
-        self.entries: dict[PointId, Entry] = {}
+        self.entries = Known()
         self.engine = HybridEngine(shard, self.entries)
 
     def upsert(self, points: Sequence[Point]) -> None:
         self.engine.upsert(points)
-        self.entries |= {point.id: point.entry for point in points}
+        self.entries.update({point.id: point.entry for point in points})
 
     def delete(self, points: Sequence[Point]) -> None:
         self.engine.delete([point.id for point in points])

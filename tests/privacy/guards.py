@@ -383,8 +383,8 @@ GUARDS = (
     Guard(
         "workspaces/memory/index/hybrid.py",
         "the engine's hits are checked against the scopes again",
-        "for id_ in known if scopes is None or self._places[id_].scope in scopes]",
-        "for id_ in known]",
+        "for id_, place in known if scopes is None or place.scope in scopes]",
+        "for id_, place in known]",
         "tests/contracts/test_engine.py::test_a_request_sees_its_scopes_and_no_others",
     ),
     Guard(

@@ -15,8 +15,10 @@ from workspaces.memory.entry import Document, Entry
 from workspaces.memory.index.engine import EngineBrokenError, Point, PointId, quantised
 from workspaces.memory.index.hybrid import CollectionStore, HybridEngine
 from workspaces.memory.index.late_interaction import LateInteraction
-from workspaces.memory.index.manifest import Manifest, PointContent, PointRow, pack
+from workspaces.memory.index.manifest import Manifest, PointContent
+from workspaces.memory.index.points import PointRow
 from workspaces.memory.index.ranking import kind_of, speaker_of
+from workspaces.memory.index.rarity import pack
 from workspaces.memory.index.vectors import Learning, Vectors
 from workspaces.memory.text.chunking import Chunking, entries_of
 from workspaces.memory.text.sparse import contextual_vector, dated_vector
@@ -133,8 +135,7 @@ class Collection:
         vectors = self._vectors
         if vectors is None:
             return []
-        points = self.manifest.points
-        return [id_ for id_ in self.manifest.owing if vectors.wants_far(points[id_].scope)]
+        return [id_ for id_, scope in self.manifest.owing() if vectors.wants_far(scope)]
 
     def settle(self) -> Generator[None, None, None]:
         """Fetch missing vectors, many in one request; each vector received is kept.
@@ -194,7 +195,7 @@ class Collection:
 
     def _recover(self) -> None:
         """Remove points missing from the manifest, and mark everything else for comparison."""
-        self.engine.delete(sorted(self.engine.ids() - self.manifest.points.keys()))
+        self.engine.delete(sorted(self.engine.ids() - set(self.manifest.points)))
         self.manifest.doubt_everything()
 
     def _store(self, entries: Sequence[tuple[PointId, Entry]]) -> Generator[None, None, None]:
@@ -236,7 +237,7 @@ class Collection:
 
 NOTHING_TO_LEARN = Learning((), 0, 0)
 
-OWING = ""
+OWING = b""
 """The digest of a point to be stored again (`Manifest.doubt_everything` writes the same)."""
 
 
@@ -247,7 +248,7 @@ def point_id(entry: Entry) -> PointId:
     return PointId(int.from_bytes(hashed) >> 1)
 
 
-def digest(entry: Entry) -> str:
+def digest(entry: Entry) -> bytes:
     """Return a hash of the whole entry, line numbers and context included."""
     facts = f"{entry!r}{' others' * entry.is_others}"  # `repr` is without it: entries from before it stay as they are
-    return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -131,7 +131,9 @@ class EdgeShard:
             self._shard.close()
 
     def _index_payload(self) -> None:
-        for name, kind in (("scope", edge.PayloadSchemaType.Keyword), ("day", edge.PayloadSchemaType.Integer)):
+        cold = edge.Memory.Cold
+        kinds = (("scope", edge.KeywordIndexParams(memory=cold)), ("day", edge.IntegerIndexParams(memory=cold)))
+        for name, kind in kinds:
             self._shard.update(edge.UpdateOperation.create_field_index(name, kind))
 
 
@@ -148,6 +150,7 @@ def _config(dimension: int) -> edge.EdgeConfig:
         ),
         max_search_threads=1,
         payload_memory=edge.Memory.Cold,
+        id_tracker_memory=edge.Memory.Cold,
         wal_enabled=False,
     )
 

@@ -33,6 +33,7 @@ RECENT_BYTES = 4 * 1024 * 1024
 """Size of the cache of new embeddings, without token vectors: each is read three times when its entry and the next are
 stored, and those of 30,000 characters are ahead.
 """
+_LARGEST = 127
 _READ_AT_ONCE = 500
 """Rows read by one statement; SQLite allows 32,766 parameters."""
 
@@ -54,7 +55,7 @@ class StoredEmbedding:
 
 
 class EmbeddingStore:
-    """Embeddings by model and text in the file *path*: 130 bytes a token vector, 2 a pooled vector's dimension."""
+    """Embeddings by model and text in the file *path*: 66 bytes a token vector, one a pooled vector's dimension."""
 
     def __init__(self, path: Path, older: Path | None = None) -> None:
         """Open or create the file; embeddings in *older*, the file of an earlier version, are taken over when needed.
@@ -86,7 +87,7 @@ class EmbeddingStore:
         sql = "SELECT id, pooled, pieces FROM texts WHERE hash = ?"
         row = self._db.execute(sql, (_hash(model, text),)).fetchone()
         if row is not None:
-            return StoredEmbedding(row[0], np.frombuffer(row[1], np.float16).astype(np.float32), row[2])
+            return StoredEmbedding(row[0], _unpack_pooled(row[1]), row[2])
         if (older := self._from_older(model, text)) is None:
             return None
         self.put(model, [(text, older)])
@@ -100,11 +101,11 @@ class EmbeddingStore:
         )
         self._db.execute("BEGIN")
         for text, embedding in embeddings:
-            pooled = embedding.pooled.astype(np.float16) if np.any(embedding.pooled) else np.zeros(0, np.float16)
+            pooled = _pack_pooled(embedding.pooled)
             pieces = np.array(sorted(embedding.piece_ids), np.uint32).tobytes()
-            row = _hash(model, text), pack(embedding.tokens), pieces, pooled.tobytes()
+            row = _hash(model, text), pack(embedding.tokens), pieces, pooled
             [id_] = self._db.execute(sql, row).fetchone()
-            self._remember((model, text), StoredEmbedding(id_, pooled.astype(np.float32), pieces))
+            self._remember((model, text), StoredEmbedding(id_, _unpack_pooled(pooled), pieces))
         self._db.execute("COMMIT")
 
     def tokens(self, ids: Sequence[TextId]) -> dict[TextId, bytes]:
@@ -153,18 +154,19 @@ class EmbeddingStore:
         """Return an embedding of the earlier version's file; one that cannot be read is computed anew."""
         if self._older is None or not self._older.exists():
             return None
-        sql = "SELECT pooled, tokens, pieces FROM embeddings WHERE model = ? AND text = ?"
-        hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()
+        sql = "SELECT pooled, tokens, pieces FROM texts WHERE hash = ?"
         try:
             with closing(sqlite3.connect(self._older)) as older:
-                row = older.execute(sql, (model, hashed)).fetchone()
+                row = older.execute(sql, (_hash(model, text),)).fetchone()
         except sqlite3.DatabaseError:
             return None
         if row is None:
             return None
-        tokens = np.frombuffer(row[1], np.float16).reshape(-1, TOKEN_DIMENSION)
+        rows = np.frombuffer(row[1], np.int8).reshape(-1, TOKEN_DIMENSION + 2)
+        scales = rows[:, TOKEN_DIMENSION:].copy().view(np.float16)
         pieces = frozenset(np.frombuffer(row[2], np.uint32).tolist())
-        return Embedding(np.frombuffer(row[0], np.float32), tokens, pieces)
+        pooled = np.frombuffer(row[0], np.float16).astype(np.float32)
+        return Embedding(pooled, rows[:, :TOKEN_DIMENSION] * scales, pieces)
 
     def _remember(self, key: tuple[str, str], embedding: StoredEmbedding) -> None:
         """Cache an embedding as the newest, and evict as many of the oldest as necessary."""
@@ -174,6 +176,24 @@ class EmbeddingStore:
         self._recent_bytes += embedding.size
         while self._recent_bytes > RECENT_BYTES:
             self._recent_bytes -= self._recent.popitem(last=False)[1].size
+
+
+def _pack_pooled(pooled: FloatArray) -> bytes:
+    """Return *pooled* as whole numbers of 8 bits and their scale, a 16-bit float; nothing if all are zeros.
+
+    The engine gets what is read back, so that an index that is built again answers the same.
+    """
+    scale = np.float16(np.abs(pooled).max(initial=0.0) / _LARGEST)
+    if not scale:
+        return b""
+    whole = np.clip(np.rint(pooled / np.float32(scale)), -_LARGEST, _LARGEST).astype(np.int8)
+    packed: bytes = whole.tobytes() + scale.tobytes()
+    return packed
+
+
+def _unpack_pooled(packed: bytes) -> FloatArray:
+    whole, scale = np.frombuffer(packed[:-2], np.int8), np.frombuffer(packed[-2:], np.float16)
+    return np.asarray(whole.astype(np.float32) * scale if len(whole) else whole, np.float32)
 
 
 def _hash(model: str, text: str) -> bytes:

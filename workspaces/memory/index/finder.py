@@ -21,7 +21,7 @@ from workspaces.memory.index.engine import (
     quantised,
 )
 from workspaces.memory.index.hybrid import HybridEngine
-from workspaces.memory.index.manifest import Manifest, unpack
+from workspaces.memory.index.manifest import Manifest
 from workspaces.memory.index.ranking import (
     KEYWORDS_ALONE,
     LEAST,
@@ -39,6 +39,7 @@ from workspaces.memory.index.ranking import (
     rank,
     relevance,
 )
+from workspaces.memory.index.rarity import unpack
 from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
 from workspaces.memory.index.settings import GENTLE, Blend, Decay
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
@@ -107,7 +108,7 @@ class Finder:
         scores = self._engine.score(request, self._candidates(request, question, asked.today))
         scores = scores.merged(self._engine.score(request, self._neighbours(scores, max(NEIGHBOURED, asked.limit))))
         ids: list[PointId] = scores.ids.tolist()
-        pool = Pool(scores, [self._manifest.points[id_] for id_ in ids], self._identifiers_in(question, ids))
+        pool = Pool(scores, list(self._manifest.points.among(ids).values()), self._identifiers_in(question, ids))
         ranked = rank(question, pool, _decayed(_weights(request, asked.blend), asked.decay), asked.today)
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
         rows = {(entry.path, entry.position): row for row, entry in enumerate(pool.entries)}
@@ -151,8 +152,9 @@ class Finder:
         A file has one scope, so theirs is the same.
         """
         ids = scores.ids[np.argsort(-_promise(scores), kind="stable")[:best]].tolist()
-        turns = (id_ for id_ in ids if self._manifest.points[id_].kind is not LineKind.NOTE)
-        beside = [other for id_ in turns for other in self._manifest.beside(id_, REACH)]
+        points = self._manifest.points
+        turns = [row for row in points.among(ids).values() if row.kind is not LineKind.NOTE]
+        beside = points.beside(turns, REACH)
         return np.setdiff1d(np.array(beside, np.int64), scores.ids) if beside else scores.ids[:0]
 
     def _identifiers_in(self, question: ParsedQuery, ids: Sequence[PointId]) -> list[frozenset[str]]:

@@ -76,6 +76,13 @@ class EntryPosition(Protocol):
     def scope(self) -> Scope: ...
 
 
+class EntryPositions(Protocol):
+    """Positions and scopes of all searchable entries."""
+
+    def among(self, ids: Iterable[PointId]) -> Mapping[PointId, EntryPosition]:
+        """Return those of the known ones among *ids*, in their order."""
+
+
 class LateScorer(Protocol):
     """Scores entries by their token vectors."""
 
@@ -134,7 +141,7 @@ class CollectionStore(Protocol):
 class HybridEngine:
     """A vector engine with one open collection, over a `Shard`. Synchronous: it is called in the worker process."""
 
-    def __init__(self, shard: Shard, places: Mapping[PointId, EntryPosition], late: LateScorer | None = None) -> None:
+    def __init__(self, shard: Shard, places: EntryPositions, late: LateScorer | None = None) -> None:
         """*places* contains every searchable point; any other does not exist. *late* has their token vectors."""
         self._shard = shard
         self._places = places
@@ -209,8 +216,8 @@ class HybridEngine:
         )
 
     def _in_scopes(self, ids: Ids, scopes: frozenset[Scope] | None) -> Ids:
-        known = [id_ for id_ in ids.tolist() if id_ in self._places]
-        return np.array([id_ for id_ in known if scopes is None or self._places[id_].scope in scopes], np.int64)
+        known = self._places.among(ids.tolist()).items()
+        return np.array([id_ for id_, place in known if scopes is None or place.scope in scopes], np.int64)
 
     def _best_of_leg(self, query: VectorQuery, leg: Leg, limit: int) -> Ids:
         """Return the ids of the best *limit* of *leg*; equal scores at the cut are ordered by path and position.
@@ -225,9 +232,9 @@ class HybridEngine:
             query = replace(query, limit=MORE * query.limit, above=just_below)
             [leg] = self._shard.ask([query])
         better = leg.ids[leg.scores > cut]
-        tied = [id_ for id_ in leg.ids[leg.scores == cut].tolist() if id_ in self._places]
-        tied.sort(key=lambda id_: (self._places[id_].path, self._places[id_].position))
-        return np.concatenate([better, np.array(tied[: limit - len(better)], np.int64)])
+        tied = self._places.among(leg.ids[leg.scores == cut].tolist())
+        ordered = sorted(tied, key=lambda id_: (tied[id_].path, tied[id_].position))
+        return np.concatenate([better, np.array(ordered[: limit - len(better)], np.int64)])
 
     def _forget(self, ids: Iterable[PointId]) -> None:
         for id_ in ids:

@@ -1,6 +1,6 @@
 """An agent's index folder: the collection that answers, and the one being built beside it.
 
-    <index>/vectors.db           embeddings by text, shared by all collections
+    <index>/texts.db             embeddings by text, shared by all collections
     <index>/<layout>/            shard, manifest, and the mark `complete`
     <index>/as_of/<name>/        an index of an earlier day, for as long as it is searched
 
@@ -24,9 +24,9 @@ from workspaces.memory.index.vectors import Vectors
 from workspaces.memory.text.chunking import Chunking
 
 KEYWORDS = "keywords"
-STORE = "vectors.db"
-OLDER_STORE = "embeddings.db"
-"""Embeddings up to version 7."""
+STORE = "texts.db"
+OLDER_STORE = "vectors.db"
+"""Embeddings of version 8."""
 CACHED_TEXTS_A_POINT = 3
 """An entry needs one text; three times that is kept for texts that come back, such as an edit that is undone."""
 CACHED_TEXTS_FLOOR = 10_000

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from workspaces.memory.index.embeddings.settings import Leaves
 
-VERSION = 8
+VERSION = 9
 """Version of an index's layout, increased when chunking, tokens or vectors change the stored data."""
 
 Cut = Literal["entries", "windows"]

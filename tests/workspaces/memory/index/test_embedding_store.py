@@ -19,7 +19,7 @@ MODEL = "words"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[EmbeddingStore]:
-    with closing(EmbeddingStore(tmp_path / "vectors.db", tmp_path / "embeddings.db")) as store:
+    with closing(EmbeddingStore(tmp_path / "texts.db", tmp_path / "vectors.db")) as store:
         yield store
 
 
@@ -28,7 +28,7 @@ def _embedded(*texts: str) -> list[tuple[str, Embedding]]:
 
 
 def test_a_text_is_stored_once(store: EmbeddingStore) -> None:
-    """Under one number, in 130 bytes a token vector and two a number of the pooled one."""
+    """Under one number, in 66 bytes a token vector and one a number of the pooled one."""
     store.put(MODEL, _embedded("red bicycle", "blue moon"))
     store.put(MODEL, _embedded("red bicycle"))
     found = store.get(MODEL, "red bicycle")
@@ -41,10 +41,10 @@ def test_a_text_is_stored_once(store: EmbeddingStore) -> None:
 
 def test_an_embedding_reads_the_same_new_and_from_the_file(tmp_path: Path) -> None:
     """Or an entry that is stored again after a restart would have other scores."""
-    with closing(EmbeddingStore(tmp_path / "vectors.db")) as store:
+    with closing(EmbeddingStore(tmp_path / "texts.db")) as store:
         store.put(MODEL, _embedded("red bicycle"))
         new = store.get(MODEL, "red bicycle")
-    with closing(EmbeddingStore(tmp_path / "vectors.db")) as store:
+    with closing(EmbeddingStore(tmp_path / "texts.db")) as store:
         read = store.get(MODEL, "red bicycle")
     assert new is not None
     assert read is not None
@@ -88,28 +88,31 @@ def test_the_store_does_not_grow_for_ever(store: EmbeddingStore) -> None:
 def test_embeddings_of_the_earlier_version_are_taken_over(tmp_path: Path, store: EmbeddingStore) -> None:
     """When asked for, so that no text is embedded twice; then the file is removed. A damaged one counts for nothing."""
     [(text, old)] = _embedded("red bicycle")
-    with closing(sqlite3.connect(tmp_path / "embeddings.db", isolation_level=None)) as db:
-        db.execute("CREATE TABLE embeddings (model TEXT, text BLOB, pooled BLOB, tokens BLOB, pieces BLOB)")
-        pieces = np.array(sorted(old.piece_ids), np.uint32).tobytes()
-        hashed = hashlib.blake2b(text.encode(), digest_size=20).digest()
-        row = MODEL, hashed, old.pooled.tobytes(), old.tokens.tobytes(), pieces
-        db.execute("INSERT INTO embeddings VALUES (?, ?, ?, ?, ?)", row)
+    scales = (np.abs(old.tokens).max(axis=1, keepdims=True) / 127).astype(np.float16)
+    whole = np.rint(old.tokens / scales).astype(np.int8)
+    pieces = np.array(sorted(old.piece_ids), np.uint32).tobytes()
+    with closing(sqlite3.connect(tmp_path / "vectors.db", isolation_level=None)) as db:
+        db.execute("CREATE TABLE texts (id INTEGER PRIMARY KEY, hash BLOB, tokens BLOB, pieces BLOB, pooled BLOB)")
+        hashed = hashlib.blake2b(f"{MODEL}\0{text}".encode(), digest_size=16).digest()
+        rows = np.concatenate([whole, scales.view(np.int8)], axis=1)
+        row = hashed, rows.tobytes(), pieces, old.pooled.astype(np.float16).tobytes()
+        db.execute("INSERT INTO texts (hash, tokens, pieces, pooled) VALUES (?, ?, ?, ?)", row)
     found = store.get(MODEL, text)
     assert found is not None
-    assert found.pooled == pytest.approx(old.pooled, abs=1e-3)
+    assert found.pooled == pytest.approx(old.pooled, abs=0.01)
     assert found.pieces == pieces
-    assert store.tokens([found.id])[found.id] == pack(old.tokens)
+    assert store.tokens([found.id])[found.id] == pack(whole * scales)
     assert store.get(MODEL, "another") is None
     store.remove_older()
-    assert not (tmp_path / "embeddings.db").exists()
-    (tmp_path / "embeddings.db").write_bytes(b"no database at all, but long enough to be read as one" * 100)
-    with closing(EmbeddingStore(tmp_path / "other.db", tmp_path / "embeddings.db")) as other:
+    assert not (tmp_path / "vectors.db").exists()
+    (tmp_path / "vectors.db").write_bytes(b"no database at all, but long enough to be read as one" * 100)
+    with closing(EmbeddingStore(tmp_path / "other.db", tmp_path / "vectors.db")) as other:
         assert other.get(MODEL, text) is None
 
 
 def test_what_was_flushed_leaves_no_log(tmp_path: Path, store: EmbeddingStore) -> None:
     """It would take as much space as a thousand texts."""
     store.put(MODEL, _embedded("red bicycle"))
-    assert (tmp_path / "vectors.db-wal").stat().st_size > 0
+    assert (tmp_path / "texts.db-wal").stat().st_size > 0
     store.flush()
-    assert (tmp_path / "vectors.db-wal").stat().st_size == 0
+    assert (tmp_path / "texts.db-wal").stat().st_size == 0

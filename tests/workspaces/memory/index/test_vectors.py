@@ -46,7 +46,7 @@ class Refuses(WordsEmbedder):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[EmbeddingStore]:
-    store = EmbeddingStore(tmp_path / "vectors.db")
+    store = EmbeddingStore(tmp_path / "texts.db")
     yield store
     store.close()
 
