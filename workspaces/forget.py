@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from workspaces.access import Access, may_write, scope_of
@@ -14,6 +14,7 @@ from workspaces.memory.entry import Document, Entry
 from workspaces.memory.text.chunking import entries_of
 from workspaces.memory.workspace_source import is_note
 from workspaces.redact import Redaction
+from workspaces.revert import rewritten_line
 from workspaces.workspace import Workspace
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -33,6 +34,8 @@ class NotePassage:
     """`#` and eight hex digits of its place and text: identifies it even when lines above are added or removed."""
     is_part: bool
     """It shares a line with another one, as parts of long prose do."""
+    section: str = field(default="", compare=False)
+    """The headings above it, joined by " > "."""
 
     @property
     def citation(self) -> str:
@@ -68,7 +71,7 @@ def notes_of(path: PurePosixPath, whole: str) -> list[NotePassage]:
         seen[entry.text] += 1
         mark = f"#{hashlib.sha256(facts.encode()).hexdigest()[:8]}"
         is_part = any(lines[line] > 1 for line in _lines_of(entry))
-        notes.append(NotePassage(path, entry.start_line, entry.end_line, entry.text, mark, is_part))
+        notes.append(NotePassage(path, entry.start_line, entry.end_line, entry.text, mark, is_part, entry.section))
     return notes
 
 
@@ -140,6 +143,14 @@ def without_notes(whole: str, notes: Iterable[NotePassage]) -> str:
         while _is_blank(lines, first - 1) and end < len(lines) and _is_blank(lines, end):
             end += 1
         del lines[first:end]
+    return mark + "".join(lines)
+
+
+def reworded(whole: str, note: NotePassage, words: str) -> str:
+    """Return *whole* with *words* in place of *note*; a list item stays one, with its time. ValueError: no words."""
+    mark = _BOM if whole.startswith(_BOM) else ""
+    lines = _LINE.findall(whole.removeprefix(_BOM))
+    lines[note.first_line - 1 : note.last_line] = [rewritten_line(lines[note.first_line - 1], words)]
     return mark + "".join(lines)
 
 

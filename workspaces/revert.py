@@ -82,11 +82,11 @@ def corrected_text(before: str | None, after: str | None, now: str | None, words
     (passage,) = written
     lines = _lines(now)
     at, end = _standing(passage, lines, _places(_lines(after), lines))
-    lines[at:end] = [_rewritten_line(passage.lines[0], words)]
+    lines[at:end] = [rewritten_line(passage.lines[0], words)]
     return "".join(lines)
 
 
-def _rewritten_line(line: str, words: str) -> str:
+def rewritten_line(line: str, words: str) -> str:
     """Return *words* with the start of *line*: an item with its time, or plain text with its margin."""
     begun = _ITEM.match(line)
     margin, bullet, time = (begun["margin"], begun["bullet"], begun["time"]) if begun else ("", None, None)

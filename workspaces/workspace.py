@@ -25,6 +25,7 @@ from workspaces.files import (
     FileCaps,
     Folder,
     FolderEntry,
+    FoundFile,
     Identity,
     clean_path,
     no_such_file,
@@ -228,6 +229,12 @@ class Workspace:
         found = self.folder.listing(place)
         seen = [entry for entry in found if _is_visible(place / entry.name, entry, access, way)]
         return Listing(tuple(seen[:_LISTED]), omitted=len(seen[_LISTED:]))
+
+    def files(self, access: Access) -> Sequence[FoundFile]:
+        """Return every plain file that *access* may read, a folder's own before those of its folders."""
+        if access.agent != self.agent:
+            return []
+        return [found for found in self.folder.walk() if may_read(access, found.path)]
 
     def _way_to_own(self, access: Access) -> frozenset[PurePosixPath]:
         """Return the folders above the notes of the turn's own chat: visible once those notes exist."""

@@ -93,6 +93,9 @@ class App:
             sign_ins=self.parts.sign_ins,
             inbox=resources.home.store.inbox,
             menu=self.parts.conversation.menu,
+            operator=self.operator,
+            zone=resources.home.zone.zone,
+            now=resources.home.now,
         )
         return open_web(config, environ, parts)
 

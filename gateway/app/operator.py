@@ -11,10 +11,12 @@ from gateway.control.cron_wire import CronOrder
 from gateway.control.exam_wire import ExamOrder
 from gateway.control.history import HistoryOperator
 from gateway.control.memory import MemoryOperator
+from gateway.control.notes_wire import NotesOrder
 from gateway.control.operator import LocalOperator
 from gateway.control.order import Answers
 from gateway.control.probe_wire import ProbeOrder
 from gateway.control.quarantine import QuarantineOperator
+from gateway.control.quarantine_wire import QuarantineOrder
 from gateway.control.sessions import SessionsOperator
 from gateway.control.status_wire import MemoryOrder, StatusOrder
 from gateway.control.tools import ToolOperator
@@ -24,7 +26,6 @@ from gateway.control.wire import (
     CommandsOrder,
     HistoryOrder,
     OriginOrder,
-    QuarantineOrder,
     SearchOrder,
     SessionsOrder,
     WhyOrder,
@@ -47,6 +48,7 @@ def _answers(parts: Parts, memory: MemoryOperator) -> Answers:
         SearchOrder: memory.search,
         WhyOrder: memory.why,
         OriginOrder: memory.origin,
+        NotesOrder: memory.notes,
         MemoryOrder: memory.status,
         ExamOrder: memory.exam,
         HistoryOrder: HistoryOperator(agents).answer,

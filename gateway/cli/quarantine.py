@@ -9,7 +9,7 @@ import typer
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask
 from gateway.cli.invocation import HomeOption, JsonOption, print_answer
-from gateway.control.wire import QuarantineAnswer, QuarantineOrder
+from gateway.control.quarantine_wire import QuarantineAnswer, QuarantineOrder
 
 app = command_app("List, retry or drop messages, replies and jobs that could not be processed.")
 

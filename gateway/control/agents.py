@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from adapters.terminal import OWNER
 from gateway.agent.agent import Agent
 from gateway.errors import StrandlineError
-from workspaces.access import Access, AgentId, owner_access
+from workspaces.access import Access, AgentId, Grant, owner_access
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,6 @@ class AgentDirectory:
         return None if name is None else self.named(name).id
 
 
-def terminal_access(agent: AgentId) -> Access:
-    """Return the access of the owner, who works at this machine's command line."""
-    return owner_access(agent, f"terminal:{OWNER.id}")
+def terminal_access(agent: AgentId, *grants: Grant) -> Access:
+    """Return the access of the owner, who works at this machine's command line or on the page."""
+    return owner_access(agent, f"terminal:{OWNER.id}", frozenset(grants))

@@ -1,15 +1,18 @@
 """Operator requests about an agent's history."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from gateway.agent.agent import Agent
+from gateway.approvals.diff import difference
 from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryFile, HistoryOrder
 from gateway.errors import StrandlineError
-from workspaces.access import Access
+from workspaces.access import Access, Grant
 from workspaces.files import clean_path
-from workspaces.history import OWNERS_COMMANDS, Commit, Diff, History, LogQuery, Origin
+from workspaces.history import OWNERS_COMMANDS, Commit, Diff, FileWriting, History, LogQuery, Origin, Topic
+from workspaces.workspace import Workspace
 
 _COMMAND_LINE = Origin(OWNERS_COMMANDS)
 """Origin of versions that the owner restores."""
@@ -24,19 +27,27 @@ class HistoryOperator:
     async def answer(self, order: HistoryOrder) -> HistoryAnswer:
         """Execute *order*. Raises StrandlineError, and the errors of the history."""
         agent = self.agents.named(order.agent)
-        return await answer_history(agent, order, terminal_access(agent.id))
+        grants = (Grant.APPROVED,) if order.is_for_others else ()
+        return await answer_history(agent, order, terminal_access(agent.id, *grants))
 
 
 async def answer_history(agent: Agent, order: HistoryOrder, access: Access) -> HistoryAnswer:
     """Execute *order*. Raises StrandlineError for missing or invalid arguments, and the errors of the history."""
     history = await agent.history_writer.history()
-    if order.act == "restore":  # it writes a file, so it runs on the workspace's thread
-        return await agent.run(_restore, history, order, access)
+    if order.act in _WRITING and order.is_preview:
+        return await agent.history_writer.ask(_PREVIEWS[order.act], history, order, access, agent.workspace)
+    if order.act in _WRITING:  # it writes files, so it runs on the workspace's thread
+        answer = await agent.run(_WRITING[order.act], history, order, access)
+        agent.memory.touched()
+        return answer
     return await agent.history_writer.ask(_READING[order.act], history, order, access)
 
 
 def _log(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
-    commits = history.view(access).log(LogQuery(_place(order), before=order.revision, limit=order.limit))
+    view = history.view(access)
+    if order.words:
+        return HistoryAnswer(commits=tuple(map(_commit, view.mentioning(order.words, order.revision, order.limit))))
+    commits = view.log(LogQuery(_place(order), Topic(order.topic), order.revision, order.limit))
     return HistoryAnswer(commits=tuple(map(_commit, commits)))
 
 
@@ -57,10 +68,39 @@ def _restore(history: History, order: HistoryOrder, access: Access) -> HistoryAn
     return HistoryAnswer(outcome=f"{restored.file.path} {done}")
 
 
+def _take_back(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
+    revision = _required(order.revision, "a revision")
+    files = history.take_back(revision, access, _COMMAND_LINE)
+    return HistoryAnswer(outcome=f"Undone: {', '.join(str(each.path) for each in files)}")
+
+
+def _preview_restore(history: History, order: HistoryOrder, access: Access, workspace: Workspace) -> HistoryAnswer:
+    revision, path = _required(order.revision, "a revision"), clean_path(_required(order.path, "a path"))
+    text, now = history.view(access).text_at(revision, path), workspace.present(path, access)
+    return _changes_answer([FileWriting(path, now.whole if now else None, text)])
+
+
+def _preview_take_back(history: History, order: HistoryOrder, access: Access, _: Workspace) -> HistoryAnswer:
+    return _changes_answer(history.without(_required(order.revision, "a revision"), access))
+
+
+def _changes_answer(files: Iterable[FileWriting]) -> HistoryAnswer:
+    changed = [each for each in files if each.before != each.after]
+    texts = [difference(each.before, each.after) for each in changed]
+    return HistoryAnswer(
+        files=tuple(
+            HistoryFile(str(each.path), text.count("\n+") + text.startswith("+"), text.count("\n-"), text)
+            for each, text in zip(changed, texts, strict=True)
+        )
+    )
+
+
 def _bundle(history: History, _: HistoryOrder, access: Access) -> HistoryAnswer:
     return HistoryAnswer(outcome=str(history.bundle(access)))
 
 
+_WRITING = {"restore": _restore, "revert": _take_back}
+_PREVIEWS = {"restore": _preview_restore, "revert": _preview_take_back}
 _READING = {"log": _log, "show": _show, "diff": _diff, "bundle": _bundle}
 
 

@@ -1,4 +1,4 @@
-"""Operator requests about an agent's memory: search, origins, index, examination."""
+"""Operator requests about an agent's memory: search, origins, index, examination, changes of notes."""
 
 from dataclasses import asdict, dataclass, replace
 
@@ -8,6 +8,8 @@ from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.exam import examination
 from gateway.control.exam_wire import ExamOrder, ExamReport
+from gateway.control.notes import NoteEditor
+from gateway.control.notes_wire import NotesAnswer, NotesOrder
 from gateway.control.operator_api import Progress
 from gateway.control.status_wire import MemoryOrder, MemoryStatus
 from gateway.control.wire import (
@@ -16,16 +18,18 @@ from gateway.control.wire import (
     MemorySource,
     OriginOrder,
     OriginStep,
+    ScoreParts,
     SearchHit,
     SearchOrder,
     UsedHit,
     Why,
     WhyOrder,
 )
+from gateway.stores.rows import TurnId
 from gateway.transcripts.provenance import MemoryOrigin, NoteChange, origin_of
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Record
-from workspaces.access import SessionType
+from workspaces.access import Grant, SessionType
 from workspaces.memory.hits import Hit
 from workspaces.memory.query import Query
 
@@ -40,23 +44,33 @@ class MemoryOperator:
     async def search(self, order: SearchOrder) -> MemorySearchAnswer:
         """Search an agent's memory."""
         agent = self.agents.named(order.agent)
-        asked = Query(order.query, as_of=order.as_of)
+        asked = Query(order.query, as_of=order.as_of, since=order.since, until=order.until)
         query = asked if order.max_results is None else replace(asked, max_results=order.max_results)
         result = await agent.memory.search(query, terminal_access(agent.id))
         return MemorySearchAnswer(tuple(map(_search_hit, result.hits)), result.mode, result.notice, result.is_clear)
 
     async def why(self, order: WhyOrder) -> Why:
-        """Return the memories that the latest answer in the owner's chat used."""
+        """Return the memories that an answer in the owner's chat used."""
         transcript = await self.transcripts.open(SessionKey(self.agents.named(order.agent).id, SessionType.MAIN))
-        if question := transcript.question():
-            turn_id, asked = question
-            return Why(asked.text, tuple(UsedHit(**asdict(each)) for each in transcript.used_by(turn_id)))
-        return Why("")
+        turn_id, asked = transcript.question() or (TurnId(""), None)
+        if order.turn is not None:
+            turn_id = TurnId(order.turn)
+            entries = transcript.entries_of(turn_id)
+            asked = next((each for each in entries if isinstance(each, UserEntry)), None)
+        used = transcript.used_by(turn_id) if asked else ()
+        return Why(asked.text if asked else "", tuple(UsedHit(**asdict(each)) for each in used))
 
     async def origin(self, order: OriginOrder) -> MemorySource:
         """Lead from a memory to the message that it came from."""
         agent = self.agents.named(order.agent)
         return _memory_source(await origin_of(agent, self.transcripts, order.citation, terminal_access(agent.id)))
+
+    async def notes(self, order: NotesOrder) -> NotesAnswer:
+        """List, read or change notes."""
+        agent = self.agents.named(order.agent)
+        transcript = await self.transcripts.open(SessionKey(agent.id, SessionType.MAIN))
+        means_others = terminal_access(agent.id, Grant.APPROVED)
+        return await NoteEditor(agent, terminal_access(agent.id), means_others, transcript).answer(order)
 
     async def status(self, order: MemoryOrder) -> MemoryStatus:
         """Return the state of an agent's index."""
@@ -84,7 +98,19 @@ async def memory_status(agent: Agent) -> MemoryStatus:
 
 
 def _search_hit(hit: Hit) -> SearchHit:
-    return SearchHit(hit.path, hit.start_line, hit.end_line, round(hit.score, 4), hit.snippet, hit.citation, hit.mark)
+    return SearchHit(
+        hit.path,
+        hit.start_line,
+        hit.end_line,
+        round(hit.score, 4),
+        hit.snippet,
+        hit.citation,
+        hit.mark,
+        ScoreParts(*(round(each, 4) for each in (hit.similarity, hit.late, hit.keyword, hit.matched))),
+        hit.date,
+        hit.scope.partition(":")[2],
+        hit.is_others,
+    )
 
 
 def _memory_source(origin: MemoryOrigin) -> MemorySource:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gateway.agent.agent import Agent
-from gateway.control.wire import QuarantineAnswer, QuarantineLine, QuarantineOrder
+from gateway.control.quarantine_wire import QuarantineAnswer, QuarantineLine, QuarantineOrder
 from gateway.errors import StrandlineError
 from gateway.stores.quarantine import Quarantine, QuarantinedRow
 from gateway.stores.rows import InboxRow, OutboxRow

@@ -10,6 +10,16 @@ from gateway.control.status_wire import SearchMode
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreParts:
+    """The parts of a passage's score, as in `Hit`."""
+
+    similarity: float = 0.0
+    late: float = 0.0
+    keyword: float = 0.0
+    matched: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class SearchHit:
     """A passage that answers a query."""
 
@@ -23,6 +33,11 @@ class SearchHit:
     citation: str
     holds: str = ""
     """Whether it holds, as `Hit.mark`."""
+    parts: ScoreParts = ScoreParts()
+    day: date | None = None
+    chat: str = ""
+    """The chat whose people read it too."""
+    is_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +76,11 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class WhyOrder(Order[Why]):
-    """A request for the memories behind an agent's latest answer to its owner; `None` is the default agent."""
+    """A request for the memories behind an agent's answer to its owner; `None` is the default agent."""
 
     agent: str | None = None
+    turn: str | None = None
+    """The turn of the answer; `None` is the latest one's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +170,9 @@ class SearchOrder(Order[MemorySearchAnswer]):
     """`None`: as configured."""
     as_of: date | None = None
     """Search the notes as they were at the end of this day."""
+    since: date | None = None
+    until: date | None = None
+    """Both days are included; undated notes are outside of any bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +223,9 @@ class HistoryAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HistoryOrder(Order[HistoryAnswer]):
-    """A request for versions of an agent's files, or to restore a file."""
+    """A request for versions of an agent's files, to restore a file, or to take back one change of files."""
 
-    act: Literal["log", "show", "diff", "restore", "bundle"]
+    act: Literal["log", "show", "diff", "restore", "revert", "bundle"]
     agent: str | None = None
     path: str | None = None
     """A file or folder, relative to the workspace; `None` is everything."""
@@ -214,6 +234,13 @@ class HistoryOrder(Order[HistoryAnswer]):
     newer: str | None = None
     """The newer revision; `None` is the newest."""
     limit: int = 20
+    topic: Literal["all", "memory", "daily", "files"] = "all"
+    words: str = ""
+    """List only changes that added or removed this text, or whose subject or files contain it."""
+    is_preview: bool = False
+    """Return the difference that a restoration would make, and write nothing."""
+    is_for_others: bool = False
+    """The owner knows that others read the files to be restored, and means it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,37 +280,6 @@ class ApprovalOrder(Order[ApprovalAnswer]):
     """Number of the change; unset for `list`."""
     agent: str | None = None
     """Only this agent's; `None` is every agent's."""
-
-
-@dataclass(frozen=True, slots=True)
-class QuarantineLine:
-    """A quarantined row as the owner sees it."""
-
-    id: str
-    kind: str
-    reason: str
-    why: str
-    at: datetime
-    excerpt: str
-
-
-@dataclass(frozen=True, slots=True)
-class QuarantineAnswer:
-    """The rows in quarantine, oldest first, or the outcome of a decision."""
-
-    rows: tuple[QuarantineLine, ...] = ()
-    files: tuple[str, ...] = ()
-    """Files excluded from search because the memory worker crashed on them, as `file:<agent>:<path>`."""
-    outcome: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class QuarantineOrder(Order[QuarantineAnswer]):
-    """A request about quarantined rows, or a decision about one of them."""
-
-    act: Literal["list", "retry", "drop"]
-    id: str | None = None
-    """Id of the row; unset for `list`."""
 
 
 @dataclass(frozen=True, slots=True)

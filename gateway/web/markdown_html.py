@@ -27,6 +27,12 @@ def to_html(markdown: str) -> str:
     return html
 
 
+def inline_html(markdown: str) -> str:
+    """Return the words of *markdown* as HTML, as `to_html` does, without any block."""
+    html: str = _parser().renderInline(markdown)
+    return html
+
+
 @cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True, "maxNesting": _DEEPEST})

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, tzinfo
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -25,9 +26,12 @@ from gateway.web.completion_turns import Asking, Prefaces
 from gateway.web.completions import CompletionPages
 from gateway.web.errors import HttpError, answer_error
 from gateway.web.guard import RequestGuard
+from gateway.web.history_pages import HistoryPages
 from gateway.web.images import ImageCaps
 from gateway.web.login import Login
+from gateway.web.memory_pages import MemoryPages
 from gateway.web.page_mirror import WaitingMessages
+from gateway.web.site import Asks, Site
 from gateway.web.webhooks import WebhookPages
 
 
@@ -48,6 +52,10 @@ class WebResources:
     inbox: Inbox
     menu: Callable[[], Sequence[MenuEntry]]
     """Returns the commands that the owner may give in a message."""
+    operator: Asks
+    zone: tzinfo
+    """The owner's."""
+    now: Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +80,14 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
     entrance = Login(resources.sign_ins, resources.agents, is_tls)
     waiting = WaitingMessages(resources.inbox, resources.routes)
     chat = ChatPages(entrance, resources.adapters, resources.presence, resources.sessions, waiting, resources.menu)
+    site = Site(entrance, resources.operator, resources.zone, resources.now)
     caps = ImageCaps(config.attachments.per_message, config.attachments.max_mb * 1024 * 1024)
     routes = [
         *CompletionPages(holders, asking, frozenset(resources.agents), caps).routes(),
         *entrance.routes(),
         *chat.routes(),
+        *MemoryPages(site).routes(),
+        *HistoryPages(site).routes(),
         *WebhookPages(resources.adapters, telegrams, resources.receive).routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={HttpError: answer_error, HTTPException: _answer_absent})

@@ -26,9 +26,11 @@ from gateway.control.admission_wire import (
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, BrowserRow
 from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
 from gateway.control.exam_wire import ExamOrder, ExamReport
+from gateway.control.notes_wire import NoteRow, NotesAnswer, NotesOrder
 from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Answers, Order
 from gateway.control.probe_wire import ProbeAnswer, ProbeOrder
+from gateway.control.quarantine_wire import QuarantineAnswer, QuarantineLine, QuarantineOrder
 from gateway.control.status_wire import AgentStatus, MemoryOrder, MemoryStatus, Status, StatusOrder
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
@@ -47,9 +49,6 @@ from gateway.control.wire import (
     MemorySource,
     OriginOrder,
     OriginStep,
-    QuarantineAnswer,
-    QuarantineLine,
-    QuarantineOrder,
     SearchHit,
     SearchOrder,
     SessionMatch,
@@ -102,6 +101,7 @@ class FakeOperator:
             OriginOrder: self.origin,
             MemoryOrder: self.memory_status,
             HistoryOrder: self.history,
+            NotesOrder: self.notes,
             SessionsOrder: self.sessions,
             ApprovalOrder: self.approvals,
             QuarantineOrder: self.quarantine,
@@ -204,6 +204,9 @@ class FakeOperator:
             raise StrandlineError(f"no revision {order.revision}")
         file = HistoryFile(NOTE, 1, 0, f"--- /dev/null\n+++ b/{NOTE}\n+{wanted[0].subject} to {order.newer}\n")
         return HistoryAnswer(tuple(wanted), (file,), omitted=2)
+
+    async def notes(self, order: NotesOrder) -> NotesAnswer:
+        return NotesAnswer((NoteRow(NOTE, "", NOTED_AT.date(), 20),) if order.act == "list" else ())
 
     async def sessions(self, order: SessionsOrder) -> SessionsAnswer:
         """Every agent has one conversation, `main`, one byte per message; an export is sent message by message."""

@@ -47,7 +47,7 @@ ALL_WORDS = {
     "gateway/web/completion_turns.py": "adds up the cost of a program's own turns, in their session",
     "gateway/web/chat.py": "shows the signed-in owner the owner's own conversation",
     "gateway/automation/heartbeat_runner.py": "looks whether a heartbeat's own turn failed, and puts its session away",
-    "gateway/control/memory.py": "shows the owner why the latest answer in their own chat was given",
+    "gateway/control/memory.py": "shows the owner why an answer in their own chat was given",
 }
 """Who may open transcripts."""
 

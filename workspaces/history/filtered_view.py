@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from workspaces.access import PRIVATE, Access, readable_scopes, scope_folder
 from workspaces.errors import NoSuchFileError, NoSuchRevisionError
 from workspaces.files import clean_path, no_such_file
-from workspaces.history.commits import LOG_FORMAT, Commit, Diff, read_log
+from workspaces.history.commits import LOG_FORMAT, Commit, CommitId, Diff, read_log
 from workspaces.history.git_command import Git
 from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Act, Origin, Topic, topic_of
 from workspaces.history.turn_changes import FAR_BACK, NEAR, FileWriting, TurnChanges
@@ -84,6 +84,29 @@ class View:
             return ()
         with closing(self._visible_commits(newest, query.folders)) as listed:
             return tuple(islice((commit for _, commit in listed if query.takes(commit)), query.limit))
+
+    def mentioning(self, words: str, before: str | None, limit: int) -> tuple[Commit, ...]:
+        """Return the commits that added or removed *words*, or name them in subject or paths, newest first.
+
+        For turns with a full view; others find none.
+        """
+        newest = self._repository.parent(self.resolve(before)) if before else self._repository.head()
+        if newest is None or not sees_all(self._access) or not words.strip("\0"):
+            return ()
+        wanted = words.casefold()
+        with closing(self._log_commits(newest, (), f"-S{words.replace(chr(0), '')}", "--pickaxe-all")) as logged:
+            found = {commit.id: commit for commit in islice(logged, limit)}
+        with closing(self._log_commits(newest, ())) as logged:
+            named = (each for each in logged if wanted in f"{each.subject}\n{_names(each)}".casefold())
+            found |= {commit.id: commit for commit in islice(named, limit)}
+        return tuple(sorted(found.values(), key=lambda commit: commit.at, reverse=True)[:limit])
+
+    def changed_texts(self, revision: str) -> list[FileWriting]:
+        """Return the files that a commit changed, each before and after it, as far as this turn sees them."""
+        git_id = self.resolve(revision)
+        with closing(self._visible_commits(git_id, ())) as listed:
+            _, commit = next(listed)
+        return self._writings(replace(commit, id=CommitId(git_id)), every=True)
 
     def show(self, revision: str, path: PurePosixPath | None = None) -> VisibleCommit:
         """Return a commit with its changes, or only those at or below *path*."""
@@ -202,9 +225,9 @@ class View:
                 if change.act is not Act.DELETE and is_note and sees_path(self._access, change.path):
                     yield change.path, self._repository.contents([change.content])[0].decode()
 
-    def _writings(self, commit: Commit) -> list[FileWriting]:
-        """Return the changes of *commit* to the notes visible to this turn."""
-        paths = [each.path for each in commit.changes if topic_of(each.path) is not Topic.FILES]
+    def _writings(self, commit: Commit, *, every: bool = False) -> list[FileWriting]:
+        """Return the changes of *commit* to the notes visible to this turn, or to *every* file that is."""
+        paths = [each.path for each in commit.changes if every or topic_of(each.path) is not Topic.FILES]
         before, after = self._repository.files(self._repository.parent(commit.id)), self._repository.files(commit.id)
         return [
             FileWriting(path, self._text(before.get(path)), self._text(after.get(path)))
@@ -257,11 +280,11 @@ class View:
         commits = [self.show(author, path).commit for author in authors]
         return tuple(sorted(commits, key=lambda commit: commit.at, reverse=True))
 
-    def _log_commits(self, newest: str, folders: tuple[PurePosixPath, ...]) -> Generator[Commit]:
+    def _log_commits(self, newest: str, folders: tuple[PurePosixPath, ...], *more: str) -> Generator[Commit]:
         paths = [str(folder) for folder in folders]
         options = ["-z", "--raw", "--no-abbrev", "--no-renames", "--full-diff", "--root", "-m", "--first-parent"]
         fields = self._git.fields(
-            "log", *options, f"--format={LOG_FORMAT}", newest, "--", *paths, deadline_s=_LOG_DEADLINE_S
+            "log", *options, *more, f"--format={LOG_FORMAT}", newest, "--", *paths, deadline_s=_LOG_DEADLINE_S
         )
         with closing(fields):
             yield from read_log(fields)
@@ -283,6 +306,10 @@ def _as_one(steps: Sequence[TurnChanges]) -> TurnChanges | None:
         return None
     files = tuple(file for step in steps for file in step.files)
     return replace(steps[0], files=files, others=tuple(path for step in steps for path in step.others))
+
+
+def _names(commit: Commit) -> str:
+    return "\n".join(str(change.path) for change in commit.changes)
 
 
 def _is_within(path: PurePosixPath, folder: PurePosixPath | None) -> bool:

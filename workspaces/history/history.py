@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from workspaces.access import Access
-from workspaces.errors import NoSuchFileError, NoSuchRevisionError, TooLargeError
+from workspaces.errors import EditError, NoSuchFileError, NoSuchRevisionError, TooLargeError
 from workspaces.files import clean_path, no_such_file
 from workspaces.history.commits import Commit, CommitId
 from workspaces.history.filtered_view import View
@@ -19,8 +19,10 @@ from workspaces.history.pending import EDITOR, Pending
 from workspaces.history.purge import Purged, files_holding, purge
 from workspaces.history.repair import Mender, Repair
 from workspaces.history.tracked_files import Looks, differing, tracked_content
+from workspaces.history.turn_changes import FileWriting
 from workspaces.history.visibility import sees_all
 from workspaces.redact import Redaction
+from workspaces.revert import reverted_text
 from workspaces.workspace import TextFile, Workspace
 
 if TYPE_CHECKING:
@@ -208,6 +210,36 @@ class History:
         file = self._workspace.write(place, text, access, now)
         self.record([place], f"file: restore {place} from {git_id[:7]}", origin)
         return RestoredFile(file, changed=True)
+
+    def without(self, revision: str, access: Access) -> tuple[FileWriting, ...]:
+        """Return the files of a commit, each as it is now and as it would be without that commit's change.
+
+        Later changes stay. Raises EditError for a file in which the change's own lines have changed since.
+        """
+        found = []
+        for each in self.view(access).changed_texts(revision):
+            now = self._present(each.path, access)
+            text = now.whole if now else None
+            try:
+                found.append(FileWriting(each.path, text, reverted_text(each.before, each.after, text)))
+            except EditError as exc:
+                raise EditError(f"{each.path}: {exc}") from exc
+        return tuple(found)
+
+    def take_back(self, revision: str, access: Access, origin: Origin) -> tuple[FileWriting, ...]:
+        """Write the files of `without`, after committing their present texts, and return them."""
+        files = self.without(revision, access)
+        subject = self.view(access).show(revision).commit.subject
+        for each in files:
+            now = self._present(each.path, access)
+            if now is not None:
+                self._keep(now)
+            if each.after is not None:
+                self._workspace.write(each.path, each.after, access, now)
+            elif now is not None:
+                self._workspace.delete(each.path, access, now)
+        self.record([each.path for each in files], f"undo: {subject}", origin)
+        return files
 
     def bundle(self, access: Access) -> Path:
         """Write the whole history into one file beside the repository, for `git clone`, and return its path.

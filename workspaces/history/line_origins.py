@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
 from workspaces.access import PRIVATE, scope_of
-from workspaces.history.messages import EDITOR_SESSION, OWNERS_COMMANDS, Origin, parse
+from workspaces.history.messages import EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE, Origin, parse
 
 _MARKS = re.compile(r"[\s>#*+\-•|]+|\d{1,3}[.)]\s")
 """What may precede the same words in another place: list and heading marks, quotation, a diff's own sign."""
@@ -222,7 +222,7 @@ def _files(lines: Sequence[str]) -> Iterator[FileChanges]:
 
 
 def _is_owners(origin: Origin) -> bool:
-    return origin.approved_by is not None or origin.session in {EDITOR_SESSION, OWNERS_COMMANDS}
+    return origin.approved_by is not None or origin.session in {EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE}
 
 
 def _key(line: str) -> int | None:

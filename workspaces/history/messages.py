@@ -24,6 +24,8 @@ EDITOR_SESSION = "editor"
 """The session of changes from outside: by the owner's editor, or another program of the owner's."""
 OWNERS_COMMANDS = "command line"
 """The session of changes that the owner made at the command line."""
+OWNERS_PAGE = "page"
+"""The session of changes that the owner made on the page."""
 _OPTIONAL = ("Message", "Turn", "Approved-By", "Mark", "Undoes", "Chat", "Author")
 _YES_OR_NO = {"yes": True, "no": False}
 

@@ -1,6 +1,7 @@
 """The owner's page: who is let in."""
 
 from datetime import UTC, datetime
+from functools import reduce
 from pathlib import Path
 
 from adapters.web import PageEventKind, PageMessage
@@ -16,6 +17,16 @@ SHUT = [
     ("GET", "/chat/events?agent=main"),
     ("POST", "/chat/messages"),
     ("POST", "/sign-out"),
+    ("GET", "/memory"),
+    *(("GET", f"/agents/main/memory{each}") for each in ("", "/days", "/day", "/note", "/shared", "/files", "/search")),
+    ("GET", "/agents/main/memory/line"),
+    ("GET", "/agents/main/memory/edit"),
+    ("POST", "/agents/main/memory/edit"),
+    ("POST", "/agents/main/memory/change"),
+    ("GET", "/history"),
+    *(("GET", f"/agents/main/history{each}") for each in ("", "/change", "/preview")),
+    ("POST", "/agents/main/history/restore"),
+    ("POST", "/agents/main/history/bundle"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/main"),
     ("POST", "/v1/chat/completions"),
@@ -28,11 +39,15 @@ async def test_every_path_is_shut_or_known_to_be_open(house: House) -> None:
     assert door is not None
     paths = {route.path for route in door.app.app.routes}  # type: ignore[attr-defined]
     opened = {"/", "/static/{name}", "/sign-in", "/telegram/{account}"}
-    shut = {path.partition("?")[0].replace("/models/main", "/models/{name}") for _, path in SHUT}
+    named = (("/models/main", "/models/{name}"), ("/agents/main", "/agents/{agent}"))
+    shut = {reduce(lambda path, each: path.replace(*each), named, path.partition("?")[0]) for _, path in SHUT}
     assert paths == opened | shut
     origin = {"origin": house.address}
     for method, path in SHUT:
-        for shown in ({}, {"cookie": "strandline=wrong"}, bearer("wrong"), {"authorization": "Bearer"}):
+        none: dict[str, str] = {}
+        shown_by_strangers = (none, {"cookie": "strandline=wrong"}, bearer("wrong"), {"authorization": "Bearer"})
+        of_programs = () if path.startswith("/v1") else (bearer(OWNER_TOKEN), bearer(GUEST_TOKEN))
+        for shown in (*shown_by_strangers, *of_programs):
             response = await house.http.request(method, path, headers=origin | dict(shown), json={})
             assert (response.status_code, path) == (401, path)
     assert house.model.bodies == []
@@ -127,3 +142,29 @@ async def test_behind_a_proxy_its_host_and_origin_count_and_the_cookie_is_for_tl
         response = await house.http.post("/sign-in", json=code, headers=shown)
     assert response.status_code == 204
     assert "secure" in response.headers["set-cookie"].lower()
+
+
+async def test_a_form_needs_the_sessions_token_and_our_own_origin(house: House, browser: Browser) -> None:
+    """Every form of the page, from the table: with the cookie alone, and from another site, nothing is done."""
+    forms = [path for method, path in SHUT if method == "POST" and path.startswith("/agents/")]
+    assert forms
+    for path in forms:
+        for fields, headers in (
+            ({"csrf": ""}, browser.origin),
+            ({"csrf": "0" * 32}, browser.origin),
+            ({"csrf": browser.csrf}, {}),
+            ({"csrf": browser.csrf}, {"origin": "http://evil.example"}),
+            ({"csrf": browser.csrf}, {"origin": "null"}),
+        ):
+            response = await browser.http.post(path, data=fields, headers=headers)
+            assert (response.status_code, path) == (403, path)
+
+
+async def test_each_view_is_shut_once_its_session_is_revoked(house: House, browser: Browser) -> None:
+    """Also for other hosts' names, which somebody else may resolve to this machine."""
+    views = [path for method, path in SHUT if method == "GET" and not path.startswith(("/v1", "/chat"))]
+    for path in views:
+        assert (await browser.http.get(path, headers={"host": "evil.example"})).status_code == 421
+    await house.app.operator.ask(BrowserOrder("revoke"))
+    for path in views:
+        assert ((await browser.http.get(path)).status_code, path) == (401, path)
