@@ -3,7 +3,7 @@
 from gateway.app.probes import Probes
 from gateway.app.wiring import Parts
 from gateway.control.admission import AdmissionOperator
-from gateway.control.admission_wire import ClaimOrder, PairOrder, RouteOrder, SilencesOrder
+from gateway.control.admission_wire import ClaimOrder, PairOrder, RoomsOrder, RouteOrder, SilencesOrder
 from gateway.control.approvals import ApprovalOperator
 from gateway.control.browsers import BrowserOperator, BrowserOrder
 from gateway.control.cron import JobOperator
@@ -62,6 +62,7 @@ def _answers(parts: Parts, memory: MemoryOperator) -> Answers:
         BrowserOrder: BrowserOperator(parts.sign_ins).answer,
         ClaimOrder: admission.claim,
         PairOrder: admission.pair,
+        RoomsOrder: admission.rooms,
         RouteOrder: admission.explain,
         SilencesOrder: admission.silences,
         ProbeOrder: Probes(home.config, resources.environ, resources.channels.adapters.loaded).probe,

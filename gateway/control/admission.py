@@ -4,19 +4,28 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from adapters.http import CHANNEL as HTTP
+from adapters.terminal import CHANNEL as TERMINAL
+from adapters.web import CHANNEL as WEB
 from gateway.admission.claim import Claims
 from gateway.admission.explain import describe_silence, explain
 from gateway.admission.explanation import Explanation
+from gateway.admission.internal_channels import CHANNELS
 from gateway.admission.pairing import Pairing, format_code
-from gateway.admission.routing import Routes
+from gateway.admission.policy import AccountPolicy, GroupPolicy
+from gateway.admission.routing import Routes, route
 from gateway.control.admission_wire import (
+    AccountRow,
     Applicant,
     ClaimAnswer,
     ClaimOrder,
     ClaimRow,
+    GroupRow,
     GuestRow,
     PairAnswer,
     PairOrder,
+    RoomsAnswer,
+    RoomsOrder,
     RouteOrder,
     SilenceRow,
     SilencesAnswer,
@@ -25,6 +34,9 @@ from gateway.control.admission_wire import (
 from gateway.errors import StrandlineError
 from gateway.stores.admission import Guest, PairingRequest, Silence
 from gateway.stores.ports import Store
+
+_OWN = frozenset({*CHANNELS, TERMINAL, WEB, HTTP})
+"""Channels without a bot account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +83,32 @@ class AdmissionOperator:
         is_guest = await self.store.pairings.is_guest(order.channel, order.account, said.sender.id)
         return explain(said, self.routes, is_guest=is_guest)
 
+    async def rooms(self, _: RoomsOrder) -> RoomsAnswer:
+        """Return the bot accounts, and the groups in which they answer."""
+        known = {account: each for account, each in self.routes.policy.accounts.items() if account[0] not in _OWN}
+        return RoomsAnswer(
+            tuple(_account_row(f"{account[0]}.{account[1]}", each) for account, each in sorted(known.items())),
+            tuple(
+                self._group_row(account, chat, group)
+                for account, each in sorted(known.items())
+                for chat, group in sorted(each.groups.items())
+            ),
+        )
+
+    def _group_row(self, account: tuple[str, str], chat: str, group: GroupPolicy) -> GroupRow:
+        agent = route(_sample_message(RouteOrder(*account, chat)), self.routes).key.agent
+        may_end = None if group.may_end is None else tuple(sorted(group.may_end))
+        rules = group.mention, tuple(sorted(group.people)), group.bots, group.heard, may_end
+        return GroupRow(f"{account[0]}.{account[1]}", chat, agent, *rules)
+
     async def silences(self, order: SilencesOrder) -> SilencesAnswer:
         """Return the unanswered messages, latest first."""
         found = [each for each in await self.store.silences.latest() if order.chat in {None, each.address.chat}]
         return SilencesAnswer(tuple(map(_row, found[: order.limit])))
+
+
+def _account_row(name: str, account: AccountPolicy) -> AccountRow:
+    return AccountRow(name, account.direct, tuple(sorted(account.people)))
 
 
 def _sample_message(order: RouteOrder) -> InboundMessage:

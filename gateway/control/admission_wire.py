@@ -126,3 +126,45 @@ class SilencesOrder(Order[SilencesAnswer]):
     chat: str | None = None
     """Only in this chat."""
     limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRow:
+    """The people who may write to a bot account in a direct chat."""
+
+    account: str
+    """As `<channel>.<account>`."""
+    direct: str
+    """A value of `DirectPolicy`."""
+    people: tuple[str, ...]
+    """Guests without a pairing."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group whose messages are answered, with its rules."""
+
+    account: str
+    chat: str
+    agent: str
+    mention: bool
+    """Only messages that mention the bot or reply to it are answered."""
+    people: tuple[str, ...]
+    """The people who are answered; empty: everybody there."""
+    bots: bool
+    heard: int
+    may_end: tuple[str, ...] | None
+    """People who may end its conversation besides the owner; `None`: everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoomsAnswer:
+    """The bot accounts and the groups that the configuration allows."""
+
+    accounts: tuple[AccountRow, ...] = ()
+    groups: tuple[GroupRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RoomsOrder(Order[RoomsAnswer]):
+    """A request for the bot accounts and their groups."""

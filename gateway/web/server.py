@@ -31,6 +31,7 @@ from gateway.web.images import ImageCaps
 from gateway.web.login import Login
 from gateway.web.memory_pages import MemoryPages
 from gateway.web.page_mirror import WaitingMessages
+from gateway.web.people_pages import PeoplePages
 from gateway.web.site import Asks, Site
 from gateway.web.webhooks import WebhookPages
 
@@ -88,6 +89,7 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
         *chat.routes(),
         *MemoryPages(site).routes(),
         *HistoryPages(site).routes(),
+        *PeoplePages(site).routes(),
         *WebhookPages(resources.adapters, telegrams, resources.receive).routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={HttpError: answer_error, HTTPException: _answer_absent})

@@ -18,6 +18,8 @@ from gateway.control.admission_wire import (
     GuestRow,
     PairAnswer,
     PairOrder,
+    RoomsAnswer,
+    RoomsOrder,
     RouteOrder,
     SilenceRow,
     SilencesAnswer,
@@ -110,6 +112,7 @@ class FakeOperator:
             BrowserOrder: self.browsers,
             ClaimOrder: self.claim,
             PairOrder: self.pair,
+            RoomsOrder: self.rooms,
             ProbeOrder: self.probe,
             RouteOrder: self.explain,
             SilencesOrder: self.silences,
@@ -317,6 +320,9 @@ class FakeOperator:
             raise PairingError(f"nobody waits as {order.what}")
         self.let_in = order.act == "approve"
         return PairAnswer(outcome=f"{order.act} {order.what}: done")
+
+    async def rooms(self, _: RoomsOrder) -> RoomsAnswer:
+        return RoomsAnswer()
 
     async def explain(self, order: RouteOrder) -> Explanation:
         """Admit every sender that mentions us."""
