@@ -94,6 +94,8 @@ class App:
             inbox=resources.home.store.inbox,
             menu=self.parts.conversation.menu,
             operator=self.operator,
+            job_runner=self.parts.job_runner,
+            approvals=self.parts.approvals,
             zone=resources.home.zone.zone,
             now=resources.home.now,
         )

@@ -9,12 +9,12 @@ import typer
 
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import reach
-from gateway.cli.doctor.finding import Level
 from gateway.cli.invocation import HomeOption, Invocation
 from gateway.cli.keys import ask_secret
 from gateway.cli.model_setup import ModelWish, connect_model
 from gateway.cli.settings_report import taken_up
 from gateway.control.admission_wire import ClaimOrder
+from gateway.control.finding import Level
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 from gateway.runtime.escape import visible

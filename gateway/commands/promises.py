@@ -17,6 +17,7 @@ from gateway.commands.wording import quoted
 from gateway.stores.jobs import FAILURES, Job, JobRun, RunState
 from gateway.stores.rows import PendingChange
 from gateway.transcripts.codec import Record
+from workspaces.access import AgentId
 
 SHOWN = 10
 """Most lines of each part; our choice."""
@@ -48,14 +49,20 @@ class Promises:
 def promise_commands(job_runner: JobRunner, approvals: Approvals) -> list[Command]:
 
     async def run(call: CommandCall) -> str:
-        agent, schedule = call.access.agent, job_runner.job_schedule
-        jobs = await schedule.all(agent)
-        runs = [(job, each) for job in jobs for each in await job_runner.history(job.id, agent)]
-        waiting = await approvals.waiting(agent)
-        return str(promises(jobs, runs, waiting, call.transcript.records, schedule.zone))
+        return str(await promises_of(call.access.agent, job_runner, approvals, call.transcript.records))
 
     told = "list what I undertook to do: open, kept with the platform's message id, broken"
     return [Command("promises", "", told, Who.MAIN, True, run)]
+
+
+async def promises_of(
+    agent: AgentId, job_runner: JobRunner, approvals: Approvals, records: Iterable[Record]
+) -> Promises:
+    """Return the promises of *agent*; *records* are those of a conversation with its owner. Raises StoreError."""
+    schedule = job_runner.job_schedule
+    jobs = await schedule.all(agent)
+    runs = [(job, each) for job in jobs for each in await job_runner.history(job.id, agent)]
+    return promises(jobs, runs, await approvals.waiting(agent), records, schedule.zone)
 
 
 def promises(

@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.agent.agent import Agent
-from gateway.control.exam_wire import ExamReport
+from gateway.control.exam_wire import ExamPoint, ExamReport
 from workspaces.access import owner_access
 from workspaces.memory.exam import ExamAnswer, examine, lost
 
@@ -32,6 +32,10 @@ class _PastExam:
     asked: tuple[str, ...]
     missed: tuple[str, ...]
 
+    @property
+    def point(self) -> ExamPoint:
+        return ExamPoint(self.at, len(self.asked) - len(self.missed), len(self.asked))
+
     def __str__(self) -> str:
         found = len(self.asked) - len(self.missed)
         share = f"{found / max(len(self.asked), 1):.1%}"
@@ -39,6 +43,12 @@ class _PastExam:
 
 
 _PAST_EXAMS = TypeAdapter(_PastExam)
+
+
+async def earlier_exams(agent: Agent, folder: Path) -> ExamReport:
+    """Return the record of earlier examinations alone."""
+    known = (await agent.run(_earlier, folder / EXAMS))[-SHOWN:]
+    return ExamReport(0, 0, 0, before=tuple(map(str, known)), trend=tuple(each.point for each in known))
 
 
 async def examination(agent: Agent, folder: Path) -> ExamReport:
@@ -53,7 +63,8 @@ async def examination(agent: Agent, folder: Path) -> ExamReport:
     missed = [each for each in answers if not each.rank]
     ids, missed_ids = (tuple(each.question.id for each in some) for some in (answers, missed))
     if answers:
-        await agent.run(_add, file, _PastExam(datetime.now(UTC), version("strandline"), embedder, ids, missed_ids))
+        here = await agent.run(version, "strandline")  # it is in a file
+        await agent.run(_add, file, _PastExam(datetime.now(UTC), here, embedder, ids, missed_ids))
     return ExamReport(
         len(answers),
         len(answers) - len(missed),
@@ -62,6 +73,7 @@ async def examination(agent: Agent, folder: Path) -> ExamReport:
         tuple(str(each.question) for each in missed),
         lost(answers, known[-1].asked, known[-1].missed) if known else 0.0,
         tuple(map(str, known[-SHOWN:])),
+        tuple(each.point for each in known[-SHOWN:]),
     )
 
 

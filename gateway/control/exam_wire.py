@@ -1,8 +1,19 @@
 """The memory examination's order and its answer."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
 
 from gateway.control.order import Order
+
+
+@dataclass(frozen=True, slots=True)
+class ExamPoint:
+    """The figures of an earlier examination."""
+
+    at: datetime
+    found: int
+    asked: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +33,8 @@ class ExamReport:
     """Share of the last examination's questions that are no longer answered; negative for a gain."""
     before: tuple[str, ...] = ()
     """Earlier examinations in words, the latest last."""
+    trend: tuple[ExamPoint, ...] = ()
+    """Their figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +42,5 @@ class ExamOrder(Order[ExamReport]):
     """A request to examine an agent's memory; `None` is the default agent."""
 
     agent: str | None = None
+    act: Literal["examine", "list"] = "examine"
+    """A list has earlier examinations alone."""

@@ -6,7 +6,7 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.control.agents import AgentDirectory, terminal_access
-from gateway.control.exam import examination
+from gateway.control.exam import earlier_exams, examination
 from gateway.control.exam_wire import ExamOrder, ExamReport
 from gateway.control.notes import NoteEditor
 from gateway.control.notes_wire import NotesAnswer, NotesOrder
@@ -87,7 +87,8 @@ class MemoryOperator:
     async def exam(self, order: ExamOrder) -> ExamReport:
         """Examine an agent's memory as its owner."""
         agent = self.agents.named(order.agent)
-        return await examination(agent, self.transcripts.folder(agent.id).parent)
+        folder = self.transcripts.folder(agent.id).parent
+        return await (examination if order.act == "examine" else earlier_exams)(agent, folder)
 
 
 async def memory_status(agent: Agent) -> MemoryStatus:

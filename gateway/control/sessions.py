@@ -142,8 +142,8 @@ def _readable_parts(record: Record, conversations: ConversationList) -> Iterator
     """Yield the readable parts of *record*; marks that only the journal needs have none."""
     at, agent = record.at.astimezone(conversations.zone), conversations.access.agent
     match record.entry:
-        case UserEntry(text=text, sender=sender):
-            yield SessionRecord(at, "message", sender or OWNER, text)
+        case UserEntry(text=text, sender=sender, message_id=message):
+            yield SessionRecord(at, "message", sender or OWNER, text, message)
         case ReplyEntry(text=text, calls=calls):
             if text or not calls:
                 yield SessionRecord(at, "reply", agent, text)

@@ -308,6 +308,8 @@ class SessionRecord:
     who: str
     """The speaker, or the tool; the subject of a note."""
     text: str
+    message: str = ""
+    """Id of a message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ class ChatPages:
 
         No conversation stores notices: only recent ones of this page are left.
         """
-        transcript = await self._transcript(adapter)
+        transcript = await self.conversation(AgentId(adapter.account))
         said = [*page_messages(transcript.records)]
         buttons = {each.turn: each.buttons for each in adapter.recent if each.kind is PageEventKind.ANSWER}
         said = [replace(each, buttons=buttons.get(each.turn, each.buttons)) for each in said]
@@ -168,8 +168,9 @@ class ChatPages:
             *({**_message_json(each, transcript), "waits": True} for each in waiting),
         ]
 
-    async def _transcript(self, adapter: WebAdapter) -> Transcript:
-        return await self.sessions.open(SessionKey(AgentId(adapter.account), SessionType.MAIN))
+    async def conversation(self, agent: AgentId) -> Transcript:
+        """Return the owner's own conversation with *agent*."""
+        return await self.sessions.open(SessionKey(agent, SessionType.MAIN))
 
     async def _live_event(self, adapter: WebAdapter, each: PageEvent | Sign | ToolSign | str) -> bytes:
         match each:
@@ -182,7 +183,7 @@ class ChatPages:
         return await self._event(adapter, each)
 
     async def _event(self, adapter: WebAdapter, event: PageEvent) -> bytes:
-        told = _message_json(event.told, await self._transcript(adapter))
+        told = _message_json(event.told, await self.conversation(AgentId(adapter.account)))
         return _sse(event.told.kind, told, f"{adapter.epoch}-{event.number}")
 
     def _adapter(self, agent: str) -> WebAdapter:

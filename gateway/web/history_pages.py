@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from gateway.control.wire import HistoryOrder
 from gateway.web.errors import HttpError
-from gateway.web.site import Site
+from gateway.web.view_frame import ViewFrame
 
 SHOWN = 30
 """Changes in one view."""
@@ -29,10 +29,10 @@ TOPICS: tuple[tuple[_Topic, str], ...] = (
 class HistoryPages:
     """The views below `/agents/<agent>/history`."""
 
-    site: Site
+    frame: ViewFrame
 
     def routes(self) -> list[Route]:
-        get, post, inside = self.site.get, self.site.post, "/agents/{agent}/history"
+        get, post, inside = self.frame.get, self.frame.post, "/agents/{agent}/history"
         return [
             get("/history", self.first),
             get(inside, self.log),
@@ -43,10 +43,10 @@ class HistoryPages:
         ]
 
     async def first(self, _: Request) -> Response:
-        return RedirectResponse(f"/agents/{next(iter(self.site.login.agents), '')}/history", 303)
+        return RedirectResponse(f"/agents/{next(iter(self.frame.login.agents), '')}/history", 303)
 
     async def log(self, request: Request) -> Response:
-        agent, query = self.site.agent(request), request.query_params
+        agent, query = self.frame.agent(request), request.query_params
         topic = next((each for each, _ in TOPICS if each == query.get("topic")), TOPICS[0][0])
         words, path, before = (
             query.get("q", "")[:_LONGEST_TEXT],
@@ -54,35 +54,35 @@ class HistoryPages:
             query.get("before") or None,
         )
         order = HistoryOrder("log", agent, path or None, before or None, limit=SHOWN + 1, topic=topic, words=words)
-        found = (await self.site.ask(order)).commits
+        found = (await self.frame.ask(order)).commits
         older = found[SHOWN - 1].revision if len(found) > SHOWN else ""
         facts = {"commits": found[:SHOWN], "older": older, "topic": topic, "topics": TOPICS, "path": path}
-        return await self.site.show(request, "history.html", facts)
+        return await self.frame.show(request, "history.html", facts)
 
     async def change(self, request: Request) -> Response:
-        agent, revision = self.site.agent(request), request.query_params.get("revision", "")
-        shown = await self.site.ask(HistoryOrder("show", agent, request.query_params.get("path") or None, revision))
+        agent, revision = self.frame.agent(request), request.query_params.get("revision", "")
+        shown = await self.frame.ask(HistoryOrder("show", agent, request.query_params.get("path") or None, revision))
         facts = {"commit": shown.commits[0], "files": shown.files, "omitted": shown.omitted, "sides": sides}
-        return await self.site.show(request, "history_change.html", facts)
+        return await self.frame.show(request, "history_change.html", facts)
 
     async def preview(self, request: Request) -> Response:
         """Show the difference that a restoration would make."""
-        order = replace(_restoration(self.site.agent(request), request.query_params), is_preview=True)
-        answer = await self.site.ask(order)
+        order = replace(_restoration(self.frame.agent(request), request.query_params), is_preview=True)
+        answer = await self.frame.ask(order)
         is_shared = any(each.path.startswith("memory/shared/") for each in answer.files)
         facts = {"files": answer.files, "is_shared": is_shared, "sides": sides}
-        return await self.site.show(request, "history_preview.html", facts)
+        return await self.frame.show(request, "history_preview.html", facts)
 
     async def restore(self, request: Request, form: dict[str, str]) -> Response:
-        agent = self.site.agent(request)
+        agent = self.frame.agent(request)
         order = replace(_restoration(agent, form), is_for_others=form.get("for_others") == "yes")
-        answer = await self.site.ask(order)
-        return self.site.done(answer.outcome, f"/agents/{agent}/history")
+        answer = await self.frame.ask(order)
+        return self.frame.done(answer.outcome, f"/agents/{agent}/history")
 
     async def bundle(self, request: Request, _: dict[str, str]) -> Response:
         """Send the whole history as one file for `git clone`."""
-        agent = self.site.agent(request)
-        answer = await self.site.ask(HistoryOrder("bundle", agent))
+        agent = self.frame.agent(request)
+        answer = await self.frame.ask(HistoryOrder("bundle", agent))
         file = Path(answer.outcome)
         return FileResponse(file, media_type="application/octet-stream", filename=f"{agent}-{file.name}")
 

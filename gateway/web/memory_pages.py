@@ -15,7 +15,7 @@ from gateway.control.admission_wire import PairOrder
 from gateway.control.notes_wire import NoteEntry, NoteRow, NotesAnswer, NotesOrder
 from gateway.control.wire import OriginOrder, SearchHit, SearchOrder
 from gateway.web.errors import HttpError
-from gateway.web.site import Site, day_given, number_given
+from gateway.web.view_frame import ViewFrame, day_given, number_given
 from workspaces.errors import NoSuchFileError
 
 SHOWN = 60
@@ -61,10 +61,10 @@ class SharedChat:
 class MemoryPages:
     """The views below `/agents/<agent>/memory`."""
 
-    site: Site
+    frame: ViewFrame
 
     def routes(self) -> list[Route]:
-        get, post, inside = self.site.get, self.site.post, "/agents/{agent}/memory"
+        get, post, inside = self.frame.get, self.frame.post, "/agents/{agent}/memory"
         return [
             get("/memory", self.first),
             get(inside, self.long_term),
@@ -81,31 +81,31 @@ class MemoryPages:
         ]
 
     async def first(self, _: Request) -> Response:
-        return RedirectResponse(f"/agents/{next(iter(self.site.login.agents), '')}/memory", 303)
+        return RedirectResponse(f"/agents/{next(iter(self.frame.login.agents), '')}/memory", 303)
 
     # --- reading
 
     async def long_term(self, request: Request) -> Response:
-        agent = self.site.agent(request)
+        agent = self.frame.agent(request)
         paths = [each.path for each in await self._rows(agent) if each.path.casefold() == "memory.md"]
         files = await self._parts(request, agent, paths[:1])
-        return await self.site.show(request, "memory_note.html", _note_facts("Long-term", "", files))
+        return await self.frame.show(request, "memory_note.html", _note_facts("Long-term", "", files))
 
     async def day(self, request: Request) -> Response:
-        agent, day = self.site.agent(request), day_given(request, "day")
+        agent, day = self.frame.agent(request), day_given(request, "day")
         paths = [each.path for each in await self._rows(agent) if day is not None and each.day == day]
         files = await self._parts(request, agent, paths)
         title = f"{day:%A}, {day.day} {day:%B %Y}" if day else "No day"
-        return await self.site.show(request, "memory_note.html", _note_facts("Days", title, files))
+        return await self.frame.show(request, "memory_note.html", _note_facts("Days", title, files))
 
     async def note(self, request: Request) -> Response:
-        agent = self.site.agent(request)
+        agent = self.frame.agent(request)
         files = await self._parts(request, agent, [request.query_params.get("path", "")])
         tab = "Shared" if files[0].readers else "Files"
-        return await self.site.show(request, "memory_note.html", _note_facts(tab, "", files))
+        return await self.frame.show(request, "memory_note.html", _note_facts(tab, "", files))
 
     async def days(self, request: Request) -> Response:
-        agent, today = self.site.agent(request), self.site.now().astimezone(self.site.zone).date()
+        agent, today = self.frame.agent(request), self.frame.now().astimezone(self.frame.zone).date()
         written: dict[date, int] = {}
         for each in await self._rows(agent):
             if each.day is not None:
@@ -125,28 +125,28 @@ class MemoryPages:
             "earlier": max((each for each in months if each < month), default=None),
             "later": min((each for each in months if each > month), default=None),
         }
-        return await self.site.show(request, "memory_days.html", facts)
+        return await self.frame.show(request, "memory_days.html", facts)
 
     async def shared(self, request: Request) -> Response:
-        agent = self.site.agent(request)
+        agent = self.frame.agent(request)
         rows = sorted((each for each in await self._rows(agent) if each.chat), key=lambda each: each.chat)
         people = await self._people()
         chats = [_chat(chat, list(notes), people) for chat, notes in groupby(rows, key=lambda each: each.chat)]
-        return await self.site.show(request, "memory_shared.html", {"tab": "Shared", "chats": chats})
+        return await self.frame.show(request, "memory_shared.html", {"tab": "Shared", "chats": chats})
 
     async def files(self, request: Request) -> Response:
-        rows = sorted(await self._rows(self.site.agent(request)), key=_order)
+        rows = sorted(await self._rows(self.frame.agent(request)), key=_order)
         more = len(rows) - _FILES_SHOWN
         facts = {"tab": "Files", "notes": rows[:_FILES_SHOWN], "more": max(more, 0)}
-        return await self.site.show(request, "memory_files.html", facts)
+        return await self.frame.show(request, "memory_files.html", facts)
 
     async def search(self, request: Request) -> Response:
-        agent, query = self.site.agent(request), request.query_params.get("q", "")
+        agent, query = self.frame.agent(request), request.query_params.get("q", "")
         most, kind = number_given(request, "most", 6, 50), request.query_params.get("kind", "")
         facts: dict[str, object] = {"hits": (), "reason": "", "is_clear": True}
         if query.strip():
             bounds = [day_given(request, name) for name in ("as_of", "since", "until")]
-            found = await self.site.ask(SearchOrder(query, agent, 50 if kind else most, *bounds))
+            found = await self.frame.ask(SearchOrder(query, agent, 50 if kind else most, *bounds))
             hits = [hit for hit in found.hits if not kind or _kind(hit) == kind][:most]
             facts = {
                 "hits": hits,
@@ -154,14 +154,14 @@ class MemoryPages:
                 "is_clear": any(hit.score for hit in hits) and found.is_clear,
             }
             facts["best_keyword"] = max((hit.parts.keyword for hit in hits), default=0) or 1
-        today = self.site.now().astimezone(self.site.zone).date()
+        today = self.frame.now().astimezone(self.frame.zone).date()
         days = [("now", ""), *((name, str(today - timedelta(days))) for days, name in _DISTANCES)]
         facts |= {"tab": "Search", "kinds": KINDS, "days": days}
-        return await self.site.show(request, "memory_search.html", facts)
+        return await self.frame.show(request, "memory_search.html", facts)
 
     async def line(self, request: Request) -> Response:
-        agent, citation = self.site.agent(request), request.query_params.get("cite", "")
-        source = await self.site.ask(OriginOrder(citation, agent))
+        agent, citation = self.frame.agent(request), request.query_params.get("cite", "")
+        source = await self.frame.ask(OriginOrder(citation, agent))
         path, _, place = source.citation.rpartition("#")
         entries: list[NoteEntry] = []
         is_note = "@" not in place and not path.startswith("sessions/")
@@ -176,12 +176,12 @@ class MemoryPages:
             "entries": entries[:SHOWN],
             "readers": await self._readers(agent, path),
         }
-        return await self.site.show(request, "memory_line.html", facts)
+        return await self.frame.show(request, "memory_line.html", facts)
 
     # --- changing
 
     async def edit(self, request: Request) -> Response:
-        agent, path = self.site.agent(request), request.query_params.get("path", "")
+        agent, path = self.frame.agent(request), request.query_params.get("path", "")
         try:
             known = await self._read(agent, path)
         except NoSuchFileError:
@@ -190,36 +190,36 @@ class MemoryPages:
 
     async def save(self, request: Request, form: dict[str, str]) -> Response:
         """Write a whole file; 409 with the difference if it is not the one that was read."""
-        agent, path, text = self.site.agent(request), form.get("path", ""), form.get("text", "")
+        agent, path, text = self.frame.agent(request), form.get("path", ""), form.get("text", "")
         is_meant = form.get("for_others") == "yes"
         order = NotesOrder("write", agent, path, text, form.get("digest", ""), is_for_others=is_meant)
-        answer = await self.site.ask(order)
+        answer = await self.frame.ask(order)
         if answer.difference:
             return await self._editor(request, path, replace(answer, text=text), 409)
-        return self.site.done(answer.outcome, f"/agents/{agent}/memory/note", path=path)
+        return self.frame.done(answer.outcome, f"/agents/{agent}/memory/note", path=path)
 
     async def change(self, request: Request, form: dict[str, str]) -> Response:
         """Correct or forget one note."""
-        agent, path = self.site.agent(request), form.get("path", "")
+        agent, path = self.frame.agent(request), form.get("path", "")
         act: Literal["correct", "forget"] = "forget" if form.get("act") == "forget" else "correct"
         is_meant = form.get("for_others") == "yes"
         text, mark = form.get("text", "").replace("\r\n", "\n"), form.get("mark", "")
-        answer = await self.site.ask(NotesOrder(act, agent, path, text, mark=mark, is_for_others=is_meant))
-        return self.site.done(answer.outcome, f"/agents/{agent}/memory/note", path=path)
+        answer = await self.frame.ask(NotesOrder(act, agent, path, text, mark=mark, is_for_others=is_meant))
+        return self.frame.done(answer.outcome, f"/agents/{agent}/memory/note", path=path)
 
     # --- parts
 
     async def _editor(self, request: Request, path: str, known: NotesAnswer, status: int = 200) -> Response:
-        readers = await self._readers(self.site.agent(request), path)
+        readers = await self._readers(self.frame.agent(request), path)
         facts = {"text": known.text, "digest": known.digest, "difference": known.difference, "readers": readers}
         facts |= {"tab": "", "path": path}
-        return await self.site.show(request, "memory_edit.html", facts, status)
+        return await self.frame.show(request, "memory_edit.html", facts, status)
 
     async def _read(self, agent: str, path: str) -> NotesAnswer:
-        return await self.site.ask(NotesOrder("read", agent, path))
+        return await self.frame.ask(NotesOrder("read", agent, path))
 
     async def _rows(self, agent: str) -> Sequence[NoteRow]:
-        return (await self.site.ask(NotesOrder("list", agent))).notes
+        return (await self.frame.ask(NotesOrder("list", agent))).notes
 
     async def _parts(self, request: Request, agent: str, paths: Sequence[str]) -> list[FilePart]:
         start = number_given(request, "from", 0, 10**9)
@@ -234,7 +234,7 @@ class MemoryPages:
 
     async def _people(self) -> Mapping[str, str]:
         """Return the names of guests, by their person."""
-        return {each.person: each.name for each in (await self.site.ask(PairOrder("people"))).guests}
+        return {each.person: each.name for each in (await self.frame.ask(PairOrder("people"))).guests}
 
     def _month(self, request: Request) -> date | None:
         text = request.query_params.get("month", "")

@@ -36,8 +36,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {each.__name__: each for each in (markdown, inline, exact, size, counted, short)}
-    environment.filters["diff"] = diff_rows
+    environment.filters.update({each.__name__: each for each in _FILTERS})
     return environment
 
 
@@ -76,7 +75,10 @@ def short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def diff_rows(text: str) -> list[tuple[str, str]]:
+def diff(text: str) -> list[tuple[str, str]]:
     """Return the lines of a unified diff, each with its kind: `add`, `del`, `hunk` or `same`."""
     kinds = {"+": "add", "-": "del", "@": "hunk", "\\": "hunk"}
     return [(kinds.get(line[:1], "same"), line if line[:1] == "@" else line[1:]) for line in text.split("\n")]
+
+
+_FILTERS = (markdown, inline, exact, size, counted, short, diff)

@@ -14,7 +14,11 @@ from adapters.abilities import MenuEntry
 from adapters.channel import Adapter, Receive
 from gateway.admission.routing import Routes
 from gateway.admission.sign_in import SignIns
+from gateway.approvals.approvals import Approvals
+from gateway.automation.job_runner import JobRunner
 from gateway.channels.telegram import TelegramSettings
+from gateway.commands.promises import Promises
+from gateway.commands.promises import promises_of as read_promises
 from gateway.config import Config
 from gateway.inbound.outcomes import Outcomes
 from gateway.stores.ports import Inbox
@@ -32,8 +36,10 @@ from gateway.web.login import Login
 from gateway.web.memory_pages import MemoryPages
 from gateway.web.page_mirror import WaitingMessages
 from gateway.web.people_pages import PeoplePages
-from gateway.web.site import Asks, Site
+from gateway.web.view_frame import Asks, ViewFrame
 from gateway.web.webhooks import WebhookPages
+from gateway.web.work_pages import WorkPages
+from workspaces.access import AgentId
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,8 @@ class WebResources:
     menu: Callable[[], Sequence[MenuEntry]]
     """Returns the commands that the owner may give in a message."""
     operator: Asks
+    job_runner: JobRunner
+    approvals: Approvals
     zone: tzinfo
     """The owner's."""
     now: Callable[[], datetime]
@@ -81,15 +89,21 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
     entrance = Login(resources.sign_ins, resources.agents, is_tls)
     waiting = WaitingMessages(resources.inbox, resources.routes)
     chat = ChatPages(entrance, resources.adapters, resources.presence, resources.sessions, waiting, resources.menu)
-    site = Site(entrance, resources.operator, resources.zone, resources.now)
+    frame = ViewFrame(entrance, resources.operator, resources.zone, resources.now)
+
+    async def promises_of(agent: AgentId) -> Promises:
+        records = (await chat.conversation(agent)).records
+        return await read_promises(agent, resources.job_runner, resources.approvals, records)
+
     caps = ImageCaps(config.attachments.per_message, config.attachments.max_mb * 1024 * 1024)
     routes = [
         *CompletionPages(holders, asking, frozenset(resources.agents), caps).routes(),
         *entrance.routes(),
         *chat.routes(),
-        *MemoryPages(site).routes(),
-        *HistoryPages(site).routes(),
-        *PeoplePages(site).routes(),
+        *MemoryPages(frame).routes(),
+        *HistoryPages(frame).routes(),
+        *PeoplePages(frame).routes(),
+        *WorkPages(frame, promises_of).routes(),
         *WebhookPages(resources.adapters, telegrams, resources.receive).routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={HttpError: answer_error, HTTPException: _answer_absent})

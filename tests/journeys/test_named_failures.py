@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.app.app import App
-from gateway.cli.doctor.doctor import _troubles
+from gateway.control.finding import findings_of
 from gateway.control.probe_wire import ProbeOrder
 from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import ChatOrder
@@ -165,7 +165,7 @@ async def test_a_wrong_id_of_the_owner_is_named(tmp_path: Path) -> None:
         told = await trouble(app)
         assert f"telegram.home: its owner (telegram:{OWNER}) has never written to it, but telegram:{OWNER + 1}" in told
         assert wanted in told
-        assert wanted in "\n".join(finding.detail for finding in _troubles(await app.operator.ask(StatusOrder())))
+        assert wanted in "\n".join(finding.detail for finding in findings_of(await app.operator.ask(StatusOrder())))
         bot.says(OWNER, "hello")
         await bot.wait_for_sent(1)
         assert (await app.operator.ask(StatusOrder())).troubles == ()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from adapters.abilities import Examines
 from adapters.channel import Adapter, ChannelConfigError, ChannelError
-from gateway.cli.doctor.finding import Finding, Level
+from gateway.control.finding import Finding, Level
 from gateway.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import platform
 import shutil
 import stat
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,6 @@ from gateway.agent.models.optional_packages import missing_extra
 from gateway.cli.connect import reach
 from gateway.cli.doctor.channels import check_bots
 from gateway.cli.doctor.exposure import check_exposure
-from gateway.cli.doctor.finding import Finding, Level
 from gateway.cli.doctor.mending import mend_home
 from gateway.cli.doctor.plugins import check_plugins
 from gateway.cli.doctor.servers import check_servers
@@ -24,9 +23,10 @@ from gateway.cli.doctor.web import check_http_door
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.settings_report import running_settings
 from gateway.cli.status import memory_line
+from gateway.control.finding import Finding, Level, findings_of
 from gateway.control.operator_api import EXPECTED, OperatorApi
 from gateway.control.probe_wire import ProbeAnswer, ProbeOrder
-from gateway.control.status_wire import AgentStatus, MemoryOrder, Status, StatusOrder
+from gateway.control.status_wire import MemoryOrder, StatusOrder
 from gateway.control.wire import SearchOrder
 from gateway.errors import ConfigError
 from gateway.home import Home
@@ -41,7 +41,6 @@ NO_DISK = 100_000_000
 OLDEST_PYTHON = (3, 11)
 _SERVERS = {"redis", "qdrant"}
 """Checks whose failure would keep the gateway from being asked."""
-_NOT_PROBED = ProbeAnswer()
 
 
 def doctor(
@@ -241,7 +240,7 @@ async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
                 for finding in await _memory(reached.operator, agent.agent):
                     yield finding
             probed = await reached.operator.ask(ProbeOrder())
-            for finding in (*_probed(probed), *_troubles(state, probed)):
+            for finding in (*_probed(probed), *findings_of(state, probed)):
                 yield finding
     except EXPECTED as exc:
         yield Finding("gateway", Level.FAIL, str(exc), "fix that first, then run doctor again")
@@ -270,42 +269,3 @@ def _probed(answer: ProbeAnswer) -> Iterator[Finding]:
             yield from (Finding(check, Level.FAIL, fault) for fault in row.faults)
             if not row.faults:
                 yield Finding(check, Level.OK, f"{row.name} {row.detail}")
-
-
-def _troubles(state: Status, probed: ProbeAnswer = _NOT_PROBED) -> Iterator[Finding]:
-    yield from _file_findings(state.agents)
-    known = {fault for row in (*probed.models, *probed.channels) for fault in row.faults}
-    yield from (Finding("unusable", Level.WARN, each) for each in state.troubles if each not in known)
-    for each in state.repairs:
-        yield Finding("repaired", Level.WARN, each)
-    for each in state.waits_for:
-        yield Finding("waiting", Level.WARN, each)
-    if state.store_trouble:
-        yield Finding("store", Level.WARN, f"unavailable for {state.store_away_s:.0f} s: {state.store_trouble}")
-    if state.outbox_dead:
-        yield Finding("outbox", Level.WARN, f"{state.outbox_dead} undeliverable replies", "strandline status says why")
-    if state.quarantined:
-        detail = f"{state.quarantined} rows could not be processed and are in quarantine"
-        yield Finding("quarantine", Level.WARN, detail, "strandline quarantine list")
-    if state.approvals_waiting:
-        detail = f"changes to agents' files that wait for you: {state.approvals_waiting}"
-        yield Finding("approvals", Level.WARN, detail, "strandline approvals list")
-    for channel in state.channels:
-        if channel.reason and channel.reason not in known:
-            level = Level.FAIL if channel.state == "refused" else Level.WARN
-            yield Finding("channel", level, f"{channel.channel}.{channel.account}: {channel.state}: {channel.reason}")
-
-
-def _file_findings(agents: Sequence[AgentStatus]) -> Iterator[Finding]:
-    for agent in agents:
-        if agent.history:
-            detail = f"agent {agent.agent}: changes of its files are not recorded: {agent.history}"
-            yield Finding(
-                "history", Level.WARN, detail, "the files are safe; it resumes automatically once that is fixed"
-            )
-        if agent.left_out:
-            detail = f"agent {agent.agent} skips {agent.left_out}"
-            yield Finding("files", Level.WARN, detail, agent.left_out_mend)
-        if agent.cut_files:
-            detail = f"agent {agent.agent}, cut in its prompt: {agent.cut_files}"
-            yield Finding("prompt", Level.WARN, detail, agent.cut_files_mend)

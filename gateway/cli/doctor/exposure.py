@@ -4,7 +4,7 @@ import stat
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gateway.cli.doctor.finding import Finding, Level
+from gateway.control.finding import Finding, Level
 from gateway.home import Home
 
 if TYPE_CHECKING:

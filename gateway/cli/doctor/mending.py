@@ -3,7 +3,7 @@
 import stat
 from collections.abc import Iterator, Mapping
 
-from gateway.cli.doctor.finding import Finding, Level
+from gateway.control.finding import Finding, Level
 from gateway.errors import ConfigError
 from gateway.home import Home
 

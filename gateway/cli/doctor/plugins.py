@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from gateway.cli.doctor.finding import Finding, Level
+from gateway.control.finding import Finding, Level
 from gateway.errors import PluginError
 from gateway.plugins import CHANNELS, COMMANDS, IMPORTERS, MODELS, TOOLS, Plugin, plugins
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from gateway.cli.doctor.finding import Finding, Level
+from gateway.control.finding import Finding, Level
 from gateway.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
 
 from gateway.agent.mcp.settings import ProgramServer, ServerSettings
-from gateway.cli.doctor.finding import Finding, Level
+from gateway.control.finding import Finding, Level
 from gateway.errors import ConfigError
 from gateway.home import Home
 

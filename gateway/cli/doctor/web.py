@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from gateway.cli.doctor.finding import Finding, Level
+from gateway.control.finding import Finding, Level
 from gateway.errors import ConfigError
 
 if TYPE_CHECKING:

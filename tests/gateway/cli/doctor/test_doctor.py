@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gateway.cli import main
-from gateway.cli.doctor.doctor import _troubles, check_disk, check_python
-from gateway.cli.doctor.finding import Finding, Level
+from gateway.cli.doctor.doctor import check_disk, check_python
+from gateway.control.finding import Finding, Level, findings_of
 from gateway.control.status_wire import AgentStatus, Status
 from gateway.home import Home
 from tests.fakes.operator import FakeGateway, FakeOperator
@@ -199,7 +199,7 @@ def test_quarantined_rows_are_a_warning() -> None:
 
     def finding(quarantined: int) -> list[tuple[str, str]]:
         state = Status("1", "/home", True, 1.5, "UTC", "owner.time_zone", quarantined=quarantined)
-        return [(each.detail, each.mend) for each in _troubles(state) if each.check == "quarantine"]
+        return [(each.detail, each.mend) for each in findings_of(state) if each.check == "quarantine"]
 
     assert finding(2) == [("2 rows could not be processed and are in quarantine", "strandline quarantine list")]
     assert finding(0) == []
@@ -219,7 +219,7 @@ def test_files_that_are_left_out_are_a_warning_with_the_command() -> None:
     agents = (AgentStatus("main", "stub", None, left_out="A.md (it is a link)", left_out_mend="cp A.md"),)
     fine = AgentStatus("other", "stub", None)
     state = Status("1", "/home", True, 1.5, "UTC", "owner.time_zone", agents=(*agents, fine))
-    assert list(_troubles(state)) == [Finding("files", Level.WARN, "agent main skips A.md (it is a link)", "cp A.md")]
+    assert list(findings_of(state)) == [Finding("files", Level.WARN, "agent main skips A.md (it is a link)", "cp A.md")]
 
 
 def test_files_that_are_cut_in_the_prompt_are_a_warning() -> None:
@@ -235,7 +235,7 @@ def test_files_that_are_cut_in_the_prompt_are_a_warning() -> None:
     )
     state = Status("1", "/home", True, 1.5, "UTC", "owner.time_zone", agents=agents)
     said = "agent main, cut in its prompt: MEMORY.md (20,000 of 25,000 characters are shown)"
-    assert list(_troubles(state)) == [Finding("prompt", Level.WARN, said, "shorten it")]
+    assert list(findings_of(state)) == [Finding("prompt", Level.WARN, said, "shorten it")]
 
 
 @pytest.mark.parametrize(("key", "level"), [("password", "warn"), ("a-longer-password", "ok")])

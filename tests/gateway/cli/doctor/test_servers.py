@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.doctor.finding import Level
 from gateway.cli.doctor.servers import check_servers, redis_findings
 from gateway.config import Config
+from gateway.control.finding import Level
 from gateway.stores.redis.about import RedisAbout
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.fakes.redis_server import KEEPS_ALL, KINDS, RedisServer, program, running

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.doctor.finding import Finding, Level
 from gateway.cli.doctor.web import check_http_door
 from gateway.config import read_config
+from gateway.control.finding import Finding, Level
 from gateway.home import Home
 from tests.fakes.provider_stub import instant
 from tests.gateway.web.house import OWNER_TOKEN, open_house

@@ -35,7 +35,7 @@ class Asks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ViewFrame:
     """Serves the views to the signed-in owner."""
 
     login: Login
@@ -86,7 +86,7 @@ class Site:
     async def show(self, request: Request, template: str, facts: Mapping[str, object], status: int = 200) -> Response:
         """Return a view, within the frame that all of them have."""
         agent = request.path_params.get("agent")
-        frame = {
+        shared = {
             "agents": tuple(self.login.agents),
             "agent": agent if agent in self.login.agents else next(iter(self.login.agents), ""),
             "version": self.login.version,
@@ -98,7 +98,7 @@ class Site:
             "query": defaultdict(str, request.query_params),
             "link": link,
         }
-        return await render(template, frame | dict(facts), status)
+        return await render(template, shared | dict(facts), status)
 
     def done(self, outcome: str, path: str, /, **query: object) -> Response:
         """Return to the view at *path*, which then shows the *outcome* once."""

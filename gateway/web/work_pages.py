@@ -1,0 +1,177 @@
+"""Views of an agent at work: what it waits for, its jobs, its conversations, and the gateway's health."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from gateway.commands.promises import Promises
+from gateway.control.cron_wire import CronOrder, JobRow, RunRow
+from gateway.control.exam_wire import ExamOrder
+from gateway.control.finding import findings_of
+from gateway.control.notes_wire import NotesOrder
+from gateway.control.quarantine_wire import QuarantineOrder
+from gateway.control.status_wire import AgentStatus, MemoryOrder, Status, StatusOrder
+from gateway.control.wire import ApprovalOrder, SessionsOrder, WaitingChange
+from gateway.web.errors import HttpError
+from gateway.web.view_frame import ViewFrame, day_given, number_given
+from workspaces.access import AgentId
+
+_DAYS = 60
+"""Days of the plot of notes."""
+_RECORDS = 100
+_MOST_RECORDS = 2_000
+_SHOWN_RUNS = 5
+_SHOWN_MATCHES = 50
+PromisesOf = Callable[[AgentId], Awaitable[Promises]]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkPages:
+    """The views below `/agents/<agent>/work`."""
+
+    frame: ViewFrame
+    promises_of: PromisesOf
+
+    def routes(self) -> list[Route]:
+        get, post, inside = self.frame.get, self.frame.post, "/agents/{agent}/work"
+        return [
+            get("/work", self.first),
+            get(inside, self.overview),
+            get(f"{inside}/approvals", self.approvals),
+            post(f"{inside}/approvals", self.decide),
+            get(f"{inside}/jobs", self.jobs),
+            post(f"{inside}/jobs", self.change_job),
+            get(f"{inside}/conversations", self.conversations),
+            get(f"{inside}/conversation", self.conversation),
+            get(f"{inside}/health", self.health),
+            post(f"{inside}/quarantine", self.change_quarantine),
+        ]
+
+    async def first(self, _: Request) -> Response:
+        return RedirectResponse(f"/agents/{next(iter(self.frame.login.agents), '')}/work", 303)
+
+    async def overview(self, request: Request) -> Response:
+        agent = self.frame.agent(request)
+        status = await self._status(agent)
+        exams = await self.frame.ask(ExamOrder(agent, "list"))
+        memory = await self.frame.ask(MemoryOrder(agent))
+        facts = {
+            "tab": "Overview",
+            "status": status,
+            "memory": memory,
+            "exams": exams,
+            "promises": await self.promises_of(AgentId(agent)),
+            "days": await self._written(agent),
+            "trend": [(f"{each.at:%Y-%m-%d}", each.found / max(each.asked, 1)) for each in exams.trend],
+        }
+        return await self.frame.show(request, "work.html", facts)
+
+    async def approvals(self, request: Request) -> Response:
+        agent = self.frame.agent(request)
+        listed = (await self.frame.ask(ApprovalOrder("list", agent=agent))).changes
+        changes = [await self._whole(each, agent) for each in listed]
+        return await self.frame.show(request, "work_approvals.html", {"tab": "Approvals", "changes": changes})
+
+    async def decide(self, request: Request, form: dict[str, str]) -> Response:
+        agent, number = self.frame.agent(request), _number(form)
+        match form.get("act"):
+            case "approve":
+                order = ApprovalOrder("approve", number, agent)
+            case "refuse":
+                order = ApprovalOrder("refuse", number, agent)
+            case _:
+                raise HttpError(400, "the request is not one of the page's")
+        return self.frame.done((await self.frame.ask(order)).outcome, f"/agents/{agent}/work/approvals")
+
+    async def jobs(self, request: Request) -> Response:
+        agent = self.frame.agent(request)
+        rows = (await self.frame.ask(CronOrder("list", agent))).jobs
+        jobs = [(each, await self._runs(each)) for each in rows]
+        heartbeat = (await self._status(agent)).heartbeat
+        return await self.frame.show(request, "work_jobs.html", {"tab": "Jobs", "jobs": jobs, "heartbeat": heartbeat})
+
+    async def change_job(self, request: Request, form: dict[str, str]) -> Response:
+        agent, number = self.frame.agent(request), _number(form)
+        match form.get("act"):
+            case "run":
+                order = CronOrder("run", agent, number)
+            case "enable":
+                order = CronOrder("enable", agent, number)
+            case "remove":
+                order = CronOrder("remove", agent, number)
+            case _:
+                raise HttpError(400, "the request is not one of the page's")
+        return self.frame.done((await self.frame.ask(order)).outcome, f"/agents/{agent}/work/jobs")
+
+    async def conversations(self, request: Request) -> Response:
+        """List the conversations, or find words in them."""
+        agent, words = self.frame.agent(request), request.query_params.get("q", "").strip()
+        facts: dict[str, object] = {"tab": "Conversations", "matches": (), "sessions": (), "told": ""}
+        if words:
+            since, until = day_given(request, "since"), day_given(request, "until")
+            order = SessionsOrder("search", agent, query=words, since=since, until=until, limit=_SHOWN_MATCHES)
+            found = await self.frame.ask(order)
+            facts |= {"matches": found.matches, "told": found.notice}
+        else:
+            listed = await self.frame.ask(SessionsOrder("list", agent))
+            facts["sessions"] = sorted(listed.sessions, key=lambda each: each.last, reverse=True)
+        return await self.frame.show(request, "work_conversations.html", facts)
+
+    async def conversation(self, request: Request) -> Response:
+        agent, session = self.frame.agent(request), request.query_params.get("session", "")
+        most = number_given(request, "most", _RECORDS, _MOST_RECORDS)
+        shown = await self.frame.ask(SessionsOrder("show", agent, session, limit=most))
+        facts = {
+            "tab": "Conversations",
+            "session": session,
+            "records": shown.records,
+            "damaged": shown.damaged,
+            "more": most * 4 if len(shown.records) >= most and most < _MOST_RECORDS else 0,
+        }
+        return await self.frame.show(request, "work_conversation.html", facts)
+
+    async def health(self, request: Request) -> Response:
+        status = await self.frame.ask(StatusOrder())
+        quarantine = await self.frame.ask(QuarantineOrder("list"))
+        facts = {"tab": "Health", "status": status, "findings": [*findings_of(status)], "quarantine": quarantine}
+        return await self.frame.show(request, "work_health.html", facts)
+
+    async def change_quarantine(self, request: Request, form: dict[str, str]) -> Response:
+        agent, row = self.frame.agent(request), form.get("id")
+        order = QuarantineOrder("drop", row) if form.get("act") == "drop" else QuarantineOrder("retry", row)
+        return self.frame.done((await self.frame.ask(order)).outcome, f"/agents/{agent}/work/health")
+
+    # --- parts
+
+    async def _status(self, agent: str) -> AgentStatus:
+        status: Status = await self.frame.ask(StatusOrder())
+        return next(each for each in status.agents if each.agent == agent)
+
+    async def _whole(self, change: WaitingChange, agent: str) -> WaitingChange:
+        (shown,) = (await self.frame.ask(ApprovalOrder("show", change.number, agent))).changes
+        return shown
+
+    async def _runs(self, job: JobRow) -> Sequence[RunRow]:
+        return (await self.frame.ask(CronOrder("history", job.agent, job.number))).runs[:_SHOWN_RUNS]
+
+    async def _written(self, agent: str) -> list[tuple[str, float]]:
+        """Return how much was written on each of the latest days, in bytes."""
+        written: dict[date, int] = {}
+        for each in (await self.frame.ask(NotesOrder("list", agent))).notes:
+            if each.day is not None:
+                written[each.day] = written.get(each.day, 0) + each.size
+        today = self.frame.now().astimezone(self.frame.zone).date()
+        days = (today - timedelta(back) for back in range(_DAYS - 1, -1, -1))
+        return [(str(day), written.get(day, 0)) for day in days]
+
+
+def _number(form: Mapping[str, str]) -> int:
+    """Return the number in a form. Raises HttpError 400."""
+    text = form.get("number", "")
+    if not (text.isascii() and text.isdecimal() and len(text) < 12):
+        raise HttpError(400, "the request is not one of the page's")
+    return int(text)

@@ -1,0 +1,89 @@
+"""The views of an agent at work: what waits for its owner, its jobs, its conversations and its health."""
+
+import re
+
+from gateway.control.cron_wire import CronOrder
+from gateway.control.exam_wire import ExamOrder
+from gateway.control.wire import ChatOrder
+from gateway.stores.rows import Proposal
+from tests.gateway.web.browsing import Browser
+from tests.gateway.web.house import House
+from tests.gateway.web.test_memory_pages import look, put, send, workspace
+from workspaces.access import AgentId
+
+MAIN = AgentId("main")
+
+
+async def propose(house: House, before: str, after: str) -> None:
+    """Have a change of SOUL.md wait for the owner."""
+    parts = house.app.parts
+    asked = Proposal(MAIN, "SOUL.md", before, after, "behaviour", "main/main", None, None, None, None)
+    await parts.approvals.propose(asked, parts.conversation.address(MAIN))
+
+
+async def say(house: House, text: str) -> None:
+    async def hear(_: str, __: bool) -> None:
+        """Leave it."""
+
+    await house.app.operator.chat(ChatOrder(text), hear)
+
+
+async def test_a_waiting_change_is_shown_with_its_difference_and_decided(house: House, browser: Browser) -> None:
+    """Approved once; a second press finds nothing."""
+    put(house, "SOUL.md", "Be kind.\n")
+    await propose(house, "Be kind.\n", "Be kind.\n<b>Be brief.</b>\n")
+    page = await look(browser, "/work/approvals")
+    assert '<li class="add"><code dir="auto">&lt;b&gt;Be brief.&lt;/b&gt;</code></li>' in page
+    (number,) = re.findall(r'name="number" value="(\d+)"', page)
+    assert "Nothing waits for you" in (await send(browser, "/work/approvals", number=number, act="approve")).text
+    assert (workspace(house) / "SOUL.md").read_text("utf-8") == "Be kind.\n<b>Be brief.</b>\n"
+    for fields in ({"number": number, "act": "approve"}, {"number": "x", "act": "approve"}, {"number": number}):
+        assert (await send(browser, "/work/approvals", **fields)).status_code == 400
+
+
+async def test_a_refused_change_is_not_made(house: House, browser: Browser) -> None:
+    """The file stays."""
+    put(house, "SOUL.md", "Be kind.\n")
+    await propose(house, "Be kind.\n", "Be rude.\n")
+    (number,) = re.findall(r'name="number" value="(\d+)"', await look(browser, "/work/approvals"))
+    assert (await send(browser, "/work/approvals", number=number, act="refuse")).status_code == 200
+    assert (workspace(house) / "SOUL.md").read_text("utf-8") == "Be kind.\n"
+
+
+async def test_jobs_are_listed_run_and_removed(house: House, browser: Browser) -> None:
+    """With the next run, and the outcome of earlier ones."""
+    await house.app.operator.ask(CronOrder("add", "main", when="every monday at 8:00", what="Look <over> my notes"))
+    page = await look(browser, "/work/jobs")
+    assert "Look &lt;over&gt; my notes" in page
+    (number,) = re.findall(r'name="number" value="(\d+)"', page)
+    assert (await send(browser, "/work/jobs", number=number, act="run")).status_code == 200
+    assert "No jobs." in (await send(browser, "/work/jobs", number=number, act="remove")).text
+
+
+async def test_past_conversations_are_read_and_searched(house: House, browser: Browser) -> None:
+    """What was said is text; what was answered is formatted; a search leads to the place."""
+    await say(house, "The **heron** nests <i>here</i>")
+    assert "conversation?session=main" in await look(browser, "/work/conversations")
+    page = await look(browser, "/work/conversation", session="main")
+    assert "The **heron** nests &lt;i&gt;here&lt;/i&gt;" in page
+    assert "<strong>heron</strong>" in page
+    assert "sessions/main.jsonl#L" in await look(browser, "/work/conversations", q="heron")
+    assert "Nobody said that." in await look(browser, "/work/conversations", q="ostrich")
+    assert (await browser.http.get("/agents/main/work/conversation?session=nope")).status_code == 400
+
+
+async def test_the_overview_and_the_health_show_what_status_and_doctor_know(house: House, browser: Browser) -> None:
+    """Cost by cause, notes by day, promises, the trend of exams, and findings."""
+    put(house, "MEMORY.md", "# Notes\n\n- The boiler's number is KX-4471.\n")
+    await house.app.operator.ask(ExamOrder("main"))
+    await propose(house, "a", "b")
+    await say(house, "hello")
+    page = await look(browser, "/work")
+    assert '<th scope="row">chat</th>' in page
+    assert "<polyline" in page
+    assert "waits for you: this file decides how the agent behaves" in page
+    assert page.count("<rect") == 60
+    health = await look(browser, "/work/health")
+    assert "changes to agents&#39; files that wait for you: 1" in health
+    assert "Empty: everything could be processed." in health
+    assert (await send(browser, "/work/quarantine", id="1", act="drop")).status_code == 400
