@@ -20,7 +20,7 @@ help:
 	@echo "make bench     measure, and print the goals beside the figures"
 	@echo "make nightly   the tests that take minutes, then make endurance"
 	@echo "make endurance loads of ten minutes, without and with kills, half an hour of a household, two of 30 long chats"
-	@echo "make oracles   get what the tests judge by, where they can: Telegram's own library, from npm"
+	@echo "make oracles   get what the tests judge by, where they can: Telegram's own library and axe-core, from npm"
 	@echo "make site      the documentation as a site, in build/site; links are checked"
 	@echo "make lock      renew requirements.lock and requirements-dev.lock"
 	@echo "make clean     remove the environment and caches"
@@ -53,7 +53,7 @@ bench: $(VENV)/.for-tests
 # Tests that judge by what is not here are skipped, and say so.
 oracles:
 	@npm install --prefix .oracles --no-audit --no-fund --no-save --ignore-scripts --loglevel=error \
-	  @prebuilt-tdlib/linux-x64-glibc@0.1008067.0
+	  @prebuilt-tdlib/linux-x64-glibc@0.1008067.0 axe-core@4.11.0
 
 # The site has an environment of its own: nothing of it is needed to run or test Strandline.
 site: .site-venv/.made

@@ -28,8 +28,12 @@ def to_html(markdown: str) -> str:
 
 
 def inline_html(markdown: str) -> str:
-    """Return the words of *markdown* as HTML, as `to_html` does, without any block."""
-    html: str = _parser().renderInline(markdown)
+    """Return the words of *markdown* as HTML, as `to_html` does, without blocks and links: it may stand in a button."""
+    parser, links = _parser(), dict[str, Any]()
+    tokens = parser.parseInline(markdown, links)
+    for token in tokens:
+        token.children = [each for each in token.children or () if each.type not in {"link_open", "link_close"}]
+    html: str = parser.renderer.render(tokens, parser.options, links)
     return html
 
 

@@ -11,9 +11,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from gateway.agent.entries import HOW_USED
 from gateway.control.admission_wire import PairOrder
 from gateway.control.notes_wire import NoteEntry, NoteRow, NotesAnswer, NotesOrder
-from gateway.control.wire import OriginOrder, SearchHit, SearchOrder
+from gateway.control.wire import OriginOrder, SearchHit, SearchOrder, WhyOrder
 from gateway.web.errors import HttpError
 from gateway.web.view_frame import ViewFrame, day_given, number_given
 from workspaces.errors import NoSuchFileError
@@ -75,6 +76,7 @@ class MemoryPages:
             get(f"{inside}/files", self.files),
             get(f"{inside}/search", self.search),
             get(f"{inside}/line", self.line),
+            get(f"{inside}/why", self.why),
             get(f"{inside}/edit", self.edit),
             post(f"{inside}/edit", self.save),
             post(f"{inside}/change", self.change),
@@ -177,6 +179,15 @@ class MemoryPages:
             "readers": await self._readers(agent, path),
         }
         return await self.frame.show(request, "memory_line.html", facts)
+
+    async def why(self, request: Request) -> Response:
+        """Show the memories that an answer of the chat had in view, and the parts of their scores."""
+        agent = self.frame.agent(request)
+        known = await self.frame.ask(WhyOrder(agent, request.query_params.get("turn") or None))
+        best = max((each.keyword for each in known.used), default=0) or 1
+        return await self.frame.show(
+            request, "memory_why.html", {"tab": "", "why": known, "how": HOW_USED, "best": best}
+        )
 
     # --- changing
 

@@ -114,6 +114,8 @@ class Complaints:
     """Requests to anywhere but the gateway."""
     bears_breaks: bool = False
     """The test breaks connections: a browser may say so."""
+    bears_refusals: bool = False
+    """The test has something refused as a conflict: a browser says so too."""
 
     def watch(self, page: Page, url: str) -> None:
         """Listen to *page*, which is to ask *url* alone."""
@@ -121,7 +123,8 @@ class Complaints:
         def on_console(message: ConsoleMessage) -> None:
             is_break = self.bears_breaks and "net::ERR" in message.text
             is_signed_out = "401" in message.text  # how the page learns that nobody is signed in
-            if message.type in {"error", "warning"} and not is_break and not is_signed_out:
+            is_refused = self.bears_refusals and "409" in message.text
+            if message.type in {"error", "warning"} and not is_break and not is_signed_out and not is_refused:
                 self.said.append(message.text)
 
         def on_request(request: Request) -> None:

@@ -56,7 +56,7 @@ function show(message) {
   }
   const foot = document.createElement("footer");
   foot.append(time);
-  if (message.html !== undefined) foot.append(copier(message.text));
+  if (message.html !== undefined) foot.append(copier(message.text), anchor("Why?", `why?turn=${encodeURIComponent(message.turn)}`));
   if (message.sources?.length) foot.append(sources(message.sources));
   article.append(foot);
   at("talk").append(article);
@@ -81,11 +81,19 @@ function sources(citations) {
   const list = document.createElement("ul");
   list.append(...citations.map((citation) => {
     const item = document.createElement("li");
-    item.textContent = citation;
+    item.append(anchor(citation, `line?cite=${encodeURIComponent(citation)}`));
     return item;
   }));
   line.append(summary, list);
   return line;
+}
+
+/** Create a link to a view of the agent's memory. */
+function anchor(label, path) {
+  const link = document.createElement("a");
+  link.textContent = label;
+  link.href = `/agents/${encodeURIComponent(agent)}/memory/${path}`;
+  return link;
 }
 
 function quiet(label, act) {
@@ -203,6 +211,9 @@ function choose(name) {
   agent = name;
   at("who").textContent = name;
   document.title = `${name} · Strandline`;
+  for (const link of document.querySelectorAll(".sections a")) {
+    link.href = link.getAttribute("href").replace(/^(\/agents\/[^/]+)?\/(memory|history|work)$/, `/agents/${encodeURIComponent(name)}/$2`);
+  }
   for (const button of at("agents").children) {
     if (button.textContent === name) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");

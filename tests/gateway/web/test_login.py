@@ -21,6 +21,7 @@ SHUT = [
     *(("GET", f"/agents/main/memory{each}") for each in ("", "/days", "/day", "/note", "/shared", "/files", "/search")),
     ("GET", "/agents/main/memory/line"),
     ("GET", "/agents/main/memory/edit"),
+    ("GET", "/agents/main/memory/why"),
     ("POST", "/agents/main/memory/edit"),
     ("POST", "/agents/main/memory/change"),
     ("GET", "/history"),

@@ -1,0 +1,210 @@
+"""The page's views in a real browser: a day's way through them, at three widths, in light and dark."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.async_api import BrowserContext, Page, expect
+
+from gateway.app.app import App
+from gateway.control.wire import HistoryOrder
+from gateway.stores.rows import Proposal
+from tests.browser.conftest import PATIENCE_MS, Complaints, House, opened
+from tests.browser.test_page import HOSTILE, answers, photograph, say
+from workspaces.access import AgentId
+
+expect.set_options(timeout=PATIENCE_MS)
+
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / ".oracles" / "node_modules" / "axe-core" / "axe.min.js"
+MAIN = AgentId("main")
+LONG = "unbroken" * 60
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+NOTES = f"""# Long-term memory
+
+## Profile
+
+- Ana lives in **Lisbon**, Rua da Bica 14.
+- コーヒーは深煎り、砂糖なし。
+- تفضل القهوة بدون سكر، وتحب الهيل مع الشاي.
+- Her car is a Zoe. (until 2026-09-14, now MEMORY.md#L9)
+- Her car is an Enyaq \u202e\U000e0041.
+
+## {LONG}
+
+- <script>document.title = "stolen"</script> <img src=x onerror="document.title='stolen'"> {LONG}
+- [script](javascript:alert(1)) [site](https://example.org/) `code`
+"""
+VIEWS = {
+    "memory": "/agents/main/memory",
+    "days": "/agents/main/memory/days",
+    "shared": "/agents/main/memory/shared",
+    "files": "/agents/main/memory/files",
+    "search": "/agents/main/memory/search?q=Where+does+Ana+live%3F",
+    "line": "/agents/main/memory/line?cite=MEMORY.md%23L5-L5",
+    "edit": "/agents/main/memory/edit?path=MEMORY.md",
+    "history": "/agents/main/history",
+    "people": "/people",
+    "rooms": "/people/rooms",
+    "silences": "/people/silences",
+    "work": "/agents/main/work",
+    "approvals": "/agents/main/work/approvals",
+    "jobs": "/agents/main/work/jobs",
+    "conversations": "/agents/main/work/conversations",
+    "conversation": "/agents/main/work/conversation?session=main",
+    "health": "/agents/main/work/health",
+}
+
+
+def workspace(app: App) -> Path:
+    return app.parts.resources.agents[MAIN].workspace.folder.root
+
+
+async def live_in(app: App) -> None:
+    """Give the agent a past: notes in several languages, days, a group's notes, a change, a waiting one."""
+    root, writer = workspace(app), app.parts.resources.agents[MAIN].history_writer
+    (root / "MEMORY.md").write_text(NOTES.replace("Lisbon", "Porto"), "utf-8")
+    for back in range(0, 50, 3):
+        day = datetime.now(UTC).date() - timedelta(days=back)
+        file = root / "memory" / f"{day}.md"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"# {day}\n\n" + f"- 09:30 Called the carpenter about {LONG[:60]}.\n" * (back + 1), "utf-8")
+    group = root / "memory" / "shared" / "telegram.home.-100" / "2026-03-03.md"
+    group.parent.mkdir(parents=True)
+    group.write_text("# 2026-03-03\n\n- 10:00 Dinner on Friday.\n", "utf-8")
+    await writer.catch_up()
+    (root / "MEMORY.md").write_text(NOTES, "utf-8")
+    await writer.catch_up()
+    asked = Proposal(MAIN, "SOUL.md", "", f"{HOSTILE}\n{LONG}\n", "behaviour", "main/main", None, None, None, None)
+    await app.parts.approvals.propose(asked, app.parts.conversation.address(MAIN))
+
+
+async def visit(page: Page, house: House, path: str) -> None:
+    response = await page.goto(house.way.url + path)
+    assert response is not None
+    assert response.status == 200, path
+
+
+async def newest(app: App, path: str) -> str:
+    return (await app.operator.ask(HistoryOrder("log", "main", path=path))).commits[0].revision
+
+
+async def test_from_an_answer_to_its_memory_and_back_through_the_history(
+    house: House, gateway: App, page: Page, complaints: Complaints
+) -> None:
+    """Chat, the memories behind the answer, a correction in place, its change, and the way back."""
+    agent = gateway.parts.resources.agents[AgentId("work")]  # answers from memory, and says which
+    file = agent.workspace.folder.root / "MEMORY.md"
+    file.write_text(NOTES, "utf-8")
+    await agent.history_writer.catch_up()
+    await page.get_by_role("button", name="work").click()
+    await say(page, "Where does Ana live, in Lisbon?")
+    await expect(answers(page)).to_have_count(1)
+    await page.get_by_role("link", name="Why?").click()
+    await expect(page.get_by_text("Where does Ana live, in Lisbon?")).to_be_visible()
+    await page.get_by_role("link", name=re.compile("MEMORY.md#L5")).first.click()
+    await page.get_by_label("New words").fill("Ana lives in Faro, Rua Nova 3.")
+    await page.get_by_role("button", name="Correct").click()
+    await expect(page.get_by_role("status")).to_contain_text("Corrected:")
+    await expect(page.get_by_text("Ana lives in Faro, Rua Nova 3.").first).to_be_visible()
+    await page.get_by_role("link", name="Changes").click()
+    await page.get_by_role("link", name="memory: update MEMORY.md").first.click()
+    await expect(page.locator(".diff .add")).to_contain_text("Faro")
+    await page.get_by_role("link", name="Undo this change").click()
+    await expect(page.locator(".diff .add")).to_contain_text("Lisbon")
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_role("status")).to_contain_text("Undone: MEMORY.md")
+    assert file.read_text("utf-8") == NOTES
+
+
+async def test_an_edit_conflict_keeps_both_texts_in_sight(
+    house: House, gateway: App, page: Page, complaints: Complaints
+) -> None:
+    """Somebody wrote meanwhile: nothing is lost, and the second press is meant."""
+    complaints.bears_refusals = True
+    file = workspace(gateway) / "MEMORY.md"
+    file.write_text("# Notes\n\n- One.\n", "utf-8")
+    await visit(page, house, VIEWS["edit"])
+    await page.locator("#text").fill("# Notes\n\n- Mine.\n")
+    file.write_text("# Notes\n\n- Theirs.\n", "utf-8")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("alert")).to_contain_text("changed while you were writing")
+    await expect(page.locator(".diff .del")).to_contain_text("Theirs")
+    await photograph(page, "conflict")
+    await page.get_by_role("button", name="Save mine over it").click()
+    await expect(page.get_by_role("status")).to_contain_text("Saved MEMORY.md")
+    assert file.read_text("utf-8") == "# Notes\n\n- Mine.\n"
+
+
+async def test_search_as_of_a_day_and_approvals_by_keyboard(
+    house: House, gateway: App, page: Page, complaints: Complaints
+) -> None:
+    """Every step is reached by keys alone."""
+    await live_in(gateway)
+    await visit(page, house, "/agents/main/memory/search")
+    await page.get_by_role("searchbox").focus()
+    await page.keyboard.type("carpenter")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".hits .card").first).to_be_visible()
+    await page.get_by_role("link", name="a year ago", exact=True).focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_text("Nothing found as of")).to_be_visible()
+    await visit(page, house, VIEWS["approvals"])
+    await page.get_by_role("button", name="Refuse").focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("status")).to_be_visible()
+    await expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+async def test_every_view_holds_its_layout_and_is_accessible(
+    house: House, gateway: App, page: Page, complaints: Complaints, width: int
+) -> None:
+    """In light and dark: nothing is wider than the window, nothing hostile runs, and axe finds nothing."""
+    await live_in(gateway)
+    await say(page, HOSTILE)
+    await expect(answers(page)).to_have_count(1)
+    await page.set_viewport_size({"width": width, "height": 800})
+    change = f"/agents/main/history/change?revision={await newest(gateway, 'MEMORY.md')}"
+    preview = change.replace("change?", "preview?act=revert&")
+    paths = VIEWS | {"change": change, "sides": f"{change}&view=side", "preview": preview}
+    found: dict[str, object] = {}
+    for name, path in paths.items():
+        await visit(page, house, path)
+        wider = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert "stolen" not in await page.title()
+        for scheme in SCHEMES:
+            await page.emulate_media(color_scheme=scheme)
+            await photograph(page, f"{name}-{width}-{scheme}")
+            if wrong := [*await faults(page), *([f"{wider} px too wide"] if wider else [])]:
+                found[f"{name}, {scheme}"] = wrong
+    assert found == {}
+
+
+async def faults(page: Page) -> list[str]:
+    """Return what axe-core finds that is worse than minor; nothing where it is not installed."""
+    if not AXE.exists():  # `make oracles` gets it
+        return []
+    await page.evaluate(AXE.read_text("utf-8"))
+    found: dict[str, Any] = await page.evaluate("axe.run({ resultTypes: ['violations'] })")
+    return [
+        f"{each['id']}: {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary'][:300]}"
+        for each in found["violations"]
+        if each["impact"] != "minor"
+    ]
+
+
+async def test_reading_and_signing_in_work_without_scripts(
+    house: House, gateway: App, chromium: Any, complaints: Complaints
+) -> None:
+    """With scripts off: a form signs in, links lead through the views, and a note is corrected."""
+    await live_in(gateway)
+    context: BrowserContext = await chromium.new_context(java_script_enabled=False)
+    page = await opened(house, context, complaints)
+    await page.get_by_label("Code").fill(await house.code())
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_role("heading", name="Memory", exact=True)).to_be_visible()
+    await page.get_by_role("link", name="History").click()
+    await expect(page.get_by_role("link", name="memory: update MEMORY.md").first).to_be_visible()
