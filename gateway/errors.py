@@ -16,6 +16,7 @@
     └── ModelError             no usable reply
         ├── ModelUnavailableError   try again later, or another model
         ├── ModelRefusedError       this request will never work (bad key, unknown model)
+        │   └── HouseError              a model elsewhere may not read it, so it was not asked
         ├── ModelOverflowError      the request is larger than the model's window
         ├── ModelFloodError         the reply exceeded every bound, and would again
         └── BudgetError             the day's budget does not cover the call, so it was not made
@@ -119,6 +120,10 @@ class ModelRefusedError(ModelError):
     def __init__(self, reason: str, fault: ModelFault = ModelFault.OTHER) -> None:
         super().__init__(reason)
         self.fault = fault
+
+
+class HouseError(ModelRefusedError):
+    """The request is about text that stays on the owner's machines, and the model runs elsewhere: it was not asked."""
 
 
 class ModelOverflowError(ModelError):

@@ -21,6 +21,8 @@ PRIVATE = Scope("private")
 SHARED_FOLDER = PurePosixPath("memory/shared")
 ATTACHMENTS = "attachments"
 """Folder for files that came with messages, in the workspace or in a chat's own folder."""
+ATTACHMENTS_OF_HOUSE = PurePosixPath(ATTACHMENTS) / "house"
+"""The same for those of conversations with the mark `house`; its files carry the mark."""
 _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -48,6 +50,14 @@ class Grant(StrEnum):
     """The owner has approved this exact change: a private turn may write it to notes that others read."""
 
 
+class Locality(StrEnum):
+    """Where those run who read the texts of a turn: its model's provider reads them too."""
+
+    HERE = "here"
+    """On the owner's own machines, or the reader is a person."""
+    ELSEWHERE = "elsewhere"
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """Read and write permissions of one turn.
@@ -65,6 +75,10 @@ class Access:
     depth: int
     """0 for a turn started by a person, 1 for its subagent."""
     grants: frozenset[Grant]
+    reader: Locality = Locality.ELSEWHERE
+    """Until it is known that the model runs on the owner's machines, it does not."""
+    is_house: bool = False
+    """The conversation carries the mark `house`: its texts, queries too, stay on the owner's machines."""
 
     def __reduce__(self) -> Never:
         raise TypeError("Access is computed for each turn and never stored")
@@ -72,7 +86,20 @@ class Access:
 
 def owner_access(agent: AgentId, via: str, grants: frozenset[Grant] = frozenset()) -> Access:
     """Return the owner's full access to *agent*, outside a turn; *via* names the cause, such as `terminal:owner`."""
-    return Access(agent, SessionType.MAIN, PRIVATE, via, depth=0, grants=grants)
+    return Access(agent, SessionType.MAIN, PRIVATE, via, depth=0, grants=grants, reader=Locality.HERE)
+
+
+def read_by(access: Access, reader: Locality, *, is_house: bool = False) -> Access:
+    """Return *access* for a turn whose texts *reader* reads; *is_house* adds the mark of the conversation."""
+    return replace(access, reader=reader, is_house=access.is_house or is_house)
+
+
+def may_know(reader: Locality, *, is_house: bool) -> bool:
+    """Tell whether *reader* may be given a text that carries the mark `house`, or (not *is_house*) one that does not.
+
+    Asked for each text beside the matrix, and again for each model of a chain.
+    """
+    return reader is Locality.HERE or not is_house
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +227,8 @@ def attachments_folder(access: Access) -> PurePosixPath:
 
     Raises ValueError for a turn without a folder of its own.
     """
-    if rights(access).private:
-        return PurePosixPath(ATTACHMENTS)
-    return scope_folder(access.scope) / ATTACHMENTS
+    folder = ATTACHMENTS_OF_HOUSE if access.is_house else PurePosixPath(ATTACHMENTS)
+    return folder if rights(access).private else scope_folder(access.scope) / folder
 
 
 def is_attachment(path: PurePosixPath) -> bool:

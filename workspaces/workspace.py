@@ -5,18 +5,19 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 
-from workspaces.access import Access, AgentId, may_read, may_write, rights, scope_folder
+from workspaces.access import Access, AgentId, Locality, may_know, may_read, may_write, read_by, rights, scope_folder
 from workspaces.errors import (
     EditError,
     FileChangedError,
     NoSuchFileError,
     NotTextError,
     TooLargeError,
+    WorkspaceError,
     WorkspaceUnusableError,
 )
 from workspaces.fault_points import Checkpoint, unchecked
@@ -32,6 +33,8 @@ from workspaces.files import (
 )
 from workspaces.find_once import only_place
 from workspaces.folder_entries import LeftOut
+from workspaces.house import HouseFolders
+from workspaces.house_files import HouseFiles
 from workspaces.paths import fold
 from workspaces.secrets import redact
 
@@ -60,6 +63,8 @@ class TextFile:
     digest: str
     """SHA-256 of the whole file's bytes, in hex."""
     identity: Identity
+    is_house: bool = False
+    """`text` holds lines that stay on the owner's machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,8 @@ class Listing:
     entries: tuple[FolderEntry, ...]
     omitted: int
     """Number of further names."""
+    is_house: bool = False
+    """Some of the names stay on the owner's machines."""
 
 
 class Workspace:
@@ -78,10 +85,13 @@ class Workspace:
     content other than UTF-8 text, and WorkspaceUnusableError on an I/O error.
     """
 
-    def __init__(self, folder: Folder, agent: AgentId) -> None:
+    def __init__(self, folder: Folder, agent: AgentId, house: HouseFolders | None = None) -> None:
+        """*house* names the folders whose files stay on the owner's machines."""
         self.folder = folder
         """All files, without an access check: only for index and history, which keep each file's scope."""
         self.agent = agent
+        self.house = house or HouseFolders()
+        self._house_files = HouseFiles(folder, self.house)
 
     @classmethod
     def create(cls, folder: Path, agent: AgentId, caps: FileCaps = DEFAULT_CAPS) -> "Workspace":
@@ -103,7 +113,12 @@ class Workspace:
 
     @classmethod
     def open(
-        cls, folder: Path, agent: AgentId, caps: FileCaps = DEFAULT_CAPS, checkpoint: Checkpoint = unchecked
+        cls,
+        folder: Path,
+        agent: AgentId,
+        caps: FileCaps = DEFAULT_CAPS,
+        checkpoint: Checkpoint = unchecked,
+        house: HouseFolders | None = None,
     ) -> "Workspace":
         """Open a created workspace and remove files left half-written by a crash.
 
@@ -114,7 +129,7 @@ class Workspace:
             raise WorkspaceUnusableError(f"the workspace {folder} is not a folder; `strandline init` makes one")
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
             raise WorkspaceUnusableError(f"the workspace {folder} cannot be read and written; fix its permissions")
-        workspace = cls(Folder(folder, caps, checkpoint), agent)
+        workspace = cls(Folder(folder, caps, checkpoint), agent, house)
         workspace.folder.sweep()
         return workspace
 
@@ -128,11 +143,14 @@ class Workspace:
         place = self._readable(path, access)
         content = self.folder.read(place)
         whole = redact(_text_of(content.data, place))
+        stays = self.house.lines(place, whole)
+        whole = self._house_files.shown(place, whole, access)
         every = _LINE.findall(whole)
         first = max(first_line or 1, 1)
         last = len(every) if lines is None else first - 1 + max(lines, 0)
         shown = "".join(every[first - 1 : last])
-        return TextFile(place, shown, first, len(every), whole, content.digest, content.identity)
+        is_house = access.reader is Locality.HERE and any(first <= each <= last for each in stays)
+        return TextFile(place, shown, first, len(every), whole, content.digest, content.identity, is_house)
 
     def identity(self, path: str | PurePosixPath, access: Access) -> Identity | None:
         """Return the identity of the file at *path*; `None` if there is none that *access* may read."""
@@ -155,12 +173,13 @@ class Workspace:
         FileChangedError with the difference if the present file is another.
         """
         place = self._writable(path, access)
-        data = _bytes_of(text, place)
+        data = _bytes_of(self._house_files.kept(place, text, access), place)
         try:
             self.folder.write(place, data, expected.digest if expected else None)
         except FileChangedError as exc:
-            raise (_changed_error(place, expected, exc.current) if expected else exc) from exc
-        return self.read(place, access)
+            raise (self._changed(place, expected, exc.current, access) if expected else exc) from exc
+        written = self.read(place, read_by(access, Locality.HERE))
+        return replace(written, whole=self._house_files.shown(place, written.whole, access))
 
     def edit(
         self, path: str | PurePosixPath, old: str, new: str, access: Access, expected: TextFile | None = None
@@ -173,16 +192,19 @@ class Workspace:
         place = self._writable(path, access)
         current = self.read(place, access)
         if expected is not None and expected.digest != current.digest:
-            raise _changed_error(place, expected, current.whole.encode())
+            raise self._changed(place, expected, current.whole.encode(), access)
         return self.write(place, replace_once(current.whole, old, new, str(place)), access, current)
 
     def delete(self, path: str | PurePosixPath, access: Access, expected: TextFile) -> None:
         """Remove the file. Raises FileChangedError with the difference when it is not *expected* any more."""
         place = self._writable(path, access)
+        if self._house_files.kept(place, "", access):  # the reader knows of no more
+            self.write(place, "", access, expected)
+            return
         try:
             self.folder.delete(place, expected.digest)
         except FileChangedError as exc:
-            raise _changed_error(place, expected, exc.current) from exc
+            raise self._changed(place, expected, exc.current, access) from exc
 
     def present(self, path: str | PurePosixPath, access: Access) -> TextFile | None:
         """Return the present file; `None` if there is none that *access* may read."""
@@ -203,9 +225,22 @@ class Workspace:
         Raises FileChangedError with the difference, as `edit` does, when another one was *expected*.
         """
         place, current = clean_path(str(path)), self.present(path, access)
+        current = current and self.present(path, read_by(access, Locality.HERE))
         if expected is not None and (current is None or current.digest != expected.digest):
-            raise _changed_error(place, expected, current.whole.encode() if current else None)
+            raise self._changed(place, expected, current.whole.encode() if current else None, access)
         return current
+
+    def withholds(self, path: str | PurePosixPath, access: Access) -> bool:
+        """Tell whether the file at *path* holds text that *access* might read but for the mark `house`."""
+        if access.reader is Locality.HERE:
+            return False
+        with suppress(WorkspaceError):
+            return self.read(path, read_by(access, Locality.HERE)).is_house
+        return False
+
+    def holds_house(self) -> bool:
+        """Tell whether any file holds text that stays on the owner's machines."""
+        return self._house_files.any()
 
     def check(self, path: PurePosixPath, text: str) -> None:
         """Raise the errors of `write` for a *text* that can never be stored: NotTextError, TooLargeError."""
@@ -224,11 +259,14 @@ class Workspace:
         if access.agent != self.agent:
             raise no_such_file(place)
         way = self._way_to_own(access)
-        if place != _HERE and place not in way and not may_read(access, place):
+        is_open = place == _HERE or place in way or may_read(access, place)
+        if not is_open or self._house_files.hide(place, access):
             raise no_such_file(place)
-        found = self.folder.listing(place)
-        seen = [entry for entry in found if _is_visible(place / entry.name, entry, access, way)]
-        return Listing(tuple(seen[:_LISTED]), omitted=len(seen[_LISTED:]))
+        found = [each for each in self.folder.listing(place) if _is_visible(place / each.name, each, access, way)]
+        known = [shown for entry in found if (shown := self._house_files.entry(place, entry, access))]
+        outside = read_by(access, Locality.ELSEWHERE)
+        is_house = any(self._house_files.entry(place, entry, outside) is None for entry in known[:_LISTED])
+        return Listing(tuple(known[:_LISTED]), omitted=len(known[_LISTED:]), is_house=is_house)
 
     def files(self, access: Access) -> Sequence[FoundFile]:
         """Return every plain file that *access* may read, a folder's own before those of its folders."""
@@ -246,13 +284,26 @@ class Workspace:
 
     def _readable(self, path: str | PurePosixPath, access: Access) -> PurePosixPath:
         place = clean_path(str(path))
-        if access.agent != self.agent or not may_read(access, place):
+        if access.agent != self.agent or not may_read(access, place) or self._house_files.hide(place, access):
             raise no_such_file(place)
         return place
 
+    def _changed(
+        self, place: PurePosixPath, expected: TextFile, current: bytes | None, access: Access
+    ) -> FileChangedError:
+        """Return the error for a write to a file that is not *expected* any more, with the difference."""
+        if current is None:
+            return FileChangedError(f"{place} was removed since it was read; nothing was written")
+        now = self._house_files.shown(place, current.decode(errors="replace"), access)
+        difference = _difference(expected.whole.splitlines(), now.splitlines())
+        return FileChangedError(
+            f"{place} changed since it was read; nothing was written. Read it again first. {difference}", current
+        )
+
     def _writable(self, path: str | PurePosixPath, access: Access) -> PurePosixPath:
         place = clean_path(str(path))
-        if access.agent != self.agent or not may_write(access, place):
+        is_known = may_know(access.reader, is_house=self.house.hold(place))
+        if access.agent != self.agent or not may_write(access, place) or not is_known:
             raise no_such_file(place)
         return place
 
@@ -288,16 +339,6 @@ def _bytes_of(text: str, path: PurePosixPath) -> bytes:
         return text.encode()
     except UnicodeEncodeError as exc:
         raise NotTextError(f"{path}: the text is not valid Unicode (character {exc.start + 1:,})") from exc
-
-
-def _changed_error(path: PurePosixPath, expected: TextFile, current: bytes | None) -> FileChangedError:
-    """Return the error for a write to a file that is not *expected* any more, with the difference."""
-    if current is None:
-        return FileChangedError(f"{path} was removed since it was read; nothing was written")
-    difference = _difference(expected.whole.splitlines(), current.decode(errors="replace").splitlines())
-    return FileChangedError(
-        f"{path} changed since it was read; nothing was written. Read it again first. {difference}", current
-    )
 
 
 def _difference(old: Sequence[str], new: Sequence[str]) -> str:

@@ -76,6 +76,7 @@ class Agent:
             guard.hears,
             history_writer.origins.holds_others,
             guard.ask_to_call,
+            lambda: guard.has_read_house,
         )
 
     def _as_offered(self, tool: Tool) -> Tool:

@@ -43,6 +43,8 @@ class UserEntry:
     """No person wrote it: the gateway began the turn, with a due job or a subagent's result."""
     pictures: tuple[Picture, ...] = ()
     """Described in the text; a model that accepts images is shown them in the turn in which they arrived."""
+    is_house: bool = False
+    """It stays on the owner's machines, as its chat or its text says."""
 
 
 HEARD = "(said in this group before, and not to you: nobody asks you anything in these lines)"
@@ -112,6 +114,8 @@ class ReplyEntry:
     calls: tuple[ToolCall, ...]
     model: str
     usage: Usage
+    is_house: bool = False
+    """It stays on the owner's machines: its model had read text that does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,8 @@ class ResultEntry:
     """The result holds, or may hold, text by somebody other than the owner."""
     acts: tuple[ToolAct, ...] = ()
     """What the call did; hooks that rewrite the text leave it as it is."""
+    is_house: bool = False
+    """It stays on the owner's machines: it holds, or may hold, text that does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +268,8 @@ class SummaryEntry:
     """The summarised text holds, or may hold, words of somebody other than the owner."""
     model: str
     """The model that wrote it."""
+    is_house: bool = False
+    """It stays on the owner's machines, as some of the summarised text does."""
 
 
 @dataclass(frozen=True, slots=True)

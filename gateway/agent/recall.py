@@ -18,7 +18,7 @@ from gateway.agent.recall_gate import calls_for_memories
 from gateway.agent.settings import RecallMode
 from gateway.agent.tools.memory import used_hit
 from gateway.agent.window.count import estimate_tokens
-from workspaces.access import PRIVATE, Access, rights
+from workspaces.access import PRIVATE, Access, Locality, may_know, rights
 from workspaces.errors import WorkspaceError
 from workspaces.memory.assembly import assembled
 from workspaces.memory.hits import Hit
@@ -61,16 +61,27 @@ class Recalled:
     """The memories recalled for a message."""
 
     hits: tuple[Hit, ...] = ()
+    is_withheld: bool = False
+    """Something else fits that the model may not know."""
 
     @property
     def used(self) -> tuple[UsedMemory, ...]:
         """Their records."""
         return tuple(used_hit(hit, "recall") for hit in self.hits)
 
-    def text(self, notes: str = "") -> str:
-        """Return them for the end of the prompt, without those in *notes* that it holds whole; empty without any."""
+    @property
+    def is_house(self) -> bool:
+        """Whether some of them stay on the owner's machines."""
+        return any(hit.is_house for hit in self.hits)
+
+    def text(self, notes: str = "", reader: Locality = Locality.HERE) -> str:
+        """Return them for the end of the prompt that *reader* reads, without those in *notes* that it holds whole.
+
+        Empty without any.
+        """
         whole = [_one_line(notes)]
-        quoted = [line_of(hit) for hit in self.hits if not _is_shown(hit, whole)]
+        known = [hit for hit in self.hits if may_know(reader, is_house=hit.is_house)]
+        quoted = [line_of(hit) for hit in known if not _is_shown(hit, whole)]
         return "\n".join(["", _HEADING, *quoted]) if quoted else ""
 
 
@@ -91,9 +102,9 @@ async def recall(
     texts = [*map(_one_line, shown)]
     chosen = fitting([hit for hit in own if not _is_shown(hit, texts)], settings)
     if not chosen:
-        return Recalled()
+        return Recalled(is_withheld=result.is_withheld)
     marked = {hit.citation: hit for hit in await asyncio.to_thread(assembled, chosen, message, today)}
-    return Recalled(tuple(marked[hit.citation] for hit in chosen))
+    return Recalled(tuple(marked[hit.citation] for hit in chosen), result.is_withheld)
 
 
 def is_wanted(message: str, access: Access, settings: RecallSettings, today: date) -> bool:

@@ -1,11 +1,12 @@
 """Guard for writes of a turn's tools to protected files: a write passes, or it waits for the owner."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
 from gateway.agent.entries import Entry, ToolCall, UserEntry
+from gateway.agent.house import is_house
 from gateway.agent.tools.tool import ActedResult, done
 from gateway.agent.write_policy import (
     ApprovalReason,
@@ -15,11 +16,9 @@ from gateway.agent.write_policy import (
     reason_to_ask_for_outgoing,
 )
 from gateway.errors import ToolError
-from workspaces.access import Access, rights
+from workspaces.access import Access, may_know, rights
 from workspaces.history import Act
-
-Make = Callable[[str | None], str | None]
-"""Makes the new whole text of a file out of the present one; `None` stands for no file."""
+from workspaces.house import Make, projected, tagged, tagged_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +59,16 @@ class WriteGuard:
         A model that *sees* is shown pictures: text in a picture may be anybody's words.
         """
         self._access = access
-        self._is_exposed = any(map(is_from_outside, seen))
+        self._is_exposed = self._is_house = self._is_withholding = False
         self._approval_sink = approval_sink
         self._sees = sees
+        self.hears(*seen)
 
     def hears(self, *entries: Entry) -> None:
         """Record the *entries* that the model sees from now on."""
         self._is_exposed = self._is_exposed or any(map(self._is_others, entries))
+        if may_know(self._access.reader, is_house=True):  # elsewhere they are withheld
+            self._is_house = self._is_house or any(map(is_house, entries))
 
     def _is_others(self, entry: Entry) -> bool:
         is_pictured = self._sees and isinstance(entry, UserEntry) and bool(entry.pictures)
@@ -80,6 +82,39 @@ class WriteGuard:
     def reads_others(self) -> None:
         """Record that the model sees others' words from now on, in no entry of its own."""
         self._is_exposed = True
+
+    @property
+    def has_read_house(self) -> bool:
+        """Whether the model has seen text that stays on the owner's machines: so does what the turn writes."""
+        return self._is_house
+
+    def reads_house(self) -> None:
+        """Record that the model sees text that stays on the owner's machines, in no entry of its own."""
+        self._is_house = True
+
+    @property
+    def is_withholding(self) -> bool:
+        """Whether the model asked for text that it may not know, as it runs elsewhere."""
+        return self._is_withholding
+
+    def withholds(self) -> None:
+        """Record that the model asked for such text; it is not told."""
+        self._is_withholding = True
+
+    def marked(self, text: str) -> str:
+        """Return *text*, which the turn's model wrote for a note, with the mark `house` if it has to carry it."""
+        return tagged(text) if self._is_house else text
+
+    def marked_file(self, path: PurePosixPath, content: str) -> str:
+        """Return *content* for the file at *path*, with the mark of a whole file if it has to carry it.
+
+        Raises ToolError for a file that cannot.
+        """
+        if not self._is_house:
+            return content
+        if path.suffix != ".md":
+            raise ToolError(f"{path}: you have read text marked house; write it into a Markdown file, which can be so")
+        return tagged_file(content)
 
     def reason(self, path: PurePosixPath, act: Act = Act.WRITE) -> ApprovalReason | None:
         """Return why this write has to wait; `None` if it may be tried at once."""
@@ -104,7 +139,7 @@ class WriteGuard:
     async def ask(self, change: "WantedChange", reason: ApprovalReason) -> ActedResult:
         """Store *change* for the owner's decision and return the text for the model."""
         path, standing = change.path, await self._approval_sink.standing(change.path, change.present)
-        after = change.make(standing.text)
+        after = projected(standing.text, change.make, self._access.reader)
         if after == standing.text:
             where = "it is" if standing.waiting is None else f"change #{standing.waiting} makes it, which waits"
             raise ToolError(f"{path}: the text would be exactly as {where}; nothing was written")

@@ -24,6 +24,7 @@ from gateway.agent.prompt_files import prompt_extents
 from gateway.agent.recall import RecallSettings
 from gateway.agent.window.compact import ONECLAW_SHARE
 from gateway.app.crash_recovery import tell_of_file
+from gateway.app.house import house_folders, is_here
 from gateway.app.memory_worker import SERVER_PATIENCE_S
 from gateway.app.open_home import OpenHome
 from gateway.config import Config, MemorySettings
@@ -95,7 +96,7 @@ def open_workspaces(home: Home, config: Config, checkpoint: Checkpoint) -> Itera
     with ExitStack() as stack:
         for name, settings in config.agents.items():
             place, agent = settings.workspace or home.agent(name).workspace, AgentId(name)
-            workspaces[agent] = Workspace.open(place, agent, caps, checkpoint)
+            workspaces[agent] = Workspace.open(place, agent, caps, checkpoint, house_folders(config.house))
             stack.callback(workspaces[agent].folder.close)
         yield workspaces
 
@@ -125,7 +126,14 @@ async def open_agents(
                     run,
                     MemoryClock(time.monotonic, lambda: home.now().date()),
                     past=Lookback(
-                        name, folder, texts_on, worker, beside, time.monotonic, history_writer.origins.others_in
+                        name,
+                        folder,
+                        texts_on,
+                        worker,
+                        beside,
+                        time.monotonic,
+                        history_writer.origins.others_in,
+                        workspace.house,
                     ),
                     faults=MemoryFaults(home.store.count, partial(tell_of_file, home.notices, name)),
                     layout=worker_settings.layout,
@@ -153,7 +161,8 @@ def memory_sources(
 
     *origins* tell which lines of the notes hold others' words.
     """
-    sources: list[Source] = [WorkspaceNotes(workspace.folder, others_lines=origins.others_in)]
+    house, others = workspace.house, origins.others_in
+    sources: list[Source] = [WorkspaceNotes(workspace.folder, others_lines=others, house=house)]
     if config.memory.transcripts:
         sources.append(TranscriptNotes(workspace.agent, home.agent(workspace.agent).sessions, zone))
     return sources
@@ -252,7 +261,8 @@ def hosted_settings(name: str, config: Config, environ: Mapping[str, str]) -> Ho
     key = settings.api_key(name)
     gaps = secret_gaps([key] if key else [], environ)
     secret = SecretStr(key.read(environ)) if key and not gaps else None
-    return HostedSettings.of(name, settings, secret, "".join(gaps), (key.env or "") if key else "")
+    hosted = HostedSettings.of(name, settings, secret, "".join(gaps), (key.env or "") if key else "")
+    return replace(hosted, is_here=settings.is_known and is_here(config.house, settings.base_url))
 
 
 def assumed_windows(config: Config) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gateway.agent.mcp.server import Standing, ToolServer
 from gateway.agent.mcp.settings import ProgramServer, ServerSettings, Site
+from gateway.app.house import is_here_server
 from gateway.config import Config, McpSettings
 from gateway.delivery.owner_notices import Notices
 from gateway.home import Home
@@ -22,7 +23,12 @@ def server_settings(config: Config, environ: Mapping[str, str], home: Home) -> l
     While a restore has disabled the home's code, none has a command. One whose secret is missing is left out.
     """
     return [
-        ServerSettings(name, _place(name, server, environ, home.path), server)
+        ServerSettings(
+            name,
+            _place(name, server, environ, home.path),
+            server,
+            is_here_server(config.house, name, server.url),
+        )
         for name, server in config.mcp.items()
         if (home.runs_code or not server.command) and not secret_gaps(server.secret_sources(name), environ)
     ]

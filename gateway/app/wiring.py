@@ -340,6 +340,7 @@ class Parts:
             take_in=intake_of(resources),
             queueing=self.queueing,
             voice=self.choices.voice,
+            is_house=self.choices.is_house,
             offer=Offers(policy, receipts is not ReceiptLevel.OFF) if self._config.memory.undo_buttons else None,
             unstored=self.direct_notices.kept,
             receipts=receipts,

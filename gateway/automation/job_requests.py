@@ -35,7 +35,9 @@ class TurnJobRequests:
     guard: WriteGuard
 
     async def add(self, when: str, what: str, *, private: bool) -> Told:
-        wish = Wish(self.asked.agent.id, when, what, f"turn {self.asked.row.turn_id}", private=private)
+        wish = Wish(
+            self.asked.agent.id, when, self.guard.marked(what), f"turn {self.asked.row.turn_id}", private=private
+        )
         try:
             spec, _ = self.job_schedule.check(wish)
             if reason := self._reason():

@@ -16,6 +16,7 @@ from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import NOBODY, SUBAGENT, chat_of, kind_of, result_address, task_address
 from gateway.admission.routing import SessionKey, session_of
 from gateway.agent.entries import HALTED, UNFINISHED, CallStartEntry, Entry, ReplyEntry
+from gateway.agent.house import is_house
 from gateway.agent.limits import allowed_rest
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.settings import TurnLimits
@@ -28,6 +29,7 @@ from gateway.sessions.session import Session
 from gateway.sessions.turn_request import TurnRequest
 from gateway.stores.rows import InboxId, InboxRow
 from workspaces.access import SessionType
+from workspaces.house import tagged
 
 TOO_MANY_CHILDREN = "limit.subagent_children"
 TOO_MANY_RUNNING = "limit.subagent_running"
@@ -111,6 +113,7 @@ class Subagents:
                 f"{self.settings.running} subagents are already running; do it yourself, or try again later"
             )
         found = f"{name}-{_mark(asked.row.message, place)}"
+        task = tagged(task) if any(map(is_house, entries)) else task
         await self.enter(self._task(asked, found, task))
         return found
 
@@ -150,6 +153,7 @@ def report_of(message: InboundMessage, entries: Sequence[Entry], text: str) -> s
     if by == HALTED:
         return ""
     found = f"Subagent {message.id}"
+    text = tagged(text) if any(map(is_house, entries)) else text
     if by == UNFINISHED:
         return f"{found} did not finish: {text}"
     if not text:

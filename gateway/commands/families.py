@@ -18,6 +18,7 @@ from gateway.commands.fulfil import fulfil_commands
 from gateway.commands.group import group_commands
 from gateway.commands.heartbeat import heartbeat_commands
 from gateway.commands.history import history_commands
+from gateway.commands.house import house_commands
 from gateway.commands.memory import memory_commands
 from gateway.commands.pair import pair_commands
 from gateway.commands.promises import promise_commands
@@ -85,8 +86,8 @@ def queue(parts: CommandResources) -> list[Command]:
 
 
 def model(parts: CommandResources) -> list[Command]:
-    """Return the commands about the session's model."""
-    return model_commands(parts.choices)
+    """Return the commands about the session's model, and about who may know what is said."""
+    return [*model_commands(parts.choices), *house_commands(parts.choices)]
 
 
 def context(parts: CommandResources) -> list[Command]:

@@ -17,7 +17,7 @@ from gateway.hooks import command as command_event
 from gateway.inbound.turn_mark import answered_command
 from gateway.sessions.hook_events import conversation_of
 from gateway.sessions.turn_request import Plan, TurnRequest
-from workspaces.access import Access, SessionType
+from workspaces.access import Access, Locality, SessionType, read_by
 
 _ORDER = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]{0,31})(?:@[A-Za-z0-9_]+)?(?:\s+(?P<arguments>.*))?", re.DOTALL)
 _ALIKE = 0.75
@@ -109,7 +109,7 @@ class Commands:
 
     def _asker(self, message: InboundMessage, access: Access) -> Asker:
         is_owner = self._policy.is_owner(message.address.channel, message.sender)
-        return Asker(access, is_owner, self._policy.may_end(message.address, message.sender))
+        return Asker(read_by(access, Locality.HERE), is_owner, self._policy.may_end(message.address, message.sender))
 
     def _notify_hooks(self, command: Command, call: CommandCall) -> None:
         """Notify hooks of a command that is about to run."""

@@ -16,6 +16,7 @@ from gateway.agent.settings import TurnLimits
 from gateway.agent.window.settings import ContextSettings
 from gateway.automation.settings import SubagentSettings
 from gateway.channels.settings import BindingSettings, ChannelsSettings
+from gateway.config.house import HouseSettings
 from gateway.config.memory import MemorySettings
 from gateway.config.presets import fill_in_preset
 from gateway.config.web import WebSettings
@@ -149,6 +150,7 @@ class Config(Section):
     models: dict[AgentName, ModelSettings] = Field(default={})
     mcp: dict[McpName, McpSettings] = Field(default={})
     memory: Annotated[MemorySettings, BeforeValidator(fill_in_preset)] = MemorySettings()
+    house: HouseSettings = HouseSettings()
     qdrant: QdrantSettings = QdrantSettings()
     redis: RedisSettings = RedisSettings()
     context: ContextSettings = ContextSettings()

@@ -16,7 +16,7 @@ from gateway.approvals.approvals import Approvals
 from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.chat import ChatOperator
 from gateway.control.tools_wire import OfferedTool, ToolAnswer, ToolOrder
-from workspaces.access import AgentId
+from workspaces.access import AgentId, Locality, read_by
 from workspaces.history import Origin
 
 PROGRAM = Origin("another program", None, "another-program")
@@ -48,7 +48,7 @@ class ToolOperator:
         return ToolAnswer(text=result.text, is_error=result.is_error)
 
     def _toolbox(self, agent: Agent, owner: Address) -> Toolbox:
-        access = terminal_access(agent.id)
+        access = read_by(terminal_access(agent.id), Locality.ELSEWHERE)  # the program may pass it on to any model
         run = agent.history_writer.noting(agent.run, PROGRAM.turn or "", PROGRAM, lambda: True)
         anybodys = UserEntry("", self.clock(), "", "", from_outside=True)  # its model may have read anything
         guard = WriteGuard(access, [anybodys], self.changes.approval_sink(agent.id, PROGRAM, owner))

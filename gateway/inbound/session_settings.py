@@ -1,4 +1,4 @@
-"""The settings that people choose for a session, until it ends: its queue mode and model."""
+"""The settings that people choose for a session: its queue mode and model until it ends, and the mark of its chat."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -24,6 +24,8 @@ class Choice(BaseModel):
 
     mode: QueueMode | None = None
     model: str | None = None
+    house: bool | None = None
+    """The chat carries the mark `house`; it keeps it when the session ends."""
 
 
 class Choices:
@@ -47,6 +49,10 @@ class Choices:
         """Return the chosen queue mode, if any."""
         return self.of(key).mode
 
+    def is_house(self, key: SessionKey) -> bool:
+        """Return whether the chat of a session carries the mark `house`."""
+        return bool(self.of(key).house)
+
     def voice(self, key: SessionKey, agent: Agent) -> Agent:
         """Return *agent* with the model chosen for the session, if it is still configured."""
         model = agent.others.get(self.of(key).model or "")
@@ -64,9 +70,10 @@ class Choices:
             self._chosen[key] = choice
 
     async def ended(self, session: Session, why: Ending | Pause) -> Sequence[PurePosixPath]:
-        """Drop the settings of a session that ends. Raises StoreError."""
-        if isinstance(why, Ending) and self.of(session.key) != Choice():
-            await self.choose(session.key, Choice())
+        """Drop the settings of a session that ends, but for those of its chat. Raises StoreError."""
+        lasting = Choice(house=self.of(session.key).house)
+        if isinstance(why, Ending) and self.of(session.key) != lasting:
+            await self.choose(session.key, lasting)
         return ()
 
 

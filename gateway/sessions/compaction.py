@@ -12,9 +12,10 @@ import structlog
 
 from gateway.agent.budget import CostCause
 from gateway.agent.entries import Entry, FlushEntry, SummaryEntry, UserEntry
+from gateway.agent.house import is_house
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
-from gateway.agent.models.port import Model, ModelRequest, unshown
+from gateway.agent.models.port import Model, ModelRequest, reader_of, unshown
 from gateway.agent.window.compact import (
     extract,
     first_kept,
@@ -37,6 +38,7 @@ from gateway.sessions.lifecycle import Lifecycle
 from gateway.sessions.session import Session
 from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Record
+from workspaces.access import may_know
 from workspaces.errors import WorkspaceError
 
 log = structlog.get_logger()
@@ -127,7 +129,7 @@ class Compaction:
                 await self._count(FAILED)
             raise
         older = [entry for each in rounds[:kept] for entry in each.entries]
-        entry = await self._summary(crowded, summary, older)
+        entry = await self._summary(crowded, _known(summary, session), _known(older, session))
         await session.transcript.append(crowded.turn, replace(entry, kept_from=rounds[kept].turn_id))
         note_summary(self._hooks, session, kept, entry)
         log.info("summarised", session=str(session.key), turns=kept, by=entry.model)
@@ -150,7 +152,8 @@ class Compaction:
         return flushed
 
     async def _summary(self, crowded: Crowded, previous: Sequence[Entry], older: Sequence[Entry]) -> SummaryEntry:
-        last = latest_summary(crowded.session.transcript.records)
+        last = latest_summary(crowded.session.transcript.records) if previous else None
+        stays = any(map(is_house, [*previous, *older]))
         model = paid_for(crowded.session.agent.model, CostCause.FLUSH)
         orders = standing_orders(older, last.orders if last else ())
         before = last.text if last else ""
@@ -160,14 +163,21 @@ class Compaction:
             orders,
             crowded.focus,
             self._clock(),
+            stays,
         )
         text = await task.summary(before, older)
         outside = any(map(is_from_outside, [*previous, *older]))
         if text is None:
             return SummaryEntry(
-                extract(older, before, longest_summary(crowded.window_tokens)), "", orders, outside, BY_WORDING
+                extract(older, before, longest_summary(crowded.window_tokens)), "", orders, outside, BY_WORDING, stays
             )
-        return SummaryEntry(text, "", orders, outside, model.name)
+        return SummaryEntry(text, "", orders, outside, model.name, stays)
+
+
+def _known(entries: Sequence[Entry], session: Session) -> list[Entry]:
+    """Return those of *entries* that the model of *session* may know; the others stay in the notes."""
+    reader = reader_of(session.agent.model)
+    return [entry for entry in entries if may_know(reader, is_house=is_house(entry))]
 
 
 def before_turn(entries: Sequence[Entry]) -> Sequence[Entry]:
@@ -185,6 +195,8 @@ class _Task:
     orders: Sequence[str]
     focus: str
     now: datetime
+    is_house: bool
+    """Some of the conversation stays on the owner's machines."""
 
     async def summary(self, before: str, older: Sequence[Entry]) -> str | None:
         """Return a summary of the summary *before* and the entries since, made in as many parts as the window requires.
@@ -210,7 +222,7 @@ class _Task:
         told = instructions(self.orders, self.focus, longest)
         for _ in range(2):
             again = f"\nYour last summary lacked: {', '.join(lacks)}." if lacks else ""
-            message = UserEntry(said, self.now, "", "")
+            message = UserEntry(said, self.now, "", "", is_house=self.is_house)
             request = ModelRequest(told + again, "", (message,), (), temperature=_TEMPERATURE)
             try:
                 reply = await self.model.reply(request, unshown)

@@ -11,6 +11,7 @@ from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, unshown
 from gateway.errors import ModelError
 from gateway.sessions.extractive_summary import SpokenLine, extract, stated, truncate_line
+from workspaces.house import tagged
 from workspaces.memory.text.facts import Fact, FactKind, facts_in, folded, sentences
 
 PROMPT = (
@@ -35,8 +36,15 @@ async def day_summary(said: Sequence[SpokenLine], model: Model | None) -> list[s
 
     A *model* is asked only about a long conversation, within its budget. Its lines with an identifier, number or date
     that was not said are dropped, and statements with one that it left out are added word for word. `None`, or no
-    usable answer: the statements themselves.
+    usable answer: the statements themselves. It is not asked about lines with the mark `house`, which keep it.
     """
+    return [
+        *await _day_summary([each for each in said if not each.is_house], model),
+        *map(tagged, extract([each for each in said if each.is_house])),
+    ]
+
+
+async def _day_summary(said: Sequence[SpokenLine], model: Model | None) -> list[str]:
     lines = extract(said)
     if model is None or model.name == OFFLINE or len(lines) < LEAST_LINES:
         return lines

@@ -49,6 +49,8 @@ class SpokenLine:
     kind: LineKind
     is_noted: bool = False
     """It ordered a note, and the turn wrote one."""
+    is_house: bool = False
+    """It stays on the owner's machines."""
 
 
 def conversation(
@@ -100,14 +102,13 @@ def _spoken_lines(turn: Sequence[Record], agent: str, zone: tzinfo, *, reads_oth
         match record.entry:
             case UserEntry() as entry if text := own_words(entry) or OTHERS_WORDS * entry.from_outside:
                 name = " ".join(entry.sender.split())[:_NAME_CHARS] or OWNER
-                ordered = is_noted and kind is LineKind.ORDER
-                yield SpokenLine(record.at.astimezone(zone), name, text, is_answer=False, kind=kind, is_noted=ordered)
-            case ReplyEntry(text=text, calls=()) if (
+                ordered, at = is_noted and kind is LineKind.ORDER, record.at.astimezone(zone)
+                yield SpokenLine(at, name, text, is_answer=False, kind=kind, is_noted=ordered, is_house=entry.is_house)
+            case ReplyEntry(text=text, calls=(), is_house=stays) if (
                 record.speech not in {None, LineKind.NO_ANSWER} and not reads_others
             ):
-                yield SpokenLine(
-                    record.at.astimezone(zone), agent, text.strip(), is_answer=True, kind=answer_kind(kind)
-                )
+                at = record.at.astimezone(zone)
+                yield SpokenLine(at, agent, text.strip(), is_answer=True, kind=answer_kind(kind), is_house=stays)
             case _:
                 pass
 

@@ -14,7 +14,7 @@ from gateway.agent.entries import Entry, FlushEntry, UserEntry
 from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
-from gateway.agent.models.port import Model, ModelRequest, unshown
+from gateway.agent.models.port import Model, ModelRequest, reader_of, unshown
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tool_hooks import lead_past
 from gateway.agent.tools.tool import Tool, Toolbox, tool
@@ -25,7 +25,8 @@ from gateway.hooks import Hooks
 from gateway.sessions.hook_events import conversation_of
 from gateway.sessions.session import Session, noting
 from gateway.transcripts.writer import Record
-from workspaces.access import rights
+from workspaces.access import Locality, rights
+from workspaces.house import tagged
 from workspaces.notes import NoteReceipt, append_note, format_note
 
 log = structlog.get_logger()
@@ -120,12 +121,13 @@ def _notebook(session: Session, request: ModelRequest, clock: Callable[[], datet
     """
 
     has_read_others = any(map(is_from_outside, request.entries))
+    is_house = request.is_house and reader_of(session.agent.model) is Locality.HERE
 
     async def add_note(text: str) -> str:
         """Write a note into today's notes: what happened, was decided, or shall be remembered."""
         async with noting(session, has_read_others=has_read_others) as run:
             try:
-                receipt = await run(_write, session, text, clock())
+                receipt = await run(_write, session, tagged(text) if is_house else text, clock())
             except ValueError as exc:
                 raise ToolError(str(exc)) from exc
         citations.append(f"{receipt.path}#L{receipt.line}")

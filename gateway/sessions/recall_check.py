@@ -17,6 +17,7 @@ from gateway.sessions.extractive_summary import SpokenLine, conversation
 from gateway.sessions.session import Session, noting
 from gateway.transcripts.codec import Record
 from workspaces.access import rights
+from workspaces.house import tagged
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.query import Query
 from workspaces.memory.search import QueryRefusedError
@@ -133,7 +134,7 @@ async def _note(session: Session, lost: Sequence[StatedFact]) -> list[NoteReceip
     receipts = []
     async with noting(session) as run:
         for sentence, said in sentences_of.items():
-            text = f"{said.who}: {sentence}"
+            text = f"{said.who}: {tagged(sentence) if said.is_house else sentence}"
             receipts.append(await run(append_note, session.agent.workspace, session.access, text, said.at))
     if receipts:
         session.agent.memory.touched()

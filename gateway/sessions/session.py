@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
 from gateway.transcripts.writer import Transcript
-from workspaces.access import Access, rights
+from workspaces.access import Access, Locality, read_by, rights
 from workspaces.history import Origin
 from workspaces.run_blocking import RunBlocking
 
@@ -22,8 +22,8 @@ class Session:
 
     @property
     def access(self) -> Access:
-        """Return access for its own audience, and no other."""
-        return session_access(self.key)
+        """Return access for its own audience, and no other, for the gateway's own work."""
+        return read_by(session_access(self.key), Locality.HERE, is_house=self.transcript.records.has_house)
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from itertools import count
 from pathlib import PurePosixPath
 
@@ -18,6 +18,7 @@ from gateway.sessions.extractive_summary import SpokenLine, conversation, trunca
 from gateway.sessions.session import Session, noting
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
+from workspaces.house import tagged
 from workspaces.memory.text.dialogue import LineKind, transcript_line
 from workspaces.notes import day_path, list_item
 from workspaces.workspace import Workspace
@@ -55,15 +56,16 @@ class SessionNote:
         known = await session.agent.run(_same, workspace, access, folder, day, text)
         if known is not None:  # a crash occurred between this note and the end of the session
             return [known]
-        name = f"{day}-{await slug_of(session.agent.model, said)}"
+        outside = [each for each in said if not each.is_house]
+        name = f"{day}-{await slug_of(session.agent.model, outside, said[-1].at)}"
         async with noting(session) as run:
             return [await run(_write, workspace, access, folder / name, text)]
 
 
-async def slug_of(model: Model, said: Sequence[SpokenLine]) -> str:
-    """Return a name for the messages: the model's, else the time of day of the last message as `HHMM`."""
-    fallback = f"{said[-1].at:%H%M}"
-    if model.name == OFFLINE:
+async def slug_of(model: Model, said: Sequence[SpokenLine], ended: datetime) -> str:
+    """Return a name for the messages: the model's, else the time of day when they *ended*, as `HHMM`."""
+    fallback = f"{ended:%H%M}"
+    if model.name == OFFLINE or not said:
         return fallback
     asked = UserEntry("\n".join(f"{each.who}: {truncate_line(each.text)}" for each in said), said[-1].at, "", "")
     with suppress(ModelError, TimeoutError):
@@ -83,8 +85,13 @@ def _slug(text: str) -> str:
 
 def _text(said: Sequence[SpokenLine]) -> str:
     begin, end = said[0].at, said[-1].at
-    notes = (list_item(transcript_line(each.who, each.at, _truncated(each.text), each.kind)) for each in said)
+    notes = map(_note, said)
     return f"# Conversation, {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}\n\n{''.join(notes)}"
+
+
+def _note(said: SpokenLine) -> str:
+    line = transcript_line(said.who, said.at, _truncated(said.text), said.kind)
+    return list_item(tagged(line) if said.is_house else line)
 
 
 def _truncated(text: str) -> str:

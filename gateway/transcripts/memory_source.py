@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from gateway.agent.entries import ReplyEntry, UserEntry, others_words, own_words
+from gateway.agent.house import is_house
 from gateway.transcripts.codec import Record, command_turns, numbered_records
 from gateway.transcripts.store import ARCHIVE
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
@@ -38,6 +39,7 @@ _MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
 _NUMBERED = re.compile(rb'"(?:turn|message_id)":"[^"]*"')
 """Numbers that count the messages of all chats: their length must not affect when one chat's transcript is found."""
 _HOLLOW = frozenset({LineKind.SMALL_TALK, LineKind.NO_ANSWER})
+_HOUSE = b'"is_house":true'
 _FROM_OUTSIDE = b'"from_outside":true'
 OTHERS = "Somebody else"
 """The speaker of words that a message passes on."""
@@ -45,6 +47,19 @@ _PAUSED = re.compile(rb'"type":"logged"')
 """The mark of a pause or an end: a conversation is indexed up to it at once."""
 _NOT_IN_A_NAME = re.compile(r"[^\w .'’-]")
 _LONGEST_NAME = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownLine:
+    """A line of the document of a conversation."""
+
+    number: int
+    """Its record's line in the file."""
+    text: str
+    is_others: bool = False
+    """It holds others' words."""
+    is_house: bool = False
+    """It stays on the owner's machines."""
 
 
 @dataclass(slots=True)
@@ -98,11 +113,18 @@ class TranscriptNotes:
         except FileNotFoundError:  # archived in between
             return None
         shown = list(self._document_lines(list(numbered_records(_speech_lines(raw))), _first_from_outside(raw)))
-        text, lines = "".join(f"{line}\n" for _, line, _ in shown), tuple(number for number, _, _ in shown)
-        others = tuple(place for place, (_, _, is_others) in enumerate(shown, 1) if is_others)
+        text, lines = "".join(f"{each.text}\n" for each in shown), tuple(each.number for each in shown)
+        others = tuple(place for place, each in enumerate(shown, 1) if each.is_others)
+        house = tuple(place for place, each in enumerate(shown, 1) if each.is_house)
         scope = scope_of_session(_session(path))
         digest = hashlib.sha256(f"{path}\0{scope}\0{lines}\0{others}\0{text}".encode()).hexdigest()
-        return Document(path, scope, text, None, digest, lines, others)
+        return Document(path, scope, text, None, digest, lines, others, house)
+
+    def may_hold_house(self, path: str) -> bool:
+        """Tell whether the conversation may hold a message that stays on the owner's machines."""
+        with suppress(FileNotFoundError):
+            return _HOUSE in (self._folder / path.removeprefix(f"{FOLDER}/")).read_bytes()
+        return False
 
     def audience(self, path: str) -> Scope | None:
         """Return the audience of the transcript at *path*; `None` if that is not a transcript's path."""
@@ -134,10 +156,8 @@ class TranscriptNotes:
                 known.add(line)
         return known
 
-    def _document_lines(
-        self, records: Sequence[tuple[int, Record]], outside_from: int
-    ) -> Iterator[tuple[int, str, bool]]:
-        """Yield each line of the document: its record's line in the file, and whether it holds others' words.
+    def _document_lines(self, records: Sequence[tuple[int, Record]], outside_from: int) -> Iterator[_ShownLine]:
+        """Yield each line of the document.
 
         The agent's answers from the line *outside_from* on do: it had read such words by then.
         """
@@ -150,11 +170,11 @@ class TranscriptNotes:
             at = record.at.astimezone(self._zone)
             if at.date() != day:
                 day = at.date()
-                yield number, f"## {day}", False
-                yield number, "", False
+                yield _ShownLine(number, f"## {day}")
+                yield _ShownLine(number, "")
             for speaker, text, kind in said:
                 is_others = speaker == OTHERS or (speaker == self._agent and number >= outside_from)
-                yield number, transcript_line(speaker, at, text, kind), is_others
+                yield _ShownLine(number, transcript_line(speaker, at, text, kind), is_others, is_house(record.entry))
 
     def _spoken(self, record: Record) -> list[tuple[str, str, LineKind]]:
         """Return speaker, text and kind of what *record* says: nothing that leads to no answer.

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 from gateway.agent.entries import Entry, Mark, UserEntry
+from gateway.agent.house import is_house
 from gateway.agent.window.rounds import Rounds
 from gateway.stores.rows import InboxId, TurnId
 from gateway.transcripts.codec import Record
@@ -19,6 +20,8 @@ class Records(Sequence[Record]):
         self._latest: dict[type[Entry | Mark], Record] = {}
         self._joined: set[str] = set()
         """The inbox's ids of the messages that joined a turn of another."""
+        self.has_house = False
+        """Some of it stays on the owner's machines."""
         self.rounds = Rounds()
         """In the form that requests show."""
         self.extend(records)
@@ -31,6 +34,7 @@ class Records(Sequence[Record]):
             self._latest[type(record.entry)] = record
             if isinstance(record.entry, UserEntry) and record.entry.joins:
                 self._joined.add(record.entry.message_id)
+            self.has_house = self.has_house or is_house(record.entry)
             self.rounds.add(record)
 
     def of(self, turn_id: TurnId) -> list[Record]:

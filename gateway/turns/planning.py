@@ -13,8 +13,8 @@ from gateway.admission.routing import session_of
 from gateway.agent.entries import CallStartEntry, Entry, UsedEntry, UsedMemory
 from gateway.agent.mcp.servers import ToolServers
 from gateway.agent.models.offline import OFFLINE
-from gateway.agent.models.port import ModelRequest
-from gateway.agent.prompt import build_prompt
+from gateway.agent.models.port import ModelRequest, OutsidePrompt
+from gateway.agent.prompt import Prompt, build_prompt
 from gateway.agent.prompt_files import final_prompt, project_context, turn_context
 from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.settings import TurnLimits
@@ -49,8 +49,9 @@ from gateway.sessions.session import Session
 from gateway.sessions.turn_request import Plan, TurnRequest
 from gateway.transcripts.records import Records
 from gateway.transcripts.writer import Record
+from gateway.turns.house_notice import follows_house, known_records, withheld_notice
 from gateway.turns.vision import sight_of
-from workspaces.access import AgentId, SessionType, rights
+from workspaces.access import Access, AgentId, Locality, SessionType, read_by, rights
 from workspaces.bootstrap import BootstrapFile
 from workspaces.errors import WorkspaceError
 from workspaces.prompt_limits import Limits
@@ -93,11 +94,20 @@ class TurnSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class _FilledPrompt:
+    """The prompt of a turn, with its sources."""
+
+    prompt: Prompt
+    files: Sequence[BootstrapFile]
+    notes: str
+    """The notes as a whole, in the prompt; empty above the limit."""
+
+
+@dataclass(frozen=True, slots=True)
 class _PlannedRequest:
     """A request before recall, with its sources."""
 
     request: ModelRequest
-    files: Sequence[BootstrapFile]
     shown: VisibleHistory
     scale: Scale
     window_tokens: int
@@ -105,8 +115,7 @@ class _PlannedRequest:
     """Tokens that the request takes."""
     older_tokens: int
     """Tokens of the turns before this one: all that a summary replaces."""
-    notes: str
-    """The notes as a whole, in the prompt; empty above the limit."""
+    prompt: _FilledPrompt
 
     @property
     def fullness(self) -> str:
@@ -143,18 +152,23 @@ class Planner:
         guard = self._guard(asked)
         toolbox = await self._toolbox(asked, guard, used)
         draft = await self._draft(asked, toolbox)
-        order = _requested_summary(asked)
+        order = self._requested_summary(asked)
         if (order or self._is_full(draft)) and await self._make_room(asked, draft, order):
             draft = await self._draft(asked, toolbox)
         recalled = await self._recall(asked, draft)
         await used(recalled.used)
-        request = replace(draft.request, volatile=draft.request.volatile + draft.fullness + recalled.text(draft.notes))
+        request = _with_memories(draft, recalled)
         if asked.agent.model.name in self.settings.seeing:  # a draft for a summary or a flush has no pictures
             request = replace(request, look=sight_of(asked.agent, asked.access))
         guard.hears(*request.entries)
+        if request.outside is not None:
+            guard.reads_house()
+        if recalled.is_withheld or follows_house(request.entries, asked.access.reader):
+            guard.withholds()
         if not asked.agent.history_writer.origins.is_loaded:  # any line of the prompt may hold others' words
             guard.reads_others()
-        return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears)
+        withheld = partial(withheld_notice, asked, guard)
+        return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears, withheld)
 
     async def make_room(self, asked: TurnRequest, focus: str = "") -> CompactionResult | None:
         """Summarise the older part of the conversation on request; `None` if there is nothing to summarise.
@@ -177,7 +191,7 @@ class Planner:
     async def window(self, asked: TurnRequest) -> WindowUse:
         """Return how full the model's window would be for a request now, without recalled memories."""
         draft = await self._draft(asked, await self._unused_toolbox(asked))
-        return window_use(draft.request, draft.files, draft.shown, draft.window_tokens, draft.scale)
+        return window_use(draft.request, draft.prompt.files, draft.shown, draft.window_tokens, draft.scale)
 
     def _is_full(self, draft: _PlannedRequest) -> bool:
         """Return whether a summary is due; turns that were dropped without one count too."""
@@ -202,32 +216,58 @@ class Planner:
 
     async def _draft(self, asked: TurnRequest, toolbox: Toolbox, window_tokens: int | None = None) -> _PlannedRequest:
         """Return the request of the turn, which offers *toolbox*, in the model's own window or in a smaller one."""
-        agent, access, now = asked.agent, asked.access, asked.now
+        agent, access = asked.agent, asked.access
         tokens = window_tokens or agent.model.window_tokens
         limits = self.settings.bootstrap.within(tokens * CHARACTERS_A_TOKEN // _FILES_PART)
         toolbox.fit(tokens * CHARACTERS_A_TOKEN // _TOOLS_PART)
-        files, skills = await turn_context(agent, access, now.date(), limits, self.hooks)
-        recalls = rights(access).memory_tools
-        notes = await self._notes(asked, tokens)
-        prompt = build_prompt(files, access.session_type, recall=recalls, now=now, skills=skills, notes=notes)
-        prompt = await final_prompt(agent, access, prompt, self.hooks)
+        filled = await self._prompt(asked, access, limits, tokens)
+        prompt, outside = filled.prompt, await self._outside_prompt(asked, filled.prompt, limits, tokens)
         sees = agent.model.name in self.settings.seeing
         window = ContextWindow(tokens, self.compaction.settings, sees)
         records = self._visible_records(asked)
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
         bare = ModelRequest(prompt.stable, prompt.volatile, (), toolbox.specs, self.settings.temperature.get(agent.id))
         shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
-        volatile = prompt.volatile + _how_to_speak(asked) + _left_out_notice(shown) + self._missing_tools(asked)
-        request = replace(bare, volatile=volatile, entries=shown.entries)
+        told = _how_to_speak(asked) + _left_out_notice(shown) + self._missing_tools(asked)
+        request = replace(bare, volatile=prompt.volatile + told, entries=shown.entries)
+        if outside is not None:
+            request = replace(request, outside=OutsidePrompt(outside.stable, outside.volatile + told))
         older = sum(records.rounds.sizes(scale.steady)[:-1])
         size = scale.tokens(request_characters(request))
-        return _PlannedRequest(request, files, shown, scale, window.tokens, size, older, notes)
+        return _PlannedRequest(request, shown, scale, window.tokens, size, older, filled)
+
+    async def _prompt(self, asked: TurnRequest, access: Access, limits: Limits, tokens: int) -> _FilledPrompt:
+        """Return the prompt of a turn with *access*, in a window of *tokens*."""
+        agent, now = asked.agent, asked.now
+        files, skills = await turn_context(agent, access, now.date(), limits, self.hooks)
+        recalls = rights(access).memory_tools
+        notes = await self._notes(asked, access, tokens)
+        prompt = build_prompt(files, access.session_type, recall=recalls, now=now, skills=skills, notes=notes)
+        return _FilledPrompt(await final_prompt(agent, access, prompt, self.hooks), files, notes)
+
+    async def _outside_prompt(
+        self, asked: TurnRequest, prompt: Prompt, limits: Limits, tokens: int
+    ) -> OutsidePrompt | None:
+        """Return the *prompt* of a model here as one elsewhere may know it; `None` if it holds nothing to withhold."""
+        if asked.access.reader is Locality.ELSEWHERE or not await asked.agent.run(asked.agent.workspace.holds_house):
+            return None
+        outside = (await self._prompt(asked, read_by(asked.access, Locality.ELSEWHERE), limits, tokens)).prompt
+        return None if outside == prompt else OutsidePrompt(outside.stable, outside.volatile)
 
     def _visible_records(self, asked: TurnRequest) -> Records:
         """Return the records of its session that the turn may see."""
         records = asked.transcript.records
         is_alone = self.settings.is_alone(asked.access.session_type)
-        return Records(records.of(asked.row.turn_id)) if is_alone else records
+        return known_records(Records(records.of(asked.row.turn_id)) if is_alone else records, asked.access.reader)
+
+    def _requested_summary(self, asked: TurnRequest) -> SummaryOrder | None:
+        """Return the model's own request for a summary; it can make one in its owner's own chat."""
+        if asked.access.session_type is not SessionType.MAIN:
+            return None
+        focus = asked_focus(
+            each.entry for each in reversed(known_records(asked.transcript.records, asked.access.reader))
+        )
+        return None if focus is None else SummaryOrder(focus)
 
     def _guard(self, asked: TurnRequest) -> WriteGuard:
         """Return the guard of a turn that has seen nothing yet."""
@@ -267,17 +307,17 @@ class Planner:
             return ""
         return f"\nThe tools of {', '.join(names)} are not available now; if you need one, say so and go on without it."
 
-    async def _notes(self, asked: TurnRequest, window_tokens: int) -> str:
+    async def _notes(self, asked: TurnRequest, access: Access, window_tokens: int) -> str:
         """Return the notes as a whole, if they are small enough and the turn may have them."""
         if asked.agent.model.name == OFFLINE:
             return ""
-        return await self.whole_memory.text(asked.agent.memory, asked.access, asked.now.date(), window_tokens)
+        return await self.whole_memory.text(asked.agent.memory, access, asked.now.date(), window_tokens)
 
     async def _recall(self, asked: TurnRequest, draft: _PlannedRequest) -> Recalled:
         agent = asked.agent
         if agent.model.name == OFFLINE:
             return Recalled()
-        texts = chain((file.text for file in draft.files), _texts(draft.shown.entries))
+        texts = chain((file.text for file in draft.prompt.files), _texts(draft.shown.entries))
         message, today = asked.row.message.text, asked.now.date()
         return await recall(message, agent.memory, asked.access, self.settings.recall, texts, today)
 
@@ -286,7 +326,7 @@ async def between_turns(
     settings: TurnSettings, hooks: Hooks, clock: Callable[[], datetime], session: Session, records: Sequence[Record]
 ) -> ModelRequest:
     """Return a request that shows *records* of a session in which no message waits for an answer, without tools."""
-    agent, access, now = session.agent, session.access, clock()
+    agent, access, now = session.agent, read_by(session.access, Locality.ELSEWHERE), clock()
     files = await project_context(agent, access, now.date(), settings.bootstrap, hooks)
     prompt = build_prompt(files, access.session_type, recall=False, now=now)
     prompt = await final_prompt(agent, access, prompt, hooks)
@@ -295,12 +335,15 @@ async def between_turns(
     return ModelRequest(prompt.stable, prompt.volatile, shown.entries, ())
 
 
-def _requested_summary(asked: TurnRequest) -> SummaryOrder | None:
-    """Return the model's own request for a summary; it can make one in its owner's own chat."""
-    if asked.access.session_type is not SessionType.MAIN:
-        return None
-    focus = asked_focus(each.entry for each in reversed(asked.transcript.records))
-    return None if focus is None else SummaryOrder(focus)
+def _with_memories(draft: _PlannedRequest, recalled: Recalled) -> ModelRequest:
+    """Return the request of *draft* with the *recalled* memories, each for those who may know it."""
+    request, notes = draft.request, draft.prompt.notes
+    outside = request.outside
+    if outside is None and recalled.is_house:
+        outside = OutsidePrompt(request.stable, request.volatile)
+    if outside is not None:
+        outside = replace(outside, volatile=outside.volatile + recalled.text(notes, Locality.ELSEWHERE))
+    return replace(request, volatile=request.volatile + draft.fullness + recalled.text(notes), outside=outside)
 
 
 def _texts(entries: Iterable[Entry]) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """Answers one message: opens the session, builds the prompt, runs the agent and commits the outcome."""
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -18,8 +17,7 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.limits import narrow_limits
 from gateway.agent.loop import UNANSWERED, TurnOutlets, run_turn
-from gateway.agent.models.failures import told_failure
-from gateway.agent.models.port import ModelRequest, unshown
+from gateway.agent.models.port import ModelRequest, reader_of, unshown
 from gateway.agent.receipts import ReceiptLevel, receipt_line, with_receipts
 from gateway.agent.tools.tool import Toolbox
 from gateway.automation.silence import is_unasked, is_unasked_prose, visible_answer
@@ -28,9 +26,9 @@ from gateway.delivery.outgoing_files import enclosed_by
 from gateway.errors import (
     BudgetError,
     HookError,
+    HouseError,
     ModelError,
     ModelOverflowError,
-    ModelRefusedError,
     StoreError,
     TurnLimitError,
 )
@@ -48,16 +46,19 @@ from gateway.stores.rows import Enclosure, InboxRow, OutboxRow, Outgoing, TurnCo
 from gateway.transcripts.records import Records
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Transcript
+from gateway.turns.apology import apology, code_of
 from gateway.turns.attachments import TakeIn, TakenIn
 from gateway.turns.cost_cause import asked_for, budget_notice
 from gateway.turns.drafts import Draft
+from gateway.turns.house_notice import carries_mark, refusal, voice_for
 from gateway.turns.join import Joining, joined_messages
 from gateway.turns.message_entry import entry_of
 from gateway.turns.planning import Planner
 from gateway.turns.presence import Presence
-from workspaces.access import Access, AgentId, SessionType
+from workspaces.access import Access, AgentId, Locality, read_by
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
+from workspaces.house import has_tag
 
 __all__ = ["GIVE_UP_AFTER", "Turns"]
 
@@ -103,6 +104,8 @@ class Turns:
     voice: Callable[[SessionKey, Agent], Agent] | None = None
     """Returns the agent with the model chosen for a session."""
     offer: Offer | None = None
+    is_house: Callable[[SessionKey], bool] = lambda _: False
+    """Tells whether a session's chat carries the mark `house`."""
     receipts: ReceiptLevel = ReceiptLevel.OFF
     """How much is told below an answer about what its turn did."""
     postponed: Callable[[InboxRow, str], None] = lambda _, __: None
@@ -136,7 +139,7 @@ class Turns:
         The attempt may have failed because its session could not be opened, so none is needed until it gives up.
         """
         log.warning("turn postponed", why=type(exc).__name__, detail=str(exc))
-        waited, reason = self.planner.clock() - row.received_at, _apology(exc, envelope)
+        waited, reason = self.planner.clock() - row.received_at, apology(exc, envelope)
         later = RetryLater(min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds())))
         try:
             if waited >= _patience(row.message):
@@ -209,8 +212,8 @@ class Turn:
                 return await self._text(current, draft)
         except ModelOverflowError:  # a retry cannot help
             return await self._end(_NO_ROOM)
-        except BudgetError as exc:
-            return await self._end_unpaid(exc)
+        except (BudgetError, HouseError) as exc:
+            return await self._end_unasked(exc)
         except (ModelError, StoreError, WorkspaceUnusableError):
             raise
         except TurnLimitError as exc:
@@ -219,7 +222,7 @@ class Turn:
         except HookError:  # logged and counted at its source
             return await self._end(_UNBEGUN)
         except Exception:  # the border of a turn: after any failure the chat gets one sentence and continues
-            log.exception("turn failed", code=(code := _code(self.row.message)))
+            log.exception("turn failed", code=(code := code_of(self.row.message)))
             await store.count("turn_failed")
             return await self._end(_FAILED.format(code=code))
 
@@ -254,7 +257,8 @@ class Turn:
         """Return the turn as its plan needs it, with the session's model, which is charged for the turn's cause."""
         message, key = self.row.message, self.envelope.key
         voiced = self.agent if self.turns.voice is None else self.turns.voice(key, self.agent)
-        agent = asked_for(voiced, message, self.envelope)
+        is_house = self._is_house(self.row)
+        agent = asked_for(voice_for(voiced) if is_house else voiced, message, self.envelope)
         origin = Origin(
             str(key),
             str(self.row.id),
@@ -263,7 +267,13 @@ class Turn:
             chat=chat_mark(message),
             author=author_mark(message),
         )
-        return TurnRequest(self.row, self.envelope.access, agent, self.transcript, origin, self.turns.planner.clock())
+        is_house = is_house or self.transcript.records.has_house
+        access = read_by(self.envelope.access, reader_of(agent.model), is_house=is_house)
+        return TurnRequest(self.row, access, agent, self.transcript, origin, self.turns.planner.clock())
+
+    def _is_house(self, row: InboxRow) -> bool:
+        """Return whether the message of *row* carries the mark `house`."""
+        return self.turns.is_house(self.envelope.key) or carries_mark(row.message, self.transcript.records)
 
     def _shortcut(self, asked: TurnRequest) -> Plan | None:
         if _was_answered(self.transcript.records, self.row.turn_id):
@@ -274,13 +284,15 @@ class Turn:
 
     async def _user_entry(self, row: InboxRow) -> UserEntry:
         """Return the entry of *row*: the turn's message, or one that joins it."""
-        access = self.envelope.access
+        is_house = self._is_house(row)
+        access = read_by(self.envelope.access, Locality.HERE, is_house=is_house)
         take_in = self.turns.take_in
         taken = TakenIn(row.message.text) if take_in is None else await take_in(row, access, self.agent)
         message = replace(as_correction(row.message, self.transcript.records), text=taken.text)
         entry = entry_of(replace(row, message=message), access.session_type)
         at = row.received_at if row.message.via is Via.EDIT else entry.at
-        return replace(entry, at=at, source=source_of(row.message), pictures=taken.pictures)
+        is_house = is_house or has_tag(entry.text)  # in a file's name, or in the words that a group said before
+        return replace(entry, at=at, source=source_of(row.message), pictures=taken.pictures, is_house=is_house)
 
     async def _is_admitted(self) -> bool:
         return not isinstance(await self.examine(), Refused)
@@ -290,8 +302,14 @@ class Turn:
         await self.transcript.append(self.row.turn_id, ReplyEntry(text, (), UNFINISHED, Usage()))
         return text
 
-    async def _end_unpaid(self, exc: BudgetError) -> str:
-        """End a turn that exceeds the day's budget, in silence; its session is notified of each limit once a day."""
+    async def _end_unasked(self, exc: BudgetError | HouseError) -> str:
+        """End a turn whose model was not asked: the message is not for it, or it exceeds the day's budget.
+
+        The latter ends in silence; its session is notified of each limit once a day.
+        """
+        if isinstance(exc, HouseError):
+            await self.turns.store.count("house_withheld")
+            return await self._end(refusal(self._request().agent, self.envelope.access))
         if is_task(self.row.message.address):  # each of these has a waiting caller
             return await self._end(str(exc))
         key, said = budget_notice(exc, self.envelope)
@@ -361,29 +379,8 @@ def _is_halted(entries: Sequence[Entry]) -> bool:
     return any(isinstance(entry, ReplyEntry) and entry.model == HALTED for entry in entries)
 
 
-def _code(message: InboundMessage) -> str:
-    """Return a code that leads from a chat's sentence to the log; a turn's number would reveal others' activity."""
-    facts = f"{message.address}\0{message.id}"
-    return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-
-
 def _outgoing(message: InboundMessage, text: str) -> Outgoing:
     if message.answers_to is not None:
         return Outgoing(message.answers_to, text)
     is_tied = (message.kind is ChatKind.GROUP and message.via is not Via.AGENT) or message.via is Via.SLASH
     return Outgoing(message.address, text, message.reply_target if is_tied else None)
-
-
-def _apology(exc: Exception, envelope: Envelope) -> str:
-    """Return what the sender is told; only the owner, in their own chat, is told which setting is at fault."""
-    is_private = envelope.access.session_type is SessionType.MAIN
-    told = f"\n\n`{why}`" if is_private and (why := told_failure(exc)) else ""
-    match exc:
-        case ModelRefusedError():
-            known = "" if told or not is_private else "; `strandline doctor` says why"
-            return f"My language model rejects my requests, so I cannot answer yet{known}. Your message is kept.{told}"
-        case ModelError():
-            said = "My language model cannot be reached now. Your message is kept; I answer as soon as it is back."
-            return f"{said}{told}"
-        case _:
-            return "I cannot write to my disk right now. Your message is kept; I answer as soon as it works again."

@@ -2,6 +2,7 @@
 
 import hashlib
 from base64 import b64encode
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gateway.agent.agent import Agent
@@ -25,7 +26,7 @@ def sight_of(agent: Agent, access: Access) -> Look:
 def _data_uri(workspace: Workspace, access: Access, picture: Picture) -> str | None:
     """Return *picture* as a data URI; `None` unless it is unchanged in a folder that this turn may read."""
     path = PurePosixPath(picture.path)
-    if path.parent != attachments_folder(access):
+    if path.parent not in {attachments_folder(replace(access, is_house=each)) for each in (False, True)}:
         return None
     try:
         content = b"".join(workspace.pieces(path, access, picture.size))

@@ -19,7 +19,7 @@ from tests.fakes.redis_server import KINDS, RedisServer, free_port, program
 from tests.workspaces.memory.index.test_server import Home, StoreWorker
 from workspaces.memory.index.server import connect
 from workspaces.memory.index.settings import QdrantServer
-from workspaces.memory.search import DEGRADED
+from workspaces.memory.source_index import DEGRADED
 from workspaces.memory.status import MemoryFaults
 
 TIMES = 3

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.messages import readable_text, with_results
 from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
+from workspaces.access import Locality
 
 BREAK = "please break"
 """A message that makes its turn fail as a defect would."""
@@ -58,6 +59,7 @@ class Scripted:
     def __init__(self) -> None:
         self.script: Script = lambda _: says("…")
         self.requests: list[Request] = []
+        self.reader = Locality.ELSEWHERE
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         """Follow the script. Raises ZeroDivisionError, which no provider does, where a message says so."""
@@ -66,7 +68,7 @@ class Scripted:
         self.requests.append(sent)
         if sent.messages[-1].text.endswith(BREAK):
             raise ZeroDivisionError(sent.volatile)
-        reply = self.script(sent)
+        reply = replace(self.script(sent), is_house=self.reader is Locality.HERE and request.is_house)
         await on_text(reply.text)
         return reply
 

@@ -13,8 +13,18 @@ from workspaces.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]
 TELL_NO_TEXT = {
-    Workspace: {"create", "open", "check"},
-    MemoryIndex: {"touched", "sync", "rebuild", "is_behind", "catch_up", "has_notes_of", "audience", "status"},
+    Workspace: {"holds_house", "create", "open", "check"},
+    MemoryIndex: {
+        "holds_house",
+        "touched",
+        "sync",
+        "rebuild",
+        "is_behind",
+        "catch_up",
+        "has_notes_of",
+        "audience",
+        "status",
+    },
     History: {"open", "spare", "end_of", "record", "record_all", "record_first", "look", "maintain", "trace"},
 }
 """Public methods without `Access`: they open, write what is there already, or tell counts to the owner."""

@@ -3,12 +3,12 @@
 import json
 import random
 import re
-from collections.abc import AsyncIterator, MutableMapping
+from collections.abc import AsyncIterator, Mapping, MutableMapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import cast
 
 import pytest
@@ -66,6 +66,8 @@ shared_files = 8
 [memory]
 transcripts = true
 watch = "off"
+[house]
+folders = ["vault", "memory/vault"]
 """
 
 
@@ -207,19 +209,21 @@ def stand_ins(patch: pytest.MonkeyPatch, worker: WorkerClient, clock: ManualCloc
     What takes long is given up, or answered from what there is: here nothing is to depend on how busy the machine is.
     """
     for patience in ("PATIENCE_S", "FIRST_PATIENCE_S", "JUST_BEGUN_S", "ALIVE_WITHIN_S"):
-        patch.setattr(f"workspaces.memory.search.{patience}", 300.0)
+        patch.setattr(f"workspaces.memory.source_index.{patience}", 300.0)
     patch.setattr("gateway.app.agents.WorkerClient", lambda _: nullcontext(worker))
     patch.setattr("gateway.app.agents.RecallSettings", partial(RecallSettings, deadline_s=60.0))
     patch.setattr("gateway.app.agents.time", SimpleNamespace(monotonic=lambda: clock.now().timestamp()))
 
 
 @asynccontextmanager
-async def world(folder: Path, secret: Secret, clock: ManualClock) -> AsyncIterator[World]:
-    """Give a gateway whose owner knows *secret*, with everything else as in any other."""
+async def world(
+    folder: Path, secret: Secret, clock: ManualClock, more: Mapping[str, str] = MappingProxyType({})
+) -> AsyncIterator[World]:
+    """Give a gateway whose owner knows *secret*, and has *more* files, with everything else as in any other."""
     home = Home(folder)
     home.create()
     home.write(home.config_file, CONFIG)
-    for name, files in (("main", SHARED | secret.files()), ("other", secret.files())):
+    for name, files in (("main", SHARED | secret.files() | dict(more)), ("other", secret.files())):
         Workspace.create(home.agent(name).workspace, AgentId(name)).folder.close()
         put(home.agent(name).workspace, files)
     model, adapter = Scripted(), FakeAdapter("telegram", "home", 4_096)

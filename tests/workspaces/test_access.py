@@ -27,11 +27,14 @@ from workspaces.access import (
     PRIVATE,
     Access,
     Grant,
+    Locality,
     Scope,
     SessionType,
+    may_know,
     may_read,
     may_show,
     may_write,
+    owner_access,
     readable_scopes,
     rights,
     scope_folder,
@@ -178,3 +181,12 @@ def test_an_approved_change_may_go_where_a_chat_reads_it(path: str, is_allowed: 
     assert may_write(turn(SessionType.MAIN, Grant.APPROVED), place) is is_allowed
     for session_type in (SessionType.GROUP, SessionType.GUEST, SessionType.SUBAGENT, SessionType.CRON):
         assert may_write(turn(session_type, Grant.APPROVED), place) is may_write(turn(session_type), place)
+
+
+@pytest.mark.parametrize(("reader", "is_house", "may"), [("here", True, True), ("elsewhere", False, True)])
+def test_who_runs_here_may_know_all_and_others_what_has_no_mark(reader: str, is_house: bool, may: bool) -> None:
+    """A provider elsewhere is never given text with the mark, and until it is known, a reader runs elsewhere."""
+    assert may_know(Locality(reader), is_house=is_house) is may
+    assert not may_know(Locality.ELSEWHERE, is_house=True)
+    assert MAIN.reader is Locality.ELSEWHERE
+    assert owner_access(MAIN.agent, "terminal:owner").reader is Locality.HERE

@@ -10,11 +10,12 @@ from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
 from workspaces.access import Access, AgentId, Scope, scope_of
+from workspaces.house import HouseFolders
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryClock, MemoryIndex, SearchResult
+from workspaces.memory.source_index import MemoryClock, SearchResult, SourceIndex
 from workspaces.memory.sync import WorkerCalls
 from workspaces.memory.wire import AS_OF
 from workspaces.memory.workspace_source import document_of, is_note
@@ -28,12 +29,17 @@ class EarlierNotes:
     """The `Source` of notes as of an earlier day; their audience is decided by each note's path, as today."""
 
     def __init__(
-        self, texts: Mapping[PurePosixPath, str], others_lines: Callable[[str], Sequence[int]] = lambda _: ()
+        self,
+        texts: Mapping[PurePosixPath, str],
+        others_lines: Callable[[str], Sequence[int]] = lambda _: (),
+        house: HouseFolders | None = None,
     ) -> None:
         """*texts* are the files of that time, as far as a turn sees them; only the notes among them are used.
 
-        *others_lines* returns the lines of a text, from 1, that hold others' words, as is known today.
+        *others_lines* returns the lines of a text, from 1, that hold others' words, as is known today; *house* folders
+        stay on the owner's machines.
         """
+        self._house = house
         self._others_lines = others_lines
         self._texts = {str(path): text for path, text in texts.items() if is_note(path)}
 
@@ -46,7 +52,7 @@ class EarlierNotes:
         text = self._texts.get(path)
         if text is None:
             return None
-        return document_of(PurePosixPath(path), text.removeprefix("\ufeff"), self._others_lines(text))
+        return document_of(PurePosixPath(path), text.removeprefix("\ufeff"), self._others_lines(text), self._house)
 
     def audience(self, path: str) -> Scope | None:
         """Return the audience of the note at *path*; `None` if it is not a note's path."""
@@ -71,11 +77,12 @@ class Lookback:
     monotonic: Callable[[], float]
     others_lines: Callable[[str], Sequence[int]] = lambda _: ()
     """Returns the lines of a text, from 1, that hold others' words."""
+    house: HouseFolders | None = None
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def search(self, query: Query, access: Access, day: date) -> SearchResult:
         """Return the notes of *day* that match *query*. Raises WorkspaceError."""
-        notes = EarlierNotes(await self.texts_on(day, access), self.others_lines)
+        notes = EarlierNotes(await self.texts_on(day, access), self.others_lines, self.house)
         async with self._index(day, notes) as index:
             found = await index.search(replace(query, as_of=None), access)
         hits = tuple(replace(hit, as_of=day) for hit in found.hits)
@@ -83,7 +90,7 @@ class Lookback:
 
     async def find_exact(self, query: ExactQuery, access: Access, day: date) -> ExactResult:
         """Return the lines of *day* that contain a text. Raises WorkspaceError."""
-        notes = EarlierNotes(await self.texts_on(day, access), self.others_lines)
+        notes = EarlierNotes(await self.texts_on(day, access), self.others_lines, self.house)
         async with self._index(day, notes) as index:
             found = await index.find_exact(replace(query, as_of=None), access)
         return ExactResult(
@@ -91,10 +98,10 @@ class Lookback:
         )
 
     @asynccontextmanager
-    async def _index(self, day: date, notes: EarlierNotes) -> AsyncIterator[MemoryIndex]:
+    async def _index(self, day: date, notes: EarlierNotes) -> AsyncIterator[SourceIndex]:
         folder = self.folder / AS_OF / uuid4().hex
         async with self._one_at_a_time:
-            index = MemoryIndex(
+            index = SourceIndex(
                 self.agent, folder, [notes], self.worker, self.run, MemoryClock(self.monotonic, lambda: day)
             )
             try:

@@ -23,6 +23,8 @@ class Document:
     """For each line of `text`, the line number in its file; empty if they are the same."""
     others: tuple[int, ...] = ()
     """The lines of `text`, from 1, that hold other people's words."""
+    house: tuple[int, ...] = ()
+    """The lines of `text`, from 1, that stay on the owner's machines."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,10 @@ class ExactResult:
     matches: tuple[Match, ...]
     notice: str = ""
     """Set if the search was incomplete."""
+    is_house: bool = False
+    """Some of it stays on the owner's machines."""
+    is_withheld: bool = False
+    """Something else holds the text that the reader may not know."""
 
 
 async def find_exact(

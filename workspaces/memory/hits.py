@@ -46,6 +46,8 @@ class Hit:
     """Share of the query's words, weighted by rarity, in the passage; 0 to 1."""
     is_others: bool = False
     """It holds other people's words."""
+    is_house: bool = False
+    """It stays on the owner's machines."""
     as_of: Day | None = None
     """The day at whose end it was there; `None` is now."""
     mark: str = ""

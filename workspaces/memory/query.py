@@ -22,6 +22,8 @@ class Query:
     """Both days are included; undated notes are outside of any bounds."""
     as_of: date | None = None
     """Search the notes as of the end of this day, by the history; conversations are not searched then."""
+    stays_here: bool = False
+    """The query itself goes to no provider that runs elsewhere."""
 
     @property
     def most(self) -> int:

@@ -1,363 +1,159 @@
-"""An agent's memory for the gateway: search by access, sync, status.
+"""An agent's memory: two indexes, so that lines with the mark `house` share nothing with those that a provider may see.
 
-A turn's visibility is checked here twice: the scopes go into every request, and each hit is checked once more before it
-is returned.
-
-    WorkspaceError
-    └── QueryRefusedError       the query is empty
+The index for every reader holds no such line: neither its vectors nor its word counts, orders and scores depend on one.
+The other holds nothing else, is made and asked on this machine alone, and answers readers on the owner's machines.
 """
 
-import asyncio
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
-from datetime import date
-from functools import partial
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
-from workspaces.access import Access, AgentId, Scope, readable_scopes
+from workspaces.access import Access, Locality, may_know
 from workspaces.errors import WorkspaceError
-from workspaces.memory.assembly import CONSIDERED, assembled
-from workspaces.memory.circuit_breaker import CircuitBreaker
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.entry import Document, Source
-from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
-from workspaces.memory.file_search import documents_within, find_plainly
-from workspaces.memory.hits import CLEAR, Hit, hit_of_frame, hit_of_line
-from workspaces.memory.query import MOST_RESULTS, USUAL_SEARCH, Query, SearchDefaults
-from workspaces.memory.search_notes import LONGEST_QUERY, cut_notice, notice, plain_notice
-from workspaces.memory.status import IndexStatus, MemoryFaults, Mode
-from workspaces.memory.sync import Progress, Sync, SyncReport, WorkerCalls
-from workspaces.memory.wire import Frame, day_out, scopes_out
-from workspaces.run_blocking import RunBlocking
+from workspaces.memory.entry import Source
+from workspaces.memory.exact_search import ExactQuery, ExactResult
+from workspaces.memory.hits import Hit
+from workspaces.memory.house_sources import HouseSource, MarkedDocuments, OutsideSource
+from workspaces.memory.query import Query
+from workspaces.memory.source_index import (
+    ALIVE_WITHIN_S,
+    CHECK_EVERY_S,
+    MemoryClock,
+    Past,
+    QueryRefusedError,
+    SearchResult,
+    SourceIndex,
+)
+from workspaces.memory.sync import Progress, SyncReport
+from workspaces.memory.wire import HOUSE
 
-LOOKED_AT = 14
-"""Hits beyond the wanted ones that are looked at, to say how much is left out."""
-CHECK_EVERY_S = 1.0
-"""Shortest interval at which a search checks for files changed by others; `touched` makes the next one check."""
-PATIENCE_S = 5.0
-"""How long a search waits for changed notes to be indexed before it answers from the present index."""
-JUST_BEGUN_S = 0.3
-"""How long a new sync is waited for: mostly it indexes one saved note, and is done by then."""
-ALIVE_WITHIN_S = 1.5
-"""Time after which a worker that owes only an answer counts as hung: it answers between two steps of some 50 ms."""
-FILES_WITHIN_S = 5.0
-"""How long a search without the index reads files; notes are read before conversations."""
-CRASHED = "memory_crashed"
-"""Counted for each file excluded because the worker crashed on it twice."""
-DEGRADED = "memory_degraded"
-"""The reason code of a search answered from the files."""
-FIRST_PATIENCE_S = 15.0
-"""`PATIENCE_S` while the worker and its model may still be loading."""
-
-
-class QueryRefusedError(WorkspaceError):
-    """The query is empty."""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The answer to a query, best hit first."""
-
-    hits: tuple[Hit, ...]
-    mode: Mode
-    notice: str = ""
-    """Hints for the reader: keywords only and the reason, a truncated query, notes not yet indexed."""
-    left_out: tuple[Hit, ...] = ()
-    """The next hits, as far as they clearly fit and were looked at; best first."""
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether a hit clearly fits; otherwise they are only the nearest."""
-        return any(hit.score >= CLEAR for hit in self.hits)
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryClock:
-    """Clocks used by memory."""
-
-    monotonic: Callable[[], float]
-    """In seconds."""
-    today: Callable[[], date]
-    """The owner's day."""
-
-
-class Past(Protocol):
-    """An agent's notes as of earlier days."""
-
-    async def search(self, query: Query, access: Access, day: date) -> SearchResult:
-        """Return the notes of *day* that match *query*. Raises WorkspaceError."""
-
-    async def find_exact(self, query: ExactQuery, access: Access, day: date) -> ExactResult:
-        """Return the lines of *day* that contain a text. Raises WorkspaceError."""
+__all__ = [
+    "ALIVE_WITHIN_S",
+    "CHECK_EVERY_S",
+    "MemoryClock",
+    "MemoryIndex",
+    "Past",
+    "QueryRefusedError",
+    "SearchResult",
+]
 
 
 @dataclass(eq=False)
-class MemoryIndex:
+class MemoryIndex(SourceIndex):
     """One agent's memory."""
 
-    _agent: AgentId
-    _folder: Path
-    """Folder of the index."""
-    _sources: Sequence[Source]
-    _worker: WorkerCalls
-    _run: RunBlocking
-    """Runs blocking reads of the sources on the files' own thread."""
-    _clock: MemoryClock
-    _: KW_ONLY
-    past: Past | None = None
-    """Given if a history is kept; without it earlier days are unknown."""
-    faults: MemoryFaults | None = None
-    layout: str = ""
-    """Identifies the index's layout (`client.WorkerSettings.layout`); without it a start always needs the worker."""
-    defaults: SearchDefaults = USUAL_SEARCH
-    answers_within_s: float | None = None
-    """Time after which a search falls back to the files; given for an index on a server."""
-
     def __post_init__(self) -> None:
-        self._sync = Sync(self._folder, self._sources, self._worker, self._run, self.layout)
-        self._syncing = asyncio.Lock()
-        self._is_dirty = False
-        self._was_fresh = False
-        self._synced_at: float | None = None
-        self._checked_at = self._began_at = -math.inf
-        self._mode: Mode = "hybrid"
-        self._was_opened = False
-        self._outage = CircuitBreaker(self._clock.monotonic)
+        self._every = self._sources
+        self._marked = [MarkedDocuments(source) for source in self._every]
+        self._marked_at = -math.inf
+        self._sources = [OutsideSource(each.source, each) for each in self._marked]
+        super().__post_init__()
+        self._house_sources: Sequence[Source] = [HouseSource(each.source, each) for each in self._marked]
+        self._house = SourceIndex(
+            self._agent,
+            self._folder / HOUSE,
+            self._house_sources,
+            self._worker,
+            self._run,
+            self._clock,
+            faults=self.faults,
+            layout=self.layout,
+            defaults=self.defaults,
+        )
+
+    async def holds_house(self) -> bool:
+        """Tell whether some document holds a line that stays on the owner's machines."""
+        now = self._clock.monotonic()
+        if self._is_dirty or now - self._marked_at >= CHECK_EVERY_S:
+            self._marked_at = now
+            for each in self._marked:
+                await self._run(each.split)
+        return any(each.paths for each in self._marked)
 
     def touched(self) -> None:
         """Note that a source changed: the next search checks immediately."""
-        self._is_dirty = True
+        super().touched()
+        self._house.touched()
 
     async def sync(self, progress: Progress | None = None, *, retry: bool = False) -> SyncReport:
         """Index changes, with *retry* also documents that failed before. Raises MemoryUnavailableError."""
-        async with self._syncing:
-            deadly = self._sync.deadly
-            if retry:
-                self._sync.retry_skipped()
-            self._is_dirty, self._was_opened = False, True
-            self._checked_at = self._began_at = self._clock.monotonic()
-            try:
-                report = await self._sync.bring_up_to_date(progress)
-            except BaseException:
-                self._is_dirty = True
-                raise
-            self._was_fresh, self._synced_at = True, self._began_at
-            self._outage.end()
-            if self.faults is not None:
-                for path in sorted(self._sync.deadly - deadly):
-                    await self.faults.count(CRASHED)
-                    await self.faults.crashed_on(path)
-            return report
+        report = await super().sync(progress, retry=retry)
+        if await self._has_house_index():
+            await self._house.sync(retry=retry)
+        return report
 
     async def rebuild(self) -> SyncReport:
         """Remove the index with its embeddings, and build it anew from the files. Raises MemoryUnavailableError."""
-        async with self._syncing:
-            self._is_dirty = True
-            await self._worker.call("discard", self._folder, {})
-        return await self.sync()
-
-    @property
-    def deadly(self) -> frozenset[str]:
-        """Files excluded because the worker crashed on them."""
-        return self._sync.deadly
+        if await self._run((self._folder / HOUSE).exists):
+            await self._worker.call("discard", self._folder / HOUSE, {})
+        return await super().rebuild()
 
     async def is_behind(self) -> bool:
         """Tell whether files changed since the last sync began; reads none of them."""
-        return self._is_dirty or await self._sync.is_behind()
-
-    async def catch_up(self) -> None:
-        """Sync if files changed. Raises MemoryUnavailableError; the next change or search then tries again."""
-        try:
-            if await self.is_behind():
-                await self.sync()
-            self._was_fresh = True
-        except WorkspaceError:
-            self.touched()
-            raise
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the worker has it open; asking for its status would open it."""
-        return self._was_opened and self._worker.is_running
-
-    @property
-    def is_warm(self) -> bool:
-        """Whether the index is up to date once, so that a search is fast while the worker runs."""
-        return self._was_fresh
-
-    @property
-    def is_asleep(self) -> bool:
-        """Whether the next search has to start the worker."""
-        return not self._worker.is_running
-
-    @property
-    def synced_s_ago(self) -> float | None:
-        """Seconds since the start of the last completed sync; `None` before the first one of this process."""
-        return None if self._synced_at is None else self._clock.monotonic() - self._synced_at
-
-    def has_notes_of(self, scope: Scope) -> bool:
-        """Tell whether *scope* had any document when the index was last brought up to date."""
-        return scope in self._sync.scopes
+        return await super().is_behind() or (await self._has_house_index() and await self._house.is_behind())
 
     async def search(self, query: Query, access: Access, *, is_patient: bool = True) -> SearchResult:
-        """Return the notes that match *query* among those that *access* may read.
+        """Return the notes that match *query* among those that *access* may read, as `SourceIndex.search` does.
 
-        While the index is unavailable, the files are searched by keywords. Unless it *is_patient*, a search waits for
-        no changed note and reads no file. Raises QueryRefusedError for a query without words; unless it *is_patient*,
-        MemoryUnavailableError.
+        A query of a reader here may hold words of lines that stay here; where there are any, it stays here too.
         """
-        # A lone surrogate is not valid text for an embedder; NUL and the like are, and find nothing.
-        text = query.text.strip().encode("utf-8", "replace").decode()
-        if not text:
-            raise QueryRefusedError("the query is empty: name what to look for")
-        query = self.defaults.applied_to(query)
-        scopes = self._scopes(access)
-        if scopes is not None and not scopes:
-            return SearchResult((), self._mode, cut_notice(text))
-        if query.as_of and query.as_of < self._clock.today():
-            return await self._history_source().search(query, access, query.as_of)
-        try:
-            answer, is_fresh = await self._answer(query, text[:LONGEST_QUERY], scopes, is_patient)
-        except MemoryUnavailableError as exc:
-            if not is_patient:
-                raise
-            return await self._plainly(query, text, scopes, str(exc))
-        self._mode = answer["mode"]
-        found = [hit for hit in map(hit_of_frame, answer["hits"]) if self._may_see(hit, scopes)]
-        if is_patient:
-            found = list(await asyncio.to_thread(assembled, found, text, self._clock.today()))
-        more = tuple(hit for hit in found[query.most :] if hit.score >= CLEAR)
-        # A group must not learn whether private notes are still being indexed.
-        pending = scopes is None and (not is_fresh or answer["rebuilding"])
-        told = notice(text, answer, pending=pending, to_owner=scopes is None)
-        return SearchResult(tuple(found[: query.most]), answer["mode"], told, more)
+        is_here, holds = access.reader is Locality.HERE, await self.holds_house()
+        if query.as_of and query.as_of < self._clock.today() and holds and not is_here:
+            raise QueryRefusedError("earlier days cannot be searched here")
+        query = replace(query, stays_here=query.stays_here or access.is_house or (is_here and holds))
+        found = await super().search(query, access, is_patient=is_patient)
+        if not holds or query.as_of:
+            return replace(found, is_house=holds and is_here)
+        with suppress(WorkspaceError) if not is_patient else suppress(MemoryUnavailableError):
+            theirs = await self._house.search(replace(query, stays_here=True), access, is_patient=is_patient)
+            if is_here:
+                return joined(found, theirs, self.defaults.applied_to(query).most)
+            found = replace(found, is_withheld=theirs.is_clear)
+        return found if is_here else await self._outside_hits(found)
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
-        """Return the lines that contain a text, newest first, among those that *access* may read.
+        """Return the lines that contain a text, newest first, among those that *access* may read."""
+        is_here = access.reader is Locality.HERE
+        if not await self.holds_house():
+            return await super().find_exact(query, access)
+        if query.as_of and query.as_of < self._clock.today():
+            if not is_here:
+                raise QueryRefusedError("earlier days cannot be searched here")
+            return replace(await super().find_exact(query, access), is_house=True)
+        found = await super().find_exact(query, access)
+        house = await self._house.find_exact(replace(query, max_results=1), access)
+        shown = await self._outside(query, access) if is_here else found
+        return replace(found, is_house=found.matches != shown.matches, is_withheld=not is_here and bool(house.matches))
 
-        It reads the files themselves: an unavailable or outdated index does not matter. Raises ExactRefusedError.
-        """
-        scopes = self._scopes(access)
-        if query.as_of and query.as_of < self._clock.today() and scopes != frozenset():
-            return await self._history_source().find_exact(query, access, query.as_of)
-        return await find_exact(query, self._sources, scopes, self._run, self._clock.monotonic)
+    async def _outside(self, query: ExactQuery, access: Access) -> ExactResult:
+        return await super().find_exact(query, replace(access, reader=Locality.ELSEWHERE))
 
-    async def read(self, path: str, access: Access) -> Document | None:
-        """Return the document at *path* as indexed; `None` if there is none that *access* may read.
+    async def _outside_hits(self, found: SearchResult) -> SearchResult:
+        """Return *found* without lines that got the mark since they were indexed."""
+        marked = {path: each for each in self._marked for path in each.paths}
+        looked = {hit.path for hit in (*found.hits, *found.left_out)} & marked.keys()
+        lines = {path: await self._run(marked[path].lines, path) for path in looked}
 
-        Raises UnreadableDocumentError with the reason why it cannot be indexed.
-        """
-        scopes = self._scopes(access)
-        for source in self._sources:
-            audience = source.audience(path)
-            if audience is not None and (scopes is None or audience in scopes):
-                return await self._run(source.read, path)
-        return None
+        def may_show(hit: Hit) -> bool:
+            return lines.get(hit.path, frozenset()).isdisjoint(range(hit.start_line, hit.end_line + 1))
 
-    async def stamps(self, access: Access) -> dict[str, str]:
-        """Return a cheap stamp of each document that *access* may read; reads none of them."""
-        found = [(source, await self._run(source.stamps)) for source in self._sources]
-        scopes = self._scopes(access)
-        return {
-            p: stamp for source, every in found for p, stamp in every.items() if _is_for(scopes, source.audience(p))
-        }
+        hits, left_out = tuple(filter(may_show, found.hits)), tuple(filter(may_show, found.left_out))
+        return replace(found, hits=hits, left_out=left_out)
 
-    async def documents(self, access: Access) -> list[Document]:
-        """Return the documents that *access* may read; those that cannot be indexed are left out."""
-        wanted = partial(_is_for, self._scopes(access))
-        return (await documents_within(self._sources, wanted, self._run, None))[0]
+    def _sources_of(self, access: Access) -> Sequence[Source]:
+        return self._every if may_know(access.reader, is_house=True) else self._sources
 
-    def audience(self, path: str) -> Scope | None:
-        """Return the audience of *path*, derived from the path alone; `None` if it is never indexed."""
-        return next((scope for source in self._sources if (scope := source.audience(path)) is not None), None)
-
-    async def status(self) -> IndexStatus:
-        """Return the index's state. Raises MemoryUnavailableError."""
-        state = await self._worker.call("status", self._folder, {})
-        named = {each.name: state[each.name] for each in fields(IndexStatus) if each.name != "skipped"}
-        return IndexStatus(**named, skipped=self._sync.skipped)
-
-    def _history_source(self) -> Past:
-        if self.past is None:
-            raise QueryRefusedError("no history is kept here, so earlier days cannot be searched")
-        return self.past
-
-    def _scopes(self, access: Access) -> frozenset[Scope] | None:
-        return readable_scopes(access) if access.agent == self._agent else frozenset()
-
-    def _may_see(self, hit: Hit, scopes: frozenset[Scope] | None) -> bool:
-        """Tell whether path and index agree that the hit belongs to these scopes."""
-        audiences = {source.audience(hit.path) for source in self._sources} - {None}
-        return scopes is None or (hit.scope in scopes and bool(audiences) and audiences <= scopes)
-
-    async def _plainly(self, query: Query, text: str, scopes: frozenset[Scope] | None, reason: str) -> SearchResult:
-        """Answer from the files while the index is unavailable; a later search tries it again."""
-        if self.faults is not None:
-            await self.faults.count(DEGRADED)
-        documents, is_all = await documents_within(self._sources, partial(_is_for, scopes), self._run, FILES_WITHIN_S)
-        dated = [document for document in documents if query.includes(document.date)]
-        found = await asyncio.to_thread(find_plainly, text[:LONGEST_QUERY], dated, query.most)
-        hits = (hit_of_line(each) for each in found)
-        kept = tuple(hit for hit in hits if query.min_score is None or hit.score >= query.min_score)
-        return SearchResult(kept, "keyword", plain_notice(text, reason, is_all=is_all, to_owner=scopes is None))
-
-    async def _answer(
-        self, query: Query, text: str, scopes: frozenset[Scope] | None, is_patient: bool
-    ) -> tuple[Frame, bool]:
-        """Return the worker's answer, and whether the index is known to be up to date.
-
-        Raises MemoryUnavailableError.
-        """
-        self._outage.check()
-        try:
-            async with asyncio.timeout(None if self.is_asleep else self.answers_within_s):
-                is_fresh = is_patient and await self._freshen()
-                async with asyncio.timeout(FIRST_PATIENCE_S if self.is_asleep else ALIVE_WITHIN_S):
-                    return await self._ask(query, text, scopes), is_fresh
-        except TimeoutError as exc:
-            self._outage.begin()
-            raise MemoryUnavailableError("the index takes too long") from exc
-
-    async def _freshen(self) -> bool:
-        """Sync if files may have changed, within the time limit; tell whether the index is known to be up to date.
-
-        Raises TimeoutError if a worker that was there gives no sign of life.
-        """
-        was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
-        if was_just_checked and not self._is_dirty and not self._syncing.locked():
-            return True
-        if self._was_fresh and not self.is_asleep:
-            async with asyncio.timeout(ALIVE_WITHIN_S):
-                await self._worker.call("ping", self._folder, {})
-        try:
-            async with asyncio.timeout(self._patience_s()):
-                await self.sync()
-        except (TimeoutError, MemoryUnavailableError):
-            return False
-        return True
-
-    def _patience_s(self) -> float:
-        if not self._was_fresh or self.is_asleep:
-            return FIRST_PATIENCE_S
-        if self._syncing.locked():  # a long indexing run delays no search: the present index suffices
-            return max(JUST_BEGUN_S - (self._clock.monotonic() - self._began_at), 0.0)
-        return PATIENCE_S
-
-    async def _ask(self, query: Query, text: str, scopes: frozenset[Scope] | None) -> Frame:
-        arguments = {
-            "text": text,
-            "scopes": scopes_out(scopes),
-            "since": day_out(query.since),
-            "until": day_out(query.until),
-            "limit": min(max(query.most + LOOKED_AT, CONSIDERED), MOST_RESULTS),
-            "min_score": query.min_score,
-            "today": day_out(self._clock.today()),
-        }
-        self._was_opened = True
-        return await self._worker.call("search", self._folder, arguments)
+    async def _has_house_index(self) -> bool:
+        return await self.holds_house() or await self._run((self._folder / HOUSE).exists)
 
 
-def _is_for(scopes: frozenset[Scope] | None, audience: Scope | None) -> bool:
-    return scopes is None or audience in scopes
+def joined(found: SearchResult, house: SearchResult, most: int) -> SearchResult:
+    """Return the best *most* hits of both results: each of *house* stands before the first other one that fits less."""
+    hits: list[Hit] = [*found.hits, *found.left_out]
+    for hit in (replace(each, is_house=True) for each in (*house.hits, *house.left_out)):
+        place = next((place for place, other in enumerate(hits) if other.score < hit.score), len(hits))
+        hits.insert(place, hit)
+    is_house = any(each.is_house for each in hits)  # what is left out is named to the model too
+    return replace(found, hits=tuple(hits[:most]), left_out=tuple(hits[most:]), is_house=is_house)

@@ -27,6 +27,11 @@ AS_OF = "as_of"
 embeddings, and is stored and embedded on this machine, even if a server or provider serves the others.
 """
 
+HOUSE = "house"
+"""Within an agent's index folder, the index of the lines that stay on the owner's machines: it is stored and embedded
+on this one, and no query of it leaves.
+"""
+
 _LENGTH = struct.Struct(">I")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from workspaces.access import PRIVATE, Scope, is_attachment, scope_of
 from workspaces.errors import BadPathError, NoSuchFileError, TooLargeError
 from workspaces.files import Folder, FoundFile
+from workspaces.house import HouseFolders
 from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.paths import DEPTH
 from workspaces.secrets import redact
@@ -30,9 +31,11 @@ class WorkspaceNotes:
         folder: Folder,
         now_ns: Callable[[], int] = time.time_ns,
         others_lines: Callable[[str], Sequence[int]] = lambda _: (),
+        house: HouseFolders | None = None,
     ) -> None:
-        """*others_lines* returns the lines of a text, from 1, that hold others' words."""
+        """*others_lines* returns the lines of a text, from 1, that hold others' words; *house* folders stay here."""
         self._others_lines = others_lines
+        self._house = house or HouseFolders()
         self._folder = folder
         self._now_ns = now_ns
 
@@ -52,7 +55,16 @@ class WorkspaceNotes:
             raise UnreadableDocumentError(str(exc)) from exc
         text = _text(data)
         others = self._others_lines(text) if scope_of(place) == PRIVATE else range(1, text.count("\n") + 2)
-        return document_of(place, redact(text), others)
+        return document_of(place, redact(text), others, self._house)
+
+    def may_hold_house(self, path: str) -> bool:
+        """Tell whether the note at *path* may hold a line that stays on the owner's machines."""
+        try:
+            return (
+                self._house.hold(PurePosixPath(path)) or b"house" in self._folder.read(PurePosixPath(path)).data.lower()
+            )
+        except (NoSuchFileError, BadPathError, TooLargeError):
+            return False
 
     def audience(self, path: str) -> Scope | None:
         """Return the audience of the note at *path*; `None` if it is not a note's path."""
@@ -108,9 +120,12 @@ def _text(data: bytes) -> str:
         raise UnreadableDocumentError(f"it is not UTF-8 text (byte {exc.start:,})") from exc
 
 
-def document_of(path: PurePosixPath, text: str, others: Sequence[int] = ()) -> Document:
+def document_of(
+    path: PurePosixPath, text: str, others: Sequence[int] = (), house: HouseFolders | None = None
+) -> Document:
     """Return the note at *path* with the content *text*, whose lines *others*, from 1, hold others' words."""
     scope, day = scope_of(path), day_of(path)
     known = [str(tuple(others))] if others and scope == PRIVATE else []
     facts = "\0".join((str(path), scope, str(day), text, *known))
-    return Document(str(path), scope, text, day, hashlib.sha256(facts.encode()).hexdigest(), others=tuple(others))
+    digest, stays = hashlib.sha256(facts.encode()).hexdigest(), (house or HouseFolders()).lines(path, text)
+    return Document(str(path), scope, text, day, digest, others=tuple(others), house=tuple(sorted(stays)))

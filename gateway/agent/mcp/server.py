@@ -164,7 +164,13 @@ class ToolServer:
     def _tools(self) -> list[Tool]:
         asks = not self.settings.rules.trusted
         return [
-            Tool(spec, _AnyArguments, self._caller(name), sends=asks and name not in self.offered.closed)
+            Tool(
+                spec,
+                _AnyArguments,
+                self._caller(name),
+                sends=asks and name not in self.offered.closed,
+                is_here=self.settings.is_here,
+            )
             for name, spec in self.offered.specs.items()
         ]
 

@@ -97,3 +97,5 @@ class ServerSettings:
     """Prefix of its tools' names."""
     place: ProgramServer | Site
     rules: ToolServerRules = ToolServerRules()  # frozen
+    is_here: bool = False
+    """What it is told stays on the owner's machines, as its address or the owner says."""

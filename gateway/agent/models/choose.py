@@ -3,7 +3,7 @@
 import asyncio
 import gc
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gateway.agent.entries import ReplyEntry
 from gateway.agent.models.failures import ModelTroubles, describe_failure
@@ -16,6 +16,7 @@ from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ConfigError, ModelFault, ModelRefusedError, ModelUnavailableError, PluginError
 from gateway.plugins import MODELS, plugins
+from workspaces.access import Locality
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,17 @@ class LazyModel:
         self._shared = shared
         self._retry = retry or Retry()
         self.window_tokens = settings.window
+        self.reader = Locality.HERE if settings.is_here else Locality.ELSEWHERE
         self._settings = settings
         self._loading = asyncio.Lock()
         self._model: Model | None = None
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
-        """Answer *request*. Raises ModelError, after bounded retries, when there is no usable reply."""
+        """Answer *request*, as far as the model may know it.
+
+        Raises ModelError, after bounded retries, when there is no usable reply.
+        """
+        request = request.shown_to(self.reader)
         try:
             reply = await (await self.load()).reply(request, on_text)
         except (ModelRefusedError, ModelUnavailableError) as failure:
@@ -83,7 +89,7 @@ class LazyModel:
             self._shared.troubles.note(self.name, told)
             raise
         self._shared.troubles.clear(self.name)
-        return reply
+        return replace(reply, is_house=self.reader is Locality.HERE and request.is_house)
 
     async def load(self) -> Model:
         """Load the SDK on a thread, so that other conversations continue; later calls return the same model.

@@ -6,7 +6,7 @@ import structlog
 
 from gateway.agent.entries import ReplyEntry
 from gateway.agent.models.draft import DraftRelay
-from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.agent.models.port import Model, ModelRequest, OnText, reader_of
 from gateway.errors import ModelRefusedError, ModelUnavailableError
 
 log = structlog.get_logger()
@@ -20,6 +20,7 @@ class FallbackModel:
             raise ValueError("a chain needs at least one model")
         self._models = tuple(models)
         self.name = models[0].name
+        self.reader = reader_of(models[0])
         self.window_tokens = min(model.window_tokens for model in models)
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:

@@ -3,7 +3,7 @@
 import time
 
 from gateway.agent.entries import ReplyEntry
-from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.agent.models.port import Model, ModelRequest, OnText, reader_of
 from gateway.observability.metrics import Meter
 
 
@@ -16,6 +16,7 @@ class MeteredModel:
         self._meter = meter
         self.name = model.name
         self.window_tokens = model.window_tokens
+        self.reader = reader_of(model)
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         began, answer = time.perf_counter(), None

@@ -6,6 +6,7 @@ quote anything outside the turn's access.
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Self
 from uuid import uuid4
 
@@ -16,6 +17,7 @@ from gateway.agent.models.offline_intents import Intent, is_statement, read_inte
 from gateway.agent.models.offline_languages import LANGUAGES
 from gateway.agent.models.offline_quotes import OFFER, say_found, say_noted, say_own_words
 from gateway.agent.models.port import NOTIFY, ModelRequest, OnText
+from workspaces.access import Locality
 
 OFFLINE = "offline"
 SEARCH, NOTE = "memory_search", "add_note"
@@ -39,6 +41,7 @@ class OfflineModel:
     """Answers in place of a model."""
 
     name = OFFLINE
+    reader = Locality.HERE
     window_tokens = 32_000
     """It reads only the last questions; a small window keeps long conversations quick."""
 
@@ -48,7 +51,7 @@ class OfflineModel:
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         """Answer *request*; never fails."""
-        reply = respond(request, stands_in=self._stands_in)
+        reply = replace(respond(request, stands_in=self._stands_in), is_house=request.is_house)
         if reply.text:
             await on_text(reply.text)
         return reply

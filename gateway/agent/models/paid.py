@@ -10,7 +10,7 @@ from operator import add
 from gateway.agent.budget import Budgets, CostCause, ModelCall, check_budget
 from gateway.agent.entries import ReplyEntry, Usage
 from gateway.agent.models.offline import OFFLINE
-from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.agent.models.port import Model, ModelRequest, OnText, reader_of
 from gateway.agent.models.prices import Price, cost_of_usage
 from gateway.agent.window.count import CAUTIOUS, request_characters
 from gateway.errors import BudgetError, ModelError, ModelFloodError
@@ -80,6 +80,7 @@ class PaidModel:
     def __init__(self, model: Model, agent_budget: AgentBudget, cause: CostCause = CostCause.CHAT) -> None:
         self.name = model.name
         self.window_tokens = model.window_tokens
+        self.reader = reader_of(model)
         self._model = model
         self._agent_budget = agent_budget
         self._cause = cause

@@ -3,11 +3,14 @@
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from gateway.agent.entries import Entry, Picture, ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.house import is_house, shown_entries
+from gateway.errors import HouseError
+from workspaces.access import Locality, may_know
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,14 @@ Look = Callable[[Picture], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
+class OutsidePrompt:
+    """The system prompt of a request as a model that runs elsewhere may know it."""
+
+    stable: str
+    volatile: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """The complete input of one model call; a model has no other source."""
 
@@ -62,6 +73,24 @@ class ModelRequest:
     temperature: float | None = None
     look: Look | None = None
     """Loads the pictures of `entries` for a model that accepts images; `None` leaves their descriptions only."""
+    outside: OutsidePrompt | None = None
+    """The prompt without text that stays on the owner's machines; `None` if there is none in it."""
+
+    @property
+    def is_house(self) -> bool:
+        """Whether some of it stays on the owner's machines."""
+        return self.outside is not None or any(map(is_house, self.entries))
+
+    def shown_to(self, reader: Locality) -> "ModelRequest":
+        """Return it as *reader* may know it. Raises HouseError if that leaves nothing to answer."""
+        if may_know(reader, is_house=self.is_house):
+            return self
+        last = next((entry for entry in reversed(self.entries) if isinstance(entry, UserEntry)), None)
+        if last is not None and last.is_house:
+            raise HouseError("the message stays on the owner's machines, and this model runs elsewhere")
+        prompt = self.outside or OutsidePrompt(self.stable, self.volatile)
+        entries = shown_entries(self.entries, reader)
+        return replace(self, stable=prompt.stable, volatile=prompt.volatile, entries=entries, outside=None)
 
     @property
     def has_notified(self) -> bool:
@@ -94,3 +123,17 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Release connections."""
+
+
+@runtime_checkable
+class Placed(Protocol):
+    """A model of which it is known where it runs."""
+
+    @property
+    def reader(self) -> Locality:
+        """Where it runs; of a chain, the model that is asked first."""
+
+
+def reader_of(model: Model) -> Locality:
+    """Return where *model* runs: elsewhere, unless it is known to run on the owner's machines."""
+    return model.reader if isinstance(model, Placed) else Locality.ELSEWHERE

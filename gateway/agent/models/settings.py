@@ -48,14 +48,14 @@ class ModelConnection:
     @property
     def window(self) -> int:
         """The most tokens that the model accepts, its answer included: as set, or a safe assumption."""
-        return self.window_tokens or (PROVIDER_WINDOW if self._is_known and not self.base_url else OWN_SERVER_WINDOW)
+        return self.window_tokens or (PROVIDER_WINDOW if self.is_known and not self.base_url else OWN_SERVER_WINDOW)
 
     @property
     def picture_bytes(self) -> int:
         return self.pictures_mb * 1024 * 1024
 
     @property
-    def _is_known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether its provider is one of Strandline's own."""
         plugin = plugins(MODELS).get(self.provider)
         return plugin is not None and plugin.is_built_in
@@ -86,7 +86,7 @@ class ModelSettings(ModelConnection):
     @property
     def works_without_key(self) -> bool:
         """Self-hosted servers (Ollama, vLLM, llama.cpp) and models of packages often need no key."""
-        return not self._is_known or (self.provider == "openai" and self.base_url is not None)
+        return not self.is_known or (self.provider == "openai" and self.base_url is not None)
 
     @property
     def _has_no_key(self) -> bool:
@@ -113,9 +113,11 @@ class HostedSettings(ModelConnection):
     """Why it cannot be asked: its key is missing. Empty if it can."""
     key_env: str = ""
     """Name of the environment variable that holds the key; empty for a file."""
+    is_here: bool = False
+    """It runs on the owner's machines, as the host of `base_url` tells."""
 
     @classmethod
     def of(cls, name: str, model: ModelConnection, api_key: SecretStr | None, fault: str, key_env: str) -> Self:
-        """Return the settings of *model* with its key."""
+        """Return the settings of *model* with its key; until somebody says otherwise, it runs elsewhere."""
         shared = {each.name: getattr(model, each.name) for each in fields(ModelConnection)}
         return cls(**shared, name=name, api_key=api_key, fault=fault, key_env=key_env)

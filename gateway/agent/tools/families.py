@@ -8,7 +8,7 @@ from gateway.agent.models.port import Model
 from gateway.agent.tools.conversation import conversation_tools
 from gateway.agent.tools.files import file_tools
 from gateway.agent.tools.history import WritingTurn, history_tools
-from gateway.agent.tools.memory import Used, memory_tools
+from gateway.agent.tools.memory import MemoryWatch, Used, memory_tools
 from gateway.agent.tools.notes import note_tools
 from gateway.agent.tools.notify import notify_tools
 from gateway.agent.tools.schedule import JobRequests, schedule_tools
@@ -81,7 +81,8 @@ def history(turn: ToolResources) -> list[Tool]:
 
 def memory(turn: ToolResources) -> list[Tool]:
     """Return the tools that search."""
-    return memory_tools(turn.memory, turn.workspace, turn.access, turn.run, turn.used, turn.holds_others)
+    watch = MemoryWatch(turn.holds_others, turn.guard)
+    return memory_tools(turn.memory, turn.workspace, turn.access, turn.run, turn.used, watch)
 
 
 def notes(turn: ToolResources) -> list[Tool]:

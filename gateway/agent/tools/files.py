@@ -8,11 +8,12 @@ from pathlib import PurePosixPath
 from typing import Annotated
 
 from gateway.agent.tools.tool import RESULT_CAP, ActedResult, Field, Told, Tool, done, told, tool
-from gateway.agent.write_guard import Make, WantedChange, WriteGuard
+from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
 from workspaces.files import clean_path, no_such_file
 from workspaces.history import Act
+from workspaces.house import Make
 from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Listing, TextFile, Workspace, replace_once
 
@@ -46,27 +47,36 @@ def file_tools(workspace: Workspace, access: Access, run: RunBlocking, guard: Wr
     Changes that *guard* holds back wait for the owner.
     """
     known = KnownFiles()
-    reading = _reading_tools(workspace, access, run, known)
+    reading = _reading_tools(workspace, access, run, known, guard)
     if not rights(access).writes:
         return reading
     return reading + _writing_tools(_WriteTools(workspace, access, run, known, guard))
 
 
-def _reading_tools(workspace: Workspace, access: Access, run: RunBlocking, known: KnownFiles) -> list[Tool]:
+def _reading_tools(
+    workspace: Workspace, access: Access, run: RunBlocking, known: KnownFiles, guard: WriteGuard
+) -> list[Tool]:
     async def read_file(
         path: str,
         first_line: Annotated[int, Field(ge=1)] = 1,
         lines: Annotated[int | None, Field(ge=1)] = None,
     ) -> Told:
         """Read a text file of the workspace, whole or in part."""
+        if await run(workspace.withholds, path, access):
+            guard.withholds()
         file = await run(workspace.read, path, access, first_line, lines)
         known.remember(file)
+        if file.is_house:
+            guard.reads_house()
         shown = format_lines(file)
         return told(shown, from_outside=_BROKEN in shown)  # whose words part of a line are cannot be told
 
     async def list_files(path: str = ".") -> str:
         """List a folder of the workspace."""
-        return format_listing(await run(workspace.list, path, access))
+        listing = await run(workspace.list, path, access)
+        if listing.is_house:
+            guard.reads_house()
+        return format_listing(listing)
 
     return [tool(read_file), tool(list_files)]
 
@@ -101,6 +111,7 @@ def _writing_tools(writing: _WriteTools) -> list[Tool]:
 
     async def write_file(path: str, content: str) -> Told:
         """Create a text file, or replace one that you have read in this turn."""
+        content = writing.guard.marked_file(clean_path(path), content)
         if waits := await writing.asked(path, lambda _: content):
             return waits
         file = await run(workspace.write, path, content, access, known.get(path))
@@ -109,6 +120,7 @@ def _writing_tools(writing: _WriteTools) -> list[Tool]:
 
     async def edit_file(path: str, old: str, new: str) -> Told:
         """Replace a passage that occurs exactly once in a file; the rest stays as it is."""
+        new = writing.guard.marked(new)
         make = partial(_edited, old=old, new=new, path=clean_path(path))
         if waits := await writing.asked(path, make, is_whole=False):
             return waits

@@ -9,7 +9,8 @@ from typing import Annotated
 from gateway.agent.tools.tool import Field, Told, Tool, done, told, tool
 from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.agent.write_policy import is_others_place
-from workspaces.access import Access, readable_scopes, rights
+from gateway.errors import ToolError
+from workspaces.access import Access, may_know, readable_scopes, rights
 from workspaces.files import clean_path
 from workspaces.history import Commit, Diff, History, LogQuery, Origin, Topic
 from workspaces.run_blocking import RunBlocking
@@ -39,15 +40,15 @@ def history_tools(history: History, access: Access, run: RunBlocking, writer: Wr
     if readable_scopes(access) == frozenset():
         return []
     row = rights(access)
-    tools = _reading_tools(history, access, run)
+    tools = _reading_tools(history, access, run, writer)
     if row.writes:
         tools.append(_restoring_tool(history, access, run, writer))
     if row.private:
-        tools.append(_bundling_tool(history, access, run))
+        tools.append(_bundling_tool(history, access, run, writer))
     return tools
 
 
-def _reading_tools(history: History, access: Access, run: RunBlocking) -> list[Tool]:
+def _reading_tools(history: History, access: Access, run: RunBlocking, writer: WritingTurn) -> list[Tool]:
     view = history.view(access)
 
     async def git_log(
@@ -57,11 +58,13 @@ def _reading_tools(history: History, access: Access, run: RunBlocking) -> list[T
         before: Annotated[str | None, Field(description="Only what is older than this revision.")] = None,
     ) -> Told:
         """List earlier changes of your files, newest first: revision, time, what was done."""
+        await _look_for_house(access, run, writer)
         commits = await run(view.log, LogQuery(_place(path), topic, before, limit))
         return told("\n".join(map(_line, commits)) or "(no changes)", from_outside=any(map(_names_others, commits)))
 
     async def git_show(revision: Revision, path: Place = None) -> Told:
         """Show what one change did: the lines added and removed, and where it came from."""
+        await _look_for_house(access, run, writer)
         shown = await run(view.show, revision, _place(path))
         is_theirs = _names_others(shown.commit) or _shows_others(shown.diff)
         return told(f"{_heading(shown.commit)}\n{_lines(shown.diff)}", from_outside=is_theirs)
@@ -72,6 +75,7 @@ def _reading_tools(history: History, access: Access, run: RunBlocking) -> list[T
         path: Place = None,
     ) -> Told:
         """Compare two revisions: the lines added and removed in between."""
+        await _look_for_house(access, run, writer)
         diff = await run(view.diff, older, newer, _place(path))
         return told(_lines(diff), from_outside=_shows_others(diff))
 
@@ -81,6 +85,7 @@ def _reading_tools(history: History, access: Access, run: RunBlocking) -> list[T
 def _restoring_tool(history: History, access: Access, run: RunBlocking, writer: WritingTurn) -> Tool:
     async def git_restore(revision: Revision, path: str) -> Told:
         """Bring a file back as it was at a revision. What it is now stays in the history, so this can be undone."""
+        await _look_for_house(access, run, writer)
         place = clean_path(path)
         if (reason := writer.guard.reason(place)) is not None:
             then = await run(history.view(access).text_at, revision, place)
@@ -96,9 +101,23 @@ def _restoring_tool(history: History, access: Access, run: RunBlocking, writer: 
     return tool(git_restore)
 
 
-def _bundling_tool(history: History, access: Access, run: RunBlocking) -> Tool:
+async def _look_for_house(access: Access, run: RunBlocking, writer: WritingTurn) -> None:
+    """Refuse versions to a model elsewhere, and take them as house for one here, if any file carries the mark.
+
+    A line may have lacked the mark in an earlier version. Raises ToolError.
+    """
+    if not await run(writer.workspace.holds_house):
+        return
+    if not may_know(access.reader, is_house=True):
+        writer.guard.withholds()
+        raise ToolError("earlier versions cannot be read here")
+    writer.guard.reads_house()
+
+
+def _bundling_tool(history: History, access: Access, run: RunBlocking, writer: WritingTurn) -> Tool:
     async def git_bundle() -> str:
         """Export the history into one file, for a backup."""
+        await _look_for_house(access, run, writer)
         bundle = await run(history.bundle, access)
         return f"The history is in {bundle.name}, in the folder {bundle.parent.name} beside your workspace."
 

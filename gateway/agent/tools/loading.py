@@ -42,7 +42,7 @@ def _tools_of(plugin: Plugin, turn: ToolResources) -> list[Tool]:
 
 def _contained_tool(plugin: Plugin, tool: Tool) -> Tool:
     """Return *tool* of a package: its results are others' words, and its failures are told to the model alone."""
-    return replace(tool, run=_bounded_run(plugin, tool.spec.name, tool.run))
+    return replace(tool, run=_bounded_run(plugin, tool.spec.name, tool.run), is_here=False)
 
 
 def _bounded_run(plugin: Plugin, name: str, run: Callable[..., Awaitable[Told]]) -> Callable[..., Awaitable[Told]]:

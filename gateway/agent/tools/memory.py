@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from gateway.agent.entries import UsedMemory
 from gateway.agent.tools.tool import Field, Told, Tool, told, tool
@@ -32,18 +32,51 @@ async def ignore_used(_: Sequence[UsedMemory]) -> None:
     """Do not record which memories are used."""
 
 
+class HouseWatch(Protocol):
+    """Is told of text with the mark `house` in a turn."""
+
+    @property
+    def has_read_house(self) -> bool:
+        """Whether the model has seen such text: its queries may hold some."""
+
+    def reads_house(self) -> None:
+        """Record that it does now."""
+
+    def withholds(self) -> None:
+        """Record that it asked for such text, and may not know it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryWatch:
+    """What a turn records about the texts that its model sees of memory."""
+
+    holds_others: Callable[[str], bool] = lambda _: False
+    """Tells whether a text of a note holds others' words."""
+    house: HouseWatch | None = None
+
+    @property
+    def stays_here(self) -> bool:
+        """Whether queries of the turn stay on the owner's machines."""
+        return self.house is not None and self.house.has_read_house
+
+    def sees(self, *, is_house: bool, is_withheld: bool = False) -> None:
+        """Record that the model sees text with the mark `house`, or asked for such text that it may not know."""
+        if self.house is not None and is_house:
+            self.house.reads_house()
+        if self.house is not None and is_withheld:
+            self.house.withholds()
+
+
 def memory_tools(
     index: MemoryIndex,
     workspace: Workspace,
     access: Access,
     run: RunBlocking,
     used: Used = ignore_used,
-    holds_others: Callable[[str], bool] = lambda _: False,
+    watch: MemoryWatch | None = None,
 ) -> list[Tool]:
-    """Return `memory_search` and `memory_get` for a turn with *access*; none where the matrix allows none.
-
-    *holds_others* tells whether a text of a note holds others' words.
-    """
+    """Return `memory_search` and `memory_get` for a turn with *access*; none where the matrix allows none."""
+    watch = watch or MemoryWatch()
     if not rights(access).memory_tools:
         return []
 
@@ -53,21 +86,24 @@ def memory_tools(
         lines: Annotated[int | None, Field(ge=1)] = None,
     ) -> Told:
         """Read a note, or some of its lines, for what stands around a passage."""
+        watch.sees(is_house=False, is_withheld=await run(workspace.withholds, path, access))
         try:
             note = await run(workspace.read, path, access, from_line, lines)
         except NoSuchFileError:
             said = await _transcript(index, path, access)
+            watch.sees(is_house=said is not None and bool(said.house))
             if said and said.lines:
                 await used([UsedMemory(_span(path, from_line or 1, lines, said.lines[-1]), "read")])
             text = _compact({"path": path, **(_lines_of(said, from_line, lines) if said else {"text": ""})})
             return told(text, from_outside=said is not None and (said.scope != PRIVATE or bool(said.others)))
+        watch.sees(is_house=note.is_house)
         await used([UsedMemory(_span(path, note.first_line, lines, note.total_lines), "read")])
         text = _compact(
             {"path": path, "from_line": note.first_line, "total_lines": note.total_lines, "text": note.text}
         )
-        return told(text, from_outside=holds_others(note.text))
+        return told(text, from_outside=watch.holds_others(note.text))
 
-    search, *others = _search_tools(_Search(index, access, used, holds_others))
+    search, *others = _search_tools(_Search(index, access, used, watch))
     return [search, tool(memory_get), *others]
 
 
@@ -115,16 +151,18 @@ class _Search:
     index: MemoryIndex
     access: Access
     used: Used
-    holds_others: Callable[[str], bool]
+    watch: MemoryWatch
 
     async def find(self, query: Query) -> Told:
-        result = await self.index.search(query, self.access)
+        result = await self.index.search(replace(query, stays_here=self.watch.stays_here), self.access)
+        self.watch.sees(is_house=result.is_house, is_withheld=result.is_withheld)
         await self.used([used_hit(hit, "search") for hit in result.hits])
-        theirs = any(holds_others_words(hit) or self.holds_others(hit.snippet) for hit in result.hits)
+        theirs = any(holds_others_words(hit) or self.watch.holds_others(hit.snippet) for hit in result.hits)
         return told(_compact(_answer(result)), from_outside=theirs)
 
     async def find_exactly(self, query: ExactQuery) -> Told:
         result = await self.index.find_exact(query, self.access)
+        self.watch.sees(is_house=result.is_house, is_withheld=result.is_withheld)
         await self.used([UsedMemory(match.citation, "search") for match in result.matches])
         theirs = any(match.is_others or self.index.audience(match.path) != PRIVATE for match in result.matches)
         return told(_format_matches(result), from_outside=theirs)

@@ -6,15 +6,17 @@ A relative day gets its date written beside it: a note says "tomorrow" for years
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
 from collections.abc import Callable
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Annotated
 
 from gateway.agent.tools.tool import Field, Told, Tool, done, tool
-from gateway.agent.write_guard import Make, WantedChange, WriteGuard
+from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces import sections
 from workspaces.access import Access, rights
+from workspaces.house import Make
 from workspaces.memory.text.day_spans import dated
 from workspaces.memory.text.known_lines import KnownLine, known_line
 from workspaces.notes import append_note
@@ -34,7 +36,7 @@ def note_tools(
     async def add_note(text: str) -> Told:
         """Write a note into today's notes: what happened, was decided, or shall be remembered."""
         try:
-            text = await run(dated, text, clock().date())
+            text = guard.marked(await run(dated, text, clock().date()))
             receipt = await run(append_note, workspace, access, text, clock())
         except ValueError as exc:
             raise ToolError(str(exc)) from exc
@@ -52,21 +54,16 @@ def _memory_tools(
 ) -> list[Tool]:
     """Return the tools over the long-term memory, for turns that may write private files."""
 
-    async def guarded(make: Make) -> Told | None:
-        """Ask the owner about the text that *make* returns, if necessary; `None` if the write may happen at once."""
-        path, present = await run(sections.memory_file, workspace, access)
-        reason = guard.reason(path)
-        return None if reason is None else await guard.ask(WantedChange(path, present, make), reason)
+    memory = _LongTermMemory(workspace, access, run, guard)
 
     async def save_memory(text: str, category: Category) -> Told:
         """Keep a lasting fact in MEMORY.md, in the section of its category."""
-        text = await run(dated, text, clock().date())
+        text = guard.marked(await run(dated, text, clock().date()))
         try:
-            path, whole = await run(sections.memory_file, workspace, access)
-            known = await run(known_line, text, whole or "", clock().date())
+            path, known = await memory.known(text, clock().date())
             if known is not None and known.is_repeated:
                 return done(already_noted(path, known), "kept", f"{path}#L{known.number}")
-            if waits := await guarded(lambda whole: sections.saved(whole, text, category)):
+            if waits := await memory.asked(lambda whole: sections.saved(whole, text, category)):
                 return waits
             receipt = await run(sections.save_memory, workspace, access, text, category)
         except ValueError as exc:
@@ -78,9 +75,9 @@ def _memory_tools(
         old: str, new: Annotated[str | None, Field(description="Without it, the passage is deleted.")] = None
     ) -> Told:
         """Correct or delete a passage of MEMORY.md that occurs exactly once."""
-        new = new and await run(dated, new, clock().date())
+        new = new and guard.marked(await run(dated, new, clock().date()))
         try:
-            if waits := await guarded(lambda whole: sections.updated(whole, old, new)):
+            if waits := await memory.asked(lambda whole: sections.updated(whole, old, new)):
                 return waits
             receipt = await run(sections.update_memory, workspace, access, old, new)
         except ValueError as exc:
@@ -91,6 +88,32 @@ def _memory_tools(
         return done(f"Updated in {place}.", "corrected", place)
 
     return [tool(save_memory), tool(update_memory)]
+
+
+@dataclass(frozen=True, slots=True)
+class _LongTermMemory:
+    """The long-term memory as the tools of one turn change it."""
+
+    workspace: Workspace
+    access: Access
+    run: RunBlocking
+    guard: WriteGuard
+
+    async def asked(self, make: Make) -> Told | None:
+        """Ask the owner about the text that *make* returns, if necessary; `None` if the write may happen at once."""
+        path, _ = await self.run(sections.memory_file, self.workspace, self.access)
+        if (reason := self.guard.reason(path)) is None:
+            return None
+        present = await self.run(self.workspace.compare, path, self.access, None)
+        return await self.guard.ask(WantedChange(path, present.whole if present else None, make), reason)
+
+    async def known(self, text: str, day: date) -> tuple[PurePosixPath, KnownLine | None]:
+        """Return its path, and the line that says the same as *text*, or that *text* may replace."""
+        path, whole = await self.run(sections.memory_file, self.workspace, self.access)
+        known = await self.run(known_line, text, whole or "", day)
+        if known is not None and known.number in self.workspace.house.lines(path, whole or ""):
+            self.guard.reads_house()
+        return path, known
 
 
 def already_noted(path: PurePosixPath, known: KnownLine) -> str:

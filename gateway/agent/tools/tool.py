@@ -17,6 +17,7 @@ from gateway.observability.spans import span
 from workspaces.access import Access, SessionType, rights
 from workspaces.errors import UnusableError, WorkspaceError
 from workspaces.files import clean_path
+from workspaces.house import has_tag
 from workspaces.secrets import redact
 
 RESULT_CAP = 16_000
@@ -67,6 +68,8 @@ class Tool:
     """A tool that is not offered still works for a model that calls it: an alias of one that is."""
     sends: bool = False
     """By a call, text leaves the turn other than by its answer."""
+    is_here: bool = True
+    """Its arguments go to no program that runs, or may pass them on, elsewhere."""
     sessions: frozenset[SessionType] = frozenset({SessionType.MAIN})
     """Of a package's tool, the sessions that have it: unless it says otherwise, the owner's direct chat alone."""
 
@@ -130,10 +133,13 @@ class Toolbox:
         heard: Callable[[ResultEntry], None] | None = None,
         holds_others: Callable[[str], bool] = lambda _: False,
         ask: AskToCall | None = None,
+        has_read_house: Callable[[], bool] = lambda: False,
     ) -> None:
         """*heard* is called with each result before the model sees it.
 
         *ask* is asked before a tool that sends.
+
+        *has_read_house* tells whether the model has seen text that stays on the owner's machines.
 
         *holds_others* tells whether a line of a text is one of the files' that hold others' words.
         """
@@ -142,6 +148,7 @@ class Toolbox:
         self._heard = heard
         self._holds_others = holds_others
         self._ask = ask
+        self._has_read_house = has_read_house
         self._around: Around | None = None
         self._room: int | None = None
 
@@ -177,7 +184,8 @@ class Toolbox:
         whole = said.text if isinstance(said, FromOutside) else said
         is_marked = isinstance(said, FromOutside) or _names_others_place(call)
         is_marked = is_marked or (self._is_private and self._holds_others(whole))
-        result = ResultEntry(call.id, call.name, _cap(redact(whole)), is_error, is_marked, acts)
+        is_house = self._has_read_house() or has_tag(whole)
+        result = ResultEntry(call.id, call.name, _cap(redact(whole)), is_error, is_marked, acts, is_house)
         if self._heard is not None:
             self._heard(result)
         return result
@@ -199,6 +207,8 @@ class Toolbox:
         except ValidationError as exc:
             problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in exc.errors())
             raise ToolError(f"{call.name}: {problems}") from exc
+        if not found.is_here and self._has_read_house():
+            raise ToolError(f"{call.name} may pass on what it is told, and you have read text marked house: not called")
         if found.sends and self._ask is not None and (waits := await self._ask(call)) is not None:
             return waits
         return await found.run(**{name: getattr(arguments, name) for name in type(arguments).model_fields})

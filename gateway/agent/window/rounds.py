@@ -93,7 +93,9 @@ class Rounds:
 
     def _sum_up(self, summary: SummaryEntry, at: datetime) -> None:
         """Drop the rounds that *summary* replaces; none if the first round that it keeps is unknown."""
-        said = UserEntry(shown_summary(summary), at, "", "", from_outside=summary.from_outside)
+        said = UserEntry(
+            shown_summary(summary), at, "", "", from_outside=summary.from_outside, is_house=summary.is_house
+        )
         self.summary = (said,)
         kept = self._turns.index(summary.kept_from) if summary.kept_from in self._turns else 0
         begin = self.begin(kept)

@@ -71,3 +71,13 @@ async def test_summaries_can_be_turned_off(tmp_path: Path) -> None:
         await house.talk(KEY, *((text, "I see.") for text in TEXTS))
         paths = await house.lifecycle.end_session(KEY, Ending.NEW)
         assert "We talked about the garden for the first time." in house.file(str(paths[0]))
+
+
+async def test_marked_lines_are_shown_to_no_model_and_keep_the_mark() -> None:
+    """They are noted as they were said, each with the mark; the rest is summarised as ever."""
+    secret = SpokenLine(AT, "Owner", "The vault opens with 5433.", False, LineKind.SAYS, is_house=True)
+    model = ScriptedModel("- The boiler BX-7741-Q was serviced.")
+    noted = await day_summary((*SAID, secret), model)
+    assert noted[-1] == "Owner (14:05): The vault opens with 5433. #house"
+    assert noted[0] == "The boiler BX-7741-Q was serviced."
+    assert "5433" not in str(model.requests)

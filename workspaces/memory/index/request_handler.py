@@ -21,7 +21,7 @@ from workspaces.memory.index.index import STORE, Index
 from workspaces.memory.index.rerank import Reranker
 from workspaces.memory.index.settings import GENTLE, Blend, Decay, QdrantServer, Reranking
 from workspaces.memory.text.chunking import Chunking
-from workspaces.memory.wire import AS_OF, Frame, day_in, day_out, document_in, scopes_in
+from workspaces.memory.wire import AS_OF, HOUSE, Frame, day_in, day_out, document_in, scopes_in
 
 CLOSE_AFTER_S = 600.0
 """Time without use after which an index is closed, and the worker ends when none is left: it takes 150 MB."""
@@ -103,7 +103,7 @@ class RequestHandler:
         folder = Path(request["folder"])
         if held := self._open.pop(str(folder), None):
             held.index.close()
-        if self._store is not None and folder.parent.name != AS_OF:
+        if self._store is not None and folder.parent.name != AS_OF and folder.name != HOUSE:
             for manifest in folder.glob("*/manifest.db"):
                 self._store.remove(manifest.parent)
         shutil.rmtree(folder, ignore_errors=True)
@@ -161,11 +161,13 @@ class RequestHandler:
         return held.index
 
     def _open_index(self, folder: Path) -> Index:
+        here = self._embedder.near if isinstance(self._embedder, Joined) else self._embedder
+        if folder.name == HOUSE:
+            return Index(folder, here, chunking=self.chunking)
         if folder.parent.name != AS_OF:
             for left in {*map(str, folder.glob(f"{AS_OF}/*"))} - self._open.keys():  # by a worker that was killed
                 shutil.rmtree(left, ignore_errors=True)
             return Index(folder, self._embedder, self._store, chunking=self.chunking)
-        here = self._embedder.near if isinstance(self._embedder, Joined) else self._embedder
         return Index(folder, here, embeddings=folder.parent.parent / STORE, chunking=self.chunking)
 
     def _stamps(self, index: Index, request: Frame) -> Frame:
@@ -183,8 +185,9 @@ class RequestHandler:
             index.answering,
             replace(_parse_request(request), decay=self.ordering.decay, blend=self.ordering.blend),
         )
-        reader = _reader(index.answering_embedder, asked.scopes)
-        found, unranked = self._ordered_results(Finder(collection.engine, collection.manifest, reader), asked)
+        reader = _reader(index.answering_embedder, asked.scopes, stays=bool(request["stays"]))
+        finder = Finder(collection.engine, collection.manifest, reader)
+        found, unranked = (finder.find(asked), "") if request["stays"] else self._ordered_results(finder, asked)
         answer = {
             "hits": [_result_frame(each) for each in found],
             "shortfall": "",
@@ -227,8 +230,13 @@ class RequestHandler:
         }
 
 
-def _reader(embedder: Embedder | None, scopes: frozenset[Scope] | None) -> Embedder | QueryEmbedder | None:
-    return embedder.reading(scopes) if isinstance(embedder, Joined) else embedder
+def _reader(
+    embedder: Embedder | None, scopes: frozenset[Scope] | None, *, stays: bool
+) -> Embedder | QueryEmbedder | None:
+    """Return the embedder of a query over *scopes*; one that *stays* here is embedded here alone."""
+    if not isinstance(embedder, Joined):
+        return embedder
+    return QueryEmbedder(embedder, may_leave=False) if stays else embedder.reading(scopes)
 
 
 def _shortfall(reading: QueryEmbedder) -> Frame:

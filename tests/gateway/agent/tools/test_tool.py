@@ -1,6 +1,7 @@
 """How functions become tools, and what a model is told when a call goes wrong."""
 
 import json
+from dataclasses import replace
 from typing import Annotated
 
 import pytest
@@ -168,3 +169,25 @@ async def test_a_result_holds_no_known_secret() -> None:
     assert is_error
     assert key not in text
     assert "canar" not in cut.text
+
+
+async def test_a_tool_that_may_pass_things_on_is_not_called_after_marked_text() -> None:
+    """One of another program or package; the others work on, and their results carry the mark from then on."""
+    called: list[str] = []
+
+    @tool
+    async def send(text: str) -> str:
+        """Send it."""
+        called.append(text)
+        return "sent"
+
+    has_read = False
+    box = Toolbox([replace(send, is_here=False), read], MAIN, has_read_house=lambda: has_read)
+    assert (await box.call(ToolCall("c1", "send", '{"text": "a"}'))).text == "sent"
+    assert not (await box.call(ToolCall("c2", "read", '{"path": "a"}'))).is_house
+    has_read = True
+    refused = await box.call(ToolCall("c3", "send", '{"text": "b"}'))
+    assert refused.is_error
+    assert "marked house" in refused.text
+    assert called == ["a"]
+    assert (await box.call(ToolCall("c4", "read", '{"path": "a"}'))).is_house

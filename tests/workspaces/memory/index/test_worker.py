@@ -23,7 +23,8 @@ from workspaces.memory.circuit_breaker import PAUSE_S
 from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerDiedError, WorkerSettings
 from workspaces.memory.entry import Document
 from workspaces.memory.query import Query
-from workspaces.memory.search import ALIVE_WITHIN_S, CRASHED, DEGRADED, MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import ALIVE_WITHIN_S, CRASHED, DEGRADED, MemoryClock
 from workspaces.memory.status import MemoryFaults
 from workspaces.memory.sync import DEADLY, Sync
 from workspaces.memory.wire import Frame, document_out
@@ -341,7 +342,7 @@ async def test_a_worker_that_hangs_costs_a_search_two_seconds_once(
             index.touched()
         assert worker.pid is not None
         os.kill(worker.pid, signal.SIGSTOP)
-        monkeypatch.setattr("workspaces.memory.search.ALIVE_WITHIN_S", ALIVE_WITHIN_S)
+        monkeypatch.setattr("workspaces.memory.source_index.ALIVE_WITHIN_S", ALIVE_WITHIN_S)
         try:
             began = time.monotonic()
             hung = await index.search(Query("tea"), MAIN)
@@ -352,7 +353,7 @@ async def test_a_worker_that_hangs_costs_a_search_two_seconds_once(
             assert time.monotonic() - began < took_s
         finally:
             os.kill(worker.pid, signal.SIGCONT)
-        monkeypatch.setattr("workspaces.memory.search.ALIVE_WITHIN_S", PATIENCE_S)
+        monkeypatch.setattr("workspaces.memory.source_index.ALIVE_WITHIN_S", PATIENCE_S)
         assert (hung.mode, hung.hits[0].path, "in the files" in hung.notice) == ("keyword", "MEMORY.md", True)
         assert counted == [DEGRADED, DEGRADED]
         clock.now_s += PAUSE_S + 1

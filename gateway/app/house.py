@@ -1,0 +1,30 @@
+"""Where the owner's machines end, by the configured addresses of models, providers and tool servers."""
+
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from gateway.config.house import HouseSettings
+from gateway.settings.section import is_loopback
+from workspaces.house import HouseFolders
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def is_here(house: HouseSettings, url: str | None) -> bool:
+    """Return whether *url* leads to one of the owner's machines; without one, it does not."""
+    try:
+        parts = urlsplit(url or "")
+        host, port = (parts.hostname or "").rstrip("."), parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return False
+    return (is_loopback(host) or host in house.hosts) and f"{host}:{port}" not in house.elsewhere
+
+
+def is_here_server(house: HouseSettings, name: str, url: str | None) -> bool:
+    """Return whether the tool server *name*, at *url* or a program, keeps what it is told on the owner's machines."""
+    return is_here(house, url) if url is not None else name in house.tool_servers
+
+
+def house_folders(house: HouseSettings) -> HouseFolders:
+    """Return the folders of every workspace whose files carry the mark `house`."""
+    return HouseFolders(tuple(map(PurePosixPath, house.folders)))

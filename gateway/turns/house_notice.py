@@ -1,0 +1,86 @@
+"""Turns of models that run elsewhere, where some text stays on the owner's machines: what is told to the sender."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+
+from adapters.channel import InboundMessage
+from gateway.agent.agent import Agent
+from gateway.agent.entries import Entry, Mark, ReplyEntry
+from gateway.agent.house import shown_entries, shown_mark
+from gateway.agent.models.offline import OFFLINE
+from gateway.agent.models.port import reader_of
+from gateway.agent.write_guard import WriteGuard
+from gateway.sessions.turn_request import TurnRequest
+from gateway.transcripts.codec import Record
+from gateway.transcripts.records import Records
+from workspaces.access import Access, Locality, SessionType, may_know
+from workspaces.house import has_tag
+
+
+def known_records(records: Records, reader: Locality) -> Records:
+    """Return *records* as *reader* may know them."""
+    if reader is Locality.HERE or not records.has_house:
+        return records
+    return Records(_known_record(record, reader) for record in records)
+
+
+def follows_house(entries: Sequence[Entry], reader: Locality) -> bool:
+    """Return whether the message at the end of *entries* follows an answer that *reader* may not know."""
+    said = (entry for entry in reversed(entries) if isinstance(entry, ReplyEntry))
+    return any(not may_know(reader, is_house=entry.is_house) for entry in islice(said, 1))
+
+
+def voice_for(agent: Agent) -> Agent:
+    """Return *agent* for a message with the mark: with the first model of its chain that may know it, if any may."""
+    if reader_of(agent.model) is Locality.HERE:
+        return agent
+    models = (agent.others[name] for name in agent.fallbacks if name in agent.others)
+    here = next((model for model in models if reader_of(model) is Locality.HERE), None)
+    return agent if here is None else replace(agent, model=here)
+
+
+def carries_mark(message: InboundMessage, records: Records) -> bool:
+    """Return whether *message* carries the mark: by its words, or by a quotation of ours that may.
+
+    *records* are those of its conversation.
+    """
+    quote = message.quote
+    if quote is None:
+        return has_tag(message.text)
+    return has_tag(message.text) or has_tag(quote.text) or (quote.is_ours and records.has_house)
+
+
+def withheld_notice(asked: TurnRequest, guard: WriteGuard) -> str:
+    """Return the sentence about what the turn's model asked for and was not shown; empty without any."""
+    if not guard.is_withholding:
+        return ""
+    why, remedy = _why(asked.agent), _remedy(asked.agent, asked.access)
+    return f"(Some of this is marked `house`. {why}, so I was not shown it. {remedy})"
+
+
+def refusal(agent: Agent, access: Access) -> str:
+    """Return the answer to a message that the agent's model may not read."""
+    return f"I may not read this here: it is marked `house`. {_why(agent)}. {_remedy(agent, access)}"
+
+
+def _why(agent: Agent) -> str:
+    return f"My model `{agent.model.name}` runs on somebody else's machines"
+
+
+def _remedy(agent: Agent, access: Access) -> str:
+    """Return how a model on the owner's machines answers; only the owner, in their own chat, can have that."""
+    if access.session_type is not SessionType.MAIN:
+        return "Only my owner can have a model on their own machine answer."
+    local = [name for name, model in agent.others.items() if reader_of(model) is Locality.HERE]
+    best = next((name for name in local if name != OFFLINE), next(iter(local), None))
+    if best is None:
+        return "No model on your own machine is configured; `[models.…]` with its address as `base_url` adds one."
+    return f"`/model {best}` lets one on your own machine answer; then ask again."
+
+
+def _known_record(record: Record, reader: Locality) -> Record:
+    entry = record.entry
+    if isinstance(entry, Mark):
+        return replace(record, entry=shown_mark(entry, reader))
+    return replace(record, entry=shown_entries([entry], reader)[0])

@@ -1,0 +1,53 @@
+"""Tests of where the owner's machines end."""
+
+import pytest
+from pydantic import ValidationError
+
+from gateway.app.house import is_here, is_here_server
+from gateway.config.house import HouseSettings
+
+OURS = HouseSettings(hosts=("nas.local", "192.168.1.5"), elsewhere=("127.0.0.1:4000", "nas.local:443"))
+
+
+@pytest.mark.parametrize(
+    ("url", "runs_here"),
+    [
+        ("http://127.0.0.1:11434/v1", True),
+        ("http://localhost:8080", True),
+        ("http://[::1]:8080/v1", True),
+        ("http://127.9.9.9/", True),
+        ("http://nas.local:8080/v1", True),
+        ("http://NAS.local./v1", True),
+        ("https://192.168.1.5/v1", True),
+        ("http://127.0.0.1:4000/v1", False),
+        ("https://nas.local/v1", False),
+        ("https://api.openai.com/v1", False),
+        ("http://localhost.evil.com/v1", False),
+        ("http://127.0.0.1.evil.com/", False),
+        ("http://localhost@evil.com/", False),
+        ("http://192.168.1.6/v1", False),
+        ("http://0x7f000001/", False),
+        ("http://[::1/", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_a_model_runs_here_if_its_address_says_so(url: str | None, runs_here: bool) -> None:
+    """By a loopback host or one that the owner lists; whatever is not known for sure runs elsewhere."""
+    assert is_here(OURS, url) is runs_here
+
+
+def test_a_program_is_trusted_by_name_and_a_server_by_its_address() -> None:
+    """A program may pass on what it is told, so only the owner knows."""
+    ours = HouseSettings(tool_servers=("files",))
+    assert is_here_server(ours, "files", None)
+    assert not is_here_server(ours, "search", None)
+    assert is_here_server(ours, "search", "http://127.0.0.1:9000/mcp")
+    assert not is_here_server(ours, "files", "https://mcp.example.com")
+
+
+@pytest.mark.parametrize("folder", ["..", "/etc", ".", "a/../../b"])
+def test_a_folder_lies_in_the_workspace(folder: str) -> None:
+    """Anything else is a mistake, and is said at the start."""
+    with pytest.raises(ValidationError):
+        HouseSettings(folders=(folder,))

@@ -1,0 +1,140 @@
+"""Whatever a model elsewhere asks in the owner's own chat: no byte that it is sent depends on text marked `house`."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from structlog.testing import capture_logs
+
+from adapters.channel import ChatKind, InboundMessage
+from gateway.agent.entries import ReplyEntry
+from gateway.control.wire import IndexOrder
+from tests.fakes.clock import ManualClock
+from tests.privacy.contents import WORDS, Secret, items, sentence
+from tests.privacy.hostile import Hostile
+from tests.privacy.scripted import Request, Script, says
+from tests.privacy.test_noninterference import IN_MEMORY, difference
+from tests.privacy.world import OWNER, OWNER_CHAT, Heard, World, stand_ins, world
+from workspaces.access import Locality
+from workspaces.memory.client import WorkerClient, WorkerSettings
+
+COMMON = Secret(1, 4)
+CALLS = 25
+"""Of tools, a step."""
+
+
+def marked(seed: int) -> dict[str, str]:
+    """Return files of one world with the mark; where marked lines stand is the same in all, nothing else."""
+    rng = random.Random(seed)
+    long = rng.randint(1, 9)
+
+    def told() -> str:
+        return f"{sentence(rng)} #house"
+
+    return {
+        "MEMORY.md": f"# Memory\n\n- the boat is green\n- {told()}\n- the garden needs a shed\n- {told()}\n",
+        "USER.md": f"- called Kim\n\n## Health #house\n\n{sentence(rng)}\n\n## Work\n\n- a baker of violins\n",
+        "memory/2026-01-05.md": f"- 09:00 the harbour is closed\n- 10:00 {told()}\n- 11:00 the lawyer called\n",
+        "memory/2026-01-06-visit.md": f"---\nhouse: true\n---\n\n{items(rng, long)}",
+        f"memory/vault/{rng.choice(WORDS)}{rng.randint(1, 99)}.md": items(rng, long),
+        f"vault/{rng.choice(WORDS)}{rng.randint(1, 99)}.md": items(rng, long),
+    }
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def clock(runner: asyncio.Runner) -> Iterator[ManualClock]:
+    clock, worker = ManualClock(), WorkerClient(WorkerSettings(deadline_s=300.0))
+    with pytest.MonkeyPatch.context() as patch, capture_logs():
+        stand_ins(patch, worker, clock)
+        yield clock
+    runner.run(worker.close())
+
+
+@asynccontextmanager
+async def two_worlds(clock: ManualClock) -> AsyncIterator[tuple[World, World]]:
+    """Give two worlds that differ in marked text alone: in files, and in what the owner said to a model here."""
+    with TemporaryDirectory(dir=IN_MEMORY) as folder:
+        async with (
+            world(Path(folder, "a"), COMMON, clock, marked(1)) as one,
+            world(Path(folder, "b"), COMMON, clock, marked(2)) as other,
+        ):
+            for seed, each in enumerate((one, other), 3):
+                secret = sentence(random.Random(seed))
+                each.model.reader = Locality.HERE
+                await _say(each, 0, f"{secret} #house", steady(f"So {secret}."))
+                await each.app.operator.index(IndexOrder(), lambda _done, _total: None)
+            yield one, other
+
+
+async def _say(each: World, number: int, text: str, script: Script) -> Heard:
+    said = InboundMessage(OWNER_CHAT, f"own-{number}", OWNER, ChatKind.DIRECT, text, True, each.clock.now())
+    return await each.hear(said, script)
+
+
+def steady(text: str) -> Script:
+    """Return a model that always says *text*."""
+    return lambda _: says(text)
+
+
+def alone(model: Hostile) -> Script:
+    """Return *model* without subagents: they work beside it, and who is first is left to chance."""
+
+    def script(request: Request) -> ReplyEntry:
+        return model(replace(request, tools=tuple(each for each in request.tools if each.name != "spawn")))
+
+    return script
+
+
+async def compared(worlds: Sequence[World], reader: Locality, messages: int) -> tuple[int, str]:
+    """Return how many tools were called, and the first difference between what the models were sent."""
+    wanted = [text for seed in (1, 2) for name, text in marked(seed).items() for text in (name, *text.splitlines()[:4])]
+    calls = 0
+    for number in range(1, messages + 1):
+        rng, heard = random.Random(number), list[Heard]()
+        text = rng.choice((sentence(rng), f"what did we decide about the {rng.choice(WORDS)}?", "what is in my notes?"))
+        for each in worlds:
+            each.model.reader = reader
+            model = Hostile(number, f"t{number}", wanted, CALLS)
+            heard.append(await _say(each, number, text, alone(model)))
+            calls += model.made
+        worlds[0].clock.advance(61)
+        if heard[0].requests != heard[1].requests:
+            return calls, difference(*heard)
+    return calls, ""
+
+
+@pytest.mark.parametrize("messages", [6, pytest.param(60, marks=pytest.mark.nightly)])
+@pytest.mark.timeout(1_800)
+def test_nothing_that_a_model_elsewhere_is_sent_depends_on_marked_text(
+    runner: asyncio.Runner, clock: ManualClock, messages: int
+) -> None:
+    """Prompts, recalled memories, results, errors, counts, orders and scores are the same, byte for byte."""
+
+    async def run() -> tuple[int, str]:
+        async with two_worlds(clock) as worlds:
+            return await compared(worlds, Locality.ELSEWHERE, messages)
+
+    calls, found = runner.run(run())
+    assert not found, found
+    assert calls >= messages * CALLS
+
+
+def test_a_model_here_is_sent_the_difference(runner: asyncio.Runner, clock: ManualClock) -> None:
+    """What is compared can differ: on the owner's machine the same questions show it."""
+
+    async def run() -> tuple[int, str]:
+        async with two_worlds(clock) as worlds:
+            return await compared(worlds, Locality.HERE, 1)
+
+    assert runner.run(run())[1]

@@ -1,0 +1,172 @@
+"""The mark `house` in texts and folders: what carries it is read on the owner's own machines alone.
+
+A line holds `#house`, and the mark covers its list item with everything indented below it, or its paragraph; in a
+heading it covers the section. `house: true` at the beginning of a file, between two lines of `---`, covers the file.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import PurePosixPath
+
+from workspaces.access import ATTACHMENTS_OF_HOUSE, Locality, may_know
+from workspaces.paths import fold
+
+TAG = "#house"
+Make = Callable[[str | None], str | None]
+"""Makes the new whole text of a file out of the present one; `None` stands for no file."""
+_TAG = re.compile(r"(?<![\w#/&-])#house(?![\w/-])", re.IGNORECASE)
+_ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
+_COMPARED_LINES = 2_000
+"""Longest texts, in lines, of which each change is told apart: the time grows with the square."""
+_KEY = re.compile(r"house[ \t]*:[ \t]*[\"']?(?:true|yes|on)[\"']?[ \t]*", re.IGNORECASE)
+
+
+def has_tag(text: str) -> bool:
+    """Tell whether *text* holds the mark."""
+    return _TAG.search(text) is not None
+
+
+def tagged(text: str) -> str:
+    """Return *text* with the mark at the end of each of its lines that say something."""
+    return "\n".join(_tagged_line(line) for line in text.split("\n"))
+
+
+def tagged_file(text: str) -> str:
+    """Return the Markdown file *text* with the mark of a whole file."""
+    if is_whole(text):
+        return text
+    lines = text.removeprefix("\ufeff").split("\n")
+    end = _front_matter(lines)
+    return "\n".join(["---", "house: true", *(lines[1:] if end else ["---", "", *lines])])
+
+
+def is_whole(text: str) -> bool:
+    """Tell whether the mark covers all of the file *text*."""
+    lines = text.removeprefix("\ufeff").split("\n")
+    return any(_KEY.fullmatch(line.rstrip()) for line in lines[1 : _front_matter(lines)])
+
+
+def house_lines(text: str) -> frozenset[int]:
+    """Return the lines of *text*, from 1, that the mark covers."""
+    lines = text.split("\n")
+    if is_whole(text):
+        return frozenset(range(1, len(lines) + 1))
+    if not has_tag(text):
+        return frozenset()
+    covered: set[int] = set()
+    for place, line in enumerate(lines):
+        if place not in covered and _TAG.search(line):
+            covered.update(_covered(lines, place))
+    return frozenset(place + 1 for place in covered)
+
+
+def blanked(text: str, lines: Collection[int]) -> str:
+    """Return *text* with *lines*, from 1, empty: the others keep their numbers."""
+    if not lines:
+        return text
+    return "\n".join("" if number in lines else line for number, line in enumerate(text.split("\n"), 1))
+
+
+def restored(before: str, after: str, lines: Collection[int]) -> str:
+    """Return *after*, written by somebody who saw *before* without *lines*, with these lines where they stood."""
+    if not lines:
+        return after
+    old, seen, new = before.split("\n"), blanked(before, lines).split("\n"), after.split("\n")
+    made: list[str] = []
+    for is_same, of_old, of_new in _steps(seen, new):
+        if is_same:
+            made += [old[place] if place + 1 in lines else seen[place] for place in of_old]
+        else:
+            made += [new[place] for place in of_new]
+            made += [old[place] for place in of_old if place + 1 in lines]
+    if not after and seen != new:  # emptied
+        made = [*filter(None, made), ""]
+    return "\n".join(made)
+
+
+def _steps(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, range, range]]:
+    """Yield the parts of *one* and *other*, in order, and whether they are the same."""
+    if max(len(one), len(other)) <= _COMPARED_LINES:
+        for tag, i1, i2, j1, j2 in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+            yield tag == "equal", range(i1, i2), range(j1, j2)
+        return
+    least = min(len(one), len(other))
+    same = next((place for place in range(least) if one[place] != other[place]), least)
+    left = least - same
+    tail = next((n for n in range(left) if one[-1 - n] != other[-1 - n]), left)
+    yield True, range(same), range(same)
+    yield False, range(same, len(one) - tail), range(same, len(other) - tail)
+    yield True, range(len(one) - tail, len(one)), range(len(other) - tail, len(other))
+
+
+def projected(present: str | None, make: Make, reader: Locality) -> str | None:
+    """Return what *make* makes of the text *present* for *reader*: a line that they may not know stays as it is."""
+    stays = house_lines(present or "")
+    if present is None or may_know(reader, is_house=bool(stays)):
+        return make(present)
+    return restored(present, make(blanked(present, stays)) or "", stays)
+
+
+@dataclass(frozen=True, slots=True)
+class HouseFolders:
+    """The folders of a workspace whose files carry the mark."""
+
+    folders: tuple[PurePosixPath, ...] = ()
+
+    def hold(self, path: PurePosixPath) -> bool:
+        """Tell whether the file or folder at *path* carries the mark; letter case is ignored."""
+        parts = tuple(map(fold, path.parts))
+        if any(parts[place : place + 2] == ATTACHMENTS_OF_HOUSE.parts for place in (0, 3)):
+            return True
+        return any(parts[: len(each.parts)] == tuple(map(fold, each.parts)) for each in self.folders)
+
+    def lines(self, path: PurePosixPath, text: str) -> frozenset[int]:
+        """Return the lines of the file at *path* with the content *text*, from 1, that the mark covers."""
+        return frozenset(range(1, text.count("\n") + 2)) if self.hold(path) else house_lines(text)
+
+
+def _tagged_line(line: str) -> str:
+    return line if not line.strip() or has_tag(line) else f"{line.rstrip()} {TAG}"
+
+
+def _front_matter(lines: Sequence[str]) -> int:
+    """Return the index of the line that closes the front matter; 0 without one."""
+    if lines[0].rstrip() != "---":
+        return 0
+    return next((place for place, line in enumerate(lines) if place and line.rstrip() in {"---", "..."}), 0)
+
+
+def _covered(lines: Sequence[str], place: int) -> Iterator[int]:
+    """Yield the lines, from 0, that the mark in the line *place* covers."""
+    if heading := _HEADING.match(lines[place]):
+        yield place
+        for below in range(place + 1, len(lines)):
+            other = _HEADING.match(lines[below])
+            if other and len(other[1]) <= len(heading[1]):
+                return
+            yield below
+        return
+    first = place
+    while first and not _ITEM.match(lines[first]) and lines[first - 1].strip() and not _HEADING.match(lines[first - 1]):
+        first -= 1
+    item = _ITEM.match(lines[first])
+    yield from range(first, place + 1)
+    is_open = True
+    for below in range(place + 1, len(lines)):
+        line = lines[below]
+        if not line.strip():
+            is_open = False
+            yield below
+        elif _HEADING.match(line):
+            return
+        elif (item and _indent(line) > len(item[1])) or (is_open and not _ITEM.match(line)):
+            yield below
+        else:
+            return
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
