@@ -1,6 +1,6 @@
 """One search in a collection: query vectors, the engine's candidates, their ranking and score parts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
@@ -39,9 +39,9 @@ from workspaces.memory.index.ranking import (
     rank,
     relevance,
 )
-from workspaces.memory.index.rarity import unpack
 from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
 from workspaces.memory.index.settings import GENTLE, Blend, Decay
+from workspaces.memory.index.word_coverage import covered_shares
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.day_spans import latest
 from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line
@@ -111,9 +111,8 @@ class Finder:
         pool = Pool(scores, list(self._manifest.points.among(ids).values()), self._identifiers_in(question, ids))
         ranked = rank(question, pool, _decayed(_weights(request, asked.blend), asked.decay), asked.today)
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
-        rows = {(entry.path, entry.position): row for row, entry in enumerate(pool.entries)}
-        words = self._manifest.terms(ids)
-        told = _Telling(self._engine, words, request, pool, rows, asked.min_score).found(within)
+        matched = self._matched_shares(request.bm25, pool)
+        told = _Telling(self._engine, pool, matched, request.dense is not None, asked.min_score).found(within)
         evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text))
         found = without_noted_orders(list(islice(evidence, max(asked.limit, DEPTH) + SPARE)))
         in_order = found if asked.blend else _answering_first(found, asked.text)
@@ -157,6 +156,18 @@ class Finder:
         beside = points.beside(turns, REACH)
         return np.setdiff1d(np.array(beside, np.int64), scores.ids) if beside else scores.ids[:0]
 
+    def _matched_shares(self, words: SparseVector, pool: Pool) -> Column:
+        """Return the share of *words* in each entry of *pool* or in the question that it answers."""
+        rows = {(entry.path, entry.position): row for row, entry in enumerate(pool.entries)}
+        before = (rows.get((entry.path, entry.position - 1), row) for row, entry in enumerate(pool.entries))
+        answered = [
+            asked if answers(pool.entries[asked], entry) else row
+            for row, (asked, entry) in enumerate(zip(before, pool.entries, strict=True))
+        ]
+        ids: list[PointId] = pool.scores.ids.tolist()
+        held = self._manifest.terms(ids)
+        return covered_shares(words, [held[id_] for id_ in ids], answered)
+
     def _identifiers_in(self, question: ParsedQuery, ids: Sequence[PointId]) -> list[frozenset[str]]:
         """Return the identifiers of *question* in each entry; if it has none, no entry is read."""
         if not question.identifiers:
@@ -165,76 +176,50 @@ class Finder:
         return [identifiers_in_text(question, entries[id_].text) for id_ in ids]
 
 
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """A candidate before its entry is read."""
-
-    ranked: Ranked
-    id: PointId
-    score: float
-    matched: float
-    is_exact: bool
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Telling:
     """Reads ranked entries that pass the threshold, best first, as far as needed."""
 
     engine: HybridEngine
-    words: Mapping[PointId, bytes]
-    """Packed words of the pool's entries."""
-    request: CandidateRequest
     pool: Pool
-    rows: Mapping[tuple[str, int], int]
-    """Rows of the pool by file and position."""
+    matched: Column
+    """The share of the query's IDF covered by each entry's words and by the question it answers, 0 to 1."""
+    has_vectors: bool
     min_score: float | None
 
     def found(self, ranked: Iterator[Ranked]) -> Iterator[MatchingEntry]:
-        passing = (scored for each in ranked if self._passes(scored := self._scored(each)))
+        scores = self._scores()
+        passing = (each for each in ranked if self._passes(each, scores[each.row]))
         while some := list(islice(passing, READ)):
-            entries = self.engine.entries([each.id for each in some])
-            yield from (self._matching_entry(each, entries[each.id]) for each in some)
+            ids = [PointId(int(self.pool.scores.ids[each.row])) for each in some]
+            entries = self.engine.entries(ids)
+            found = zip(some, ids, strict=True)
+            yield from (self._matching_entry(each, entries[id_], scores[each.row]) for each, id_ in found)
 
-    def _scored(self, ranked: Ranked) -> _Scored:
-        scores, row = self.pool.scores, ranked.row
-        id_, is_exact = PointId(int(scores.ids[row])), bool(self.pool.held[row])
-        matched = self._matched_share(row)
-        score = 1.0 if is_exact else relevance(float(scores.cosine[row]), float(scores.late[row]), matched)
-        return _Scored(ranked, id_, score, matched, is_exact)
+    def _scores(self) -> list[float]:
+        """Return each entry's `Hit.score`."""
+        scores = relevance(self.pool.scores.cosine, self.pool.scores.late, self.matched)
+        scores[[bool(held) for held in self.pool.held]] = 1.0
+        return scores.tolist()  # type: ignore[no-any-return]  # numpy types tolist() as Any
 
-    def _passes(self, scored: _Scored) -> bool:
+    def _passes(self, ranked: Ranked, score: float) -> bool:
         """Tell whether it passes the threshold; by default all of a day that the query names does."""
         if self.min_score is not None:
-            return scored.score >= self.min_score
-        has_vectors = self.request.dense is not None
-        return not has_vectors or scored.score >= LEAST or scored.ranked.parts["date"] > 0
+            return score >= self.min_score
+        return not self.has_vectors or score >= LEAST or ranked.parts["date"] > 0
 
-    def _matching_entry(self, scored: _Scored, entry: Entry) -> MatchingEntry:
-        scores, row = self.pool.scores, scored.ranked.row
+    def _matching_entry(self, ranked: Ranked, entry: Entry, score: float) -> MatchingEntry:
+        scores, row = self.pool.scores, ranked.row
         return MatchingEntry(
             entry=entry,
-            score=scored.score,
+            score=score,
             similarity=float(scores.cosine[row]),
             late=float(scores.late[row]),
             keyword=float(max(scores.bm25[row], scores.bm25_context[row])),
-            matched=scored.matched,
-            is_exact=scored.is_exact,
-            rank=scored.ranked.score,
+            matched=float(self.matched[row]),
+            is_exact=bool(self.pool.held[row]),
+            rank=ranked.score,
         )
-
-    def _matched_share(self, row: int) -> float:
-        """Return the share of the query's IDF covered by an entry's words and by the question it answers, 0 to 1."""
-        entry = self.pool.entries[row]
-        asked = self.rows.get((entry.path, entry.position - 1))
-        held = self._words(row)
-        if asked is not None and answers(self.pool.entries[asked], entry):
-            held |= self._words(asked)
-        words = self.request.bm25
-        covered = sum(weight for term, weight in zip(words.indices, words.values, strict=True) if term in held)
-        return covered / sum(words.values) if words.values else 0.0
-
-    def _words(self, row: int) -> set[int]:
-        return set(unpack(self.words[PointId(int(self.pool.scores.ids[row]))]))
 
 
 def _answering_first(found: Sequence[MatchingEntry], question: str) -> list[MatchingEntry]:

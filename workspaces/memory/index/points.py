@@ -65,7 +65,7 @@ class PointTable(Mapping[PointId, PointRow]):
     def among(self, ids: Iterable[PointId]) -> dict[PointId, PointRow]:
         """Return the rows of the known ones among *ids*, in their order."""
         given = list(ids)
-        known = {id_: row for id_ in given if (row := self._rows.get(id_))}
+        known = {row.id: row for row in map(self._rows.get, given) if row}
         if len(known) == len(given):
             return known
         for some in portions(id_ for id_ in given if id_ not in known):
@@ -97,8 +97,9 @@ class PointTable(Mapping[PointId, PointRow]):
         self._db.execute("DELETE FROM points WHERE id = ?", (id_,))
 
     def _keep(self, stored: Iterable[tuple[int, str, int, str, str, int | None, int, str, int, int]]) -> list[PointRow]:
+        make, day_of = PointRow._make, date.fromordinal  # half the time of `PointRow(…)`
         rows = [
-            PointRow(PointId(id_), path, position, section, Scope(scope), _day(day), _KINDS[kind], speaker, own, before)
+            make((id_, path, position, section, scope, day and day_of(day), _KINDS[kind], speaker, own, before))
             for id_, path, position, section, scope, day, kind, speaker, own, before in stored
         ]
         if len(self._rows) + len(rows) > ROWS_KEPT:
@@ -111,7 +112,3 @@ def portions(ids: Iterable[PointId]) -> Iterator[list[PointId]]:
     """Split *ids* into what one statement reads."""
     given = list(ids)
     return (given[start : start + _READ_AT_ONCE] for start in range(0, len(given), _READ_AT_ONCE))
-
-
-def _day(day: int | None) -> date | None:
-    return None if day is None else date.fromordinal(day)

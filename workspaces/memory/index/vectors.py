@@ -1,5 +1,8 @@
 """Vectors of entries, embedded beside other work, each text once."""
 
+import os
+import sys
+import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -36,6 +39,8 @@ WAIT_S = 0.005
 PORTION = 64
 PORTION_CHARACTERS = 8_000
 """Texts embedded at once, in characters: 100 ms of two cores, the work lost by a kill."""
+NICENESS = 10
+"""Priority of the threads that embed notes: a search, which embeds its question meanwhile, gets a core at once."""
 PORTIONS_AT_ONCE = 2
 """The next portion starts while the last texts of one use at most one core."""
 
@@ -70,7 +75,7 @@ class Vectors:
         """Texts embedded by the model so far."""
         self.reused = 0
         """Texts with a cached embedding."""
-        self._threads = ThreadPoolExecutor(PORTIONS_AT_ONCE, thread_name_prefix="embedding")
+        self._threads = ThreadPoolExecutor(PORTIONS_AT_ONCE, "embedding", initializer=_give_way)
         self._under_way: dict[str, Portion] = {}
 
     def begin(self, texts: Sequence[str]) -> Learning:
@@ -154,6 +159,13 @@ class Vectors:
             known = self.store.get(self._embedder.name, text)
             assert known is not None  # noqa: S101 — it has just been stored
         return known
+
+
+def _give_way() -> None:
+    """Lower the priority of this thread and of those that it starts. Elsewhere than on Linux it is the process's."""
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, max(os.getpriority(os.PRIO_PROCESS, thread), NICENESS))
 
 
 def _portions(texts: Sequence[str]) -> Iterator[list[str]]:

@@ -306,10 +306,8 @@ def test_a_repetition_is_left_out_and_a_difference_is_kept() -> None:
 
 def test_relevance_is_the_mean_of_what_is_known() -> None:
     """Without token vectors or without any, the rest decides; it stays within 0 and 1."""
-    assert relevance(0.6, 0.3, 0.9) == pytest.approx(0.6)
-    assert relevance(0.6, 0.0, 0.8) == pytest.approx(0.7)
-    assert relevance(0.0, 0.0, 0.8) == pytest.approx(0.8)
-    assert relevance(-0.9, 0.0, 0.0) == 0.0
+    cosine, late, matched = np.array([[0.6, 0.3, 0.9], [0.6, 0.0, 0.8], [0.0, 0.0, 0.8], [-0.9, 0.0, 0.0]]).T
+    assert relevance(cosine, late, matched) == pytest.approx(np.array([0.6, 0.7, 0.8, 0.0]))
 
 
 def test_what_people_said_is_above_what_an_agent_answered() -> None:

@@ -1,7 +1,9 @@
 """Embedding of texts beside other work, each once."""
 
 import itertools
+import os
 import queue
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +18,7 @@ from workspaces.memory.entry import Document
 from workspaces.memory.index.embedding_store import EmbeddingStore
 from workspaces.memory.index.embeddings import Embedding
 from workspaces.memory.index.request_handler import RequestHandler
-from workspaces.memory.index.vectors import PORTION, Vectors
+from workspaces.memory.index.vectors import NICENESS, PORTION, Vectors
 from workspaces.memory.index.worker import Loop
 from workspaces.memory.wire import Frame, document_out
 from workspaces.memory_trim import EVERY_S
@@ -51,9 +53,38 @@ def store(tmp_path: Path) -> Iterator[EmbeddingStore]:
     store.close()
 
 
+class TellsItsPriority(WordsEmbedder):
+    """A model that notes the priorities of the thread that it is called on, and of one that it starts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.priorities: list[int] = []
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        with ThreadPoolExecutor(1) as own:
+            self.priorities += [_priority(), own.submit(_priority).result()]
+        return super().embed(texts)
+
+
+def _priority() -> int:
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+
 def _put(number: int, folder: Path) -> Frame:
     document = Document(f"memory/{number}.md", PRIVATE, f"- apple number {number}\n", None, f"digest {number}")
     return {"id": number, "op": "put", "folder": str(folder), "document": document_out(document), "stamp": "1"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have a priority of their own on Linux alone")
+def test_notes_are_embedded_at_a_lower_priority(store: EmbeddingStore) -> None:
+    """On the model's own threads too; the thread that serves searches keeps its priority."""
+    before, embedder = _priority(), TellsItsPriority()
+    vectors = Vectors(embedder, store)
+    for _ in vectors.arrive(vectors.begin(["apple"])):
+        pass
+    vectors.close()
+    assert embedder.priorities == [max(before, NICENESS)] * 2
+    assert _priority() == before
 
 
 def test_the_next_document_is_embedded_while_the_first_waits(tmp_path: Path) -> None:
