@@ -16,7 +16,7 @@ from gateway.agent.write_policy import (
     reason_to_ask_for_outgoing,
 )
 from gateway.errors import ToolError
-from workspaces.access import Access, may_know, rights
+from workspaces.access import Access, SessionType, may_know, rights
 from workspaces.history import Act
 from workspaces.house import Make, projected, tagged, tagged_file
 
@@ -125,10 +125,15 @@ class WriteGuard:
         return reason_to_ask_for_job(is_asked=is_asked, is_exposed=self._is_exposed)
 
     async def ask_to_call(self, call: ToolCall) -> ActedResult | None:
-        """Store *call*, by which text would leave, for the owner's decision; `None` if it may be made at once."""
+        """Store *call*, by which text would leave, for the owner's decision; `None` if it may be made at once.
+
+        Raises ToolError in a subagent, whose parent can make the call.
+        """
         reason = reason_to_ask_for_outgoing(self._access, is_exposed=self._is_exposed)
         if reason is None:
             return None
+        if self._access.session_type is SessionType.SUBAGENT:  # it works alone, and nobody would see what was asked
+            raise ToolError(f"{call.name} may pass on what your task says; name in your result what you need it for")
         number = await self._approval_sink.propose(CALLS / call.name, None, call.arguments or "{}", reason)
         said = (
             f"Nothing is done yet: this call waits for your owner's approval as #{number}, because {reason.in_words}. "

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import assert_never
 
 from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
-from workspaces.access import PRIVATE, SHARED_FOLDER, Access, rights, scope_of
+from workspaces.access import PRIVATE, SHARED_FOLDER, Access, SessionType, rights, scope_of
 from workspaces.history import Act
 from workspaces.paths import fold
 
@@ -74,9 +74,11 @@ def reason_to_ask_for_job(*, is_asked: bool, is_exposed: bool) -> ApprovalReason
 def reason_to_ask_for_outgoing(access: Access, *, is_exposed: bool) -> ApprovalReason | None:
     """Return why a turn must ask its owner before text leaves it other than by its answer; `None` if it may leave.
 
-    No turn has private text, others' words and a way out at once without a question.
+    No turn has private text, others' words and a way out at once without a question. A subagent's task may hold any
+    private text, since its parent wrote it.
     """
-    return ApprovalReason.UNTRUSTED if rights(access).private and is_exposed else None
+    may_hold_private = rights(access).private or access.session_type is SessionType.SUBAGENT
+    return ApprovalReason.UNTRUSTED if may_hold_private and is_exposed else None
 
 
 def is_from_outside(entry: Entry) -> bool:

@@ -1145,7 +1145,7 @@ GUARDS = (
     Guard(
         "gateway/agent/write_policy.py",
         "nothing leaves a turn with private text and others' words without a question",
-        "    return ApprovalReason.UNTRUSTED if rights(access).private and is_exposed else None\n",
+        "    return ApprovalReason.UNTRUSTED if may_hold_private and is_exposed else None\n",
         "    return None\n",
         "tests/journeys/test_tool_servers.py::test_after_a_strangers_words_a_call_waits_and_is_made_once_approved",
     ),
@@ -1281,5 +1281,12 @@ GUARDS = (
         "        *await _day_summary([each for each in said if not each.is_house], model),",
         "        *await _day_summary(said, model),",
         "tests/gateway/sessions/test_day_summary.py::test_marked_lines_are_shown_to_no_model_and_keep_the_mark",
+    ),
+    Guard(
+        "gateway/agent/write_policy.py",
+        "a subagent's task counts as private text",
+        "    may_hold_private = rights(access).private or access.session_type is SessionType.SUBAGENT",
+        "    may_hold_private = rights(access).private",
+        "tests/gateway/agent/test_write_policy.py::test_nothing_leaves_a_turn_with_private_text_and_others_words",
     ),
 )

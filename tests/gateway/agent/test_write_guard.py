@@ -13,12 +13,13 @@ from gateway.agent.entries import ToolCall
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.tools.memory import ignore_used
 from gateway.agent.tools.tool import Toolbox
+from gateway.errors import ToolError
 from gateway.runtime.threads import Threads
 from tests.fakes.approvals import FORWARDED, FakeApprovalSink, guard
 from tests.fakes.memory import HandlerWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel
 from tests.fakes.tally import Tally
-from tests.workspaces.turns import AGENT, GROUP, GROUP_CHAT, MAIN, OTHER, OWN
+from tests.workspaces.turns import AGENT, GROUP, GROUP_CHAT, MAIN, OTHER, OWN, SUBAGENT
 from workspaces.access import Access, Scope
 from workspaces.history import History, Origin
 from workspaces.memory.entry import Document
@@ -287,3 +288,11 @@ async def test_what_the_turn_has_not_read_is_not_replaced_by_an_approval_either(
     assert "+the owner's" in await turn.said("write_file", path="SOUL.md", content="new\n")
     assert "+the owner's" in await turn.said("delete_file", path="SOUL.md")
     assert rig.approval_sink.waiting == []
+
+
+async def test_a_subagent_is_refused_what_may_carry_text_out(rig: Rig) -> None:
+    """Nothing waits for the owner: its parent can make the call, where it waits if it has to."""
+    watch = guard(SUBAGENT, [FORWARDED], rig.approval_sink)
+    with pytest.raises(ToolError, match="may pass on what your task says"):
+        await watch.ask_to_call(ToolCall("c1", "web_search", "{}"))
+    assert await guard(SUBAGENT, [], rig.approval_sink).ask_to_call(ToolCall("c1", "web_search", "{}")) is None

@@ -5,7 +5,13 @@ from pathlib import PurePosixPath
 import pytest
 
 from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, Usage, UserEntry
-from gateway.agent.write_policy import ApprovalReason, is_from_outside, is_others_place, reason_to_ask
+from gateway.agent.write_policy import (
+    ApprovalReason,
+    is_from_outside,
+    is_others_place,
+    reason_to_ask,
+    reason_to_ask_for_outgoing,
+)
 from tests.fakes.clock import START
 from tests.workspaces.turns import (
     CRON,
@@ -117,3 +123,22 @@ def test_messages_and_results_say_where_they_are_from(entry: Entry, expected: bo
 def test_others_write_in_shared_notes_and_attachments(path: str, expected: bool) -> None:
     """In any letter case, as some file systems see no difference."""
     assert is_others_place(PurePosixPath(path)) is expected
+
+
+@pytest.mark.parametrize(
+    ("access", "waits"),
+    [
+        (MAIN, True),
+        (HEARTBEAT, True),
+        (PRIVATE_CRON, True),
+        (SUBAGENT, True),
+        (CRON, False),
+        (GROUP, False),
+        (GUEST, False),
+    ],
+)
+def test_nothing_leaves_a_turn_with_private_text_and_others_words(access: Access, waits: bool) -> None:
+    """A subagent's task may hold anything private, so it counts as such a turn; without others' words none waits."""
+    asked = reason_to_ask_for_outgoing(access, is_exposed=True)
+    assert asked is (ApprovalReason.UNTRUSTED if waits else None)
+    assert reason_to_ask_for_outgoing(access, is_exposed=False) is None
