@@ -75,6 +75,8 @@ class FileSlot:
     cap: int
     """Largest file, in bytes, that can be read or written."""
     checkpoint: Checkpoint = unchecked
+    is_durable: bool = True
+    """Each change is on disk when its method returns."""
 
     def read(self) -> FileContent | None:
         """Return the file; `None` if missing or not a plain file."""
@@ -245,6 +247,8 @@ class FileSlot:
             raise
 
     def _sync(self, handle: int) -> None:
+        if not self.is_durable:
+            return
         self.checkpoint("file.sync", 0)
         os.fsync(handle)
 

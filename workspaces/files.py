@@ -100,7 +100,7 @@ class Folder:
             raise WorkspaceUnusableError(f"the workspace {root} cannot be opened: {exc.strerror}") from exc
         self._release = weakref.finalize(self, os.close, self._handle)
         self._followers: list[Callable[[FolderEvent], None]] = []
-        self._usage = StorageUsage(self.walk, caps.quotas)
+        self.usage = StorageUsage(self.walk, caps.quotas)
         self._lock = FileLock(f"{self.root}.lock", timeout=_LOCK_TIMEOUT_S, poll_interval=0.002, mode=0o600)
 
     def follow(self, follower: Callable[[FolderEvent], None]) -> None:
@@ -147,8 +147,8 @@ class Folder:
         """
         data = redact_bytes(data)
         with self._changing(path) as place:
-            self._usage.refuse_over(place.path, len(data), present=place.size())
-            self._notify(Written(place.path, place.replace(data, expected), data))
+            self.usage.refuse_over(place.path, len(data), present=place.size())
+            self.changed(Written(place.path, place.replace(data, expected), data))
         return digest_of(data)
 
     def pieces(self, path: PurePosixPath, most: int) -> Iterator[bytes]:
@@ -162,9 +162,9 @@ class Folder:
         Raises FileChangedError if the path exists.
         """
         with self._changing(path) as place:
-            self._usage.refuse_over(place.path, size, present=None)
+            self.usage.refuse_over(place.path, size, present=None)
             place.create(pieces)
-            self._usage.changed(place.path, None, size)
+            self.usage.changed(place.path, None, size)
 
     def append(self, path: PurePosixPath, lines: str, heading: str) -> int:
         """Append *lines*, which end with a line ending, and return the number, from 1, of the first one, read back.
@@ -175,10 +175,10 @@ class Folder:
         with self._changing(path) as place:
             present = place.size()
             more = len(lines.encode()) if present else len((heading + lines).encode())
-            self._usage.refuse_over(place.path, (present or 0) + more, present=present)
+            self.usage.refuse_over(place.path, (present or 0) + more, present=present)
             for _ in range(_APPEND_TRIES):
                 if (added := place.append(lines, heading)) is not None:
-                    self._notify(Written(place.path, added.before, added.after))
+                    self.changed(Written(place.path, added.before, added.after))
                     return added.line
         raise FileChangedError(f"{path} is being replaced by another program again and again; try later")
 
@@ -192,18 +192,18 @@ class Folder:
                 before = place.remove(expected)
                 if before is None:
                     raise no_such_file(path)
-                self._notify(Written(place.path, before, None))
-            self._remove_empty(path.parents)
+                self.changed(Written(place.path, before, None))
+            self.remove_empty(path.parents)
 
     def listing(self, path: PurePosixPath) -> tuple[FolderEntry, ...]:
         """Return the folders and plain files in the folder at *path*, sorted by name."""
-        with translated_errors(path), self._open_folder(path) as folder:
+        with translated_errors(path), self.opened(path) as folder:
             names = filter(is_taken, names_in(folder))
             return tuple(entry for name in names if (entry := entry_of(name, facts_of(folder, name))))
 
     def names(self) -> list[str]:
         """Return every name in the workspace's top folder, of any type."""
-        with translated_errors(PurePosixPath()), self._open_folder(PurePosixPath()) as folder:
+        with translated_errors(PurePosixPath()), self.opened(PurePosixPath()) as folder:
             return names_in(folder)
 
     def folders(self) -> Iterator[PurePosixPath]:
@@ -214,7 +214,7 @@ class Folder:
     def holds_folder(self, path: PurePosixPath) -> bool:
         """Tell whether there is a folder at *path*."""
         try:
-            with translated_errors(path), self._open_folder(path):
+            with translated_errors(path), self.opened(path):
                 return True
         except NoSuchFileError:
             return False
@@ -234,7 +234,7 @@ class Folder:
             return sum(self._sweep(path) for path in self.folders())
 
     def _sweep(self, path: PurePosixPath) -> int:
-        with self._open_folder(path) as folder:
+        with self.opened(path) as folder:
             left = [name for name in names_in(folder) if _LEFT_OVER.fullmatch(name)]
             for name in left:
                 os.unlink(name, dir_fd=folder)
@@ -260,13 +260,13 @@ class Folder:
 
     def _scan(self, path: PurePosixPath) -> list[tuple[str, os.stat_result]]:
         """Return the stat result of each name in one folder; nothing if it is gone."""
-        with suppress(NoSuchFileError), translated_errors(path), self._open_folder(path) as folder:
+        with suppress(NoSuchFileError), translated_errors(path), self.opened(path) as folder:
             known = [(name, facts_of(folder, name)) for name in filter(is_taken, names_in(folder))]
             return [(name, facts) for name, facts in known if facts is not None]
         return []
 
     @contextmanager
-    def _open_folder(self, path: PurePosixPath, *, create: bool = False) -> Iterator[int]:
+    def opened(self, path: PurePosixPath, *, create: bool = False) -> Iterator[int]:
         """Open the folder at *path*, one component at a time; the yielded handle is closed afterwards."""
         parts = clean_path(str(path)).parts
         # Opened anew: copies of a handle share the position of a listing, and two threads would see a part, or nothing.
@@ -296,7 +296,7 @@ class Folder:
             raise no_such_file(path)
         # The workspace itself is never listed here, so its own handle will do.
         is_here = len(path.parts) == 1 and not create
-        with nullcontext(self._handle) if is_here else self._open_folder(path.parent, create=create) as folder:
+        with nullcontext(self._handle) if is_here else self.opened(path.parent, create=create) as folder:
             yield FileSlot(folder, path.name, path, self.caps.file_bytes, self.checkpoint)
 
     @contextmanager
@@ -314,13 +314,13 @@ class Folder:
                     self._refuse_full(place.folder, place.name, path)
                     yield place
             finally:
-                self._remove_empty(missing)
+                self.remove_empty(missing)
 
-    def _remove_empty(self, folders: Iterable[PurePosixPath]) -> None:
+    def remove_empty(self, folders: Iterable[PurePosixPath]) -> None:
         """Remove *folders*, innermost first, until one is not empty."""
         with suppress(OSError):
             for folder in folders:
-                with self._open_folder(folder.parent) as above:
+                with self.opened(folder.parent) as above:
                     os.rmdir(folder.name, dir_fd=above)
 
     @contextmanager
@@ -349,9 +349,10 @@ class Folder:
         finally:
             self._tell(WriteAttempt(path))
 
-    def _notify(self, written: Written) -> None:
+    def changed(self, written: Written) -> None:
+        """Note a change: its size, and whoever follows."""
         sizes = (len(data) if data is not None else None for data in (written.before, written.after))
-        self._usage.changed(written.path, *sizes)
+        self.usage.changed(written.path, *sizes)
         self._tell(written)
 
     def _refuse_full(self, folder: int, name: str, path: PurePosixPath) -> None:

@@ -3,7 +3,7 @@
 import difflib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -11,6 +11,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 
 from workspaces.access import Access, AgentId, Locality, may_know, may_read, may_write, read_by, rights, scope_folder
+from workspaces.bulk import add_files, remove_files
 from workspaces.errors import (
     EditError,
     FileChangedError,
@@ -165,6 +166,14 @@ class Workspace:
     def add(self, path: PurePosixPath, size: int, pieces: Iterable[bytes], access: Access) -> None:
         """Create a file from *pieces*, *size* bytes in total. Raises FileChangedError if the path exists."""
         self.folder.add(self._writable(path, access), size, pieces)
+
+    def add_all(self, files: Mapping[PurePosixPath, bytes], access: Access) -> dict[PurePosixPath, WorkspaceError]:
+        """Create many *files*, durable once this returns; return why each that is not there was refused."""
+        return add_files(self.folder, {self._writable(path, access): data for path, data in files.items()})
+
+    def remove_all(self, digests: Mapping[str, str], access: Access) -> Sequence[PurePosixPath]:
+        """Remove each file that still has its digest; return those that have another."""
+        return remove_files(self.folder, {self._writable(path, access): each for path, each in digests.items()})
 
     def write(self, path: str | PurePosixPath, text: str, access: Access, expected: TextFile | None) -> TextFile:
         """Replace the file's text by *text* and return the new file.

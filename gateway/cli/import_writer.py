@@ -3,9 +3,12 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 from urllib.parse import quote
 
 from pydantic import TypeAdapter, ValidationError
@@ -18,11 +21,17 @@ from gateway.importers.imported import ImportedConversation, ImportedSession
 from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, header, kind_of_entry, to_line
 from workspaces.access import Access, SessionType
+from workspaces.bulk import SYNCS_ALL, durable_at_the_end
 from workspaces.errors import NoSuchFileError
+from workspaces.file_slot import digest_of
 from workspaces.history.history import History
 from workspaces.history.messages import OWNERS_COMMANDS, Origin
+from workspaces.secrets import redact_bytes
 from workspaces.workspace import TextFile, Workspace, template
 
+T = TypeVar("T")
+PART = 1_000
+"""Files that are made durable and recorded together; our choice: a second's work."""
 Step = Callable[[], None]
 """Called after each file and conversation that was written."""
 
@@ -38,6 +47,10 @@ class ImportReceipt:
     """Earlier text of each file that was as this program had made it, by its path."""
     sessions: list[str] = field(default_factory=list)
     """File names of conversations in the archive."""
+    left_out: list[str] = field(default_factory=list)
+    """Files that could not be written, with the reason."""
+    is_whole: bool = True
+    """It ended. One that was cut short is continued by the next import of its kind, under its own name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,38 +92,103 @@ class ImportTarget:
         replaced: dict[str, str] = {}
         left_out = [*found.left_out]
         for path, text in found.notes.items():
-            places = [path, *_beside(path, self.source)]
-            place = next((each for each in places if self._text(each) in {None, text, _template_of(each)}), None)
-            if place is None:
+            if (found_place := self._place_for(path, text)) is None:
                 left_out.append(f"{path}: another one is here")
-            elif (there := self._text(place)) != text:
+                continue
+            place, there = found_place
+            if there != text:
                 files[place] = text
-                replaced |= {} if there is None else {place: there}
+            if there not in {None, text}:
+                replaced[place] = str(there)
         sessions = {_file_name(self.source, session): session for session in found.sessions}
         fresh = {name: session for name, session in sessions.items() if not (self.home.archive / name).exists()}
         known = len(found.notes) + len(found.sessions) - len(files) - len(fresh) - len(left_out) + len(found.left_out)
         return ImportPlan(files, replaced, fresh, known, tuple(left_out))
 
+    def _place_for(self, path: str, text: str) -> tuple[str, str | None] | None:
+        """Return the place for a note, with the text that it would replace; `None` if each is taken by another one."""
+        for place in (path, *_beside(path, self.source)):
+            there = self._text(place)
+            if there is None or there in {text, _template_of(place)}:
+                return place, there
+        return None
+
     def write(self, plan: ImportPlan, now: datetime, step: Step = lambda: None) -> ImportReceipt:
-        """Write *plan* and record it as one change; return the receipt, which is on disk before anything else."""
+        """Write *plan* in parts, each durable and recorded before the next; the receipt is on disk before all of them.
+
+        Return the receipt.
+        """
+        receipt = self._receipt(plan)
+        self._keep(receipt)
+        fresh = {path: text for path, text in plan.files.items() if path not in plan.replaced}
+        for path in plan.replaced:
+            self.workspace.write(path, plan.files[path], self.owner, self._present(path))
+            step()
+        left_out: list[str] = []
+        recorded = [*plan.replaced]
+        for part in _parts(fresh):
+            left_out += self._add(part)
+            self._record(
+                [*recorded, *part], f"import: {self.source}, {len(recorded) + len(part):,} files", is_others=True
+            )
+            recorded = []
+            for _ in part:
+                step()
+        self._record(recorded, f"import: {self.source}, {len(recorded):,} files", is_others=True)
+        self._archive(plan.sessions, step)
+        done = replace(receipt, is_whole=True, left_out=left_out)
+        self._keep(done)
+        return done
+
+    def unfinished(self) -> ImportReceipt | None:
+        """Return the receipt of an import of this kind that was cut short."""
+        for file in sorted(self._receipts.glob(f"{self.source}-*.json")):
+            with suppress(OSError, ValidationError):
+                receipt = _RECEIPT.validate_json(file.read_bytes())
+                if not receipt.is_whole:
+                    return receipt
+        return None
+
+    def _receipt(self, plan: ImportPlan) -> ImportReceipt:
         number = 1 + sum(1 for _ in self._receipts.glob("*.json")) if self._receipts.is_dir() else 1
-        receipt = ImportReceipt(
-            f"{self.source}-{number}",
-            {path: _digest(text) for path, text in plan.files.items()},
-            dict(plan.replaced),
-            [*plan.sessions],
+        earlier = self.unfinished() or ImportReceipt(f"{self.source}-{number}")
+        if earlier.files:  # what it wrote last may not be recorded yet, and must not count as the owner's own words
+            self._record([*earlier.files], f"import: {self.source}, continued", is_others=True)
+        return ImportReceipt(
+            earlier.id,
+            {**earlier.files, **{path: _file_digest(text) for path, text in plan.files.items()}},
+            {**plan.replaced, **earlier.replaced},
+            list(dict.fromkeys([*earlier.sessions, *plan.sessions])),
+            is_whole=False,
         )
+
+    def refuse_full(self, plan: ImportPlan) -> None:
+        """Raise StrandlineError if the quota has no room for *plan*."""
+        quota = self.workspace.folder.caps.quotas
+        there = sum(1 for _ in self.workspace.folder.walk())
+        if (wanted := there + len(plan.files) - len(plan.replaced)) > quota.workspace_files:
+            raise StrandlineError(
+                f"{len(plan.files):,} files are more than limits.workspace_files allows ({quota.workspace_files:,}); "
+                f"raise it: strandline config set limits.workspace_files {wanted + 1_000}"
+            )
+
+    def _keep(self, receipt: ImportReceipt) -> None:
         self._receipts.mkdir(mode=0o700, exist_ok=True)
         _write(self._receipts / f"{receipt.id}.json", _RECEIPT.dump_json(receipt))
-        for path, text in plan.files.items():
-            self.workspace.write(path, text, self.owner, self._present(path))
-            step()
+
+    def _add(self, files: Mapping[str, str]) -> Iterator[str]:
+        """Create *files*; yield a line for each that is refused."""
+        content = {PurePosixPath(path): text.encode("utf-8", "surrogatepass") for path, text in files.items()}
+        for refused in self.workspace.add_all(content, self.owner).values():
+            yield str(refused)
+
+    def _archive(self, sessions: Mapping[str, ImportedSession], step: Step) -> None:
         self.home.archive.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name, session in plan.sessions.items():
-            _write(self.home.archive / name, b"".join(_lines(session, self.source)))
-            step()
-        self._record([*plan.files], f"import: {self.source}, {len(plan.files)} files", is_others=True)
-        return receipt
+        for part in _parts(sessions):
+            with durable_at_the_end(self.workspace.folder):
+                for name, session in part.items():
+                    _write(self.home.archive / name, b"".join(_lines(session, self.source)), is_durable=not SYNCS_ALL)
+                    step()
 
     def take_back(self, name: str) -> tuple[str, ...]:
         """Remove what the import *name* wrote; return the paths that were changed since, which stay.
@@ -124,21 +202,29 @@ class ImportTarget:
             known = ", ".join(sorted(each.stem for each in self._receipts.glob("*.json"))) or "none"
             raise StrandlineError(f"there is no import {name}; those that can be taken back: {known}") from exc
         kept: list[str] = []
-        for path, digest in receipt.files.items():
+        for path, text in receipt.replaced.items():
             present = self._present(path)
-            if present is None:
-                continue
-            if _digest(present.text) != digest:
+            if present is not None and present.digest == receipt.files[path]:
+                self.workspace.write(path, text, self.owner, present)
+            elif present is not None and present.text != text:
                 kept.append(path)
-            elif path in receipt.replaced:
-                self.workspace.write(path, receipt.replaced[path], self.owner, present)
-            else:
-                self.workspace.delete(path, self.owner, present)
+        fresh = {path: digest for path, digest in receipt.files.items() if path not in receipt.replaced}
+        kept += self._remove(fresh, is_whole=receipt.is_whole)
         for name in receipt.sessions:
             (self.home.archive / name).unlink(missing_ok=True)
         self._record([*receipt.files], f"import: take back {name}", is_others=False)
         file.unlink()
         return tuple(kept)
+
+    def _remove(self, digests: Mapping[str, str], *, is_whole: bool) -> list[str]:
+        """Remove files that are as they were written; return the others. After a power cut a file may be empty."""
+        changed = [str(path) for path in self.workspace.remove_all(digests, self.owner)]
+        if is_whole:
+            return changed
+        found = {path: self._present(path) for path in changed}
+        empty = {path: file.digest for path, file in found.items() if file and not file.text.strip("\0")}
+        self.workspace.remove_all(empty, self.owner)
+        return [path for path in changed if path not in empty]
 
     def _record(self, paths: Sequence[str], subject: str, *, is_others: bool) -> None:
         """Commit *paths*; imported lines count as others' words until the owner has looked through them."""
@@ -198,14 +284,26 @@ def _line(turn: str, at: datetime, entry: Entry | Mark) -> bytes:
     return to_line(Record(TurnId(turn), at.astimezone(UTC), entry, kind_of_entry(entry)))
 
 
-def _write(file: Path, content: bytes) -> None:
+def _parts(whole: Mapping[str, T]) -> Iterator[dict[str, T]]:
+    names = iter(whole)
+    while part := list(islice(names, PART)):
+        yield {name: whole[name] for name in part}
+
+
+def _write(file: Path, content: bytes, *, is_durable: bool = True) -> None:
     fresh = file.with_name(f".{file.name}.part")
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "wb") as out:
         out.write(content)
         out.flush()
-        os.fsync(out.fileno())
+        if is_durable:
+            os.fsync(out.fileno())
     fresh.replace(file)
+
+
+def _file_digest(text: str) -> str:
+    """Return the digest of a file of *text* on disk, where known secrets are not written."""
+    return digest_of(redact_bytes(text.encode("utf-8", "surrogatepass")))
 
 
 def _digest(text: str) -> str:

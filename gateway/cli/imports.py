@@ -79,17 +79,19 @@ def _take_back(target: "ImportTarget", agent: str, name: str) -> None:
 
 def _take_in(target: "ImportTarget", found: "ImportedConversation", *, is_dry: bool) -> None:
     plan = target.plan(found)
+    target.refuse_full(plan)
     count = f"{len(plan.files):,} notes and {len(plan.sessions):,} conversations with {plan.messages:,} messages"
     known = f"; {plan.known:,} were here before" if plan.known else ""
     if is_dry:
         print(f"Agent {found.agent}: would get {count}{known}")
-    elif not plan.files and not plan.sessions:
+    elif not plan.files and not plan.sessions and target.unfinished() is None:
         print(f"Agent {found.agent}: nothing new{known}")
     else:
         with typer.progressbar(length=len(plan.files) + len(plan.sessions), label=found.agent, file=sys.stderr) as bar:
             receipt = target.write(plan, datetime.now(UTC), lambda: bar.update(1))
         print(f"Agent {found.agent}: {count} are imported{known}")
         print(f"Take it back with: --undo {receipt.id}")
+        _print_some("Could not be written", receipt.left_out)
     _print_some("Left out", plan.left_out)
 
 
@@ -105,13 +107,16 @@ def _target(home: Home, agent: str, source: str, *, is_locked: bool) -> "Iterato
     """Yield the agent, which is created first if there is none, with its workspace locked."""
     from gateway.cli.import_writer import ImportTarget
     from gateway.cluster.workspace_locks import workspace_locks
+    from gateway.config import read_config
     from workspaces.access import AgentId, owner_access
+    from workspaces.files import FileCaps
     from workspaces.workspace import Workspace
 
     _configure(home, agent)
     folder = _workspace_of(home, agent)
     with nullcontext() if is_locked else workspace_locks(home, {agent: folder}, create=True):
-        workspace = Workspace.create(folder, AgentId(agent))
+        caps = FileCaps(quotas=read_config(home.config_file).limits)
+        workspace = Workspace.create(folder, AgentId(agent), caps)
         try:
             yield ImportTarget(home.agent(agent), workspace, owner_access(AgentId(agent), "terminal:owner"), source)
         finally:

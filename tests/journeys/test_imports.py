@@ -1,7 +1,9 @@
 """Somebody who has used another program for a year brings everything along."""
 
 import asyncio
+import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,9 @@ from gateway.control.wire import ChatOrder, IndexOrder, SearchOrder, SessionsOrd
 from gateway.home import Home
 from tests.gateway.importers.exports import archive, chatgpt, openclaw
 from tests.journeys.house import make_home, running
+from workspaces.access import AgentId
+from workspaces.history.history import History
+from workspaces.workspace import Workspace
 
 
 def run(home: Home, *words: str) -> int:
@@ -86,3 +91,50 @@ async def test_a_year_of_openclaw_comes_along_and_can_be_taken_back_to_the_last_
     assert everything(home) == before | {str(changed): b"- changed since\n"}
     assert await asyncio.to_thread(run, home, "--undo", "openclaw-1") == 1
     assert "there is no import openclaw-1" in capsys.readouterr().err
+
+
+def vault(folder: Path, areas: int, notes: int) -> Path:
+    """Write a folder of notes."""
+    for area in range(areas):
+        place = folder / f"area{area}"
+        place.mkdir(parents=True)
+        for number in range(notes):
+            (place / f"note-{number}.md").write_text(f"# Note\n\nThe meter {area}-{number} reads {number * 7}.\n")
+    return folder
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_an_import_that_was_killed_is_continued_or_taken_back(tmp_path: Path, goes_on: bool) -> None:
+    """Under one name, to the last byte; nothing of it counts as the owner's own words."""
+    home = make_home(tmp_path / "home")
+    source = vault(tmp_path / "vault", 4, 700)
+    before = everything(home)
+    words = ("import", "markdown", str(source), "--home", str(home.path))
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "gateway", *words)
+    place = home.agent("main").workspace / "memory" / "imports" / "vault"
+    async with asyncio.timeout(60):
+        while sum(1 for _ in place.rglob("*.md")) < 1_050:
+            assert process.returncode is None
+            await asyncio.sleep(0.01)
+    process.kill()
+    await process.wait()
+    assert sum(1 for _ in place.rglob("*.md")) < 2_800
+    if goes_on:
+        assert await asyncio.to_thread(run, home, "markdown", str(source)) == 0
+        assert sum(1 for _ in place.rglob("*.md")) == 2_800
+        workspace = Workspace.open(home.agent("main").workspace, AgentId("main"))
+        history = History.open(home.agent("main").history, workspace, lambda: datetime.now(UTC))
+        assert not history.record_all("nothing is left to record", None)
+    assert await asyncio.to_thread(run, home, "--undo", "markdown-1") == 0
+    assert everything(home) == before
+
+
+def test_more_files_than_fit_are_one_line_with_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is written."""
+    home = make_home(tmp_path / "home")
+    with home.config_file.open("a") as file:
+        file.write("\n[limits]\nworkspace_files = 30\n")
+    before = everything(home)
+    assert run(home, "markdown", str(vault(tmp_path / "vault", 2, 20))) == 1
+    assert "strandline config set limits.workspace_files" in capsys.readouterr().err
+    assert everything(home) == before

@@ -101,7 +101,7 @@ def test_what_is_counted_is_what_is_there(workspace: Workspace, home: Path) -> N
     workspace.delete("a.md", MAIN, workspace.read("a.md", MAIN))
     with pytest.raises(WorkspaceError):
         workspace.write("b.md", "four", MAIN, file)
-    kept = workspace.folder._usage
+    kept = workspace.folder.usage
     counted = StorageUsage(workspace.folder.walk, SMALL)
     counted._count(0)
     assert (+kept._bytes, +kept._files) == (+counted._bytes, +counted._files)

@@ -1,0 +1,105 @@
+"""Many new files of a workspace at once: each appears whole or not at all, and all are durable at the end."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import groupby
+from pathlib import PurePosixPath
+
+from workspaces.errors import BadPathError, FileChangedError, TooLargeError, WorkspaceError
+from workspaces.file_errors import translated_errors
+from workspaces.file_slot import FileSlot, digest_of, names_in
+from workspaces.files import Folder, Written
+from workspaces.paths import fold
+from workspaces.secrets import redact_bytes
+
+SYNCS_ALL = sys.platform == "linux"
+"""There `sync` returns when everything is on disk; elsewhere each file is made durable by itself."""
+
+
+@contextmanager
+def durable_at_the_end(folder: Folder) -> Iterator[None]:
+    """Make everything that was written inside durable with one call."""
+    try:
+        yield
+    finally:
+        if SYNCS_ALL:
+            folder.checkpoint("file.sync", 0)
+            os.sync()
+
+
+def add_files(folder: Folder, files: Mapping[PurePosixPath, bytes]) -> dict[PurePosixPath, WorkspaceError]:
+    """Create *files*; return why each of those that are not there was refused. No file is replaced.
+
+    Raises WorkspaceUnusableError; files created until then stay.
+    """
+    refused: dict[PurePosixPath, WorkspaceError] = {}
+    with folder.resting(), durable_at_the_end(folder):
+        for parent, paths in groupby(sorted(files), lambda path: path.parent):
+            group = {path: redact_bytes(files[path]) for path in paths}
+            try:
+                with translated_errors(parent, writing=True), folder.opened(parent, create=True) as handle:
+                    refused |= _add_to(folder, handle, group)
+            except BadPathError as exc:
+                refused |= dict.fromkeys(group, exc)
+            folder.remove_empty([parent, *parent.parents])
+    return refused
+
+
+def _add_to(folder: Folder, handle: int, group: Mapping[PurePosixPath, bytes]) -> dict[PurePosixPath, WorkspaceError]:
+    """Create the files of one open folder, whose names are listed once."""
+    refused: dict[PurePosixPath, WorkspaceError] = {}
+    present = {fold(name): name for name in names_in(handle)}
+    for path, data in group.items():
+        try:
+            _add(folder, handle, path, data, present)
+        except (BadPathError, FileChangedError, TooLargeError) as exc:
+            refused[path] = exc
+    return refused
+
+
+def _add(folder: Folder, handle: int, path: PurePosixPath, data: bytes, present: dict[str, str]) -> None:
+    if (twin := present.get(fold(path.name), path.name)) != path.name:
+        raise BadPathError(f"{path}: {twin!r} exists and differs only in letter case or encoding; use that name")
+    if len(data) > folder.caps.file_bytes:
+        raise TooLargeError(f"{path}: {len(data):,} bytes; files of at most {folder.caps.file_bytes:,} are allowed")
+    if len(present) >= folder.caps.names:
+        raise TooLargeError(f"{path}: its folder already holds {len(present):,} files, the maximum")
+    folder.usage.refuse_over(path, len(data), present=None)
+    _slot(folder, handle, path).create([data])
+    present[fold(path.name)] = path.name
+    folder.changed(Written(path, None, data))
+
+
+def remove_files(folder: Folder, digests: Mapping[PurePosixPath, str]) -> list[PurePosixPath]:
+    """Remove each file that still has its digest, and folders that become empty; return those that have another."""
+    changed: list[PurePosixPath] = []
+    with folder.resting(), durable_at_the_end(folder):
+        for parent, paths in groupby(sorted(digests), lambda path: path.parent):
+            group = list(paths)
+            if not folder.holds_folder(parent):
+                continue
+            with translated_errors(parent, writing=True), folder.opened(parent) as handle:
+                changed += [path for path in group if not _remove(folder, handle, path, digests[path])]
+            folder.remove_empty([parent, *parent.parents])
+    return changed
+
+
+def _remove(folder: Folder, handle: int, path: PurePosixPath, digest: str) -> bool:
+    """Remove the file; return whether it is gone."""
+    with suppress(FileChangedError, BadPathError):
+        before = _slot(folder, handle, path).remove(digest)
+        if before is not None:
+            folder.changed(Written(path, before, None))
+        return True
+    return False
+
+
+def _slot(folder: Folder, handle: int, path: PurePosixPath) -> FileSlot:
+    return FileSlot(handle, path.name, path, folder.caps.file_bytes, folder.checkpoint, is_durable=not SYNCS_ALL)
+
+
+def digests_of(files: Mapping[PurePosixPath, bytes]) -> dict[PurePosixPath, str]:
+    """Return the digest of each file as it will be on disk."""
+    return {path: digest_of(redact_bytes(data)) for path, data in files.items()}
