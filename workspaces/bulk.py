@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import PurePosixPath
 
 from workspaces.errors import BadPathError, FileChangedError, TooLargeError, WorkspaceError
+from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.file_errors import translated_errors
 from workspaces.file_slot import FileSlot, digest_of, names_in
 from workspaces.files import Folder, Written
@@ -19,13 +20,13 @@ SYNCS_ALL = sys.platform == "linux"
 
 
 @contextmanager
-def durable_at_the_end(folder: Folder) -> Iterator[None]:
+def durable_at_the_end(checkpoint: Checkpoint = unchecked) -> Iterator[None]:
     """Make everything that was written inside durable with one call."""
     try:
         yield
     finally:
         if SYNCS_ALL:
-            folder.checkpoint("file.sync", 0)
+            checkpoint("file.sync", 0)
             os.sync()
 
 
@@ -35,7 +36,7 @@ def add_files(folder: Folder, files: Mapping[PurePosixPath, bytes]) -> dict[Pure
     Raises WorkspaceUnusableError; files created until then stay.
     """
     refused: dict[PurePosixPath, WorkspaceError] = {}
-    with folder.resting(), durable_at_the_end(folder):
+    with folder.resting(), durable_at_the_end(folder.checkpoint):
         for parent, paths in groupby(sorted(files), lambda path: path.parent):
             group = {path: redact_bytes(files[path]) for path in paths}
             try:
@@ -75,7 +76,7 @@ def _add(folder: Folder, handle: int, path: PurePosixPath, data: bytes, present:
 def remove_files(folder: Folder, digests: Mapping[PurePosixPath, str]) -> list[PurePosixPath]:
     """Remove each file that still has its digest, and folders that become empty; return those that have another."""
     changed: list[PurePosixPath] = []
-    with folder.resting(), durable_at_the_end(folder):
+    with folder.resting(), durable_at_the_end(folder.checkpoint):
         for parent, paths in groupby(sorted(digests), lambda path: path.parent):
             group = list(paths)
             if not folder.holds_folder(parent):

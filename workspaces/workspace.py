@@ -167,6 +167,15 @@ class Workspace:
         """Create a file from *pieces*, *size* bytes in total. Raises FileChangedError if the path exists."""
         self.folder.add(self._writable(path, access), size, pieces)
 
+    @property
+    def most_files(self) -> int:
+        """Number of private files that the quota allows."""
+        return self.folder.caps.quotas.workspace_files
+
+    def count_files(self, access: Access) -> int:
+        """Return the number of files that *access* may read."""
+        return sum(access.agent == self.agent and may_read(access, found.path) for found in self.folder.walk())
+
     def add_all(self, files: Mapping[PurePosixPath, bytes], access: Access) -> dict[PurePosixPath, WorkspaceError]:
         """Create many *files*, durable once this returns; return why each that is not there was refused."""
         return add_files(self.folder, {self._writable(path, access): data for path, data in files.items()})

@@ -164,11 +164,10 @@ class ImportTarget:
 
     def refuse_full(self, plan: ImportPlan) -> None:
         """Raise StrandlineError if the quota has no room for *plan*."""
-        quota = self.workspace.folder.caps.quotas
-        there = sum(1 for _ in self.workspace.folder.walk())
-        if (wanted := there + len(plan.files) - len(plan.replaced)) > quota.workspace_files:
+        most = self.workspace.most_files
+        if (wanted := self.workspace.count_files(self.owner) + len(plan.files) - len(plan.replaced)) > most:
             raise StrandlineError(
-                f"{len(plan.files):,} files are more than limits.workspace_files allows ({quota.workspace_files:,}); "
+                f"{len(plan.files):,} files are more than limits.workspace_files allows ({most:,}); "
                 f"raise it: strandline config set limits.workspace_files {wanted + 1_000}"
             )
 
@@ -185,7 +184,7 @@ class ImportTarget:
     def _archive(self, sessions: Mapping[str, ImportedSession], step: Step) -> None:
         self.home.archive.mkdir(mode=0o700, parents=True, exist_ok=True)
         for part in _parts(sessions):
-            with durable_at_the_end(self.workspace.folder):
+            with durable_at_the_end():
                 for name, session in part.items():
                     _write(self.home.archive / name, b"".join(_lines(session, self.source)), is_durable=not SYNCS_ALL)
                     step()

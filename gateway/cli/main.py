@@ -58,6 +58,7 @@ COMMANDS = tuple(
             OPERATION,
             "List, retry or drop messages, replies and jobs that could not be processed.",
         ),
+        ("service", "autostart:app", OPERATION, "Have the system start the gateway: install, uninstall."),
         ("backup", "backup:backup", OPERATION, "Back up the gateway's whole state to one file."),
         ("verify", "backup:verify", OPERATION, "Check a backup to its last byte and preview its restore."),
         ("restore", "backup:restore", OPERATION, "Preview a backup; with --yes, restore it to an empty home."),

@@ -182,7 +182,7 @@ def _zone(config: "Config", environ: Mapping[str, str]) -> Finding:
     zone = owner_zone(config.owner.time_zone, environ)
     is_set = config.owner.time_zone is not None
     mend = "" if is_set else f'write time_zone = "{zone.name}", or your own, under [owner]'
-    return Finding("time zone", Level.OK if is_set else Level.WARN, f"{zone.name} (from {zone.source})", mend)
+    return Finding("time-zone", Level.OK if is_set else Level.WARN, f"{zone.name} (from {zone.source})", mend)
 
 
 def _models(config: "Config") -> Iterator[Finding]:

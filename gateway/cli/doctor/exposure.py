@@ -10,7 +10,7 @@ from gateway.home import Home
 if TYPE_CHECKING:
     from gateway.config import Config, GroupSettings
 
-_OTHERS = 0o077
+_OTHERS, _WRITERS = 0o077, 0o022
 _PEOPLE = ("guest", "group")
 """Sessions in which others than the owner write."""
 
@@ -29,6 +29,10 @@ def _files(config: "Config", home: Home) -> Iterator[Finding]:
         if file.is_file() and stat.S_IMODE(file.stat().st_mode) & _OTHERS:
             mend = f"run: chmod go= {file}, or strandline doctor --fix"
             yield Finding("exposure-secrets", Level.FAIL, f"others on this machine can read {file}", mend)
+    for place in (home.config_file, home.path / "hooks", *sorted((home.path / "hooks").rglob("*"))):
+        if place.exists() and not place.is_symlink() and stat.S_IMODE(place.stat().st_mode) & _WRITERS:
+            detail = f"others on this machine can change {place}, which the gateway reads or runs"
+            yield Finding("exposure-code", Level.FAIL, detail, f"run: chmod go-w {place}")
 
 
 def _binds(config: "Config") -> Iterator[Finding]:

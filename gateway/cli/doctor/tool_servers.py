@@ -38,7 +38,7 @@ async def try_server(name: str, config: "Config", environ: Mapping[str, str], ho
             if each.name == name:
                 return await _look(each)
     mend = "strandline hooks enable" if not home.runs_code else "paste its token again"
-    return Finding(f"tools of {name}", Level.WARN, "it may not run", mend)
+    return Finding(f"tool-server.{name}", Level.WARN, "it may not run", mend)
 
 
 async def _look(settings: ServerSettings) -> Finding:
@@ -50,7 +50,7 @@ async def _look(settings: ServerSettings) -> Finding:
         (server,) = servers.servers
         await server.tools()
         found, troubles = server.offered.specs, server.troubles()
-    check = f"tools of {settings.name}"
+    check = f"tool-server.{settings.name}"
     if troubles or not found:
         detail = "; ".join(troubles) or "it lists no tools yet: it is still starting, or has none"
         return Finding(check, Level.WARN, detail, _mend(settings))

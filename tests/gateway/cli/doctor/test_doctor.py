@@ -137,8 +137,8 @@ def test_a_guessed_time_zone_is_a_warning(patient: Patient) -> None:
     """Days would change with the machine's settings."""
     patient.home.config_file.write_text("", "utf-8")
     _, found = patient.findings({"TZ": "Asia/Tokyo"})
-    assert found["time zone"][0] == "warn"
-    assert "the environment variable TZ" in found["time zone"][1]
+    assert found["time-zone"][0] == "warn"
+    assert "the environment variable TZ" in found["time-zone"][1]
 
 
 def test_a_home_in_use_by_somebody_mute_fails(patient: Patient) -> None:
@@ -210,7 +210,7 @@ def test_no_finding_shows_a_secret(patient: Patient) -> None:
     settings = '[mcp.gone]\ncommand = ["/nowhere/canary-of-the-doctor"]\nenv_from = ["DOOR_KEY"]\n'
     patient.home.write(patient.home.config_file, patient.home.config_file.read_text("utf-8") + settings)
     _, found = patient.findings({"DOOR_KEY": "canary-of-the-doctor"})
-    assert f"/nowhere/{REMOVED}" in found["tools of gone"][1]
+    assert f"/nowhere/{REMOVED}" in found["tool-server.gone"][1]
     assert "canary-of-the-doctor" not in str(found)
 
 

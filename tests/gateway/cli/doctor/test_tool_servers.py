@@ -36,13 +36,13 @@ def test_each_tool_server_is_asked_and_a_missing_one_is_no_failure(patient: Pati
     )
     status, found = patient.findings()
     assert status == 0
-    level, detail = found["tools of gone"]
+    level, detail = found["tool-server.gone"]
     assert level == "warn"
     assert "/nowhere/at-all cannot be started: No such file or directory" in detail
     assert f"try it in {patient.home.path}: /nowhere/at-all 'a b'; its settings are under [mcp.gone]" in detail
-    assert found["tools of good"] == ("warn", f"tool server good: 'good' is there twice → {mend(patient)}")
-    assert found["tools of closed"][0] == "warn"
-    assert "check that http://127.0.0.1:9 answers" in found["tools of closed"][1]
+    assert found["tool-server.good"] == ("warn", f"tool server good: 'good' is there twice → {mend(patient)}")
+    assert found["tool-server.closed"][0] == "warn"
+    assert "check that http://127.0.0.1:9 answers" in found["tool-server.closed"][1]
 
 
 def mend(patient: Patient) -> str:
@@ -58,4 +58,4 @@ def test_a_variable_that_is_missing_is_named(patient: Patient) -> None:
     status, found = patient.findings()
     assert status == 1
     assert "mcp.tracker.env_from: the environment variable TRACKER_TOKEN is not set" in found["secret"][1]
-    assert "tools of tracker" not in found
+    assert "tool-server.tracker" not in found
