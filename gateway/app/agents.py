@@ -23,8 +23,8 @@ from gateway.agent.models.settings import HostedSettings
 from gateway.agent.prompt_files import prompt_extents
 from gateway.agent.recall import RecallSettings
 from gateway.agent.window.compact import ONECLAW_SHARE
-from gateway.app.crash_recovery import tell_of_file
 from gateway.app.house import house_folders, is_here
+from gateway.app.memory_notices import memory_faults
 from gateway.app.memory_worker import SERVER_PATIENCE_S
 from gateway.app.open_home import OpenHome
 from gateway.config import Config, MemorySettings
@@ -47,7 +47,6 @@ from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
 from workspaces.memory.query import SearchDefaults
 from workspaces.memory.search import MemoryClock, MemoryIndex
-from workspaces.memory.status import MemoryFaults
 from workspaces.memory.watch import Watched
 from workspaces.memory.workspace_source import WorkspaceNotes, note_folders
 from workspaces.run_blocking import RunBlocking
@@ -135,7 +134,7 @@ async def open_agents(
                         history_writer.origins.others_in,
                         workspace.house,
                     ),
-                    faults=MemoryFaults(home.store.count, partial(tell_of_file, home.notices, name)),
+                    faults=memory_faults(home.store, home.notices, name),
                     layout=worker_settings.layout,
                     defaults=SearchDefaults(home.config.memory.max_results, home.config.memory.min_score),
                     answers_within_s=patience_s,

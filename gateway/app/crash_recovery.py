@@ -1,7 +1,6 @@
 """Recovery from crashes: quarantines items that the process crashed on repeatedly, before anything else."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from types import MappingProxyType
 
 import structlog
@@ -15,7 +14,6 @@ from gateway.stores.codec import decode_message
 from gateway.stores.ports import Store
 from gateway.stores.quarantine import CRASHED_MESSAGE, CRASHED_REPLY, QuarantinedRow, QuarantineKind
 from gateway.stores.rows import Outgoing
-from workspaces.access import AgentId
 
 log = structlog.get_logger()
 
@@ -55,16 +53,6 @@ async def _tell(row: QuarantinedRow, store: Store, notices: Notices) -> None:
         sorry = "I could not process your last message and have told my owner. You can write to me as before."
         if notice := await store.notify(f"quarantined:{row.id}", Outgoing(writer, sorry)):
             notices.wake([notice])
-
-
-async def tell_of_file(notices: Notices, agent: AgentId, path: str) -> None:
-    """Notify the owner that search omits the notes in a file, since the memory worker crashes on it."""
-    with suppress(StoreError):  # status and doctor report it too
-        await notices.tell(
-            f"memory crashed:{agent}:{path}",
-            f"The search of agent {agent} crashed twice on {path}, so it skips this file: its content is not found. "
-            f"Change the file, or retry it: strandline quarantine retry file:{agent}:{path}.",
-        )
 
 
 def _writer(row: QuarantinedRow) -> Address | None:

@@ -8,7 +8,7 @@ from gateway.control.approvals import ApprovalOperator
 from gateway.control.browsers import BrowserOperator, BrowserOrder
 from gateway.control.cron import JobOperator
 from gateway.control.cron_wire import CronOrder
-from gateway.control.exam_wire import ExamOrder
+from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder
 from gateway.control.history import HistoryOperator
 from gateway.control.memory import MemoryOperator
 from gateway.control.notes_wire import NotesOrder
@@ -51,6 +51,7 @@ def _answers(parts: Parts, memory: MemoryOperator) -> Answers:
         NotesOrder: memory.notes,
         MemoryOrder: memory.status,
         ExamOrder: memory.exam,
+        AcceptIndexOrder: memory.accept_change,
         HistoryOrder: HistoryOperator(agents).answer,
         SessionsOrder: SessionsOperator(agents, resources.sessions, home.zone.zone).answer,
         ApprovalOrder: ApprovalOperator(agents, parts.approvals).answer,

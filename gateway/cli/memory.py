@@ -17,19 +17,18 @@ from gateway.cli.history import SHOWN_DIGITS
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer, print_json
 from gateway.cli.migrate import migrate
 from gateway.cli.status import memory_line
-from gateway.control.exam_wire import ExamOrder, ExamReport
+from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.operator_api import Progress
 from gateway.control.status_wire import MemoryOrder, MemoryStatus
 from gateway.control.wire import IndexOrder, MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why, WhyOrder
 from gateway.runtime.escape import visible
+from workspaces.memory.change_exam import LOST
 from workspaces.memory.search_notes import NOTHING_CLEAR
 
-LOST = 0.01
-"""Share of questions that may be lost from one examination to the next."""
 MISSED = 10
 """Unanswered questions that are shown to people."""
 
-app = command_app("Manage memory: status, index, search, exam, why, origin, migrate.")
+app = command_app("Manage memory: status, index, search, exam, accept, why, origin, migrate.")
 
 
 @app.command()
@@ -96,6 +95,13 @@ def exam(
     print_answer(report, as_json, _exam_lines(report))
     if report.lost > LOST:
         raise typer.Exit(1)
+
+
+@app.command()
+def accept(context: typer.Context, agent: AgentOption = None, home: HomeOption = None) -> None:
+    """Use a change of embedder, chunking or version that memory held back since it finds less."""
+    was_held = ask(context, home, AcceptIndexOrder(agent))
+    print("The new index is in use." if was_held else "No change was held back.")
 
 
 @app.command()

@@ -14,6 +14,7 @@ from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, MemoryStatus, Status, StatusOrder
 from gateway.home import Home
 from gateway.runtime.escape import visible
+from workspaces.memory.search_notes import progress_text
 
 
 def status(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
@@ -126,6 +127,10 @@ def memory_line(memory: MemoryStatus | None) -> str:
     embedder = f" by {memory.embedder}" if memory.embedder else ""
     found = f"memory: {entries}, {memory.mode} search{embedder}{_parenthesised(memory.reason)}"
     owing = f"; {memory.owing:,} wait for a vector from the provider" if memory.owing else ""
+    if memory.held:
+        owing += f"; {memory.held}"
+    if memory.indexing:
+        return f"{found}{owing}; indexing: {progress_text(memory.indexing)}"
     return f"{found}{owing}{'; not all notes are indexed yet' if memory.rebuilding else ''}"
 
 

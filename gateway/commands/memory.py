@@ -10,7 +10,7 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.hits import Hit
 from workspaces.memory.query import Query
 from workspaces.memory.search import MemoryIndex, SearchResult
-from workspaces.memory.search_notes import NOTHING_CLEAR
+from workspaces.memory.search_notes import NOTHING_CLEAR, progress_text
 from workspaces.memory.status import IndexStatus
 
 _RESULTS = 5
@@ -51,6 +51,8 @@ def _state(state: IndexStatus) -> Iterator[str]:
     yield f"{counted(state.entries, 'passage')} of {counted(state.documents, 'file')} can be found."
     how = "by meaning and words" if state.mode == "hybrid" else "by keywords only"
     yield f"- searched {how}{f' ({state.reason})' if state.reason else ''}"
+    if state.held:
+        yield f"- {state.held}"
     if state.owing:
         yield f"- {counted(state.owing, 'text')} still without a vector"
     yield from (f"- not indexed: `{path}`: {reason}" for path, reason in state.skipped.items())
@@ -60,4 +62,6 @@ def _freshness(memory: MemoryIndex, *, is_behind: bool) -> str:
     ago = memory.synced_s_ago
     last = "not synced since the start" if ago is None else f"last sync {timedelta(seconds=int(ago))} ago"
     now = "files changed; the next search indexes them" if is_behind else "up to date with the files"
+    if memory.indexing:
+        now = f"indexing, {progress_text(memory.indexing)}"
     return f"- {last}: {now}"

@@ -44,3 +44,10 @@ class ExamOrder(Order[ExamReport]):
     agent: str | None = None
     act: Literal["examine", "list"] = "examine"
     """A list has earlier examinations alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptIndexOrder(Order[bool]):
+    """A request to take a change of an agent's index into use that was held back; the answer: there was one."""
+
+    agent: str | None = None

@@ -7,7 +7,7 @@ from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.exam import earlier_exams, examination
-from gateway.control.exam_wire import ExamOrder, ExamReport
+from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.notes import NoteEditor
 from gateway.control.notes_wire import NotesAnswer, NotesOrder
 from gateway.control.operator_api import Progress
@@ -90,12 +90,17 @@ class MemoryOperator:
         folder = self.transcripts.folder(agent.id).parent
         return await (examination if order.act == "examine" else earlier_exams)(agent, folder)
 
+    async def accept_change(self, order: AcceptIndexOrder) -> bool:
+        """Take a change of an agent's index that was held back into use; tell whether there was one."""
+        return await self.agents.named(order.agent).memory.accept_change()
+
 
 async def memory_status(agent: Agent) -> MemoryStatus:
     """Return the state of the index of *agent*. Raises MemoryUnavailableError."""
     state = await agent.memory.status()
     known = (state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
-    return MemoryStatus(*known, f"{state.embedder} for {state.languages}" if state.embedder else "")
+    embedder = f"{state.embedder} for {state.languages}" if state.embedder else ""
+    return MemoryStatus(*known, embedder, state.indexing, state.held)
 
 
 def _search_hit(hit: Hit) -> SearchHit:

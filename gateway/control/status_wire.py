@@ -35,6 +35,10 @@ class MemoryStatus:
     """Some notes are not in the index yet."""
     embedder: str = ""
     """Name of the embedding model, and its languages; empty without one."""
+    indexing: tuple[int, int] | None = None
+    """Documents indexed, and changed ones, while they are being indexed."""
+    held: str = ""
+    """The reason why a change of the index was not taken into use, and the ways on."""
 
 
 @dataclass(frozen=True, slots=True)

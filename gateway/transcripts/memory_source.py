@@ -1,6 +1,7 @@
 """Conversations as a source of an agent's memory: messages and answers, one line each.
 
-Tool results are left out, and commands with their answers: a note's text is found in the note.
+A long one is several documents, so that each step over it is short and a new message leads to one of them alone. Tool
+results are left out, and commands with their answers: a note's text is found in the note.
 """
 
 import hashlib
@@ -17,9 +18,10 @@ from urllib.parse import unquote
 from gateway.agent.entries import ReplyEntry, UserEntry, others_words, own_words
 from gateway.agent.house import is_house
 from gateway.transcripts.codec import Record, command_turns, numbered_records
+from gateway.transcripts.parts import PartsCache
 from gateway.transcripts.store import ARCHIVE
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
-from workspaces.memory.entry import Document, UnreadableDocumentError
+from workspaces.memory.entry import PART_LINES, Document, part_path, split_path
 from workspaces.memory.text.dialogue import LineKind, answer_kind, kind_of_speech, transcript_line
 
 FOLDER = "sessions"
@@ -31,8 +33,6 @@ QUIET_S = 60.0
 """Seconds of rest after which a conversation is indexed to its end."""
 SETTLE_S = 5.0
 """Delay between a change and its indexing, in seconds: a turn writes several times."""
-LONGEST_TALK = 32 * 1024 * 1024
-"""Longest conversation, as records, in bytes: some hundred thousand messages."""
 
 _MESSAGE = re.compile(rb'"type":"(?:user|reply)"')
 """Cannot occur inside a text, where quotation marks are escaped."""
@@ -40,7 +40,6 @@ _NUMBERED = re.compile(rb'"(?:turn|message_id)":"[^"]*"')
 """Numbers that count the messages of all chats: their length must not affect when one chat's transcript is found."""
 _HOLLOW = frozenset({LineKind.SMALL_TALK, LineKind.NO_ANSWER})
 _HOUSE = b'"is_house":true'
-_FROM_OUTSIDE = b'"from_outside":true'
 OTHERS = "Somebody else"
 """The speaker of words that a message passes on."""
 _PAUSED = re.compile(rb'"type":"logged"')
@@ -64,10 +63,12 @@ class _ShownLine:
 
 @dataclass(slots=True)
 class _Count:
-    """The size of a transcript, as far as it was read."""
+    """What a transcript holds from its first open part on, as far as it was read."""
 
     inode: int
-    read: int = 0
+    start: int
+    """In bytes."""
+    read: int
     size: int = 0
     messages: int = 0
     pauses: int = 0
@@ -90,66 +91,86 @@ class TranscriptNotes:
         self._zone = zone
         self._now_s = now_s
         self._counts: dict[str, _Count] = {}
+        self._parts = PartsCache()
 
     def stamps(self) -> dict[str, str]:
-        """Return a stamp of each transcript, which changes with 100 kB, 50 messages, a pause and a rest."""
+        """Return a stamp of each part, which changes with 100 kB, 50 messages, a pause and a rest; the latest first."""
         files = self._files()
         for gone in self._counts.keys() - {file.name for file in files}:
             del self._counts[gone]
-        stamps = {}
+        self._parts.forget_all_but({*files})
+        stamps: dict[str, str] = {}
         for file in files:
             with suppress(FileNotFoundError):  # archived since it was listed: it has its stamp there the next time
-                stamps[f"{FOLDER}/{file.relative_to(self._folder)}"] = self._stamp(file)
+                stamps |= self._stamps_of(file)
         return stamps
 
     def read(self, path: str) -> Document | None:
-        """Return the conversation, or `None` if it is gone. Raises UnreadableDocumentError if it is too long."""
-        file = self._folder / path.removeprefix(f"{FOLDER}/")
+        """Return the part of a conversation at *path*, or `None` if it is gone."""
+        name, part = split_path(path)
+        file = self._folder / name.removeprefix(f"{FOLDER}/")
         if self.audience(path) is None or not file.is_file():
             return None
         try:
-            with file.open("rb") as content:
-                raw = list(content)
+            parts = self._parts.of(file)
+            if part >= parts.count:
+                return None
+            records = list(numbered_records(_speech_lines(parts.lines_of(file, part))))
         except FileNotFoundError:  # archived in between
             return None
-        shown = list(self._document_lines(list(numbered_records(_speech_lines(raw))), _first_from_outside(raw)))
+        orders, first = command_turns(record for _, record in records), part * PART_LINES
+        own = [(first + number, record) for number, record in records if number <= PART_LINES]
+        said = [(number, record) for number, record in own if record.turn_id not in orders]
+        shown = list(self._document_lines(said, parts.outside_from))
         text, lines = "".join(f"{each.text}\n" for each in shown), tuple(each.number for each in shown)
         others = tuple(place for place, each in enumerate(shown, 1) if each.is_others)
         house = tuple(place for place, each in enumerate(shown, 1) if each.is_house)
-        scope = scope_of_session(_session(path))
+        scope = scope_of_session(_session(name))
         digest = hashlib.sha256(f"{path}\0{scope}\0{lines}\0{others}\0{text}".encode()).hexdigest()
         return Document(path, scope, text, None, digest, lines, others, house)
 
     def may_hold_house(self, path: str) -> bool:
-        """Tell whether the conversation may hold a message that stays on the owner's machines."""
+        """Tell whether the part of a conversation may hold a message that stays on the owner's machines."""
+        name, part = split_path(path)
+        file = self._folder / name.removeprefix(f"{FOLDER}/")
         with suppress(FileNotFoundError):
-            return _HOUSE in (self._folder / path.removeprefix(f"{FOLDER}/")).read_bytes()
+            parts = self._parts.of(file)
+            return part < parts.count and any(_HOUSE in line for line in parts.lines_of(file, part))
         return False
 
     def audience(self, path: str) -> Scope | None:
         """Return the audience of the transcript at *path*; `None` if that is not a transcript's path."""
-        folder, _, name = path.partition("/")
+        folder, _, name = split_path(path)[0].partition("/")
         if folder != FOLDER or "/" in name.removeprefix(f"{ARCHIVE}/") or not name.endswith(SUFFIX):
             return None
-        return scope_of_session(_session(path))
+        return scope_of_session(_session(split_path(path)[0]))
 
     def _files(self) -> list[Path]:
         found = [*self._folder.glob(f"*{SUFFIX}"), *self._folder.glob(f"{ARCHIVE}/*{SUFFIX}")]
         return sorted(file for file in found if file.is_file() and not file.is_symlink())
 
-    def _stamp(self, file: Path) -> str:
-        facts = file.stat()
+    def _stamps_of(self, file: Path) -> dict[str, str]:
+        facts, path = file.stat(), f"{FOLDER}/{file.relative_to(self._folder)}"
+        parts = self._parts.of_large(file, facts.st_size)
+        if parts is None:
+            return {path: self._stamp(file, facts, 0)}
+        last = f"{self._stamp(file, facts, parts.starts[parts.closed])}-from-{parts.closed}"
+        is_closed = {part: f"{facts.st_ino}-to-{parts.starts[part + 1]}" for part in range(parts.closed)}
+        return {part_path(path, part): is_closed.get(part, last) for part in range(parts.count - 1, -1, -1)}
+
+    def _stamp(self, file: Path, facts: os.stat_result, start: int) -> str:
+        """Return the stamp of what *file* holds from the offset *start* on."""
         if self._now_s() - facts.st_mtime > QUIET_S:
             self._counts.pop(file.name, None)
             return f"{facts.st_ino}-{facts.st_size}"
-        seen = self._measure(file, facts)
+        seen = self._measure(file, facts, start)
         return f"{facts.st_ino}-{seen.size // AFTER_BYTES}-{seen.messages // AFTER_MESSAGES}-{seen.pauses}"
 
-    def _measure(self, file: Path, facts: os.stat_result) -> _Count:
+    def _measure(self, file: Path, facts: os.stat_result, start: int) -> _Count:
         """Return the size of the transcript so far; reads only the new part."""
         known = self._counts.get(file.name)
-        if known is None or known.inode != facts.st_ino or known.read > facts.st_size:
-            known = self._counts[file.name] = _Count(facts.st_ino)
+        if known is None or (known.inode, known.start) != (facts.st_ino, start) or known.read > facts.st_size:
+            known = self._counts[file.name] = _Count(facts.st_ino, start, start)
         with file.open("rb") as lines:
             lines.seek(known.read)
             for line in lines:
@@ -162,9 +183,8 @@ class TranscriptNotes:
         The agent's answers from the line *outside_from* on do: it had read such words by then.
         """
         day: date | None = None
-        orders = command_turns(record for _, record in records)
         for number, record in records:
-            said = self._spoken(record) if record.turn_id not in orders else []
+            said = self._spoken(record)
             if not said:
                 continue
             at = record.at.astimezone(self._zone)
@@ -192,22 +212,9 @@ class TranscriptNotes:
         return [(who, _one_line(text), kind) for who, text, kind in said if kind is not None and kind not in _HOLLOW]
 
 
-def _first_from_outside(lines: Sequence[bytes]) -> int:
-    """Return the first of *lines*, from 1, whose record holds others' words; one after the last if none does."""
-    return next((place for place, line in enumerate(lines, 1) if _FROM_OUTSIDE in line), len(lines) + 1)
-
-
 def _speech_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the lines, those without speech emptied: tool results are most of a long transcript."""
-    size = 0
-    for line in lines:
-        is_said = _MESSAGE.search(line) is not None
-        size += is_said * len(line)
-        if size > LONGEST_TALK:
-            raise UnreadableDocumentError(
-                f"the conversation has more than {LONGEST_TALK:,} bytes; only that many are indexed"
-            )
-        yield line if is_said else b""
+    return (line if _MESSAGE.search(line) else b"" for line in lines)
 
 
 def _session(path: str) -> str:

@@ -92,7 +92,7 @@ async def test_a_search_is_answered_whatever_happens_on_the_way_to_qdrant(tmp_pa
         async def count(reason: str) -> None:
             counted.append(reason)
 
-        home.index.faults = MemoryFaults(count, count)
+        home.index.faults = MemoryFaults(count, count, count)
         home.write("MEMORY.md", "- likes tea\n- hates rain\n")
         assert (await home.search("tea")).mode == "hybrid"
         if fault in ASKED_AGAIN:

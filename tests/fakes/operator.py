@@ -27,7 +27,7 @@ from gateway.control.admission_wire import (
 )
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, BrowserRow
 from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
-from gateway.control.exam_wire import ExamOrder, ExamReport
+from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.notes_wire import NoteRow, NotesAnswer, NotesOrder
 from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Answers, Order
@@ -118,6 +118,7 @@ class FakeOperator:
             SilencesOrder: self.silences,
             CommandsOrder: self.commands,
             ExamOrder: self.exam,
+            AcceptIndexOrder: self.accept_index,
         }
 
     async def status(self, _: StatusOrder) -> Status:
@@ -183,6 +184,9 @@ class FakeOperator:
         if "unreadable" in self.said[self._agent(order.agent)]:
             raise StrandlineError("the workspace cannot be read")
         return f"{total} entries"
+
+    async def accept_index(self, order: AcceptIndexOrder) -> bool:
+        return False
 
     async def exam(self, order: ExamOrder) -> ExamReport:
         self._agent(order.agent)

@@ -1257,8 +1257,8 @@ GUARDS = (
     Guard(
         "workspaces/memory/index/request_handler.py",
         "marked lines are embedded on this machine",
-        "            return Index(folder, here, chunking=self.chunking)",
-        "            return Index(folder, self._embedder, chunking=self.chunking)",
+        "            return Index(folder, here, layouts=self.layouts)",
+        "            return Index(folder, self._embedder, layouts=self.layouts)",
         "tests/journeys/test_marked_house.py::test_a_model_on_the_owners_machine_answers_and_what_it_says_stays",
     ),
     Guard(

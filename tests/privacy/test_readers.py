@@ -19,6 +19,7 @@ TELL_NO_TEXT = {
         "touched",
         "sync",
         "rebuild",
+        "accept_change",
         "is_behind",
         "catch_up",
         "has_notes_of",

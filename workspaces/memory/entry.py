@@ -6,13 +6,34 @@ from typing import Protocol
 
 from workspaces.access import Scope
 
+PART_LINES = 500
+"""Lines of a conversation that are a document by themselves: each is read and cut within some 50 ms."""
+_PART = "//"
+"""Before the number of a part; no other path has it."""
+
+
+def part_path(path: str, number: int) -> str:
+    """Return the path of the document that is part *number*, from 0, of the conversation at *path*."""
+    return f"{path}{_PART}{number:05}" if number else path
+
+
+def split_path(path: str) -> tuple[str, int]:
+    """Return the path of the file that the document at *path* was read from, and the number of its part."""
+    file, _, number = path.partition(_PART)
+    return file, int(number) if number.isdecimal() else 0
+
+
+def cited_path(path: str) -> str:
+    """Return the path of the document at *path* in citations: its file's."""
+    return split_path(path)[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text to index, as read from its source."""
 
     path: str
-    """Relative to the workspace, or the prefix of the source's citations."""
+    """Relative to the workspace; of a long conversation, its part's (`part_path`)."""
     scope: Scope
     text: str
     date: date | None
@@ -51,7 +72,7 @@ class Entry:
     @property
     def citation(self) -> str:
         """Location, as `path#Lx-Ly`."""
-        return f"{self.path}#L{self.start_line}-L{self.end_line}"
+        return f"{cited_path(self.path)}#L{self.start_line}-L{self.end_line}"
 
 
 class Source(Protocol):

@@ -9,7 +9,7 @@ from itertools import islice
 
 from workspaces.access import Scope
 from workspaces.errors import WorkspaceError
-from workspaces.memory.entry import Document, Source, UnreadableDocumentError
+from workspaces.memory.entry import Document, Source, UnreadableDocumentError, cited_path
 from workspaces.memory.text.dates import date_in
 from workspaces.run_blocking import RunBlocking
 
@@ -114,7 +114,7 @@ def matches_in(document: Document, needle: str, query: ExactQuery) -> Iterator[M
         at = _folded_text(lines[place]).find(needle)
         if at >= 0 and _is_within(days[place], query):
             yield Match(
-                path=document.path,
+                path=cited_path(document.path),
                 line=document.lines[place] if document.lines else place + 1,
                 date=days[place],
                 text=_excerpt(lines[place], at),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from workspaces.access import Scope
+from workspaces.memory.entry import cited_path
 from workspaces.memory.exact_search import Day
 from workspaces.memory.file_search import PlainHit
 from workspaces.memory.wire import Frame, day_in
@@ -63,7 +64,7 @@ def hit_of_frame(frame: Frame) -> Hit:
     """Return the hit in the worker's answer."""
     text: str = frame["text"]
     return Hit(
-        path=frame["path"],
+        path=cited_path(frame["path"]),
         start_line=frame["start_line"],
         end_line=frame["end_line"],
         snippet=_snippet(text),
@@ -83,7 +84,7 @@ def hit_of_line(found: PlainHit) -> Hit:
     """Return a hit of the keyword search in the files."""
     document = found.document
     return Hit(
-        path=document.path,
+        path=cited_path(document.path),
         start_line=found.line,
         end_line=found.line,
         snippet=_snippet(found.text),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from workspaces.access import Access, Locality, may_know
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.entry import Source
+from workspaces.memory.entry import Source, cited_path
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.hits import Hit
 from workspaces.memory.house_sources import HouseSource, MarkedDocuments, OutsideSource
@@ -90,6 +90,11 @@ class MemoryIndex(SourceIndex):
             await self._worker.call("discard", self._folder / HOUSE, {})
         return await super().rebuild()
 
+    async def accept_change(self) -> bool:
+        """Take a layout that was held back into use; tell whether there was one. Raises MemoryUnavailableError."""
+        is_accepted = await super().accept_change()
+        return (await self._has_house_index() and await self._house.accept_change()) or is_accepted
+
     async def is_behind(self) -> bool:
         """Tell whether files changed since the last sync began; reads none of them."""
         return await super().is_behind() or (await self._has_house_index() and await self._house.is_behind())
@@ -132,9 +137,12 @@ class MemoryIndex(SourceIndex):
 
     async def _outside_hits(self, found: SearchResult) -> SearchResult:
         """Return *found* without lines that got the mark since they were indexed."""
-        marked = {path: each for each in self._marked for path in each.paths}
-        looked = {hit.path for hit in (*found.hits, *found.left_out)} & marked.keys()
-        lines = {path: await self._run(marked[path].lines, path) for path in looked}
+        looked = {hit.path for hit in (*found.hits, *found.left_out)}
+        marked = [(path, each) for each in self._marked for path in each.paths if cited_path(path) in looked]
+        lines: dict[str, frozenset[int]] = {}
+        for path, each in marked:  # a long conversation is several documents
+            cited = cited_path(path)
+            lines[cited] = lines.get(cited, frozenset()) | await self._run(each.lines, path)
 
         def may_show(hit: Hit) -> bool:
             return lines.get(hit.path, frozenset()).isdisjoint(range(hit.start_line, hit.end_line + 1))

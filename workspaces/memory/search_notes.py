@@ -4,14 +4,16 @@ from workspaces.memory.wire import Frame
 
 NOTHING_CLEAR = "No clear match; the closest:"
 """For results whose best hit is below `hits.CLEAR`."""
+BEING_BUILT = "the index is being built, and nothing in it fits yet"
 LONGEST_QUERY = 2_000
 """In characters; a longer query is truncated: the embedding model reads about 1,000, and a question is shorter."""
 
 
-def notice(text: str, answer: Frame, *, pending: bool, to_owner: bool) -> str:
+def notice(text: str, answer: Frame, indexing: tuple[int, int] | None = None, *, pending: bool, to_owner: bool) -> str:
     """Return the notice for the worker's *answer* to *text*; *pending*: some notes are not indexed yet.
 
-    Reasons are shown to the owner only: they name files, addresses and a provider's messages.
+    *indexing* is how many of how many are, if known. Reasons are shown to the owner only: they name files, addresses
+    and a provider's messages.
     """
     parts = [cut_notice(text)]
     if answer["mode"] == "keyword":
@@ -22,7 +24,7 @@ def notice(text: str, answer: Frame, *, pending: bool, to_owner: bool) -> str:
     if answer["shortfall"]:
         parts.append(_with_reason("found without the provider's vectors", answer["shortfall"], to_owner))
     if pending:
-        parts.append("some notes are not indexed yet")
+        parts.append(f"some notes are not indexed yet{f': {progress_text(indexing)}' if indexing else ''}")
     return "; ".join(filter(None, parts))
 
 
@@ -35,6 +37,12 @@ def plain_notice(text: str, reason: str, *, is_all: bool = True, to_owner: bool)
 
 def _with_reason(what: str, reason: str, to_owner: bool) -> str:
     return f"{what}: {reason}" if to_owner else what
+
+
+def progress_text(indexing: tuple[int, int]) -> str:
+    """Return how many documents of a sync are indexed; a long conversation is several."""
+    done, total = indexing
+    return f"{done:,} of {total:,} new or changed documents done"
 
 
 def cut_notice(text: str) -> str:

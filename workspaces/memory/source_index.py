@@ -19,6 +19,7 @@ from typing import Protocol
 from workspaces.access import Access, AgentId, Scope, readable_scopes
 from workspaces.errors import WorkspaceError
 from workspaces.memory.assembly import CONSIDERED, assembled
+from workspaces.memory.change_exam import ChangeExam
 from workspaces.memory.circuit_breaker import CircuitBreaker
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source
@@ -26,7 +27,7 @@ from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
 from workspaces.memory.file_search import documents_within, find_plainly
 from workspaces.memory.hits import CLEAR, Hit, hit_of_frame, hit_of_line
 from workspaces.memory.query import MOST_RESULTS, USUAL_SEARCH, Query, SearchDefaults
-from workspaces.memory.search_notes import LONGEST_QUERY, cut_notice, notice, plain_notice
+from workspaces.memory.search_notes import BEING_BUILT, LONGEST_QUERY, cut_notice, notice, plain_notice
 from workspaces.memory.status import IndexStatus, MemoryFaults, Mode
 from workspaces.memory.sync import Progress, Sync, SyncReport, WorkerCalls
 from workspaces.memory.wire import Frame, day_out, scopes_out
@@ -37,19 +38,17 @@ LOOKED_AT = 14
 CHECK_EVERY_S = 1.0
 """Shortest interval at which a search checks for files changed by others; `touched` makes the next one check."""
 PATIENCE_S = 5.0
-"""How long a search waits for changed notes to be indexed before it answers from the present index."""
+"""How long a search waits for changed notes, once the worker answers, before it takes the present index."""
 JUST_BEGUN_S = 0.3
 """How long a new sync is waited for: mostly it indexes one saved note, and is done by then."""
 ALIVE_WITHIN_S = 1.5
 """Time after which a worker that owes only an answer counts as hung: it answers between two steps of some 50 ms."""
 FILES_WITHIN_S = 5.0
 """How long a search without the index reads files; notes are read before conversations."""
-CRASHED = "memory_crashed"
-"""Counted for each file excluded because the worker crashed on it twice."""
 DEGRADED = "memory_degraded"
 """The reason code of a search answered from the files."""
 FIRST_PATIENCE_S = 15.0
-"""`PATIENCE_S` while the worker and its model may still be loading."""
+"""How long a search waits for a worker that starts: it loads its model in a second, on a busy machine in many."""
 
 
 class QueryRefusedError(WorkspaceError):
@@ -120,12 +119,13 @@ class SourceIndex:
     """Time after which a search falls back to the files; given for an index on a server."""
 
     def __post_init__(self) -> None:
-        self._sync = Sync(self._folder, self._sources, self._worker, self._run, self.layout)
+        exam = ChangeExam(self._folder, self._sources, self._worker, self._run, self._clock.today)
+        self._sync = Sync(self._folder, self._sources, self._worker, self._run, self.layout, exam.losses)
         self._syncing = asyncio.Lock()
         self._is_dirty = False
         self._was_fresh = False
         self._synced_at: float | None = None
-        self._checked_at = self._began_at = -math.inf
+        self._checked_at = self._began_at = self._awake_at = -math.inf
         self._mode: Mode = "hybrid"
         self._was_opened = False
         self._outage = CircuitBreaker(self._clock.monotonic)
@@ -150,10 +150,16 @@ class SourceIndex:
             self._was_fresh, self._synced_at = True, self._began_at
             self._outage.end()
             if self.faults is not None:
-                for path in sorted(self._sync.deadly - deadly):
-                    await self.faults.count(CRASHED)
-                    await self.faults.crashed_on(path)
+                held = (await self.status()).held if self._sync.has_refused else ""
+                await self.faults.tell(sorted(self._sync.deadly - deadly), held)
             return report
+
+    async def accept_change(self) -> bool:
+        """Take a layout that was held back into use; tell whether there was one. Raises MemoryUnavailableError."""
+        async with self._syncing:
+            answer = await self._worker.call("accept", self._folder, {})
+        await self.sync()
+        return bool(answer["accepted"])
 
     async def rebuild(self) -> SyncReport:
         """Remove the index with its embeddings, and build it anew from the files. Raises MemoryUnavailableError."""
@@ -180,6 +186,11 @@ class SourceIndex:
         except WorkspaceError:
             self.touched()
             raise
+
+    @property
+    def indexing(self) -> tuple[int, int] | None:
+        """Documents indexed, and changed ones, of the sync under way; `None` without one."""
+        return self._sync.progress if self._syncing.locked() else None
 
     @property
     def is_open(self) -> bool:
@@ -230,12 +241,14 @@ class SourceIndex:
             return await self._plainly(query, text, scopes, str(exc))
         self._mode = answer["mode"]
         found = [hit for hit in map(hit_of_frame, answer["hits"]) if self._may_see(hit, scopes)]
+        if not found and is_patient and scopes is None and answer["rebuilding"]:
+            return await self._plainly(query, text, scopes, BEING_BUILT)
         if is_patient:
             found = list(await asyncio.to_thread(assembled, found, text, self._clock.today()))
         more = tuple(hit for hit in found[query.most :] if hit.score >= CLEAR)
         # A group must not learn whether private notes are still being indexed.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
-        told = notice(text, answer, pending=pending, to_owner=scopes is None)
+        told = notice(text, answer, self._sync.progress, pending=pending, to_owner=scopes is None)
         return SearchResult(tuple(found[: query.most]), answer["mode"], told, more)
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
@@ -249,7 +262,7 @@ class SourceIndex:
         return await find_exact(query, self._sources_of(access), scopes, self._run, self._clock.monotonic)
 
     async def read(self, path: str, access: Access) -> Document | None:
-        """Return the document at *path* as indexed; `None` if there is none that *access* may read.
+        """Return the document at *path* as indexed (`part_path`); `None` if there is none that *access* may read.
 
         Raises UnreadableDocumentError with the reason why it cannot be indexed.
         """
@@ -280,8 +293,8 @@ class SourceIndex:
     async def status(self) -> IndexStatus:
         """Return the index's state. Raises MemoryUnavailableError."""
         state = await self._worker.call("status", self._folder, {})
-        named = {each.name: state[each.name] for each in fields(IndexStatus) if each.name != "skipped"}
-        return IndexStatus(**named, skipped=self._sync.skipped)
+        named = {each.name: state[each.name] for each in fields(IndexStatus) if each.name in state}
+        return IndexStatus(**named, skipped=self._sync.skipped, indexing=self.indexing)
 
     def _sources_of(self, access: Access) -> Sequence[Source]:
         """Return the sources from which *access* reads."""
@@ -336,9 +349,10 @@ class SourceIndex:
         was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
         if was_just_checked and not self._is_dirty and not self._syncing.locked():
             return True
-        if self._was_fresh and not self.is_asleep:
-            async with asyncio.timeout(ALIVE_WITHIN_S):
-                await self._worker.call("ping", self._folder, {})
+        async with asyncio.timeout(ALIVE_WITHIN_S if self._was_fresh and not self.is_asleep else FIRST_PATIENCE_S):
+            await self._worker.call("ping", self._folder, {})
+        if self._awake_at < self._began_at:
+            self._awake_at = self._clock.monotonic()
         try:
             async with asyncio.timeout(self._patience_s()):
                 await self.sync()
@@ -347,11 +361,10 @@ class SourceIndex:
         return True
 
     def _patience_s(self) -> float:
-        if not self._was_fresh or self.is_asleep:
-            return FIRST_PATIENCE_S
-        if self._syncing.locked():  # a long indexing run delays no search: the present index suffices
-            return max(JUST_BEGUN_S - (self._clock.monotonic() - self._began_at), 0.0)
-        return PATIENCE_S
+        if not self._syncing.locked():
+            return PATIENCE_S
+        longest_s = JUST_BEGUN_S if self._was_fresh else PATIENCE_S  # a long run delays no search for long
+        return max(longest_s - (self._clock.monotonic() - self._awake_at), 0.0)
 
     async def _ask(self, query: Query, text: str, scopes: frozenset[Scope] | None) -> Frame:
         arguments = {

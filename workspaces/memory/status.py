@@ -1,10 +1,14 @@
 """State of an agent's index, for its owner."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 Mode = Literal["hybrid", "keyword"]
+CRASHED = "memory_crashed"
+"""Counted for each file excluded because the worker crashed on it twice."""
+HELD = "memory_held"
+"""Counted for each new layout of the index that was not taken into use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,10 @@ class IndexStatus:
     """Entries waiting for a provider's vector; every other part of the search finds them."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Notes that cannot be indexed, by path, with the reason."""
+    held: str = ""
+    """Reason why a new layout was not taken into use, or empty."""
+    indexing: tuple[int, int] | None = None
+    """Documents indexed, and changed ones, of the sync under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +46,14 @@ class MemoryFaults:
     """Called with a reason code."""
     crashed_on: Callable[[str], Awaitable[None]]
     """Called with the path of a file excluded because the worker crashed on it."""
+    held_back: Callable[[str], Awaitable[None]]
+    """Called with the reason why a new layout of the index was not taken into use."""
+
+    async def tell(self, crashed: Iterable[str], held: str) -> None:
+        """Report the files that were excluded, and why a new layout was not taken into use, if it was not."""
+        for path in crashed:
+            await self.count(CRASHED)
+            await self.crashed_on(path)
+        if held:
+            await self.count(HELD)
+            await self.held_back(held)

@@ -23,6 +23,9 @@ AHEAD = 30_000
 next one, and 5 MB of vectors at most. A longer document is sent alone.
 """
 
+COMMITTED = 4_000
+"""Entries stored before they are committed: a crash loses no more, and no commit takes long."""
+
 MOST_DEADLY = 3
 """Documents on which the worker may die in one sync; beyond that, the worker itself is faulty."""
 SYNCED = "synced"
@@ -32,6 +35,14 @@ DEADLY = "the memory worker crashed twice on this file; change it, or retry it: 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Called with the number of indexed documents and the number of changed ones."""
+
+
+Compare = Callable[[], Awaitable[Mapping[str, int] | None]]
+"""Returns the counts of an examination that the next collection failed; `None` if it may replace the old one."""
+
+
+async def _accept_all() -> None:
+    """Let every new layout replace the old one."""
 
 
 class WorkerCalls(Protocol):
@@ -80,14 +91,14 @@ class _SyncProgress:
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress = progress
-        self._total = total
-        self._done = -1
+        self.total = total
+        self.done = -1
         self.another()
 
     def another(self) -> None:
-        self._done += 1
+        self.done += 1
         if self._progress:
-            self._progress(self._done, self._total)
+            self._progress(self.done, self.total)
 
 
 class _Room:
@@ -116,21 +127,35 @@ class _Taking:
         self.told = told
         self.room = _Room()
         self.tally = _Tally()
+        self._committed = 0
 
     async def put(self, document: Document, stamp: str) -> None:
         """Index *document*; its capacity is already reserved."""
         self.tally.add(await self._call("put", document=document_out(document), stamp=stamp))
         self.room.free(len(document.text))
         self.told.another()
+        if self.tally.stored - self._committed >= COMMITTED:
+            self._committed = self.tally.stored
+            await self._call("commit", complete=False)
 
 
 class Sync:
     """Keeps one index folder in step with *sources*; call it from one task at a time."""
 
     def __init__(
-        self, folder: Path, sources: Sequence[Source], worker: WorkerCalls, run: RunBlocking, layout: str = ""
+        self,
+        folder: Path,
+        sources: Sequence[Source],
+        worker: WorkerCalls,
+        run: RunBlocking,
+        layout: str = "",
+        compare: Compare | None = None,
     ) -> None:
-        """*layout* identifies the index's layout; without it, the state of the last process is not relied on."""
+        """*layout* identifies the index's layout; without it, the state of the last process is not relied on.
+
+        *compare* examines a new layout before it replaces the old one.
+        """
+        self._compare = compare or _accept_all
         self._layout = layout
         self._folder = folder
         self._sources = sources
@@ -139,6 +164,9 @@ class Sync:
         self._skipped: dict[str, tuple[str, str]] = {}
         self._synced: str | None = None
         """Digest of the stamps at the start of the last complete sync; `None`: not known yet."""
+        self._taking: _Taking | None = None
+        self.has_refused = False
+        """The latest sync kept the old layout in place of a new one."""
         self.scopes: frozenset[Scope] = frozenset()
         """The audiences with documents, as of the last complete sync."""
 
@@ -146,6 +174,12 @@ class Sync:
     def skipped(self) -> dict[str, str]:
         """Documents that cannot be indexed, by path, with the reason."""
         return {path: reason for path, (_, reason) in self._skipped.items()}
+
+    @property
+    def progress(self) -> tuple[int, int] | None:
+        """Documents indexed, and changed ones, of the latest sync; `None` before the first, or if all were indexed."""
+        told = self._taking.told if self._taking else None
+        return (told.done, told.total) if told and told.done < told.total else None
 
     async def is_behind(self) -> bool:
         """Tell whether a source's stamps differ from those at the start of the last sync of any process."""
@@ -174,13 +208,18 @@ class Sync:
             path for path, (stamp, _) in current.items() if known.get(path) != stamp and not self._skips(path, stamp)
         ]
         gone = known.keys() - current.keys()
-        taking = _Taking(self._call, _SyncProgress(progress, len(changed)))
+        taking = self._taking = _Taking(self._call, _SyncProgress(progress, len(changed)))
         unread = await self._take_in([(path, *current[path]) for path in changed], taking)
         gone |= known.keys() & unread
         if gone:
             await self._call("drop", paths=sorted(gone))
         self._skipped = {path: skip for path, skip in self._skipped.items() if path in current}
-        await self._call("commit", complete=True)
+        if (await self._call("commit", complete=True))["replaces"]:
+            if compared := await self._compare():
+                await self._call("refuse", **compared)
+                self.has_refused = True
+                return await self.bring_up_to_date(progress)  # the collection that goes on
+            await self._call("commit", complete=True, compared=True)
         self._synced, self.scopes = self._digest(current), _audiences(current)
         await self._run(self._write_synced, self._synced)
         tally = taking.tally

@@ -40,9 +40,9 @@ class WorkspaceNotes:
         self._now_ns = now_ns
 
     def stamps(self) -> dict[str, str]:
-        """Return inode, size and change time of each note by path."""
-        now = self._now_ns()
-        return {str(found.path): _stamp(found, now) for found in self._folder.walk() if is_note(found.path)}
+        """Return inode, size and change time of each note by path, the smallest first: it is soon indexed."""
+        now, notes = self._now_ns(), (found for found in self._folder.walk() if is_note(found.path))
+        return {str(found.path): _stamp(found, now) for found in sorted(notes, key=lambda found: found.size)}
 
     def read(self, path: str) -> Document | None:
         """Return the note, or `None` if it is gone. Raises UnreadableDocumentError with the reason."""

