@@ -45,7 +45,8 @@ def place_of(channel: Channel) -> ChatLocation | None:
 class ChannelDirectory:
     """The channels described by Discord to one bot."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_PLACES) -> None:
+        self._most = most
         self._known: dict[str, ChatLocation | None] = {}
         self._servers: set[str] = set()
         """Servers whose roles are known."""
@@ -68,7 +69,7 @@ class ChannelDirectory:
         """Remember *channels*."""
         for channel in channels:
             self._known[channel.id] = place_of(channel)
-        while len(self._known) > MOST_PLACES:
+        while len(self._known) > self._most:
             del self._known[next(iter(self._known))]
 
     def note_roles(self, server: str, roles: Iterable[Role], bot_id: str) -> None:

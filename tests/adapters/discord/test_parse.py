@@ -279,9 +279,8 @@ def test_places_are_learned_from_what_discord_tells() -> None:
     assert places.own_roles == {"8"}
 
 
-def test_the_oldest_places_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_places_are_forgotten() -> None:
     """Threads come and go for months."""
-    monkeypatch.setattr("adapters.discord.places.MOST_PLACES", 2)
-    places = ChannelDirectory()
+    places = ChannelDirectory(most=2)
     places.note([Channel(id=number, type=0) for number in "345"])
     assert [places.knows(number) for number in "345"] == [False, True, True]

@@ -26,7 +26,7 @@ from adapters.channel import (
 from adapters.telegram import Groups, TelegramAdapter
 from adapters.telegram.faults import unread_result
 from adapters.telegram.moved import MIGRATED, CurrentChat
-from adapters.telegram.send import LARGEST_UPLOAD, PLAIN_FALLBACK, send_requests
+from adapters.telegram.send import LARGEST_PHOTO, LARGEST_UPLOAD, PLAIN_FALLBACK, send_requests
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.tally import Tally
 from tests.fakes.telegram import Fault
@@ -228,12 +228,9 @@ async def test_a_file_that_is_too_large_is_refused_before_it_is_sent(server: Bot
     assert server.calls("sendDocument") == []
 
 
-async def test_a_picture_that_is_too_large_for_one_goes_as_a_document(
-    server: BotApi, adapter: TelegramAdapter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_picture_that_is_too_large_for_one_goes_as_a_document(server: BotApi, adapter: TelegramAdapter) -> None:
     """Telegram would refuse it only after it was sent."""
-    monkeypatch.setattr("adapters.telegram.send.LARGEST_PHOTO", 9)
-    await adapter.send(to(ANNA, Body("", upload=Upload("cat.jpg", b"0123456789"))))
+    await adapter.send(to(ANNA, Body("", upload=Upload("cat.jpg", bytes(LARGEST_PHOTO + 1)))))
     assert (server.calls("sendPhoto"), len(server.calls("sendDocument"))) == ([], 1)
 
 
