@@ -28,6 +28,7 @@ DELIBERATE = {
     ("gateway/control/remote.py", "reach_gateway"): "called by commands: nothing else runs on their loop",
     ("gateway/plugins.py", "_registered"): "read once, with the configuration; a test may be without one",
     ("gateway/stores/redis/link.py", "script"): "a script is read once",
+    ("<frozen importlib._bootstrap>", "_find_and_load"): "the first use of a library imports it, long ones on a thread",
     ("logging/__init__.py", "emit"): "a line of the log",
     ("workspaces/memory/index/endpoint.py", "_open"): "a client is built once, and reads the certificates",
     ("redis/utils.py", "get_lib_version"): "the library reads its own version for each connection",
