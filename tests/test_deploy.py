@@ -13,10 +13,13 @@ import kubernetes_validate  # type: ignore[import-untyped]  # it has no types
 import pytest
 import yaml  # type: ignore[import-untyped]  # as in test_packaging.py
 
+from gateway.cli.connections import BotWish
+from gateway.cli.scaffold import MODELS
 from gateway.config.reading import parse_config
 from gateway.home import Home
 from gateway.runtime import http_connections
 from tests.fakes.patience import PATIENCE_S
+from workspaces.memory.index.embeddings.settings import PRESETS
 
 ROOT = Path(__file__).parent.parent
 KUBERNETES = ROOT / "deploy" / "kubernetes"
@@ -309,6 +312,14 @@ def test_every_container_of_compose_can_do_little() -> None:
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
         assert "ports" not in service
+
+
+def test_compose_hands_on_every_key_that_the_program_asks_for() -> None:
+    """Those of models, embedders and platforms, by their usual names."""
+    given = yaml.safe_load(COMPOSE)["services"]["gateway"]["environment"]
+    wanted = {each.variable for each in MODELS} | {each.key_env for each in PRESETS.values()}
+    wanted |= {BotWish(channel, "home").secret for channel in ("telegram", "discord")}
+    assert wanted <= given.keys()
 
 
 @pytest.mark.parametrize("text", [COMPOSE, (KUBERNETES / "components/redis/redis.yaml").read_text("utf-8")])
