@@ -19,7 +19,7 @@ from workspaces.access import Access
 from workspaces.errors import EditError
 from workspaces.history import FileWriting, TurnChanges
 from workspaces.memory.text.dialogue import without_time
-from workspaces.revert import corrected_text, passages, reverted_text
+from workspaces.revert import corrected_text, passages, take_back
 from workspaces.workspace import Workspace
 
 _MARKED = re.compile(r"(?P<mark>[0-9a-f]{12})?(?:(?:^|\s+)(?P<words>.*))?", re.DOTALL)
@@ -48,7 +48,7 @@ async def _undo(call: CommandCall) -> str:
     origin = replace(call.origin, mark=None, undoes=writing.mark)
     try:
         run = call.agent.history_writer.noting(call.agent.run, turn, origin)
-        await run(_take_back, call.agent.workspace, call.access, writing)
+        await run(take_back, call.agent.workspace, call.access, writing.files)
     finally:
         call.agent.history_writer.ended(turn)
     await _keep_from_summary(call, writing)
@@ -129,23 +129,6 @@ def _only(writing: TurnChanges) -> FileWriting:
         return written[0][0]
     how_many = f"{len(written)} passages" if written else "no passage"
     raise ToolError(f"That answer wrote {how_many}, and one alone can be corrected; `/undo {writing.mark}` undoes it.")
-
-
-def _take_back(workspace: Workspace, access: Access, writing: TurnChanges) -> None:
-    """Revert all of it, or nothing. Raises EditError if somebody has changed it since."""
-    present = {file.path: workspace.present(file.path, access) for file in writing.files}
-    texts = {path: file.whole if file else None for path, file in present.items()}
-    for each in writing.files:
-        try:
-            texts[each.path] = reverted_text(each.before, each.after, texts[each.path])
-        except EditError as exc:
-            raise EditError(f"{each.path}: {exc}") from exc
-    for path, text in texts.items():
-        file = present[path]
-        if text is not None:
-            workspace.write(path, text, access, file)
-        elif file is not None:
-            workspace.delete(path, access, file)
 
 
 def _reword(workspace: Workspace, access: Access, written: FileWriting, words: str) -> int:

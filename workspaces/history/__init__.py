@@ -5,6 +5,7 @@ from workspaces.history.exposed_turns import ExposedTurns
 from workspaces.history.filtered_view import LogQuery, View, VisibleCommit
 from workspaces.history.history import Authors, History, RestoredFile
 from workspaces.history.line_origins import LineOrigin, LineOrigins, changes_of, saved_beside
+from workspaces.history.line_writers import LineWriters, WrittenBy
 from workspaces.history.messages import OWNERS_COMMANDS, OWNERS_PAGE, Act, Origin, Topic, message_for, subject_for
 from workspaces.history.pending import EDITOR, Pending
 from workspaces.history.purge import Purged

@@ -14,6 +14,7 @@ from workspaces.history.commits import Commit, CommitId
 from workspaces.history.filtered_view import View
 from workspaces.history.git_command import Git
 from workspaces.history.line_origins import LineOrigins, saved_beside
+from workspaces.history.line_writers import LineWriters
 from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_for
 from workspaces.history.pending import EDITOR, Pending
 from workspaces.history.purge import Purged, files_holding, purge
@@ -32,7 +33,7 @@ _LONG_DEADLINE_S = 300.0
 _BUNDLES_KEPT = 5
 _PATCHES = (
     *("log", "--reverse", "--first-parent", "-m", "--root", "-p", "-U0", "--no-renames", "--no-color", "--text"),
-    *("--no-ext-diff", "--no-textconv", "--format=%x00%H%x00%B%x00"),
+    *("--no-ext-diff", "--no-textconv", "--format=%x00%H %as%x00%B%x00"),
 )
 _LONGEST_SPAN = 200
 """Most lines whose authors are looked up at once; a longer range is not a passage."""
@@ -107,6 +108,14 @@ class History:
             with suppress(OSError):  # they are derived anew at the next start
                 origins.save(place)
         origins.complete()
+
+    def line_writers(self, access: Access) -> LineWriters:
+        """Return which commit first wrote each line of the private notes; nothing to who does not see all of it."""
+        self.view(access)
+        writers = LineWriters()
+        if sees_all(access):
+            writers.read(self._git.fields(*_PATCHES, self._repository.head(), deadline_s=_LONG_DEADLINE_S))
+        return writers
 
     def spare(self, pending: Pending) -> None:
         """From now on, remove from *pending* the files that `record` or a new history takes from disk."""

@@ -11,6 +11,7 @@ import threading
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
@@ -58,6 +59,17 @@ class FileChanges:
     hunks: list[ReplacedLines] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A commit with what it changed."""
+
+    commit: str
+    day: date
+    """In the owner's zone at that time."""
+    origin: Origin | None
+    files: list[FileChanges]
+
+
 class LineOrigins:
     """The origins of all lines of one agent, 8 bytes a line. The methods may be called on any thread."""
 
@@ -73,7 +85,7 @@ class LineOrigins:
 
     def origin_of(self, line: str) -> LineOrigin:
         """Return the origin of *line*; a line without words is nobody's, which counts as own."""
-        key = _key(line)
+        key = line_key(line)
         with self._lock:
             if key is None or key in self._own:
                 return LineOrigin.OWN
@@ -83,7 +95,7 @@ class LineOrigins:
         """Return the lines of *text*, from 1, that hold others' words."""
         if not self._others:
             return []
-        keys = [(number, _key(line)) for number, line in enumerate(text.splitlines(), 1)]
+        keys = [(number, line_key(line)) for number, line in enumerate(text.splitlines(), 1)]
         with self._lock:
             return [number for number, key in keys if key in self._others]
 
@@ -100,13 +112,13 @@ class LineOrigins:
         if scope_of(changes.path) != PRIVATE:
             return
         names = changes.path.parts if changes.is_new else ()
-        is_owners = origin is not None and _is_owners(origin)
+        by_owner = origin is not None and is_owners(origin)
         with self._lock:
             for hunk in changes.hunks:
-                added = {key for line in (*hunk.added, *names) if (key := _key(line)) is not None}
-                replaced = any(_key(line) in self._others for line in hunk.removed)
+                added = {key for line in (*hunk.added, *names) if (key := line_key(line)) is not None}
+                replaced = any(line_key(line) in self._others for line in hunk.removed)
                 fresh = added - self._others - self._own - self._unknown
-                if is_owners:
+                if by_owner:
                     self._others -= added
                     self._unknown -= added
                     self._own |= added
@@ -119,10 +131,10 @@ class LineOrigins:
 
     def read(self, fields: Iterable[bytes]) -> None:
         """Take in commits, oldest first, from the NUL-separated *fields* that `read_patches` reads."""
-        for commit, origin, files in read_patches(fields):
-            for file in files:
-                self.learn(file, origin)
-            self.head = commit
+        for patch in read_patches(fields):
+            for file in patch.files:
+                self.learn(file, patch.origin)
+            self.head = patch.commit
 
     def complete(self) -> None:
         """Record that the whole history has been read."""
@@ -182,14 +194,16 @@ def changes_of(path: PurePosixPath, before: bytes | None, after: bytes | None) -
     return FileChanges(path, before is None and after is not None, [hunk])
 
 
-def read_patches(fields: Iterable[bytes]) -> Iterator[tuple[str, Origin | None, list[FileChanges]]]:
-    """Yield commit, origin and changes of `git log -p -U0 --format=%x00%H%x00%B%x00`, split at NUL."""
+def read_patches(fields: Iterable[bytes]) -> Iterator[Patch]:
+    """Yield the commits of `git log -p -U0 --format=%x00%H %as%x00%B%x00`, split at NUL."""
     rest = iter(fields)
     next(rest, b"")
-    for commit in rest:
+    for head in rest:
         message, patch = next(rest, b""), next(rest, b"")
+        commit, _, day = head.decode().partition(" ")
         _, origin = parse(message.decode(errors="replace"))
-        yield commit.decode(), origin, list(_files(patch.decode(errors="replace").split("\n")))
+        files = list(_files(patch.decode(errors="replace").split("\n")))
+        yield Patch(commit, date.fromisoformat(day), origin, files)
 
 
 def _files(lines: Sequence[str]) -> Iterator[FileChanges]:
@@ -221,11 +235,12 @@ def _files(lines: Sequence[str]) -> Iterator[FileChanges]:
         yield file
 
 
-def _is_owners(origin: Origin) -> bool:
+def is_owners(origin: Origin) -> bool:
+    """Return whether the owner made or approved the change of *origin*."""
     return origin.approved_by is not None or origin.session in {EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE}
 
 
-def _key(line: str) -> int | None:
+def line_key(line: str) -> int | None:
     """Return a number for the words of *line*; `None` if it has none."""
     words = line.strip()
     while match := _MARKS.match(words):
