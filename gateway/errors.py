@@ -8,6 +8,7 @@
     ├── StoreError             the state on disk cannot be used
     ├── BackupError            a backup cannot be made, or is not restored
     ├── ApprovalError          a decision about a change is not possible: shown to the owner
+    ├── CheckupError           a proposal of a check-up cannot be decided: shown to the owner
     ├── PairingError           a person cannot be approved, denied or revoked: shown to the owner
     ├── ToolError              shown to the model as the result of its call
     ├── McpError               a tool server is unavailable or disconnected: its tools are absent
@@ -69,6 +70,10 @@ class BackupError(StrandlineError):
 
 class ApprovalError(StrandlineError):
     """A decision about a waiting change is not possible; the message says why."""
+
+
+class CheckupError(StrandlineError):
+    """A proposal of a check-up cannot be decided; nothing was changed, and the message says why."""
 
 
 class PairingError(StrandlineError):

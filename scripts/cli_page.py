@@ -41,7 +41,7 @@ def _helps(command: Any, parent: Any) -> Iterator[tuple[str, str]]:
     """Yield the words and the help of *command*, or of those below it."""
     name = f"strandline {command.name}" if parent is None else command.name
     context = typer.Context(command, info_name=name, parent=parent, terminal_width=COLUMNS)
-    if not hasattr(command, "commands"):
+    if not hasattr(command, "commands") or command.invoke_without_command:
         yield context.command_path, command.get_help(context)
     for inner in getattr(command, "commands", {}).values():
         yield from _helps(inner, context)

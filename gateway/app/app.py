@@ -15,6 +15,7 @@ from adapters.channel import Adapter, Address
 from gateway.agent.history_writer import HistoryWriter
 from gateway.app.agents import watched_folders
 from gateway.app.channels import TERMINAL
+from gateway.app.checkup_digest import checkup_digest
 from gateway.app.crash_recovery import quarantine_suspects
 from gateway.app.lost_records import tell_of_state
 from gateway.app.operator import local_operator
@@ -134,6 +135,7 @@ class App:
             yield from (_warm(agent.memory) for agent in agents)
             yield self._tidy([agent.history_writer for agent in agents])
             yield keep_small()
+            yield checkup_digest(parts.resources).work()
             yield keep_fresh(self.watched, home.config.memory.watch, home.config.memory.sync_every_s)
             yield parts.lifecycle.watch(parts.lanes.submit)
             yield parts.heartbeats.work()

@@ -6,6 +6,8 @@ from gateway.control.admission import AdmissionOperator
 from gateway.control.admission_wire import ClaimOrder, PairOrder, RoomsOrder, RouteOrder, SilencesOrder
 from gateway.control.approvals import ApprovalOperator
 from gateway.control.browsers import BrowserOperator, BrowserOrder
+from gateway.control.checkup import CheckupOperator
+from gateway.control.checkup_wire import CheckupOrder
 from gateway.control.cron import JobOperator
 from gateway.control.cron_wire import CronOrder
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder
@@ -34,11 +36,12 @@ from gateway.control.wire import (
 
 def local_operator(parts: Parts) -> LocalOperator:
     """Return the operator of the gateway that consists of *parts*."""
-    memory = MemoryOperator(parts.status.agents, parts.resources.sessions)
-    return LocalOperator(parts.status.agents, parts.conversation, memory, _answers(parts, memory))
+    agents, sessions = parts.status.agents, parts.resources.sessions
+    memory, checkups = MemoryOperator(agents, sessions), CheckupOperator(agents, sessions, parts.resources.home.now)
+    return LocalOperator(agents, parts.conversation, memory, checkups, _answers(parts, memory, checkups))
 
 
-def _answers(parts: Parts, memory: MemoryOperator) -> Answers:
+def _answers(parts: Parts, memory: MemoryOperator, checkups: CheckupOperator) -> Answers:
     resources, home, agents = parts.resources, parts.resources.home, parts.status.agents
     admission = AdmissionOperator(home.routes, home.store, parts.admission.pairing, parts.admission.claims)
     tools = ToolOperator(agents, parts.approvals, home.owner_chats.of, parts.conversation, home.now)
@@ -52,6 +55,7 @@ def _answers(parts: Parts, memory: MemoryOperator) -> Answers:
         MemoryOrder: memory.status,
         ExamOrder: memory.exam,
         AcceptIndexOrder: memory.accept_change,
+        CheckupOrder: checkups.answer,
         HistoryOrder: HistoryOperator(agents).answer,
         SessionsOrder: SessionsOperator(agents, resources.sessions, home.zone.zone).answer,
         ApprovalOrder: ApprovalOperator(agents, parts.approvals).answer,

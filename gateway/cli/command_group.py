@@ -54,9 +54,9 @@ class CommandGroup(TyperGroup):
             yield "Commands", name, command.get_short_help_str(WHOLE)
 
 
-def command_app(description: str) -> typer.Typer:
-    """Return an empty group of commands, described by *description*."""
-    return typer.Typer(cls=CommandGroup, help=description, no_args_is_help=True, rich_markup_mode=None)
+def command_app(description: str, *, runs_alone: bool = False) -> typer.Typer:
+    """Return an empty group of commands, described by *description*; *runs_alone*: it is a command itself too."""
+    return typer.Typer(cls=CommandGroup, help=description, no_args_is_help=not runs_alone, rich_markup_mode=None)
 
 
 def lazy_group(entries: Iterable[CommandEntry]) -> type[CommandGroup]:

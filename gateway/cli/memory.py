@@ -1,9 +1,7 @@
 """`strandline memory …`: the state of an agent's index, its update, and searches."""
 
 import asyncio
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
@@ -11,14 +9,15 @@ from typing import Annotated
 import typer
 
 from gateway.agent.entries import HOW_USED
+from gateway.cli.checkup import app as checkup
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask, reach
 from gateway.cli.history import SHOWN_DIGITS
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer, print_json
 from gateway.cli.migrate import migrate
+from gateway.cli.progress import progress_bar
 from gateway.cli.status import memory_line
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
-from gateway.control.operator_api import Progress
 from gateway.control.status_wire import MemoryOrder, MemoryStatus
 from gateway.control.wire import IndexOrder, MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why, WhyOrder
 from gateway.runtime.escape import visible
@@ -28,7 +27,7 @@ from workspaces.memory.search_notes import NOTHING_CLEAR
 MISSED = 10
 """Unanswered questions that are shown to people."""
 
-app = command_app("Manage memory: status, index, search, exam, accept, why, origin, migrate.")
+app = command_app("Manage memory: status, index, search, exam, accept, checkup, why, origin, migrate.")
 
 
 @app.command()
@@ -50,7 +49,7 @@ def index(
 
     async def indexed() -> tuple[str, MemoryStatus]:
         async with reach(invocation, invocation.home(home), context.command_path) as reached:
-            with _bar() as progress:
+            with progress_bar("Indexing") as progress:
                 outcome = await reached.operator.index(IndexOrder(agent), progress)
             return outcome, await reached.operator.ask(MemoryOrder(agent))
 
@@ -184,19 +183,4 @@ def hit_lines(found: MemorySearchAnswer) -> Iterator[str]:
 
 
 app.command()(migrate)
-
-
-@contextmanager
-def _bar() -> Iterator[Progress]:
-    """Show progress on standard error if it is a terminal; otherwise only the outcome is printed."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("Indexing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+app.add_typer(checkup, name="checkup")

@@ -9,7 +9,9 @@ from gateway.agent.agent import Agent
 from gateway.automation.heartbeat_runner import Heartbeats
 from gateway.automation.job_runner import JobRunner
 from gateway.automation.subagents import RunningSubagent
+from gateway.checkup.proposals import forget_texts
 from gateway.commands.approvals import approval_commands
+from gateway.commands.checkup import checkup_commands
 from gateway.commands.command import Command
 from gateway.commands.context import context_commands
 from gateway.commands.cron import cron_commands
@@ -95,9 +97,9 @@ def context(parts: CommandResources) -> list[Command]:
     return context_commands(parts.planner)
 
 
-def memory(_: CommandResources) -> list[Command]:
-    """Return the commands about searching memory."""
-    return memory_commands()
+def memory(parts: CommandResources) -> list[Command]:
+    """Return the commands about searching and checking memory."""
+    return [*memory_commands(), *checkup_commands(parts.sessions)]
 
 
 def remember(_: CommandResources) -> list[Command]:
@@ -137,7 +139,13 @@ def history(_: CommandResources) -> list[Command]:
 
 def purge(parts: CommandResources) -> list[Command]:
     """Return the commands about removing passages everywhere."""
-    return purge_commands(Purges(parts.sessions.purge, parts.purge_state))
+
+    async def from_conversations(agent: AgentId, redaction: Redaction) -> int:
+        count = await parts.sessions.purge(agent, redaction)
+        await parts.sessions.run(forget_texts, parts.sessions.folder(agent).parent)
+        return count
+
+    return purge_commands(Purges(from_conversations, parts.purge_state))
 
 
 def why(parts: CommandResources) -> list[Command]:

@@ -9,6 +9,8 @@ from gateway.admission.internal_channels import is_inner
 from gateway.admission.policy import Policy
 from gateway.agent.entries import Entry, ResultEntry
 from gateway.agent.receipts import unfulfilled
+from gateway.commands.checkup import NAME as CHECKUP
+from gateway.commands.checkup import OFFERED
 from gateway.commands.command import Asker, Who
 from gateway.commands.fulfil import LABELS, NAME
 from gateway.inbound.edits import source_of
@@ -49,7 +51,9 @@ def buttons_for(message: InboundMessage, asker: Asker, entries: Sequence[Entry])
     """
     if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT):
         return ()
-    results = (entry for entry in entries if isinstance(entry, ResultEntry) and not entry.is_error)
+    results = [entry for entry in entries if isinstance(entry, ResultEntry) and not entry.is_error]
+    if asker.may_run(Who.MAIN) and (deciding := _deciding(message, results)):
+        return deciding
     found = [_RECEIPT.fullmatch(result.text.strip()) for result in results if result.name in _WRITERS]
     done = [receipt["did"] for receipt in found if receipt]
     if not done:
@@ -61,6 +65,17 @@ def buttons_for(message: InboundMessage, asker: Asker, entries: Sequence[Entry])
     return (
         (undo, Button("Correct", f"/correct {mark_of(message)}")) if done != ["Deleted"] and len(done) == 1 else (undo,)
     )
+
+
+def _deciding(message: InboundMessage, results: Sequence[ResultEntry]) -> tuple[Button, ...]:
+    """Return the buttons below an answer of the check-up: to decide about what it shows, and to undo what it did."""
+    said = next((result.text for result in results if result.name == f"/{CHECKUP}"), "")
+    undo = (Button("Undo", f"/undo {mark_of(message)}"),) if said.startswith("Corrected in ") else ()
+    proposed = OFFERED.search(said)
+    if proposed is None:
+        return undo
+    decisions = (("Accept", "accept"), ("Refuse", "refuse"), ("Next", "next"))
+    return (*(Button(label, f"/{CHECKUP} {act} {proposed['mark']}") for label, act in decisions), *undo)
 
 
 def _fulfilling(message: InboundMessage, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:

@@ -80,6 +80,8 @@ class MemorySettings(Limits):
     user_file_in_groups: bool = False
     transcripts: bool = True
     undo_buttons: bool = True
+    checkup_days: Annotated[int, Field(ge=0, le=365)] = 0
+    """0: the owner is told of no check-up unasked."""
     recall: RecallMode = "on"
     whole_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 4_000
     chunking: Cut = "entries"

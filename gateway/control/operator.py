@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from gateway.control.agents import AgentDirectory
 from gateway.control.chat import ChatOperator
+from gateway.control.checkup import CheckupOperator
+from gateway.control.checkup_wire import CheckOrder
 from gateway.control.memory import MemoryOperator
 from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Answers, Order
@@ -17,6 +19,7 @@ class LocalOperator:
     agents: AgentDirectory
     conversation: ChatOperator
     memory: MemoryOperator
+    checkups: CheckupOperator
     answers: Answers
 
     async def ask(self, order: Order[Answer]) -> Answer:
@@ -33,3 +36,7 @@ class LocalOperator:
     async def index(self, order: IndexOrder, progress: Progress) -> str:
         """Bring an agent's index up to date."""
         return await self.memory.index(order, progress)
+
+    async def check(self, order: CheckOrder, progress: Progress) -> str:
+        """Check an agent's notes."""
+        return await self.checkups.check(order, progress)

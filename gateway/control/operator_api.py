@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from adapters.channel import ChannelError
+from gateway.control.checkup_wire import CheckOrder
 from gateway.control.order import Answer, Answers, Order
 from gateway.control.wire import ChatOrder, ChatSign, IndexOrder
 from gateway.errors import StrandlineError
@@ -27,7 +28,7 @@ def ignore_sign(_: ChatSign) -> None:
 
 
 Progress = Callable[[int, int], None]
-"""Receives the number of changed notes that are indexed, and their total."""
+"""Receives the number of steps done, such as changed notes that are indexed, and their total."""
 
 
 class OperatorApi(Protocol):
@@ -44,6 +45,9 @@ class OperatorApi(Protocol):
 
     async def index(self, order: IndexOrder, progress: Progress) -> str:
         """Bring an agent's index up to date, and return a description of the outcome."""
+
+    async def check(self, order: CheckOrder, progress: Progress) -> str:
+        """Check an agent's notes, and return a description of the outcome; `CheckupOrder` shows the proposals."""
 
 
 class LocalApi(OperatorApi, Protocol):

@@ -9,6 +9,7 @@ from typing import TypeVar
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
+from gateway.control.checkup_wire import CheckOrder
 from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Order, answer_of, path_of
 from gateway.control.wire import ChatOrder, ChatSign, IndexOrder, StreamEvent
@@ -49,14 +50,21 @@ class RemoteOperator:
         return outcome
 
     async def index(self, order: IndexOrder, progress: Progress) -> str:
+        return await self._follow("/control/index", order, progress)
+
+    async def check(self, order: CheckOrder, progress: Progress) -> str:
+        return await self._follow("/control/check", order, progress)
+
+    async def _follow(self, path: str, order: IndexOrder | CheckOrder, progress: Progress) -> str:
+        """Return the outcome of *order*, reporting its progress."""
         outcome = ""
-        async for event in self._events("/control/index", order):
+        async for event in self._events(path, order):
             if event.event == "progress":
                 progress(event.done, event.total)
             outcome = event.text
         return outcome
 
-    async def _events(self, path: str, order: ChatOrder | IndexOrder) -> AsyncIterator[StreamEvent]:
+    async def _events(self, path: str, order: ChatOrder | IndexOrder | CheckOrder) -> AsyncIterator[StreamEvent]:
         """Yield every event up to the last one; an `error` is raised."""
         try:
             async with self._client.stream("POST", path, json=asdict(order)) as response:

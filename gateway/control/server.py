@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway.control.checkup_wire import CheckOrder
 from gateway.control.operator_api import EXPECTED, LocalApi, Readiness
 from gateway.control.order import answer_of, path_of
 from gateway.control.wire import ChatOrder, IndexOrder, StreamEvent
@@ -43,6 +44,7 @@ class ControlPages:
             Route("/control/alive", self.healthz),
             Route("/control/chat", self.chat, methods=["POST"]),
             Route("/control/index", self.index, methods=["POST"]),
+            Route("/control/check", self.check, methods=["POST"]),
             Route("/control/{order}", self.answer, methods=["POST"]),
         ]
 
@@ -81,6 +83,16 @@ class ControlPages:
 
         async def work(tell: Tell) -> str:
             return await self._operator.index(
+                order, lambda done, total: tell(StreamEvent("progress", done=done, total=total))
+            )
+
+        return _LineStream(work)
+
+    async def check(self, request: Request) -> Response:
+        order = await _body(request, CheckOrder)
+
+        async def work(tell: Tell) -> str:
+            return await self._operator.check(
                 order, lambda done, total: tell(StreamEvent("progress", done=done, total=total))
             )
 

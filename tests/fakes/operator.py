@@ -26,6 +26,7 @@ from gateway.control.admission_wire import (
     SilencesOrder,
 )
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, BrowserRow
+from gateway.control.checkup_wire import CheckOrder, CheckupAnswer, CheckupOrder, ShownProposal
 from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.notes_wire import NoteRow, NotesAnswer, NotesOrder
@@ -119,6 +120,7 @@ class FakeOperator:
             CommandsOrder: self.commands,
             ExamOrder: self.exam,
             AcceptIndexOrder: self.accept_index,
+            CheckupOrder: self.checkup,
         }
 
     async def status(self, _: StatusOrder) -> Status:
@@ -177,6 +179,12 @@ class FakeOperator:
         steps = [OriginStep(f"{number:010}", NOTED_AT, f"note {text}", "main", str(number), text) for text in said]
         return MemorySource(order.citation, f"- {said[number - 1]}", tuple(steps[number - 1 : number]))
 
+    async def check(self, order: CheckOrder, progress: Progress) -> str:
+        self._agent(order.agent)
+        progress(1, 2)
+        progress(2, 2)
+        return "nothing is wrong"
+
     async def index(self, order: IndexOrder, progress: Progress) -> str:
         total = len(self.said[self._agent(order.agent)])
         for done in range(total + 1):
@@ -187,6 +195,11 @@ class FakeOperator:
 
     async def accept_index(self, order: AcceptIndexOrder) -> bool:
         return False
+
+    async def checkup(self, order: CheckupOrder) -> CheckupAnswer:
+        self._agent(order.agent)
+        proposal = ShownProposal("1a2b3c4d", "double", "MEMORY.md#L3", "it says what MEMORY.md#L2 says", "-- Ann lives")
+        return CheckupAnswer(entries=2, found={"double": 1}, proposals=(proposal,), outcome=" ".join(order.marks))
 
     async def exam(self, order: ExamOrder) -> ExamReport:
         self._agent(order.agent)

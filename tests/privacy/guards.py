@@ -1289,4 +1289,18 @@ GUARDS = (
         "    may_hold_private = rights(access).private",
         "tests/gateway/agent/test_write_policy.py::test_nothing_leaves_a_turn_with_private_text_and_others_words",
     ),
+    Guard(
+        "gateway/checkup/checkup.py",
+        "nobody but the owner, alone with the agent, checks its notes or decides about them",
+        "    if not is_owners or access.agent != checked.agent.id:",
+        "    if access.agent != checked.agent.id:",
+        "tests/gateway/checkup/test_checkup.py::test_nobody_but_the_owner_has_part_in_it",
+    ),
+    Guard(
+        "workspaces/history/history.py",
+        "only who sees the whole history learns who wrote each line",
+        "        if sees_all(access):\n            writers.read(",
+        "        if True:\n            writers.read(",
+        "tests/workspaces/history/test_line_writers.py::test_a_group_learns_of_no_writer",
+    ),
 )

@@ -1,0 +1,100 @@
+"""`strandline memory checkup …`: what is wrong with an agent's notes, and decisions about what is proposed."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import typer
+
+from gateway.cli.command_group import command_app
+from gateway.cli.connect import ask, reach
+from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer
+from gateway.cli.progress import progress_bar
+from gateway.control.checkup_wire import CheckOrder, CheckupAnswer, CheckupOrder
+
+SHOWN = 20
+"""Proposals that are shown to people; `--json` has all."""
+
+app = command_app("Check an agent's notes, and decide about what the check-up proposes.", runs_alone=True)
+
+Marks = Annotated[list[str], typer.Argument(help="Marks of proposals, as `checkup` shows them.")]
+
+
+@app.callback(invoke_without_command=True)
+def checkup(
+    context: typer.Context,
+    as_json: JsonOption = False,
+    agent: AgentOption = None,
+    home: HomeOption = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="Show only this kind, such as double.")] = None,
+) -> None:
+    """Find doubles, copies, outdated and invented notes, and propose changes; nothing is changed."""
+    if context.invoked_subcommand is not None:
+        return
+    invocation: Invocation = context.obj
+
+    async def checked() -> tuple[str, CheckupAnswer]:
+        async with reach(invocation, invocation.home(home), context.command_path) as reached:
+            with progress_bar("Checking") as progress:
+                outcome = await reached.operator.check(CheckOrder(agent), progress)
+            return outcome, await reached.operator.ask(CheckupOrder(agent=agent))
+
+    outcome, answer = asyncio.run(checked())
+    print_answer(answer, as_json, [outcome, *_lines(answer, kind)])
+
+
+def _add_command(act: Literal["accept", "refuse"], text: str) -> None:
+    """Add a command on some proposals; *text* is its help."""
+
+    @app.command(act, help=text)
+    def command(
+        context: typer.Context,
+        marks: Marks,
+        as_json: JsonOption = False,
+        agent: AgentOption = None,
+        home: HomeOption = None,
+    ) -> None:
+        answer = ask(context, home, CheckupOrder(act, tuple(marks), None, agent))
+        print_answer(answer, as_json, [answer.outcome])
+
+
+_add_command("accept", "Carry out proposals: all of them, or none if one does not fit any more.")
+_add_command("refuse", "Leave the notes as they are, and never propose it again.")
+
+
+@app.command()
+def edit(
+    context: typer.Context,
+    mark: Annotated[str, typer.Argument(help="Mark of a proposal, as `checkup` shows it.")],
+    words: Annotated[str, typer.Argument(help="The note in your own words.")],
+    as_json: JsonOption = False,
+    agent: AgentOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Write your own words in the place of the note that a proposal is about."""
+    answer = ask(context, home, CheckupOrder("accept", (mark,), words, agent))
+    print_answer(answer, as_json, [answer.outcome])
+
+
+@app.command()
+def undo(
+    context: typer.Context,
+    mark: Annotated[str, typer.Argument(help="Mark of an accepted or refused proposal.")],
+    as_json: JsonOption = False,
+    agent: AgentOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Undo an accepted change, with those accepted in the same command, or a refusal."""
+    answer = ask(context, home, CheckupOrder("undo", (mark,), None, agent))
+    print_answer(answer, as_json, [answer.outcome])
+
+
+def _lines(answer: CheckupAnswer, kind: str | None) -> Iterator[str]:
+    shown = [each for each in answer.proposals if kind in {None, each.kind}]
+    for each in shown[:SHOWN]:
+        yield f"\n{each.mark}  {each.kind}  {each.citation}: {each.reason}"
+        yield from (f"    {line}" for line in each.diff.splitlines() if not line.startswith("@@"))
+    if len(shown) > SHOWN:
+        yield f"\n… {len(shown) - SHOWN:,} more: --json, or --kind KIND"
+    if shown:
+        yield "\nNothing was changed. Decide: strandline memory checkup accept MARK…, refuse MARK…, edit MARK WORDS"

@@ -1,0 +1,23 @@
+"""Progress of long orders, on standard error."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gateway.control.operator_api import Progress
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Progress]:
+    """Show progress on standard error if it is a terminal; otherwise only the outcome is printed."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

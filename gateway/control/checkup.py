@@ -1,0 +1,85 @@
+"""The operator's check-up of an agent's notes, and decisions about its proposals."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gateway.checkup.changes import preview
+from gateway.checkup.checkup import (
+    CheckedAgent,
+    Progress,
+    accept,
+    checked_agent,
+    read_checkup,
+    refuse,
+    run_checkup,
+    undo,
+)
+from gateway.checkup.proposals import CheckupProposal, CheckupRecord
+from gateway.checkup.summary import summary_of
+from gateway.control.agents import AgentDirectory, terminal_access
+from gateway.control.checkup_wire import CheckOrder, CheckupAnswer, CheckupOrder, ShownProposal
+from gateway.errors import CheckupError
+from gateway.transcripts.store import Sessions
+from workspaces.access import Access
+
+
+@dataclass(frozen=True, slots=True)
+class CheckupOperator:
+    """Executes the owner's orders about check-ups. Everything raises StrandlineError for an unknown agent."""
+
+    agents: AgentDirectory
+    transcripts: Sessions
+    now: Callable[[], datetime]
+    """Time in the owner's zone."""
+
+    async def check(self, order: CheckOrder, progress: Progress) -> str:
+        """Check all notes, and return a description of the outcome. Raises CheckupError and WorkspaceError."""
+        checked, access = self._named(order.agent)
+        return summary_of(await run_checkup(checked, access, self.now(), progress))
+
+    async def answer(self, order: CheckupOrder) -> CheckupAnswer:
+        """Execute *order*. Raises CheckupError, and the errors of writing."""
+        checked, access = self._named(order.agent)
+        if order.act == "show":
+            record = await read_checkup(checked, access)
+            return _answer(record, record.open, "")
+        if not order.marks:
+            raise CheckupError("name a proposal by its mark; strandline memory checkup shows them")
+        done, outcome = await self._decide(order, checked, access)
+        named = ", ".join(f"{each.mark} ({each.citation})" for each in done)
+        return _answer(await read_checkup(checked, access), done, f"{named}: {outcome}")
+
+    async def _decide(
+        self, order: CheckupOrder, checked: CheckedAgent, access: Access
+    ) -> tuple[list[CheckupProposal], str]:
+        if order.act == "accept":
+            done = await accept(checked, access, order.marks, order.words, self.now())
+            return done, "written" if order.words is not None else "accepted"
+        if order.act == "refuse":
+            return await refuse(checked, access, order.marks), "refused; it is not proposed again"
+        return await undo(checked, access, order.marks[0]), "undone; it waits for a decision again"
+
+    def _named(self, name: str | None) -> tuple[CheckedAgent, Access]:
+        agent = self.agents.named(name)
+        return checked_agent(agent, self.transcripts, self.now().tzinfo or UTC), terminal_access(agent.id)
+
+
+def _answer(record: CheckupRecord, proposals: Sequence[CheckupProposal], outcome: str) -> CheckupAnswer:
+    return CheckupAnswer(
+        record.at,
+        record.entries,
+        record.lasting,
+        record.unknown,
+        record.score,
+        record.found,
+        record.weak,
+        tuple(map(_shown, proposals)),
+        outcome,
+    )
+
+
+def _shown(proposal: CheckupProposal) -> ShownProposal:
+    return ShownProposal(
+        proposal.mark, proposal.kind, proposal.citation, proposal.reason, preview(proposal), proposal.state
+    )

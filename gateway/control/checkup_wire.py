@@ -1,0 +1,65 @@
+"""The check-up's orders and their answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from gateway.control.order import Order
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProposal:
+    """A proposal of a check-up."""
+
+    mark: str
+    """Names it in a decision."""
+    kind: str
+    """Such as `double`."""
+    citation: str
+    """Location of the note, as `path#Ln`."""
+    reason: str
+    diff: str
+    """What accepting it changes."""
+    state: str = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckupAnswer:
+    """The latest check-up, and the action taken."""
+
+    at: datetime | None = None
+    """`None` before the first one."""
+    entries: int = 0
+    lasting: int = 0
+    """Entries of `MEMORY.md`."""
+    unknown: int = 0
+    """Notes of unknown origin."""
+    score: float = 0.0
+    """Mean quality of the notes in `MEMORY.md`, from 0 to 1."""
+    found: Mapping[str, int] = field(default_factory=dict)
+    """Findings by kind."""
+    weak: tuple[str, ...] = ()
+    """Citations of vague notes that nobody confirmed or used."""
+    proposals: tuple[ShownProposal, ...] = ()
+    """Those that wait for a decision; after a decision, those that it concerned."""
+    outcome: str = ""
+    """Description of the action taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckupOrder(Order[CheckupAnswer]):
+    """A request for an agent's latest check-up, or a decision about its proposals; `None` is the default agent."""
+
+    act: Literal["show", "accept", "refuse", "undo"] = "show"
+    marks: tuple[str, ...] = ()
+    words: str | None = None
+    """The owner's own words for the note of a single accepted proposal."""
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOrder:
+    """A request to check an agent's notes now, with progress; `None` is the default agent."""
+
+    agent: str | None = None

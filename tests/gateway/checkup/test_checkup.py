@@ -1,0 +1,115 @@
+"""The check-up of an agent's notes, and its owner's decisions."""
+
+import asyncio
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from gateway.checkup.checkup import accept, checked_agent, read_checkup, refuse, run_checkup, undo
+from gateway.checkup.proposals import FILE, CheckupRecord, forget_texts
+from gateway.errors import CheckupError
+from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, STRANGER, House, open_house
+from workspaces.access import Access, AgentId, SessionType, owner_access
+
+NOTES = "# Memory\n\n## Notes\n\n- The cat is called Miso.\n- The spare key is with Ann.\n- the cat is called Miso\n"
+CHAIN = f"{NOTES}- The port is 5432.\n- The port is 5433 now.\n"
+
+
+async def check(house: House, access: Access | None = None) -> CheckupRecord:
+    """Check the notes of *house*."""
+    checked = checked_agent(house.agent, house.sessions, UTC)
+    return await run_checkup(checked, access or house.access(), house.clock.now(), lambda _done, _total: None)
+
+
+async def test_a_check_up_changes_nothing_and_an_accepted_proposal_one_line(tmp_path: Path) -> None:
+    """It is undone to the letter, and can be accepted again."""
+    async with open_house(tmp_path) as house:
+        house.put("MEMORY.md", NOTES)
+        before = house.files()
+        record = await check(house)
+        assert house.files() == before
+        [proposal] = record.open
+        assert (proposal.kind, proposal.before) == ("double", "- the cat is called Miso")
+        checked = checked_agent(house.agent, house.sessions, UTC)
+        await accept(checked, house.access(), [proposal.mark])
+        assert house.text("MEMORY.md") == NOTES.replace("- the cat is called Miso\n", "")
+        with pytest.raises(CheckupError, match="accepted already"):
+            await accept(checked, house.access(), [proposal.mark])
+        await undo(checked, house.access(), proposal.mark)
+        assert house.text("MEMORY.md") == NOTES
+        assert (await read_checkup(checked, house.access())).open == (proposal,)
+
+
+async def test_two_presses_at_once_act_once(tmp_path: Path) -> None:
+    """Of two acceptances, and of an acceptance and a refusal, one is carried out."""
+    async with open_house(tmp_path) as house:
+        house.put("MEMORY.md", CHAIN)
+        checked, access = checked_agent(house.agent, house.sessions, UTC), house.access()
+        double, outdated = sorted((await check(house)).open, key=lambda each: each.kind)
+        both = accept(checked, access, [double.mark]), accept(checked, access, [double.mark])
+        outcomes = await asyncio.gather(*both, return_exceptions=True)
+        assert sorted(type(each) is CheckupError for each in outcomes) == [False, True]
+        either = refuse(checked, access, [outdated.mark]), accept(checked, access, [outdated.mark])
+        outcomes = await asyncio.gather(*either, return_exceptions=True)
+        assert sorted(type(each) is CheckupError for each in outcomes) == [False, True]
+        assert house.text("MEMORY.md").count("cat is called") == 1
+
+
+async def test_what_was_refused_is_not_proposed_again_until_that_is_undone(tmp_path: Path) -> None:
+    """Also after a purge, which leaves no text in the record."""
+    async with open_house(tmp_path) as house:
+        house.put("MEMORY.md", NOTES)
+        checked, access = checked_agent(house.agent, house.sessions, UTC), house.access()
+        [proposal] = (await check(house)).open
+        await refuse(checked, access, [proposal.mark])
+        assert (await check(house)).open == ()
+        forget_texts(checked.root)
+        assert "Miso" not in (checked.root / FILE).read_text("utf-8")
+        assert (await check(house)).open == ()
+
+
+async def test_all_proposals_are_carried_out_or_none(tmp_path: Path) -> None:
+    """One of them does not fit any more."""
+    async with open_house(tmp_path) as house:
+        house.put("MEMORY.md", CHAIN)
+        checked, access = checked_agent(house.agent, house.sessions, UTC), house.access()
+        marks = [each.mark for each in (await check(house)).open]
+        assert len(marks) == 2
+        changed = CHAIN.replace("5433 now", "5434 now")
+        house.put("MEMORY.md", changed)
+        with pytest.raises(CheckupError, match="It said: - The port is 5433 now"):
+            await accept(checked, access, marks)
+        assert house.text("MEMORY.md") == changed
+
+
+async def test_nobody_but_the_owner_has_part_in_it(tmp_path: Path) -> None:
+    """No group, guest, job, heartbeat or subagent, and no other agent's owner: nothing is read, decided or undone."""
+    async with open_house(tmp_path) as house:
+        house.put("MEMORY.md", NOTES)
+        await check(house)
+        checked = checked_agent(house.agent, house.sessions, UTC)
+        own = owner_access(house.agent.id, "test")
+        others = [house.access(message) for message in (MEMBER, OWNER_IN_GROUP, STRANGER)]
+        kinds = [Access(own.agent, kind, own.scope, "x", 0, frozenset()) for kind in SessionType if kind != "main"]
+        for access in (*others, *kinds, owner_access(AgentId("other"), "test")):
+            for asked in (
+                run_checkup(checked, access, house.clock.now(), lambda _done, _total: None),
+                read_checkup(checked, access),
+                accept(checked, access, ["1a2b3c4d"]),
+                refuse(checked, access, ["1a2b3c4d"]),
+                undo(checked, access, "1a2b3c4d"),
+            ):
+                with pytest.raises(CheckupError, match="only the owner"):
+                    await asked
+
+
+async def test_a_damaged_record_is_none(tmp_path: Path) -> None:
+    """The next check-up makes it anew."""
+    async with open_house(tmp_path) as house:
+        house.put("MEMORY.md", NOTES)
+        checked = checked_agent(house.agent, house.sessions, UTC)
+        (checked.root / FILE).write_text("{", "utf-8")
+        assert await read_checkup(checked, house.access()) == CheckupRecord()
+        assert len((await check(house)).open) == 1
+        assert (checked.root / FILE).stat().st_mode & 0o777 == 0o600

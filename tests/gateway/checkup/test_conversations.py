@@ -1,0 +1,106 @@
+"""Evidence about notes in conversations."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import pytest
+
+from gateway.agent.entries import (
+    Entry,
+    Mark,
+    ReplyEntry,
+    ResultEntry,
+    ToolCall,
+    Usage,
+    UsedEntry,
+    UsedMemory,
+    UserEntry,
+)
+from gateway.checkup.conversations import Evidence
+from gateway.stores.rows import TurnId
+from gateway.transcripts.codec import Record
+from tests.workspaces.memory.checkup.notes import BY_AGENT, lasting, of_day
+from workspaces.access import AgentId
+from workspaces.memory.checkup.noted import NotedEntry
+
+AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
+DOE = "User is John Doe, a software engineer."
+
+
+def heard(notes: Sequence[NotedEntry], *entries: Entry | Mark, turn: str = "t1") -> Evidence:
+    """Return what a turn with *entries* tells of *notes*."""
+    evidence = Evidence(notes, AgentId("main"), UTC)
+    evidence.take("main", [Record(TurnId(turn), AT, entry) for entry in entries])
+    return evidence
+
+
+def says(text: str) -> UserEntry:
+    """Return a message of the owner."""
+    return UserEntry(text, AT, "", "m1")
+
+
+def answers(text: str, *calls: ToolCall) -> ReplyEntry:
+    """Return a reply."""
+    return ReplyEntry(text, calls, "stub", Usage())
+
+
+@pytest.mark.parametrize(
+    ("entries", "is_invented"),
+    [
+        ([says("what a day"), answers("I noted that you are John Doe.")], True),
+        ([says("this is Doe speaking")], False),
+        ([says("who?"), ResultEntry("c", "memory_search", "John Doe", False)], True),
+        ([says("read it"), ResultEntry("c", "fetch", "written by John", False, from_outside=True)], False),
+        ([says("a"), answers("", ToolCall("c", "read_file", '{"path": "memory/2026-03-01.md"}')),
+          ResultEntry("c", "read_file", "John Doe", False)], True),
+        ([says("a"), answers("", ToolCall("c", "read_file", '{"path": "people.txt"}')),
+          ResultEntry("c", "read_file", "John Doe", False)], False),
+    ],
+)  # fmt: skip
+def test_a_name_that_nobody_said_is_invented(entries: list[Entry], *, is_invented: bool) -> None:
+    """The agent's own report, and memory itself, prove nothing."""
+    assert bool([*heard(lasting(DOE), *entries).invented()]) is is_invented
+
+
+def test_a_note_without_its_conversation_is_left_alone() -> None:
+    """It may have been said there; so may what the owner's editor wrote."""
+    assert [*heard(lasting(DOE), says("hi"), turn="t2").invented()] == []
+    between = replace(BY_AGENT, turn="")
+    assert [*heard(lasting(DOE, source=between), says("hi")).invented()] != []
+    elsewhere = replace(between, session="main/cron:1")
+    assert [*heard(lasting(DOE, source=elsewhere), says("hi")).invented()] == []
+
+
+def test_a_note_that_recall_fed_back_is_a_loop() -> None:
+    """Not if its person said it again in that turn, nor if nothing like it was in view."""
+    old, new = of_day("2026-02-02", "The cat eats the blue bag."), of_day("2026-03-01", "The cat eats the blue bag.")
+    used = UsedEntry((UsedMemory("memory/2026-02-02.md#L3-L3", "recall"),))
+    evidence = heard([*old, *new], says("what was it?"), used)
+    assert [each.entry for each in evidence.findings] == new
+    assert evidence.uses[old[0].citation].uses == 1
+    assert evidence.uses[old[0].citation].last == date(2026, 3, 1)
+    assert heard([*old, *new], says("the cat eats the blue bag"), used).findings == []
+    assert heard([*old, *new], says("what was it?")).findings == []
+
+
+def test_a_days_note_that_became_a_lasting_one_is_no_loop() -> None:
+    """Agents are told to carry over what lasts."""
+    old, new = of_day("2026-02-02", "The cat eats the blue bag."), lasting("The cat eats the blue bag.")
+    used = UsedEntry((UsedMemory("memory/2026-02-02.md#L3-L3", "search"),))
+    assert heard([*old, *new], says("tidy up"), used).findings == []
+
+
+def test_an_answer_in_the_log_that_repeats_what_was_found_is_a_loop() -> None:
+    """The hit is known by its text, wherever its line is now."""
+    log = of_day("2026-03-01", "main: The locker has the code 4411.", source=replace(BY_AGENT, turn=""))
+    hit = {
+        "path": "memory/2026-02-02.md",
+        "start_line": 9,
+        "end_line": 9,
+        "snippet": "09:10 The locker has the code 4411",
+    }
+    result = ResultEntry("c", "memory_search", json.dumps({"hits": [hit]}), False)
+    evidence = heard(log, says("which code?"), result, answers("The locker has the code 4411."))
+    assert [each.entry for each in evidence.findings] == log

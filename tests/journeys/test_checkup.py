@@ -1,0 +1,56 @@
+"""The check-up of a home, by command: with a gateway and without one, and never a change without a decision."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gateway.app.checkup_digest import CheckupDigest
+from gateway.checkup.checkup import checked_agent
+from gateway.control.checkup_wire import CheckOrder, CheckupOrder
+from gateway.errors import CheckupError
+from tests.journeys.house import make_home, running
+
+NOTES = "# Memory\n\n## Notes\n\n- The cat is called Miso.\n- The spare key is with Ann.\n- the cat is called Miso\n"
+
+
+async def test_the_operator_checks_and_decides(tmp_path: Path) -> None:
+    """By the same orders that the command line sends; progress comes to its end."""
+    home = make_home(tmp_path / "home")
+    notes = home.agent("main").workspace / "MEMORY.md"
+    notes.write_text(NOTES, "utf-8")
+    async with running(home) as app:
+        steps: list[tuple[int, int]] = []
+        said = await app.operator.check(CheckOrder(), lambda done, total: steps.append((done, total)))
+        assert "1 of them should change: 1 double" in said
+        assert steps[-1][0] == steps[-1][1]
+        assert notes.read_text("utf-8") == NOTES
+        [proposal] = (await app.operator.ask(CheckupOrder())).proposals
+        with pytest.raises(CheckupError, match="name a proposal"):
+            await app.operator.ask(CheckupOrder("accept"))
+        done = await app.operator.ask(CheckupOrder("accept", (proposal.mark,), "The cat is called Mio."))
+        assert "written" in done.outcome
+        assert "- The cat is called Mio.\n" in notes.read_text("utf-8")
+        assert (await app.operator.ask(CheckupOrder("undo", (proposal.mark,)))).proposals[0].state == "open"
+        assert notes.read_text("utf-8") == NOTES
+        assert "refused" in (await app.operator.ask(CheckupOrder("refuse", (proposal.mark,)))).outcome
+        assert (await app.operator.ask(CheckupOrder())).proposals == ()
+
+
+async def test_a_digest_comes_once_in_its_days_and_only_if_something_waits(tmp_path: Path) -> None:
+    """In the owner's chat, with a button; it changes nothing."""
+    home = make_home(tmp_path / "home")
+    (home.agent("main").workspace / "MEMORY.md").write_text(NOTES, "utf-8")
+    now = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    async with running(home) as app:
+        parts = app.parts.resources
+        [agent] = parts.agents.values()
+        checked = checked_agent(agent, parts.sessions, UTC)
+        digest = CheckupDigest(7, [checked], lambda: now, parts.home.owner_chats.of, parts.home.notices)
+        await digest.look(checked)
+        await digest.look(checked)
+        rows = [row.outgoing for row in await parts.home.store.outbox.unfinished()]
+        [notice] = [row for row in rows if row.text.startswith("Check-up of the notes of main.")]
+        assert "1 double" in notice.text
+        assert [button.command for button in notice.buttons] == ["/checkup next"]
+    assert (home.agent("main").workspace / "MEMORY.md").read_text("utf-8") == NOTES
