@@ -121,7 +121,7 @@ def leaves() -> dict[str, set[str]]:
     def walk(command: object, words: tuple[str, ...]) -> None:
         for name, inner in getattr(command, "commands", {}).items():
             walk(inner, (*words, name))
-        if not hasattr(command, "commands"):
+        if not hasattr(command, "commands") or getattr(command, "invoke_without_command", False):
             parameters = getattr(command, "params", [])
             found[" ".join(words)] = {option for each in parameters for option in each.opts if option.startswith("-")}
 

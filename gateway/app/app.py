@@ -135,7 +135,7 @@ class App:
             yield from (_warm(agent.memory) for agent in agents)
             yield self._tidy([agent.history_writer for agent in agents])
             yield keep_small()
-            yield checkup_digest(parts.resources).work()
+            yield checkup_digest(parts.resources, home.config.memory.checkup_days).work()
             yield keep_fresh(self.watched, home.config.memory.watch, home.config.memory.sync_every_s)
             yield parts.lifecycle.watch(parts.lanes.submit)
             yield parts.heartbeats.work()

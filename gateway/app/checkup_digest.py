@@ -61,8 +61,8 @@ class CheckupDigest:
         await self.notices.tell(key, said, where, (Button("Show", "/checkup next"),))
 
 
-def checkup_digest(resources: Resources) -> CheckupDigest:
-    """Return the digest of all agents of a gateway."""
+def checkup_digest(resources: Resources, days: int) -> CheckupDigest:
+    """Return the digest of all agents of a gateway, every *days* days."""
     home = resources.home
     agents = [checked_agent(agent, resources.sessions, home.zone.zone) for agent in resources.agents.values()]
-    return CheckupDigest(home.config.memory.checkup_days, agents, home.now, home.owner_chats.of, home.notices)
+    return CheckupDigest(days, agents, home.now, home.owner_chats.of, home.notices)

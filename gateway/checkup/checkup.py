@@ -70,9 +70,9 @@ def checked_agent(agent: Agent, sessions: Sessions, zone: tzinfo) -> CheckedAgen
 async def run_checkup(checked: CheckedAgent, access: Access, now: datetime, progress: Progress) -> CheckupRecord:
     """Check all private notes, keep the proposals, and return them. Raises CheckupError, WorkspaceError and OSError."""
     _require_owner(checked, access)
-    agent, counter = checked.agent, _Counter(progress)
-    paths = await agent.run(forgettable, agent.workspace, access)
-    counter.total = len(paths) + await checked.run(count_parts, checked.conversations, access) + STEPS
+    agent = checked.agent
+    files = len(await agent.run(forgettable, agent.workspace, access))
+    counter = _Counter(progress, files + await checked.run(count_parts, checked.conversations, access) + STEPS)
     entries = await entries_with_sources(agent, access, counter.step)
     instructions = await agent.run(instructions_of, agent.workspace, access)
     evidence = Evidence(entries, agent.id, checked.zone)
@@ -174,15 +174,15 @@ async def _take_back(agent: Agent, access: Access, proposal: CheckupProposal) ->
 class _Counter:
     """Counts steps on any thread, and reports them on the event loop."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress
         self._loop = asyncio.get_running_loop()
         self._done = 0
-        self.total = STEPS
+        self._total = total
 
     def step(self) -> None:
         self._done += 1
-        self._loop.call_soon_threadsafe(self._progress, min(self._done, self.total), self.total)
+        self._loop.call_soon_threadsafe(self._progress, min(self._done, self._total), self._total)
 
 
 def _require_owner(checked: CheckedAgent, access: Access) -> None:

@@ -17,7 +17,7 @@ from gateway.transcripts.codec import Record
 from workspaces.access import Access, AgentId
 from workspaces.memory.checkup.copies import Instruction
 from workspaces.memory.checkup.doubles import repeats
-from workspaces.memory.checkup.findings import Finding, FindingKind
+from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import NotedEntry, plain, stems_of
 from workspaces.memory.checkup.people import name_words, people_named, words_said
 from workspaces.memory.checkup.quality import EntryUse
@@ -43,7 +43,7 @@ class Evidence:
     entries: Sequence[NotedEntry]
     agent: AgentId
     zone: tzinfo
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[NoteFinding] = field(default_factory=list)
     """Notes that repeat what their turn had in view."""
     uses: dict[str, EntryUse] = field(default_factory=dict)
     """By citation."""
@@ -162,7 +162,7 @@ class Evidence:
             if origin is not None:
                 self._looped.add(entry.citation)
                 reason = f"it repeats {origin.citation}, which a search had shown in the turn that wrote it"
-                self.findings.append(Finding(FindingKind.LOOPED, entry, reason, origin))
+                self.findings.append(NoteFinding(FindingKind.LOOPED, entry, reason, origin))
 
 
 def gather(evidence: Evidence, folder: Path, access: Access, read: Read) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from workspaces.memory.checkup.findings import Finding, FindingKind
+from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 
 FILE = "checkup.json"
 MOST = 2_000
@@ -105,7 +105,7 @@ class CheckupRecord:
 _RECORD = TypeAdapter(CheckupRecord)
 
 
-def proposal_of(finding: Finding) -> CheckupProposal:
+def proposal_of(finding: NoteFinding) -> CheckupProposal:
     """Return the proposal that *finding* makes."""
     entry, beside = finding.entry, finding.beside
     is_promotion = finding.kind is FindingKind.PROMOTION

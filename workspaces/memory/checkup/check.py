@@ -6,7 +6,7 @@ from datetime import date
 
 from workspaces.memory.checkup.copies import Instructions, copies
 from workspaces.memory.checkup.doubles import alike, doubles, said_again
-from workspaces.memory.checkup.findings import Finding, FindingKind
+from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import Hand, NotedEntry
 from workspaces.memory.checkup.people import invented
 from workspaces.memory.checkup.promotions import promotions
@@ -25,7 +25,7 @@ class KnownElsewhere:
     """What instructions and conversations tell of the notes."""
 
     instructions: Instructions
-    looped: Sequence[Finding] = ()
+    looped: Sequence[NoteFinding] = ()
     unspoken: Sequence[tuple[NotedEntry, str]] = ()
     """Notes with the name in each of which nobody ever spoke."""
     uses: Mapping[str, EntryUse] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class KnownElsewhere:
 class CheckedNotes:
     """The outcome of a check-up."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[NoteFinding, ...]
     """One an entry at most, in the order of their kinds and places."""
     qualities: Mapping[str, Quality]
     """Of each lasting note, by citation."""
@@ -68,12 +68,13 @@ def check(entries: Sequence[NotedEntry], elsewhere: KnownElsewhere, today: date,
     found += doubles((pair for pair in pairs if taken.isdisjoint(each.place for each in pair)), elsewhere.unsaid)
     findings = (*_first_of_each(found), *promotions(_sound(entries, found), pairs, uses, today))
     step()
-    weak = [each.citation for each in lasting if is_weak(each, qualities[each.citation], today)]
+    is_known = bool(elsewhere.uses)  # where no search is recorded, unused says nothing
+    weak = [each.citation for each in lasting if is_known and is_weak(each, qualities[each.citation], today)]
     unknown = sum(each.is_note and each.source.hand is Hand.UNKNOWN for each in entries)
     return CheckedNotes(findings, qualities, tuple(weak), unknown)
 
 
-def _first_of_each(found: Iterable[Finding]) -> Iterator[Finding]:
+def _first_of_each(found: Iterable[NoteFinding]) -> Iterator[NoteFinding]:
     """Yield one finding an entry, that of the first kind; none for one that shares its line with another."""
     kinds = list(FindingKind)
     known: set[str] = set()
@@ -83,6 +84,6 @@ def _first_of_each(found: Iterable[Finding]) -> Iterator[Finding]:
             yield each
 
 
-def _sound(entries: Sequence[NotedEntry], found: Iterable[Finding]) -> list[NotedEntry]:
+def _sound(entries: Sequence[NotedEntry], found: Iterable[NoteFinding]) -> list[NotedEntry]:
     taken = {each.entry.place for each in found}
     return [each for each in entries if each.place not in taken]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from workspaces.memory.checkup.findings import Finding, FindingKind
+from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import Hand, NotedEntry, figures_of, plain, stems_of
 from workspaces.memory.text.facts import sentences
 
@@ -85,13 +85,13 @@ class Instructions:
         return self._said[best][1] if best >= 0 and shared[best] >= CONTAINED * len(stems) else ""
 
 
-def copies(entries: Sequence[NotedEntry], instructions: Instructions) -> Iterator[Finding]:
+def copies(entries: Sequence[NotedEntry], instructions: Instructions) -> Iterator[NoteFinding]:
     """Yield a finding for each entry of *entries* that was copied; what the owner wrote is never one."""
     for entry in entries:
         if entry.source.hand is Hand.OWNER or not entry.is_note:
             continue
         if name := instructions.source_of(entry):
-            yield Finding(FindingKind.COPIED, entry, f"{name} says it already")
+            yield NoteFinding(FindingKind.COPIED, entry, f"{name} says it already")
 
 
 def _paragraphs(text: str) -> Iterator[str]:

@@ -5,12 +5,13 @@ and what somebody said again is a confirmation: neither is a double.
 """
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
-from workspaces.memory.checkup.findings import Finding, FindingKind
+from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import Hand, NotedEntry
 from workspaces.memory.checkup.quality import EntryUse
 from workspaces.memory.text.claims import claims_in
@@ -19,6 +20,7 @@ from workspaces.memory.text.dialogue import EVIDENCE
 
 OVERLAP = 0.75
 """Share of common words from which two entries may say the same; our choice."""
+_NAME = re.compile(r"\b[^\W\d_a-z]\w+")
 FEWEST = 2
 """Words of an entry that is compared: "Gym." on two days is no double."""
 _MOST_ALIKE = 50
@@ -37,7 +39,7 @@ def alike(entries: Sequence[NotedEntry]) -> Iterator[Pair]:
             yield telling[one], telling[other]
 
 
-def doubles(pairs: Iterable[Pair], unsaid: Collection[str] = ()) -> Iterator[Finding]:
+def doubles(pairs: Iterable[Pair], unsaid: Collection[str] = ()) -> Iterator[NoteFinding]:
     """Yield a finding for each note that another one of its pair makes needless; the other one stays.
 
     *unsaid* are the places of notes that an agent wrote though nobody had said so again.
@@ -49,7 +51,7 @@ def doubles(pairs: Iterable[Pair], unsaid: Collection[str] = ()) -> Iterator[Fin
         kept, double = (one, other) if _stays(one, other) else (other, one)
         if _is_needless(double, kept, unsaid):
             gone.add(double.place)
-            yield Finding(FindingKind.DOUBLE, double, f"it says what {kept.citation} says", kept)
+            yield NoteFinding(FindingKind.DOUBLE, double, f"it says what {kept.citation} says", kept)
 
 
 def said_again(uses: Mapping[str, EntryUse], pairs: Iterable[Pair]) -> dict[str, EntryUse]:
@@ -96,7 +98,14 @@ def _says_the_same(one: NotedEntry, other: NotedEntry) -> bool:
         return True
     if one.figures != other.figures or not (one.stems <= other.stems or other.stems <= one.stems):
         return False
-    return _overlap(one, other) >= OVERLAP and _denies(one) == _denies(other)
+    return _overlap(one, other) >= OVERLAP and _denies(one) == _denies(other) and _names_alike(one.text, other.text)
+
+
+def _names_alike(one: str, other: str) -> bool:
+    """Return whether the names in both texts come in one order: "Ann thanks Bo" is not "Bo thanks Ann"."""
+    first, second = ([word.casefold() for word in _NAME.findall(text)] for text in (one, other))
+    common = {*first} & {*second}
+    return [word for word in first if word in common] == [word for word in second if word in common]
 
 
 def _denies(entry: NotedEntry) -> bool:

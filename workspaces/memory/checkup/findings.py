@@ -42,7 +42,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class NoteFinding:
     """A finding about one entry."""
 
     kind: FindingKind

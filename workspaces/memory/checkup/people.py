@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from workspaces.memory.checkup.findings import Finding, FindingKind
+from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import NotedEntry
 from workspaces.memory.text.facts import FactKind, facts_in, folded
 from workspaces.memory.text.tokens import STOP_WORDS
@@ -72,7 +72,7 @@ def words_said(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(folded(text)))
 
 
-def invented(entries: Sequence[tuple[NotedEntry, str]]) -> Iterator[Finding]:
+def invented(entries: Sequence[tuple[NotedEntry, str]]) -> Iterator[NoteFinding]:
     """Yield a finding for each entry with the name in it of which nobody ever spoke."""
     for entry, name in entries:
-        yield Finding(FindingKind.INVENTED, entry, f"nobody ever spoke of {name}")
+        yield NoteFinding(FindingKind.INVENTED, entry, f"nobody ever spoke of {name}")

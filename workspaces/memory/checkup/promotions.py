@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from workspaces.memory.checkup.doubles import Pair, is_state
-from workspaces.memory.checkup.findings import Finding, FindingKind
+from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import OWNER, NotedEntry
 from workspaces.memory.checkup.quality import EntryUse, quality
 from workspaces.memory.checkup.staleness import recurs
@@ -33,7 +33,7 @@ _SECTIONS = (
 
 def promotions(
     entries: Sequence[NotedEntry], pairs: Sequence[Pair], uses: Mapping[str, EntryUse], today: date
-) -> Iterator[Finding]:
+) -> Iterator[NoteFinding]:
     """Yield the best notes of days that say how something is, were said on several days or used, and are new there."""
     known = {each.place for pair in pairs if any(one.is_lasting for one in pair) for each in pair}
     found: list[tuple[float, NotedEntry]] = []
@@ -50,7 +50,7 @@ def promotions(
     for entry in [*chosen.values()][:MOST]:
         days = len(uses[entry.citation].days) + 1
         reason = f"said on {days} days and not in MEMORY.md" if days > 1 else "often used and not in MEMORY.md"
-        yield Finding(FindingKind.PROMOTION, entry, reason, after=f"{section_of(entry.text)}: {entry.text}")
+        yield NoteFinding(FindingKind.PROMOTION, entry, reason, after=f"{section_of(entry.text)}: {entry.text}")
 
 
 def _is_candidate(entry: NotedEntry, use: EntryUse) -> bool:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 
-from workspaces.memory.checkup.findings import Finding, FindingKind
+from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 from workspaces.memory.checkup.noted import OWNER, NotedEntry
 from workspaces.memory.text.claims import Claim, Relation, claims_in, relation
 from workspaces.memory.text.dates import NamedDate, mentions
@@ -33,7 +33,7 @@ def recurs(text: str) -> bool:
     return _RECURS.search(text) is not None
 
 
-def past_dates(entries: Sequence[NotedEntry], today: date) -> Iterator[Finding]:
+def past_dates(entries: Sequence[NotedEntry], today: date) -> Iterator[NoteFinding]:
     """Yield a finding for each lasting note whose last date lay ahead when it was written, and is over now.
 
     A date that was past already when it was noted is a fact, and one that comes again is never over. A note whose
@@ -45,9 +45,9 @@ def past_dates(entries: Sequence[NotedEntry], today: date) -> Iterator[Finding]:
             continue
         last = max((span.last for span in _spans(entry.text, written)), default=None)
         if last is not None and written < last < today - GRACE:
-            yield Finding(FindingKind.STALE, entry, f"its date, {last}, is past")
+            yield NoteFinding(FindingKind.STALE, entry, f"its date, {last}, is past")
         elif written < today - FLEETING and dated(entry.text, written) != entry.text:
-            yield Finding(FindingKind.STALE, entry, f"it speaks of a day around {written}, when it was written")
+            yield NoteFinding(FindingKind.STALE, entry, f"it speaks of a day around {written}, when it was written")
 
 
 def _spans(text: str, written: date) -> Iterator[DaySpan]:
@@ -74,7 +74,7 @@ def _nearest(named: NamedDate, written: date) -> DaySpan:
     return DaySpan(day, day)
 
 
-def outdated(entries: Sequence[NotedEntry]) -> Iterator[Finding]:
+def outdated(entries: Sequence[NotedEntry]) -> Iterator[NoteFinding]:
     """Yield a finding for each lasting note of which a later entry gives another value, by `claims.relation`.
 
     The change that it proposes removes nothing: it notes until when the line held, and what holds instead.
@@ -83,7 +83,7 @@ def outdated(entries: Sequence[NotedEntry]) -> Iterator[Finding]:
     known = [(place, claim) for place, each in enumerate(lasting) for claim in claims_in(each.text)]
     having = _by_word([claim for _, claim in known])
     words = frozenset(having)
-    found: dict[int, Finding] = {}
+    found: dict[int, NoteFinding] = {}
     for later in entries:
         if not (later.is_note or _is_owners_word(later)) or later.stems.isdisjoint(words):
             continue
@@ -126,8 +126,8 @@ def _replaces(before: Claim, after: Claim, older: NotedEntry, newer: NotedEntry)
     return how is Relation.REPLACES or (how is Relation.CONTRADICTS and newer.is_lasting)
 
 
-def _mended(older: NotedEntry, newer: NotedEntry) -> Finding:
+def _mended(older: NotedEntry, newer: NotedEntry) -> NoteFinding:
     first, *more = older.raw.split("\n")
     after = "\n".join([with_until(first, newer.since or date.min, newer.citation), *more])
     reason = f"{newer.citation} says since {newer.since}: {' '.join(newer.text.split())}"
-    return Finding(FindingKind.OUTDATED, older, reason, newer, after)
+    return NoteFinding(FindingKind.OUTDATED, older, reason, newer, after)

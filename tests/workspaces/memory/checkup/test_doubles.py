@@ -35,6 +35,7 @@ def test_the_same_in_one_file_is_a_double(one: str, other: str) -> None:
         ("Likes window seats facing forwards on trains.", "Likes window seats facing backwards on trains."),
         ("Eats fish when travelling with the children.", "Does not eat fish when travelling with the children."),
         ("Sister Anna lives in the old town of Graz.", "Sister Anna lives in the old town of Linz."),
+        ("Caroline thanks Melanie for her friendship.", "Melanie thanks Caroline for her friendship."),
         ("Water meter 1 is in the cellar.", "Water meter 2 is in the cellar."),
         ("Gym", "Gym"),
     ],
