@@ -1,4 +1,4 @@
-"""Reverting or rewording of one change of a text, whatever was written around it.
+"""Reverting or rewording of one change of a text, whatever was written around it; pure.
 
 Texts are compared line by line, and later changes by others stay. If others changed the very lines that the change
 wrote, or the place from which it removed some, nothing is done and EditError is raised.
@@ -6,15 +6,12 @@ wrote, or the place from which it removed some, nothing is done and EditError is
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from workspaces.access import Access
 from workspaces.errors import EditError
-from workspaces.history import FileWriting
 from workspaces.notes import list_item
-from workspaces.workspace import Workspace
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ITEM = re.compile(r"(?P<margin>[ \t]*)(?P<bullet>[-*+] )?(?P<time>\d\d:\d\d )?.*", re.DOTALL)
@@ -71,24 +68,6 @@ def reverted_text(before: str | None, after: str | None, now: str | None) -> str
                 at, end = _standing(passage, lines, places)
                 del lines[at:end]
     return "".join(lines)
-
-
-def take_back(workspace: Workspace, access: Access, files: Iterable[FileWriting]) -> None:
-    """Revert the changes of *files*, all of them or none. Raises EditError if somebody has changed one since."""
-    changes = list(files)
-    present = {file.path: workspace.present(file.path, access) for file in changes}
-    texts = {path: file.whole if file else None for path, file in present.items()}
-    for each in changes:
-        try:
-            texts[each.path] = reverted_text(each.before, each.after, texts[each.path])
-        except EditError as exc:
-            raise EditError(f"{each.path}: {exc}") from exc
-    for path, text in texts.items():
-        file = present[path]
-        if text is not None:
-            workspace.write(path, text, access, file)
-        elif file is not None:
-            workspace.delete(path, access, file)
 
 
 def corrected_text(before: str | None, after: str | None, now: str | None, words: str) -> str:

@@ -33,10 +33,10 @@ from workspaces.access import PRIVATE, Access, SessionType
 from workspaces.errors import EditError
 from workspaces.forget import forgettable
 from workspaces.history import OWNERS_COMMANDS, Origin
+from workspaces.history.undo import undo_files
 from workspaces.memory.checkup.check import STEPS, CheckedNotes, KnownElsewhere, check
 from workspaces.memory.checkup.copies import Instructions
 from workspaces.memory.checkup.noted import NotedEntry
-from workspaces.revert import take_back
 from workspaces.run_blocking import RunBlocking
 from workspaces.sections import memory_file
 from workspaces.workspace import Workspace
@@ -163,7 +163,7 @@ async def _take_back(agent: Agent, access: Access, proposal: CheckupProposal) ->
     origin = Origin(OWNERS_COMMANDS, undoes=writing.mark)
     turn = f"checkup-undo-{writing.mark}"
     try:
-        await writer.noting(agent.run, turn, origin)(take_back, agent.workspace, access, writing.files)
+        await writer.noting(agent.run, turn, origin)(undo_files, agent.workspace, access, writing.files)
     except EditError as exc:
         raise CheckupError(str(exc)) from exc
     finally:

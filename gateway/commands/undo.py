@@ -18,8 +18,9 @@ from gateway.stores.rows import TurnId
 from workspaces.access import Access
 from workspaces.errors import EditError
 from workspaces.history import FileWriting, TurnChanges
+from workspaces.history.undo import undo_files
 from workspaces.memory.text.dialogue import without_time
-from workspaces.revert import corrected_text, passages, take_back
+from workspaces.revert import corrected_text, passages
 from workspaces.workspace import Workspace
 
 _MARKED = re.compile(r"(?P<mark>[0-9a-f]{12})?(?:(?:^|\s+)(?P<words>.*))?", re.DOTALL)
@@ -48,7 +49,7 @@ async def _undo(call: CommandCall) -> str:
     origin = replace(call.origin, mark=None, undoes=writing.mark)
     try:
         run = call.agent.history_writer.noting(call.agent.run, turn, origin)
-        await run(take_back, call.agent.workspace, call.access, writing.files)
+        await run(undo_files, call.agent.workspace, call.access, writing.files)
     finally:
         call.agent.history_writer.ended(turn)
     await _keep_from_summary(call, writing)
