@@ -45,7 +45,7 @@ class CheckupDigest:
             await asyncio.sleep(LOOK_EVERY_S)
 
     async def look(self, checked: CheckedAgent) -> None:
-        """Check the notes of one agent if the latest check-up, by whomever, is too old, and tell what it found."""
+        """Check the notes of one agent if the latest check-up, by whomever, is too old, and tell its outcome."""
         access, now = owner_access(checked.agent.id, VIA), self.now()
         latest = await read_checkup(checked, access)
         if latest.at is not None and (now - latest.at).days < self.days:

@@ -62,7 +62,7 @@ def carried_out(notes: TouchedNotes, proposals: Sequence[CheckupProposal], words
 
 
 def preview(proposal: CheckupProposal) -> str:
-    """Return what *proposal* changes, as a diff."""
+    """Return the change of *proposal* as a diff."""
     if proposal.kind is FindingKind.PROMOTION:
         _, text = _section_and_text(proposal.after or "")
         return difference(None, f"- {text}\n")

@@ -1,4 +1,4 @@
-"""The check-up of an agent's notes, and its owner's decisions about what it proposes.
+"""The check-up of an agent's notes, and its owner's decisions about its proposals.
 
 Nothing is changed by the check-up itself. A decision runs on the workspace's only thread: it compares the lines, writes
 the files and notes the decision, so that two presses at once act once. Whoever is not the owner, in a conversation that
@@ -192,7 +192,7 @@ def _require_owner(checked: CheckedAgent, access: Access) -> None:
 
 
 def _keep(root: Path, entries: Sequence[NotedEntry], found: CheckedNotes, now: datetime) -> CheckupRecord:
-    """Store the outcome, without what was refused before, and return it."""
+    """Store the outcome, without earlier refusals, and return it."""
     refused = read_record(root).refused
     known = frozenset(refused)
     fresh = [each for each in found.findings if each.mark not in known]

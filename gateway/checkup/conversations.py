@@ -1,4 +1,4 @@
-"""Evidence about notes in an agent's conversations: which names were spoken of, and what a turn had in view."""
+"""Evidence about notes in an agent's conversations: names that were spoken of, and notes that a turn had in view."""
 
 import json
 import re
@@ -25,7 +25,7 @@ from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.workspace_source import is_note
 
 SAID = 0.6
-"""Share of a note's words that its person used in the same turn: then it repeats what they said, and no search."""
+"""Share of a note's words that its person used in the same turn: then it repeats them, and no search."""
 _READS_NOTES = frozenset({"memory_search", "memory_get", "search_memory", "search_history"})
 _CITED = re.compile(r"(?P<path>[^#]{1,300})#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9}))?")
 _PATH = re.compile(r'"path"\s{0,9}:\s{0,9}"([^"]{1,300})"')
@@ -38,17 +38,17 @@ _LONGEST_SHOWN = 20_000
 
 @dataclass
 class Evidence:
-    """What conversations tell of the notes of one agent, gathered turn by turn; no conversation is kept."""
+    """Evidence about the notes of one agent, gathered turn by turn; no conversation is kept."""
 
     entries: Sequence[NotedEntry]
     agent: AgentId
     zone: tzinfo
     findings: list[NoteFinding] = field(default_factory=list)
-    """Notes that repeat what their turn had in view."""
+    """Notes that repeat others which their turn had in view."""
     uses: dict[str, EntryUse] = field(default_factory=dict)
     """By citation."""
     orders: dict[str, Instruction] = field(default_factory=dict)
-    """What jobs and heartbeats tell the agent to do."""
+    """Orders of jobs and heartbeats."""
 
     def __post_init__(self) -> None:
         self._by_turn = _grouped(self.entries, lambda each: each.source.turn)
@@ -152,7 +152,7 @@ class Evidence:
         return found
 
     def _compare(self, turn: Sequence[Record], day: date, shown: Sequence[NotedEntry], said: frozenset[str]) -> None:
-        """Find the notes that *turn* wrote, or that log its answer, and that repeat what it had in view."""
+        """Find the notes that *turn* wrote, or that log its answer, and that repeat a note in view."""
         answers = " ".join(" ".join(plain(r.entry.text)) for r in turn if isinstance(r.entry, ReplyEntry))
         logged = [each for each in self._spoken.get(str(day), ()) if " ".join(each.plain) in answers]
         for entry in [*self._by_turn.get(turn[0].turn_id, ()), *logged]:

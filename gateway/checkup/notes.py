@@ -52,7 +52,7 @@ async def _writers(agent: Agent, access: Access) -> LineWriters:
 
 
 async def recorded(agent: Agent) -> None:
-    """Wait until the history has what was written; where no gateway runs, nobody records edits, and nothing waits."""
+    """Wait until the history has all changes; where no gateway runs, nobody records edits, and nothing waits."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE_S):
             await agent.history_writer.catch_up()
@@ -80,7 +80,7 @@ def _whole(workspace: Workspace, access: Access, path: PurePosixPath) -> str:
 
 
 def instructions_of(workspace: Workspace, access: Access) -> list[Instruction]:
-    """Return what tells the agent how to work: its steering files, its skills, and the gateway's own prompts."""
+    """Return the agent's instructions: its steering files, its skills, and the gateway's own prompts."""
     return [*_files(workspace, access, STEERING), *_skills(workspace, access), *_prompts(access)]
 
 

@@ -1,7 +1,7 @@
 """Proposals of the latest check-up, kept beside an agent's workspace, with the owner's decisions about them.
 
 The file holds texts of notes, so a purge empties it. It can be deleted at any time: the next check-up makes it anew,
-but what was refused is then proposed again.
+but refused changes are then proposed again.
 """
 
 import json
@@ -144,7 +144,7 @@ def write_record(root: Path, record: CheckupRecord) -> None:
 
 
 def forget_texts(root: Path) -> None:
-    """Drop the proposals, whose texts are notes'; what was refused stays refused. Raises OSError."""
+    """Drop the proposals, whose texts are notes'; refusals stay. Raises OSError."""
     with suppress(FileNotFoundError):
         (root / FILE).stat()
         write_record(root, CheckupRecord(refused=read_record(root).refused))

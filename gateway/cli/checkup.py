@@ -1,4 +1,4 @@
-"""`strandline memory checkup …`: what is wrong with an agent's notes, and decisions about what is proposed."""
+"""`strandline memory checkup …`: faults of an agent's notes, and decisions about proposals."""
 
 import asyncio
 from collections.abc import Iterator

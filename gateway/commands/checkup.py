@@ -1,4 +1,4 @@
-"""`/checkup`: checks the agent's notes, shows one proposal after the other, and carries out what its owner accepts."""
+"""`/checkup`: checks the agent's notes, shows one proposal after the other, and carries out the accepted ones."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -102,7 +102,7 @@ _ACTS: dict[str, Say] = {"accept": _accept, "edit": _edit, "refuse": _refuse, "u
 
 
 def _shown(record: CheckupRecord, after: str = "") -> str:
-    """Return the next open proposal, after that with the mark *after*, with its diff and what can be done about it."""
+    """Return the next open proposal, after that with the mark *after*, with its diff and the possible decisions."""
     places = {each.mark: place for place, each in enumerate(record.proposals)}
     begin = places.get(after, -1)
     opened = [*record.open]

@@ -20,7 +20,7 @@ class ShownProposal:
     """Location of the note, as `path#Ln`."""
     reason: str
     diff: str
-    """What accepting it changes."""
+    """The change that accepting it makes."""
     state: str = "open"
 
 

@@ -1,4 +1,4 @@
-"""Undoing what one turn wrote: in all of its files, or in none."""
+"""Undoing the changes of one turn: in all of its files, or in none."""
 
 from collections.abc import Iterable
 

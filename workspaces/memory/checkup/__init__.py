@@ -1,1 +1,1 @@
-"""The check-up of notes: what is wrong with an entry, and how good it is, by rule alone."""
+"""The check-up of notes: faults and quality of their entries, by rule alone."""

@@ -22,7 +22,7 @@ Step = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class KnownElsewhere:
-    """What instructions and conversations tell of the notes."""
+    """Evidence about the notes from instructions and conversations."""
 
     instructions: Instructions
     looped: Sequence[NoteFinding] = ()
@@ -49,7 +49,7 @@ class CheckedNotes:
 
 
 def check(entries: Sequence[NotedEntry], elsewhere: KnownElsewhere, today: date, step: Step) -> CheckedNotes:
-    """Return what is wrong with *entries* on *today*, and how good the lasting ones are."""
+    """Return the faults of *entries* on *today*, and the quality of the lasting ones."""
     pairs = list(alike(entries))
     step()
     uses = said_again(elsewhere.uses, pairs)

@@ -28,7 +28,7 @@ class Instruction:
     """A text that tells the agent how to work."""
 
     name: str
-    """A file's path, or what it is."""
+    """A file's path, or a description."""
     text: str
 
 
@@ -86,7 +86,7 @@ class Instructions:
 
 
 def copies(entries: Sequence[NotedEntry], instructions: Instructions) -> Iterator[NoteFinding]:
-    """Yield a finding for each entry of *entries* that was copied; what the owner wrote is never one."""
+    """Yield a finding for each entry of *entries* that was copied; the owner's own lines are never taken for copies."""
     for entry in entries:
         if entry.source.hand is Hand.OWNER or not entry.is_note:
             continue

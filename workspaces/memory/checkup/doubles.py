@@ -1,7 +1,7 @@
 """Doubles among notes: entries with the same words, or with all words of another one and hardly more.
 
-Another number, name or word in the place of one is another value, and no double. What happened twice is noted twice,
-and what somebody said again is a confirmation: neither is a double.
+Another number, name or word in the place of one is another value, and no double. An event that happened twice is
+noted twice, and a statement that somebody repeats is a confirmation: neither is a double.
 """
 
 import math
@@ -66,7 +66,7 @@ def said_again(uses: Mapping[str, EntryUse], pairs: Iterable[Pair]) -> dict[str,
 
 
 def repeats(entry: NotedEntry, shown: NotedEntry) -> bool:
-    """Return whether *entry* says what *shown* says, or a part of it."""
+    """Return whether *entry* says the same as *shown*, or a part of it."""
     return entry.figures <= shown.figures and (
         _says_the_same(entry, shown) or (len(entry.stems) > FEWEST and entry.stems <= shown.stems)
     )
@@ -113,8 +113,7 @@ def _denies(entry: NotedEntry) -> bool:
 
 
 def _stays(first: NotedEntry, second: NotedEntry) -> bool:
-    """Return whether *first* stays rather than *second*: what lasts, what the owner wrote, what says more, what is
-    older."""
+    """Return whether *first* stays: the lasting one, the owner's, the longer, the older."""
     return _weight(first) >= _weight(second)
 
 
@@ -125,8 +124,8 @@ def _weight(entry: NotedEntry) -> tuple[bool, bool, int, bool]:
 def _is_needless(double: NotedEntry, kept: NotedEntry, unsaid: Collection[str]) -> bool:
     """Return whether *double* is needless beside *kept*, which says the same.
 
-    Two of one file are. One of another day is if its agent wrote it without being told again, word for word or what
-    `MEMORY.md` said by then: a day's note may have become a lasting one, and what happens twice is noted twice.
+    Two of one file are. One of another day is if its agent wrote it without being told again, word for word, or if
+    `MEMORY.md` said it by then: a day's note may have become a lasting one, and events happen twice.
     """
     if double.path == kept.path:
         return True
@@ -141,7 +140,7 @@ def _came_first(one: NotedEntry, other: NotedEntry) -> bool:
 
 
 def is_state(texts: Iterable[str]) -> bool:
-    """Return whether all claims of *texts* say how something is, and none what happened or changed on its day."""
+    """Return whether all claims of *texts* say how something is, and none tells of an event or a change."""
     claims = [claim for text in texts for claim in claims_in(text)]
     return bool(claims) and all(each.is_state and not each.changes for each in claims) and not _names_its_day(texts)
 

@@ -1,4 +1,4 @@
-"""Findings of the check-up: what is wrong with an entry, and the change that would mend it."""
+"""Findings of the check-up: the fault of an entry, and the change that would mend it."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,9 +12,9 @@ class FindingKind(StrEnum):
     COPIED = "copied"
     """It repeats the agent's instructions."""
     LOOPED = "looped"
-    """It repeats what a search or recall had shown in the turn that wrote it, and nobody had said it again."""
+    """It repeats a note that a search or recall had shown in the turn that wrote it, and nobody had said it again."""
     DOUBLE = "double"
-    """It says what another entry says."""
+    """It says the same as another entry."""
     INVENTED = "invented"
     """It names somebody of whom nobody ever spoke."""
     OUTDATED = "outdated"
@@ -26,7 +26,7 @@ class FindingKind(StrEnum):
 
     @property
     def in_words(self) -> str:
-        """What it is called for people."""
+        """Its name for people."""
         return _WORDS[self]
 
 

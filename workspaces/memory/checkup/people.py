@@ -47,7 +47,7 @@ def people_named(text: str) -> list[str]:
 
 
 def _first_names(text: str) -> Iterator[str]:
-    """Yield the word that begins *text* if it is followed by what only a person does."""
+    """Yield the word that begins *text* if it is followed by an act of a person."""
     first = _WORD.match(text)
     if first and first[0][0].isupper() and first[0].casefold() not in STOP_WORDS and len(first[0]) > 1:
         after = text[first.end() :][:_NEAR].lstrip()

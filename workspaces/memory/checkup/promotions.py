@@ -1,4 +1,4 @@
-"""Promotions: what notes of days say again and again, and `MEMORY.md` does not say yet."""
+"""Promotions: statements that notes of days repeat, and that `MEMORY.md` lacks."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

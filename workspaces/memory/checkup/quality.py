@@ -21,7 +21,7 @@ OLD = timedelta(days=180)
 
 @dataclass(frozen=True, slots=True)
 class EntryUse:
-    """What is known about an entry from elsewhere."""
+    """Uses and repetitions of an entry."""
 
     days: frozenset[date] = frozenset()
     """Further days on which the same was said or noted."""
@@ -36,7 +36,7 @@ class Quality:
     """The parts of an entry's score, each from 0 to 1."""
 
     stable: float
-    """1: it says how something is; 0: what happened, or something of its own day."""
+    """1: it says how something is; 0: it tells of an event, or of its own day."""
     specific: float
     """Names, numbers, dates and identifiers in it; two are enough."""
     confirmed: float
@@ -75,6 +75,6 @@ def _stability(text: str, day: date) -> float:
 
 
 def is_weak(entry: NotedEntry, found: Quality, today: date) -> bool:
-    """Return whether *entry* is old and vague, and was never confirmed nor used; what the owner wrote never is."""
+    """Return whether *entry* is old and vague, and was never confirmed nor used; the owner's own lines never are."""
     is_old = entry.source.day is not None and entry.source.day < today - OLD
     return is_old and found.specific == found.confirmed == found.used == 0.0

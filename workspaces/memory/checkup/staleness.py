@@ -25,11 +25,11 @@ _RECURS = re.compile(
     r"|depuis|cada|cumpleaños|desde|ogni|compleanno|каждый|родил\w*)\b|\b\w+days\b",
     re.IGNORECASE,
 )
-"""Words of what comes again, or began then and lasts."""
+"""Words of something that comes again, or began then and lasts."""
 
 
 def recurs(text: str) -> bool:
-    """Return whether *text* speaks of what comes again, or began on its date and lasts."""
+    """Return whether *text* speaks of something that comes again, or began on its date and lasts."""
     return _RECURS.search(text) is not None
 
 
@@ -77,7 +77,7 @@ def _nearest(named: NamedDate, written: date) -> DaySpan:
 def outdated(entries: Sequence[NotedEntry]) -> Iterator[NoteFinding]:
     """Yield a finding for each lasting note of which a later entry gives another value, by `claims.relation`.
 
-    The change that it proposes removes nothing: it notes until when the line held, and what holds instead.
+    The change that it proposes removes nothing: it notes until when the line held, and its successor.
     """
     lasting = [each for each in entries if each.is_lasting and each.is_note and not each.is_part]
     known = [(place, claim) for place, each in enumerate(lasting) for claim in claims_in(each.text)]
