@@ -42,7 +42,12 @@ COMMANDS = tuple(
         ("chat", "chat:chat", TALK, "Talk to an agent, with or without a running gateway."),
         ("status", "status:status", TALK, "Show running components, queues and dropped messages."),
         ("sessions", "sessions:app", TALK, "Read stored conversations: list, show, export, search."),
-        ("memory", "memory:app", MEMORY, "Manage memory: status, index, search, exam, why, origin, migrate."),
+        (
+            "memory",
+            "memory:app",
+            MEMORY,
+            "Manage memory: status, index, search, exam, accept, checkup, why, origin, migrate.",
+        ),
         ("history", "history:app", MEMORY, "Show and restore file versions: log, show, diff, restore, bundle."),
         ("approvals", "approvals:app", MEMORY, "Review pending file changes: list, show, approve, refuse."),
         ("mcp", "mcp:mcp", MEMORY, "Serve an agent's memory to another program over MCP (stdio)."),

@@ -249,6 +249,10 @@ def test_memory_is_searched_in_the_promised_shape(at_home: Terminal) -> None:
             "snippet": "port 5433",
             "citation": "memory/2026-03-03.md#L1-L1",
             "holds": "",
+            "parts": {"similarity": 0.0, "late": 0.0, "keyword": 0.0, "matched": 0.0},
+            "day": None,
+            "chat": "",
+            "is_others": False,
         }
     ]
     for_people = at_home("memory", "search", "port").out
