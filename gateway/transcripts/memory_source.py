@@ -154,7 +154,8 @@ class TranscriptNotes:
         parts = self._parts.of_large(file, facts.st_size)
         if parts is None:
             return {path: self._stamp(file, facts, 0)}
-        last = f"{self._stamp(file, facts, parts.starts[parts.closed])}-from-{parts.closed}"
+        last = self._stamp(file, facts, parts.starts[parts.closed])
+        last += f"-from-{parts.closed}" if parts.closed else ""  # the size in bytes must not show
         is_closed = {part: f"{facts.st_ino}-to-{parts.starts[part + 1]}" for part in range(parts.closed)}
         return {part_path(path, part): is_closed.get(part, last) for part in range(parts.count - 1, -1, -1)}
 
