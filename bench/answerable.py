@@ -1,4 +1,4 @@
-"""Benchmark of "nothing clearly fits": how well the best hit's score tells answerable from unanswerable questions.
+"""Benchmark of "nothing clearly fits": how well the fit of the hits tells answerable from unanswerable questions.
 
     python -m bench.answerable DATA        # a file of LoCoMo, a folder of BEAM
 
@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
+from bench.recall import as_hit
 from bench.retrieval import Bench, conversations_in, corpus_of
 from gateway.importers.locomo import LocomoConversation, QuestionKind
+from workspaces.memory.fit import fit
 from workspaces.memory.hits import CLEAR
 from workspaces.memory.index.embeddings.local import LocalEmbedder
 
-SHOWN = 6
-"""Hits of a search for a model, by default."""
+LOOKED_AT = 20
+"""Hits of a search for a model, by default, with those that are counted as left out."""
 
 
 def area(answerable: Sequence[float], unanswerable: Sequence[float]) -> float:
@@ -41,8 +43,7 @@ def run(data: Path) -> str:
         with tempfile.TemporaryDirectory(prefix="strandline-bench-") as folder:
             bench = Bench(corpus_of(conversation), embedder, Path(folder))
             for text in dict.fromkeys([*texts, *unanswerable]):
-                best = max((each.score for each in bench.found(text, SHOWN)), default=0.0)
-                scores[text not in unanswerable].append(best)
+                scores[text not in unanswerable].append(fit([*map(as_hit, bench.found(text, LOOKED_AT))], text))
             bench.close()
     answerable, others = scores[True], scores[False]
     missed, told = (100 * fmean(score < CLEAR for score in group) for group in (answerable, others))

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import fmean
 
 from bench.retrieval import Bench, Corpus, conversations_in, corpus_of, interval_of
-from gateway.agent.recall import CANDIDATES, RecallSettings, asks_about_the_past, fitting, line_of
+from gateway.agent.recall import CANDIDATES, RecallSettings, asks_about_the_past, file_of, fitting, line_of
 from gateway.agent.recall_gate import calls_for_memories
 from gateway.agent.window.count import estimate_tokens
 from workspaces.access import PRIVATE
@@ -73,19 +73,20 @@ def _judge(
     found: Sequence[MatchingEntry],
     budget: int,
 ) -> Brought:
-    chosen = fitting(map(_hit, found), RecallSettings(tokens=budget))
+    chosen = fitting(map(as_hit, found), RecallSettings(tokens=budget))
     held = {(hit.path, line) for hit in chosen for line in range(hit.start_line, hit.end_line + 1)}
     return Brought(
         corpus=corpus,
         asks=evidence is not None,
         is_past=asks_about_the_past(text, date(2023, 12, 31)),
         hits=len(chosen),
-        tokens=sum(estimate_tokens(line_of(hit)) for hit in chosen),
+        tokens=sum(map(estimate_tokens, [*map(line_of, chosen), *set(map(file_of, chosen))])),
         covered=len(evidence & held) / len(evidence) if evidence else 0.0,
     )
 
 
-def _hit(found: MatchingEntry) -> Hit:
+def as_hit(found: MatchingEntry) -> Hit:
+    """Return *found* as a hit of the gateway."""
     entry = found.entry
     return Hit(
         path=entry.path,

@@ -10,7 +10,7 @@ is returned.
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source
 from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
 from workspaces.memory.file_search import documents_within, find_plainly
+from workspaces.memory.fit import fit
 from workspaces.memory.hits import CLEAR, Hit, hit_of_frame, hit_of_line
 from workspaces.memory.query import MOST_RESULTS, USUAL_SEARCH, Query, SearchDefaults
 from workspaces.memory.search_notes import BEING_BUILT, LONGEST_QUERY, cut_notice, notice, plain_notice
@@ -69,11 +70,12 @@ class SearchResult:
     """Some of it stays on the owner's machines."""
     is_withheld: bool = False
     """Something else fits that the reader may not know."""
+    question: str = field(default="", compare=False)
 
     @property
     def is_clear(self) -> bool:
-        """Whether a hit clearly fits; otherwise they are only the nearest."""
-        return any(hit.score >= CLEAR for hit in self.hits)
+        """Whether the hits clearly fit; otherwise they are only the nearest."""
+        return fit((*self.hits, *self.left_out), self.question) >= CLEAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +251,7 @@ class SourceIndex:
         # A group must not learn whether private notes are still being indexed.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
         told = notice(text, answer, self._sync.progress, pending=pending, to_owner=scopes is None)
-        return SearchResult(tuple(found[: query.most]), answer["mode"], told, more)
+        return SearchResult(tuple(found[: query.most]), answer["mode"], told, more, question=text)
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
         """Return the lines that contain a text, newest first, among those that *access* may read.

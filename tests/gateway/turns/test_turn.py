@@ -375,7 +375,7 @@ async def test_memories_are_brought_up_and_what_was_used_is_kept(house: House, w
     row = await house.take_in(replace(DIRECT, id="2", text="Who has the spare key of the cellar?"))
     await answer(turns, row)
     assert "spare key" not in model.requests[0].volatile
-    quoted = "\n> memory/2020-03-01.md#L1-L1: The spare key" in model.requests[1].volatile
+    quoted = "\nmemory/2020-03-01.md\n> L1: The spare key" in model.requests[1].volatile
     assert quoted == (whole_tokens == 0)
     assert ("> The spare key" in model.requests[1].stable) == (whole_tokens > 0)
     assert model.requests[0].stable == model.requests[1].stable

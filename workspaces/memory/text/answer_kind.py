@@ -19,6 +19,11 @@ class AnswerKind(Enum):
     """Of a person or a thing."""
     PLACE = "place"
 
+    @property
+    def is_told_by_text(self) -> bool:
+        """Whether the words of a text tell that it holds such an answer."""
+        return self is not AnswerKind.PLACE
+
 
 _ASKED = {
     AnswerKind.CODE: re.compile(

@@ -74,12 +74,12 @@ class ParsedLine:
             return self.written
         if self.speaker:
             kind = kind_of_speech(self.text)
-            return answer_kind(kind) if self.speaker.casefold() in _AGENTS else kind
+            return answer_kind(kind) if self.speaker.casefold() in AGENTS else kind
         return LineKind.HEADING if _HEADING.fullmatch(self.text) else LineKind.NOTE
 
 
 _MARKS = {LineKind.QUESTION: _ASKED, LineKind.ORDER: _ORDERED, LineKind.ANSWER: _ANSWERED}
-_AGENTS = frozenset({"assistant", "agent", "bot", "ai", "chatgpt"})
+AGENTS = frozenset({"assistant", "agent", "bot", "ai", "chatgpt"})
 """Names of agents in imported conversations."""
 
 
