@@ -1,4 +1,4 @@
-"""`make bench`: measures gateway, search, history, transcripts and talks, and prints the results beside their goals.
+"""`make bench`: measures gateway, search, history, page, transcripts and talks; prints the results beside their goals.
 
 The rivals' figures were measured on a similar machine (two cores, an instant model): nanobot, hermes-agent, OpenClaw.
 """
@@ -8,7 +8,7 @@ import asyncio
 import json
 import os
 
-from bench import gateway, history, hooks, http, index, search, talk, transcripts, webhook
+from bench import gateway, history, hooks, http, index, page, search, talk, transcripts, webhook
 
 
 def main() -> None:
@@ -16,10 +16,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench")
     parser.add_argument("--json", action="store_true")
     parser.add_argument(
-        "--only", choices=("gateway", "hooks", "http", "search", "index", "history", "talk", "transcripts", "webhook")
+        "--only",
+        choices=("gateway", "hooks", "http", "search", "index", "history", "page", "talk", "transcripts", "webhook"),
     )
     given = parser.parse_args()
-    every = (gateway, hooks, http, search, index, history, talk, transcripts, webhook)
+    every = (gateway, hooks, http, search, index, history, page, talk, transcripts, webhook)
     parts = [part for part in every if given.only in {None, part.__name__.rpartition(".")[2]}]
     figures = [figure for part in parts for figure in asyncio.run(part.run())]
     if given.json:

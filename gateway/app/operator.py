@@ -1,6 +1,7 @@
 """Composes the operator: each kind of request, and the part that answers it."""
 
 from gateway.app.probes import Probes
+from gateway.app.settings_operator import SettingsOperator
 from gateway.app.wiring import Parts
 from gateway.control.admission import AdmissionOperator
 from gateway.control.admission_wire import ClaimOrder, PairOrder, RoomsOrder, RouteOrder, SilencesOrder
@@ -20,6 +21,7 @@ from gateway.control.probe_wire import ProbeOrder
 from gateway.control.quarantine import QuarantineOperator
 from gateway.control.quarantine_wire import QuarantineOrder
 from gateway.control.sessions import SessionsOperator
+from gateway.control.settings_wire import OwnerSettingsOrder
 from gateway.control.status_wire import MemoryOrder, StatusOrder
 from gateway.control.tools import ToolOperator
 from gateway.control.tools_wire import ToolOrder
@@ -72,4 +74,5 @@ def _answers(parts: Parts, memory: MemoryOperator, checkups: CheckupOperator) ->
         SilencesOrder: admission.silences,
         ProbeOrder: Probes(home.config, resources.environ, resources.channels.adapters.loaded).probe,
         CommandsOrder: parts.conversation.commands,
+        OwnerSettingsOrder: SettingsOperator(home.files).answer,
     }

@@ -4,9 +4,7 @@ import asyncio
 import shlex
 import subprocess
 import tempfile
-import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,9 +47,11 @@ def set_(
     home: HomeOption = None,
 ) -> None:
     """Change a setting in config.toml, preserving comments; a running gateway takes it up."""
+    from gateway.config.changes import set_text
+
     invocation: Invocation = context.obj
     place = invocation.home(home)
-    _set(place, key, value)
+    set_text(place, key, value)
     print(f"Set {key} in {place.config_file}.")
     print(asyncio.run(taken_up(place, invocation.command("up", place))))
 
@@ -92,25 +92,6 @@ def _value(config: "Config", key: str) -> object:
             raise ConfigError(f"{dotted(path[: number + 1])}: no such setting; {nearest(part, known)}")
         found = found[part]
     return found
-
-
-def _set(home: Home, key: str, value: str) -> None:
-    """Write *value* as TOML if it is such and accepted, else as text. Raises ConfigError for a wrong one."""
-    from gateway.config.changes import set_values
-    from gateway.config.values import key_path
-
-    path = key_path(key)
-    with suppress(tomllib.TOMLDecodeError):
-        table = tomllib.loads(f"value = {value}")
-        if [*table] == ["value"]:
-            try:
-                set_values(home, {path: table["value"]})
-            except ConfigError:
-                if isinstance(table["value"], str | list | dict | bool):
-                    raise
-            else:
-                return
-    set_values(home, {path: value})
 
 
 def _edited(editor: str, text: str, home: Home, environ: Mapping[str, str]) -> str:

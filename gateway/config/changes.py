@@ -1,11 +1,12 @@
 """Changes a home's configuration and secrets: concurrent writers take turns, and nothing invalid is written."""
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from gateway.config.reading import parse_config
 from gateway.config.schema import Config
-from gateway.config.values import Path, with_value
+from gateway.config.values import Path, key_path, with_value
 from gateway.errors import ConfigError
 from gateway.home import FILE_MODE, Home
 from gateway.settings.secrets_file import checked_secret, read_secrets, secrets_text
@@ -40,6 +41,22 @@ def set_values(home: Home, values: Mapping[Path, object]) -> Config:
         return text
 
     return change_config(home, edit)
+
+
+def set_text(home: Home, key: str, value: str) -> None:
+    """Write *value* at the dotted *key*, as TOML if it is such and accepted, else as text. Raises ConfigError."""
+    path = key_path(key)
+    with suppress(tomllib.TOMLDecodeError):
+        table = tomllib.loads(f"value = {value}")
+        if [*table] == ["value"]:
+            try:
+                set_values(home, {path: table["value"]})
+            except ConfigError:
+                if isinstance(table["value"], str | list | dict | bool):
+                    raise
+            else:
+                return
+    set_values(home, {path: value})
 
 
 def set_secret(home: Home, name: str, secret: str) -> None:

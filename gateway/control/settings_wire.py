@@ -1,6 +1,9 @@
 """The settings with which a gateway runs, as commands ask for them."""
 
 from dataclasses import dataclass
+from typing import Literal
+
+from gateway.control.order import Order
 
 SETTINGS_PATH = "/control/settings"
 
@@ -17,3 +20,39 @@ class SettingsReport:
     """Why they cannot be used; it continues with the earlier ones."""
     restart: tuple[str, ...] = ()
     """Keys whose change takes effect at the next start."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """A setting that its owner changes on the page."""
+
+    key: str
+    """Dotted, as `strandline config set` takes it."""
+    subject: str
+    """The agent, group or part that it belongs to."""
+    label: str
+    value: str
+    """As in the file or by default; text without quotes."""
+    choices: tuple[str, ...] = ()
+    """The only values, if there are few."""
+    widens: bool = False
+    """It decides who is answered or what others' words are read: a change needs a second word."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerSettingsAnswer:
+    """The settings, and the action taken."""
+
+    rows: tuple[SettingRow, ...] = ()
+    outcome: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerSettingsOrder(Order[OwnerSettingsAnswer]):
+    """A request for the settings that people change, or to change one of them."""
+
+    act: Literal["list", "set"]
+    key: str = ""
+    value: str = ""
+    is_sure: bool = False
+    """The second word for a setting that widens access."""

@@ -18,6 +18,7 @@ from adapters.abilities import MenuEntry
 from adapters.channel import Adapter, ChannelUnavailableError
 from adapters.web import CHANNEL, PageEvent, PageEventKind, PageMessage, Sign, WebAdapter
 from gateway.admission.routing import SessionKey
+from gateway.agent.entries import ReplyEntry
 from gateway.errors import StoreError
 from gateway.stores.rows import NOTICE_PREFIX, TurnId
 from gateway.transcripts.store import Sessions
@@ -236,6 +237,9 @@ def _message_json(told: PageMessage, transcript: Transcript) -> dict[str, object
         return {**shown}
     sources = [memory.citation for memory in transcript.used_by(TurnId(told.turn))]
     buttons = [asdict(button) for button in told.buttons]
+    replies = [each.at for each in transcript.records.of(TurnId(told.turn)) if isinstance(each.entry, ReplyEntry)]
+    if replies:  # given while no page was open, it is delivered later
+        shown["at"] = replies[-1].isoformat()
     return {**shown, "html": to_html(told.text), "buttons": buttons, "sources": sources}
 
 

@@ -17,7 +17,7 @@ WEBHOOKS = "/telegram/"
 """Called by a platform's servers: they know a secret that no browser does, and may use any host that leads here."""
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
     "content-security-policy": CONTENT_POLICY,

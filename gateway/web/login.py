@@ -25,7 +25,12 @@ CSRF_HEADER = "x-csrf-token"
 _STATIC = Path(__file__).parent / "static"
 _LONGEST_CODE = 64
 _MOST_FIELDS = 200
-_FILES = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_FILES = {
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+    "manifest.json": "application/manifest+json",
+}
 
 
 class _CodeBody(BaseModel):

@@ -36,6 +36,7 @@ from gateway.web.login import Login
 from gateway.web.memory_pages import MemoryPages
 from gateway.web.page_mirror import WaitingMessages
 from gateway.web.people_pages import PeoplePages
+from gateway.web.settings_pages import SettingsPages
 from gateway.web.view_frame import Asks, ViewFrame
 from gateway.web.webhooks import WebhookPages
 from gateway.web.work_pages import WorkPages
@@ -103,6 +104,7 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
         *MemoryPages(frame).routes(),
         *HistoryPages(frame).routes(),
         *PeoplePages(frame).routes(),
+        *SettingsPages(frame).routes(),
         *WorkPages(frame, promises_of).routes(),
         *WebhookPages(resources.adapters, telegrams, resources.receive).routes(),
     ]

@@ -54,6 +54,7 @@ VIEWS = {
     "jobs": "/agents/main/work/jobs",
     "conversations": "/agents/main/work/conversations",
     "conversation": "/agents/main/work/conversation?session=main",
+    "settings": "/settings",
     "health": "/agents/main/work/health",
 }
 

@@ -34,6 +34,7 @@ from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Answers, Order
 from gateway.control.probe_wire import ProbeAnswer, ProbeOrder
 from gateway.control.quarantine_wire import QuarantineAnswer, QuarantineLine, QuarantineOrder
+from gateway.control.settings_wire import OwnerSettingsAnswer, OwnerSettingsOrder
 from gateway.control.status_wire import AgentStatus, MemoryOrder, MemoryStatus, Status, StatusOrder
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
@@ -118,6 +119,7 @@ class FakeOperator:
             RouteOrder: self.explain,
             SilencesOrder: self.silences,
             CommandsOrder: self.commands,
+            OwnerSettingsOrder: self.owner_settings,
             ExamOrder: self.exam,
             AcceptIndexOrder: self.accept_index,
             CheckupOrder: self.checkup,
@@ -337,6 +339,9 @@ class FakeOperator:
             raise PairingError(f"nobody waits as {order.what}")
         self.let_in = order.act == "approve"
         return PairAnswer(outcome=f"{order.act} {order.what}: done")
+
+    async def owner_settings(self, _: OwnerSettingsOrder) -> OwnerSettingsAnswer:
+        return OwnerSettingsAnswer()
 
     async def rooms(self, _: RoomsOrder) -> RoomsAnswer:
         return RoomsAnswer()

@@ -73,6 +73,16 @@ async def test_an_answer_that_came_while_no_page_was_open_is_there_at_the_next(h
     assert (sent["text"], sent["turn"]) == (told[1]["text"], told[1]["turn"])
 
 
+async def test_an_answer_that_is_delivered_late_keeps_its_time(house: House, browser: Browser) -> None:
+    """It was given while no page was open: the page shows when."""
+    said = (await browser.say("hello")).json()["id"]
+    await house.app.parts.outcomes.of(said)
+    async with browser.events() as events:
+        stored = (await until(events, "history"))["messages"][-1]
+        late = await until(events, "answer")
+    assert (late["turn"], late["at"]) == (stored["turn"], stored["at"])
+
+
 async def test_a_notice_that_was_shown_is_there_at_the_next_opening(house: House, browser: Browser) -> None:
     """In its place and with its buttons, though no conversation holds it."""
     page = Address(CHANNEL, "main", CHAT)

@@ -34,6 +34,8 @@ SHUT = [
     *(("POST", f"/agents/main/work{each}") for each in ("/approvals", "/jobs", "/quarantine")),
     *(("GET", f"/people{each}") for each in ("", "/rooms", "/silences")),
     ("POST", "/people/decide"),
+    ("GET", "/settings"),
+    ("POST", "/settings"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/main"),
     ("POST", "/v1/chat/completions"),
@@ -153,7 +155,9 @@ async def test_behind_a_proxy_its_host_and_origin_count_and_the_cookie_is_for_tl
 
 async def test_a_form_needs_the_sessions_token_and_our_own_origin(house: House, browser: Browser) -> None:
     """Every form of the page, from the table: with the cookie alone, and from another site, nothing is done."""
-    forms = [path for method, path in SHUT if method == "POST" and path.startswith(("/agents/", "/people/"))]
+    forms = [
+        path for method, path in SHUT if method == "POST" and path.startswith(("/agents/", "/people/", "/settings"))
+    ]
     assert forms
     for path in forms:
         for fields, headers in (
