@@ -46,6 +46,9 @@ class NoteEditor:
         path = clean_path(order.path)
         if not (is_note(path) or str(path) in _FILES):
             raise StrandlineError(f"{path} is not a file of notes")
+        if order.act == "open":
+            file = await self.agent.run(self.agent.workspace.read, path, self.access)
+            return NotesAnswer(text=file.whole, digest=file.digest)
         if order.act == "read":
             return await self._read(path)
         if scope_of(path) != PRIVATE and not order.is_for_others:

@@ -62,7 +62,8 @@ class NotesAnswer:
 class NotesOrder(Order[NotesAnswer]):
     """A request to list or read an agent's notes, or to change one of their files."""
 
-    act: Literal["list", "read", "write", "correct", "forget"]
+    act: Literal["list", "open", "read", "write", "correct", "forget"]
+    """To open a file is to read it without its entries."""
     agent: str | None = None
     path: str = ""
     text: str = ""

@@ -194,7 +194,7 @@ class MemoryPages:
     async def edit(self, request: Request) -> Response:
         agent, path = self.frame.agent(request), request.query_params.get("path", "")
         try:
-            known = await self._read(agent, path)
+            known = await self.frame.ask(NotesOrder("open", agent, path))
         except NoSuchFileError:
             known = NotesAnswer()
         return await self._editor(request, path, known)
