@@ -1303,4 +1303,25 @@ GUARDS = (
         "        if True:\n            writers.read(",
         "tests/workspaces/history/test_line_writers.py::test_a_group_learns_of_no_writer",
     ),
+    Guard(
+        "gateway/control/notes.py",
+        "the page writes what others read only after the owner's second word",
+        "if scope_of(path) != PRIVATE and not order.is_for_others:",
+        "if False:",
+        "tests/gateway/web/test_memory_pages.py::test_a_file_that_others_read_is_changed_only_on_purpose",
+    ),
+    Guard(
+        "gateway/web/view_frame.py",
+        "a view of the page is shown to the owner's signed-in browser only",
+        "                await self.login.check(request)\n                return await view(request)",
+        "                return await view(request)",
+        "tests/gateway/web/test_login.py::test_every_path_is_shut_or_known_to_be_open",
+    ),
+    Guard(
+        "gateway/web/login.py",
+        "a form of the page is taken from our own page only",
+        "    if not compare_digest(given.encode(), csrf_token(secret).encode()):",
+        "    if False:",
+        "tests/gateway/web/test_login.py::test_a_form_needs_the_sessions_token_and_our_own_origin",
+    ),
 )
