@@ -65,7 +65,10 @@ async def test_what_commands_say_is_not_searched_for_as_a_conversation(house: Ho
     await house.says("/forget key")
     said = TranscriptNotes(MAIN, house.folder / "sessions", UTC).read("sessions/main.jsonl")
     assert said is not None
-    assert [line[6:] for line in said.text.splitlines()[2:]] == ["Owner: the dog is called Rex", "main: Rex sleeps."]
+    assert [line[6:] for line in said.text.splitlines()[2:]] == [
+        "Owner: the dog is called Rex",
+        "main answered: Rex sleeps.",
+    ]
 
 
 async def test_a_command_that_was_cut_off_before_it_wrote_is_not_run_again(house: House) -> None:
