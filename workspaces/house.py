@@ -71,20 +71,31 @@ def blanked(text: str, lines: Collection[int]) -> str:
 
 
 def restored(before: str, after: str, lines: Collection[int]) -> str:
-    """Return *after*, written by somebody who saw *before* without *lines*, with these lines where they stood."""
+    """Return *after*, written by somebody who saw *before* without *lines*, with these lines where they stood.
+
+    A line that is no longer in what its mark covers, as a heading or an item came between them, gets one of its own.
+    """
     if not lines:
         return after
     old, seen, new = before.split("\n"), blanked(before, lines).split("\n"), after.split("\n")
-    made: list[str] = []
+    made: list[tuple[str, bool]] = []  # each line, and whether it is one of *lines*
     for is_same, of_old, of_new in _steps(seen, new):
         if is_same:
-            made += [old[place] if place + 1 in lines else seen[place] for place in of_old]
+            made += [(old[place], True) if place + 1 in lines else (seen[place], False) for place in of_old]
         else:
-            made += [new[place] for place in of_new]
-            made += [old[place] for place in of_old if place + 1 in lines]
+            made += [(new[place], False) for place in of_new]
+            made += [(old[place], True) for place in of_old if place + 1 in lines]
     if not after and seen != new:  # emptied
-        made = [*filter(None, made), ""]
-    return "\n".join(made)
+        made = [*(each for each in made if each[0]), ("", False)]
+    return _still_marked(made) if house_lines(before) else "\n".join(line for line, _ in made)
+
+
+def _still_marked(lines: Sequence[tuple[str, bool]]) -> str:
+    """Return *lines* as a text in which the mark covers those that say so."""
+    covered = house_lines("\n".join(line for line, _ in lines))
+    return "\n".join(
+        _tagged_line(line) if stays and number not in covered else line for number, (line, stays) in enumerate(lines, 1)
+    )
 
 
 def _steps(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, range, range]]:

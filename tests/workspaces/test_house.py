@@ -54,7 +54,10 @@ def test_whatever_somebody_else_makes_of_a_file_its_marked_lines_stay(text: str,
     covered = house_lines(text)
     lines = restored(text, blanked(after, house_lines(after)), covered).split("\n")
     kept = iter(lines)
-    assert all(line in kept for n, line in enumerate(text.split("\n"), 1) if n in covered and line.strip())
+    stood = [line for n, line in enumerate(text.split("\n"), 1) if n in covered and line.strip()]
+    assert all(any(each in {line, tagged(line)} for each in kept) for line in stood)
+    shown = blanked("\n".join(lines), house_lines("\n".join(lines))).split("\n")
+    assert {*shown} <= {*blanked(after, house_lines(after)).split("\n"), *blanked(text, covered).split("\n"), ""}
     assert {line for line in blanked(after, house_lines(after)).split("\n") if line.strip()} <= {*lines}
 
 
@@ -65,6 +68,22 @@ def test_lines_stay_where_they_stood() -> None:
         "- milk\n- tea\n- the code is 7 #house\n- cake\n- jam\n"
     )
     assert restored(before, "", {2}) == "- the code is 7 #house\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "place", "new"),
+    [
+        ("# Life\n\n## Health #house\nthe diagnosis\n", 3, "## Other"),
+        ("One secret\nand another #house\n", 1, ""),
+        ("- the code #house\n  is 7\n", 1, "- milk"),
+    ],
+)
+def test_no_line_put_between_them_parts_a_line_from_its_mark(before: str, place: int, new: str) -> None:
+    """Else whoever may not know a line could write a heading, an item or nothing above it, and read it then."""
+    shown = blanked(before, house_lines(before))
+    lines = shown.split("\n")
+    made = restored(before, "\n".join([*lines[:place], new, *lines[place:]]), house_lines(before))
+    assert not any(word in blanked(made, house_lines(made)) for word in ("diagnosis", "secret", "7"))
 
 
 def test_a_text_is_marked_line_by_line_and_a_file_as_a_whole() -> None:
