@@ -43,6 +43,11 @@ def tagged_file(text: str) -> str:
     return "\n".join(["---", "house: true", *(lines[1:] if end else ["---", "", *lines])])
 
 
+def may_mark(line: str) -> bool:
+    """Tell whether *line* of a file holds the mark, or would be that of a whole file at its beginning."""
+    return has_tag(line) or _KEY.fullmatch(line.rstrip()) is not None
+
+
 def is_whole(text: str) -> bool:
     """Tell whether the mark covers all of the file *text*."""
     lines = text.removeprefix("\ufeff").split("\n")

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from workspaces.access import Access, Locality, may_know
+from workspaces.access import Access, Locality, Scope, may_know, scope_of
 from workspaces.errors import WorkspaceError
 from workspaces.files import Folder, FolderEntry, FoundFile
 from workspaces.house import HouseFolders, blanked, is_whole, restored
@@ -59,11 +59,11 @@ class HouseFiles:
             return self._folder.read(place).data.decode()
         return None
 
-    def any(self) -> bool:
-        """Tell whether any file carries the mark; reads those that changed since the last call."""
+    def any(self, scopes: frozenset[Scope] | None = None) -> bool:
+        """Tell whether any file (of *scopes*) carries the mark; reads those that changed since the last call."""
         known = {found.path: (_facts(found), self._holds(found)) for found in self._folder.walk()}
         self._known = known
-        return any(holds for _, holds in known.values())
+        return any(holds for path, (_, holds) in known.items() if scopes is None or scope_of(path) in scopes)
 
     def _holds(self, found: FoundFile) -> bool:
         known = self._known.get(found.path)

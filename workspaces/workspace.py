@@ -10,7 +10,18 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 
-from workspaces.access import Access, AgentId, Locality, may_know, may_read, may_write, read_by, rights, scope_folder
+from workspaces.access import (
+    Access,
+    AgentId,
+    Locality,
+    Scope,
+    may_know,
+    may_read,
+    may_write,
+    read_by,
+    rights,
+    scope_folder,
+)
 from workspaces.bulk import add_files, remove_files
 from workspaces.errors import (
     EditError,
@@ -256,9 +267,9 @@ class Workspace:
             return self.read(path, read_by(access, Locality.HERE)).is_house
         return False
 
-    def holds_house(self) -> bool:
-        """Tell whether any file holds text that stays on the owner's machines."""
-        return self._house_files.any()
+    def holds_house(self, scopes: frozenset[Scope] | None = None) -> bool:
+        """Tell whether any file, or any of *scopes*, holds text that stays on the owner's machines."""
+        return self._house_files.any(scopes)
 
     def check(self, path: PurePosixPath, text: str) -> None:
         """Raise the errors of `write` for a *text* that can never be stored: NotTextError, TooLargeError."""

@@ -55,7 +55,7 @@ class Agent:
         history_writer = self.history_writer
         run = history_writer.noting(self.run, origin.turn or "", origin, lambda: guard.has_read_others)
         history = await history_writer.ready()
-        writer = WritingTurn(self.workspace, origin, guard)
+        writer = WritingTurn(self.workspace, origin, guard, history_writer.origins.held_house)
         resources = ToolResources(
             self.workspace,
             access,

@@ -133,6 +133,7 @@ async def open_agents(
                         time.monotonic,
                         history_writer.origins.others_in,
                         workspace.house,
+                        history_writer.origins.held_house,
                     ),
                     faults=memory_faults(home.store, home.notices, name),
                     layout=worker_settings.layout,

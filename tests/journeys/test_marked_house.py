@@ -266,5 +266,37 @@ async def test_what_a_model_here_writes_carries_the_mark(tmp_path: Path) -> None
         assert made.leaks() == []
 
 
+async def test_marked_text_that_was_removed_is_not_read_elsewhere_from_the_history(tmp_path: Path) -> None:
+    """Not its line in a change, nor by a search of an earlier day."""
+    ids = count()
+
+    def looks_back(body: Body) -> Step:
+        last = body["messages"][-1]
+        if last["role"] != "tool":
+            calls: list[tuple[str, dict[str, object]]] = [
+                ("search_history", {"query": "vault", "as_of": "2026-11-20"}),
+                ("git_log", {}),
+            ]
+        elif calls := [
+            ("git_show", {"revision": found, "path": "memory/2026-11-21-doctor.md"})
+            for found in re.findall(r"^[0-9a-f]{10}", str(last["content"]), re.M)
+        ]:
+            pass
+        else:
+            return "Nothing there."
+        return Reply(calls=tuple(Call(name, json.dumps(given), f"c{next(ids)}") for name, given in calls))
+
+    async with rig(tmp_path, looks_back) as made:
+        await made.say("hello")
+        workspace = made.home.agent("main").workspace
+        for name in MARKED:
+            (workspace / name).unlink()
+        await made.say("hello")
+        await made.app.operator.index(IndexOrder(), lambda _done, _total: None)
+        await made.say("/new")
+        await made.say("What did I remove?")
+        assert made.leaks() == []
+
+
 def _notes(made: Rig) -> Iterator[Path]:
     yield from (made.home.agent("main").workspace / "memory").glob("*.md")

@@ -334,8 +334,8 @@ GUARDS = (
     Guard(
         "workspaces/memory/source_index.py",
         "without the index, the files are searched by scope too",
-        "await documents_within(self._sources, partial(_is_for, scopes), self._run, FILES_WITHIN_S)",
-        "await documents_within(self._sources, partial(_is_for, None), self._run, FILES_WITHIN_S)",
+        "await documents_within(self._sources, partial(is_for, scopes), self._run, FILES_WITHIN_S)",
+        "await documents_within(self._sources, partial(is_for, None), self._run, FILES_WITHIN_S)",
         "tests/workspaces/memory/test_search.py::test_while_the_index_is_away_each_audience_finds_its_own_in_the_files",
     ),
     Guard(
@@ -355,8 +355,8 @@ GUARDS = (
     Guard(
         "workspaces/memory/source_index.py",
         "an examination asks about what its audience may read",
-        "wanted = partial(_is_for, self._scopes(access))",
-        "wanted = partial(_is_for, None)",
+        "wanted = partial(is_for, self._scopes(access))",
+        "wanted = partial(is_for, None)",
         "tests/workspaces/memory/test_exam.py::test_each_audience_is_examined_on_its_own",
     ),
     Guard(
@@ -1239,6 +1239,27 @@ GUARDS = (
         "        return text if present is None else restored(present, text, stays)",
         "        return text",
         "tests/workspaces/test_house_files.py::test_a_writer_elsewhere_leaves_marked_lines_where_they_are",
+    ),
+    Guard(
+        "workspaces/house.py",
+        "what a writer elsewhere puts between parts no line from its mark",
+        "_tagged_line(line) if stays and number not in covered else line for",
+        "line for",
+        "tests/workspaces/test_house.py::test_no_line_put_between_them_parts_a_line_from_its_mark",
+    ),
+    Guard(
+        "gateway/agent/tools/history.py",
+        "earlier versions of what was once marked are not shown elsewhere",
+        "    if not holds and not writer.held_house(scopes):",
+        "    if not holds:",
+        "tests/gateway/agent/tools/test_history.py::test_a_marked_line_that_is_gone_is_not_shown_elsewhere",
+    ),
+    Guard(
+        "workspaces/memory/search.py",
+        "earlier days of what was once marked are not searched elsewhere",
+        "        holds = holds or (self.past is not None and self.past.held_house(access))\n",
+        "",
+        "tests/workspaces/memory/test_as_of.py::test_what_once_had_the_mark_house_is_for_readers_here",
     ),
     Guard(
         "workspaces/memory/search.py",

@@ -15,7 +15,6 @@ ROOT = Path(__file__).parents[2]
 TELL_NO_TEXT = {
     Workspace: {"holds_house", "create", "open", "check"},
     MemoryIndex: {
-        "holds_house",
         "touched",
         "sync",
         "rebuild",

@@ -104,7 +104,7 @@ class History:
                 "merge-base", "--is-ancestor", origins.head, head, deadline_s=_LONG_DEADLINE_S
             )
             span = f"{origins.head}..{head}" if known else head
-            origins.read(self._git.fields(*_PATCHES, span, deadline_s=_LONG_DEADLINE_S))
+            origins.read(self._git.fields(*_PATCHES, span, deadline_s=_LONG_DEADLINE_S), self._workspace.house)
             with suppress(OSError):  # they are derived anew at the next start
                 origins.save(place)
         origins.complete()

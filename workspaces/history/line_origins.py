@@ -16,8 +16,9 @@ from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
-from workspaces.access import PRIVATE, scope_of
+from workspaces.access import PRIVATE, Scope, scope_of
 from workspaces.history.messages import EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE, Origin, parse
+from workspaces.house import HouseFolders, may_mark
 
 _MARKS = re.compile(r"[\s>#*+\-•|]+|\d{1,3}[.)]\s")
 """What may precede the same words in another place: list and heading marks, quotation, a diff's own sign."""
@@ -27,7 +28,7 @@ _LEAST = 3
 """Letters of a line that says something: "---", "ok" and the heading of a day are nobody's."""
 _LETTER = re.compile(r"[^\W\d_]")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_MAGIC = b"strandline origins 1\n"
+_MAGIC = b"strandline origins 2\n"
 _HEAD_LENGTH = 40
 
 
@@ -58,6 +59,11 @@ class FileChanges:
     is_new: bool
     hunks: list[ReplacedLines] = field(default_factory=list)
 
+    @property
+    def may_mark(self) -> bool:
+        """Whether it adds or removes a mark `house`."""
+        return any(may_mark(line) for hunk in self.hunks for line in (*hunk.removed, *hunk.added))
+
 
 @dataclass(frozen=True, slots=True)
 class Patch:
@@ -75,6 +81,8 @@ class LineOrigins:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._house: set[Scope] = set()
+        """The scopes of files that have, or once had, the mark `house`."""
         self._others: set[int] = set()
         self._own: set[int] = set()
         self._unknown: set[int] = set()
@@ -103,13 +111,22 @@ class LineOrigins:
         """Return whether a line of *text* holds others' words, or may while the history is still being read."""
         return not self.is_loaded or bool(self.others_in(text))
 
-    def learn(self, changes: FileChanges, origin: Origin | None) -> None:
+    def held_house(self, scopes: frozenset[Scope] | None) -> bool:
+        """Return whether a version of a file of *scopes*, or of all, carries the mark `house`, or may."""
+        with self._lock:
+            return not self.is_loaded or any(scopes is None or each in scopes for each in self._house)
+
+    def learn(self, changes: FileChanges, origin: Origin | None, house: HouseFolders = HouseFolders()) -> None:  # noqa: B008  # frozen
         """Take in what *origin* did to a file; `None` is unknown, and never makes a line anybody's.
 
         Who repeats a line that was there before adds nothing: it keeps its origin, unless the owner writes it. Notes
-        that others read are left out: all of their lines are others', by their place.
+        that others read are left out: all of their lines are others', by their place. Files in *house* have that mark.
         """
-        if scope_of(changes.path) != PRIVATE:
+        scope = scope_of(changes.path)
+        if scope not in self._house and (house.hold(changes.path) or changes.may_mark):
+            with self._lock:
+                self._house.add(scope)
+        if scope != PRIVATE:
             return
         names = changes.path.parts if changes.is_new else ()
         by_owner = origin is not None and is_owners(origin)
@@ -129,11 +146,11 @@ class LineOrigins:
                 else:
                     self._unknown |= fresh
 
-    def read(self, fields: Iterable[bytes]) -> None:
+    def read(self, fields: Iterable[bytes], house: HouseFolders = HouseFolders()) -> None:  # noqa: B008  # frozen
         """Take in commits, oldest first, from the NUL-separated *fields* that `read_patches` reads."""
         for patch in read_patches(fields):
             for file in patch.files:
-                self.learn(file, patch.origin)
+                self.learn(file, patch.origin, house)
             self.head = patch.commit
 
     def complete(self) -> None:
@@ -144,12 +161,13 @@ class LineOrigins:
         """Drop everything: the history was rewritten, or is no longer this one."""
         with self._lock:
             self._others, self._own, self._unknown, self.head = set(), set(), set(), ""
+            self._house = set()
 
     def save(self, place: Path) -> None:
         """Write the origins to *place*, whole or not at all; they can always be derived anew. Raises OSError."""
         with self._lock:
             sets = [array("Q", sorted(each)).tobytes() for each in (self._others, self._own, self._unknown)]
-            body = struct.pack("<III", *map(len, sets)) + b"".join(sets)
+            body = struct.pack("<III", *map(len, sets)) + b"".join(sets) + "\n".join(self._house).encode()
             data = _MAGIC + self.head.encode().ljust(_HEAD_LENGTH) + body
         data += blake2b(data, digest_size=16).digest()
         staged = place.with_name(f"{place.name}.new")
@@ -173,6 +191,7 @@ class LineOrigins:
             start += size
         with self._lock:
             self._others, self._own, self._unknown = sets
+            self._house = {*map(Scope, rest[start:].decode().splitlines())}
             self.head = head.decode().strip()
         return True
 

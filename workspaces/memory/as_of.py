@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
-from workspaces.access import Access, AgentId, Scope, scope_of
+from workspaces.access import Access, AgentId, Scope, readable_scopes, scope_of
 from workspaces.house import HouseFolders
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document
@@ -78,7 +78,13 @@ class Lookback:
     others_lines: Callable[[str], Sequence[int]] = lambda _: ()
     """Returns the lines of a text, from 1, that hold others' words."""
     house: HouseFolders | None = None
+    held: Callable[[frozenset[Scope] | None], bool] = lambda _: False
+    """Tells whether a file of some scopes, or any, once had the mark `house`, or may have had it."""
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def held_house(self, access: Access) -> bool:
+        """Tell whether some of those that *access* may read stay on the owner's machines, or may have to."""
+        return self.held(readable_scopes(access))
 
     async def search(self, query: Query, access: Access, day: date) -> SearchResult:
         """Return the notes of *day* that match *query*. Raises WorkspaceError."""

@@ -8,8 +8,9 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date
 
-from workspaces.access import Access, Locality, may_know
+from workspaces.access import Access, Locality, Scope, may_know
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Source, cited_path
@@ -25,6 +26,7 @@ from workspaces.memory.source_index import (
     QueryRefusedError,
     SearchResult,
     SourceIndex,
+    is_for,
 )
 from workspaces.memory.sync import Progress, SyncReport
 from workspaces.memory.wire import HOUSE
@@ -63,14 +65,14 @@ class MemoryIndex(SourceIndex):
             defaults=self.defaults,
         )
 
-    async def holds_house(self) -> bool:
-        """Tell whether some document holds a line that stays on the owner's machines."""
+    async def _has_marked(self, scopes: frozenset[Scope] | None) -> bool:
+        """Tell whether some document (of *scopes*) holds a line that stays on the owner's machines."""
         now = self._clock.monotonic()
         if self._is_dirty or now - self._marked_at >= CHECK_EVERY_S:
             self._marked_at = now
             for each in self._marked:
                 await self._run(each.split)
-        return any(each.paths for each in self._marked)
+        return any(is_for(scopes, each.source.audience(path)) for each in self._marked for path in each.paths)
 
     def touched(self) -> None:
         """Note that a source changed: the next search checks immediately."""
@@ -104,9 +106,7 @@ class MemoryIndex(SourceIndex):
 
         A query of a reader here may hold words of lines that stay here; where there are any, it stays here too.
         """
-        is_here, holds = access.reader is Locality.HERE, await self.holds_house()
-        if query.as_of and query.as_of < self._clock.today() and holds and not is_here:
-            raise QueryRefusedError("earlier days cannot be searched here")
+        is_here, holds = access.reader is Locality.HERE, await self._holds_house(query.as_of, access)
         query = replace(query, stays_here=query.stays_here or access.is_house or (is_here and holds))
         found = await super().search(query, access, is_patient=is_patient)
         if not holds or query.as_of:
@@ -121,11 +121,9 @@ class MemoryIndex(SourceIndex):
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
         """Return the lines that contain a text, newest first, among those that *access* may read."""
         is_here = access.reader is Locality.HERE
-        if not await self.holds_house():
+        if not await self._holds_house(query.as_of, access):
             return await super().find_exact(query, access)
         if query.as_of and query.as_of < self._clock.today():
-            if not is_here:
-                raise QueryRefusedError("earlier days cannot be searched here")
             return replace(await super().find_exact(query, access), is_house=True)
         found = await super().find_exact(query, access)
         house = await self._house.find_exact(replace(query, max_results=1), access)
@@ -150,11 +148,24 @@ class MemoryIndex(SourceIndex):
         hits, left_out = tuple(filter(may_show, found.hits)), tuple(filter(may_show, found.left_out))
         return replace(found, hits=hits, left_out=left_out)
 
+    async def _holds_house(self, day: date | None, access: Access) -> bool:
+        """Tell whether memory as of *day* (`None`: now) has such a line. Raises QueryRefusedError.
+
+        Of earlier days only readers here may know any: a line may have lacked the mark, and may have gone since.
+        """
+        holds = await self._has_marked(self._scopes(access))
+        if day is None or day >= self._clock.today():
+            return holds
+        holds = holds or (self.past is not None and self.past.held_house(access))
+        if holds and access.reader is not Locality.HERE:
+            raise QueryRefusedError("earlier days cannot be searched here")
+        return holds
+
     def _sources_of(self, access: Access) -> Sequence[Source]:
         return self._every if may_know(access.reader, is_house=True) else self._sources
 
     async def _has_house_index(self) -> bool:
-        return await self.holds_house() or await self._run((self._folder / HOUSE).exists)
+        return await self._has_marked(None) or await self._run((self._folder / HOUSE).exists)
 
 
 def joined(found: SearchResult, house: SearchResult, most: int) -> SearchResult:

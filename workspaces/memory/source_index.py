@@ -91,6 +91,9 @@ class MemoryClock:
 class Past(Protocol):
     """An agent's notes as of earlier days."""
 
+    def held_house(self, access: Access) -> bool:
+        """Tell whether some of those that *access* may read stay on the owner's machines, or may have to."""
+
     async def search(self, query: Query, access: Access, day: date) -> SearchResult:
         """Return the notes of *day* that match *query*. Raises WorkspaceError."""
 
@@ -279,13 +282,11 @@ class SourceIndex:
         """Return a cheap stamp of each document that *access* may read; reads none of them."""
         found = [(source, await self._run(source.stamps)) for source in self._sources_of(access)]
         scopes = self._scopes(access)
-        return {
-            p: stamp for source, every in found for p, stamp in every.items() if _is_for(scopes, source.audience(p))
-        }
+        return {p: stamp for source, every in found for p, stamp in every.items() if is_for(scopes, source.audience(p))}
 
     async def documents(self, access: Access) -> list[Document]:
         """Return the documents that *access* may read; those that cannot be indexed are left out."""
-        wanted = partial(_is_for, self._scopes(access))
+        wanted = partial(is_for, self._scopes(access))
         return (await documents_within(self._sources_of(access), wanted, self._run, None))[0]
 
     def audience(self, path: str) -> Scope | None:
@@ -319,7 +320,7 @@ class SourceIndex:
         """Answer from the files while the index is unavailable; a later search tries it again."""
         if self.faults is not None:
             await self.faults.count(DEGRADED)
-        documents, is_all = await documents_within(self._sources, partial(_is_for, scopes), self._run, FILES_WITHIN_S)
+        documents, is_all = await documents_within(self._sources, partial(is_for, scopes), self._run, FILES_WITHIN_S)
         dated = [document for document in documents if query.includes(document.date)]
         found = await asyncio.to_thread(find_plainly, text[:LONGEST_QUERY], dated, query.most)
         hits = (hit_of_line(each) for each in found)
@@ -383,5 +384,5 @@ class SourceIndex:
         return await self._worker.call("search", self._folder, arguments)
 
 
-def _is_for(scopes: frozenset[Scope] | None, audience: Scope | None) -> bool:
+def is_for(scopes: frozenset[Scope] | None, audience: Scope | None) -> bool:
     return scopes is None or audience in scopes

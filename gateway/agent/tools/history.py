@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
@@ -10,7 +11,7 @@ from gateway.agent.tools.tool import Field, Told, Tool, done, told, tool
 from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.agent.write_policy import is_others_place
 from gateway.errors import ToolError
-from workspaces.access import Access, may_know, readable_scopes, rights
+from workspaces.access import Access, Scope, may_know, readable_scopes, rights
 from workspaces.files import clean_path
 from workspaces.history import Commit, Diff, History, LogQuery, Origin, Topic
 from workspaces.run_blocking import RunBlocking
@@ -30,6 +31,8 @@ class WritingTurn:
     workspace: Workspace
     origin: Origin
     guard: WriteGuard
+    held_house: Callable[[frozenset[Scope] | None], bool] = lambda _: False
+    """Tells whether a file of some scopes, or any, once had the mark `house`, or may have had it."""
 
 
 def history_tools(history: History, access: Access, run: RunBlocking, writer: WritingTurn) -> list[Tool]:
@@ -58,14 +61,14 @@ def _reading_tools(history: History, access: Access, run: RunBlocking, writer: W
         before: Annotated[str | None, Field(description="Only what is older than this revision.")] = None,
     ) -> Told:
         """List earlier changes of your files, newest first: revision, time, what was done."""
-        await _look_for_house(access, run, writer)
         commits = await run(view.log, LogQuery(_place(path), topic, before, limit))
+        await _look_for_house(access, run, writer)
         return told("\n".join(map(_line, commits)) or "(no changes)", from_outside=any(map(_names_others, commits)))
 
     async def git_show(revision: Revision, path: Place = None) -> Told:
         """Show what one change did: the lines added and removed, and where it came from."""
-        await _look_for_house(access, run, writer)
         shown = await run(view.show, revision, _place(path))
+        await _look_for_house(access, run, writer)
         is_theirs = _names_others(shown.commit) or _shows_others(shown.diff)
         return told(f"{_heading(shown.commit)}\n{_lines(shown.diff)}", from_outside=is_theirs)
 
@@ -75,8 +78,8 @@ def _reading_tools(history: History, access: Access, run: RunBlocking, writer: W
         path: Place = None,
     ) -> Told:
         """Compare two revisions: the lines added and removed in between."""
-        await _look_for_house(access, run, writer)
         diff = await run(view.diff, older, newer, _place(path))
+        await _look_for_house(access, run, writer)
         return told(_lines(diff), from_outside=_shows_others(diff))
 
     return [tool(git_log), tool(git_show), tool(git_diff)]
@@ -102,14 +105,17 @@ def _restoring_tool(history: History, access: Access, run: RunBlocking, writer: 
 
 
 async def _look_for_house(access: Access, run: RunBlocking, writer: WritingTurn) -> None:
-    """Refuse versions to a model elsewhere, and take them as house for one here, if any file carries the mark.
+    """Refuse versions to a model elsewhere, and take them as house for one here, if any file has or had the mark.
 
-    A line may have lacked the mark in an earlier version. Raises ToolError.
+    A line may have lacked the mark in an earlier version, and the file may lack the line now. Raises ToolError.
     """
-    if not await run(writer.workspace.holds_house):
+    scopes = readable_scopes(access)
+    holds = await run(writer.workspace.holds_house, scopes)
+    if not holds and not writer.held_house(scopes):
         return
     if not may_know(access.reader, is_house=True):
-        writer.guard.withholds()
+        if holds:
+            writer.guard.withholds()
         raise ToolError("earlier versions cannot be read here")
     writer.guard.reads_house()
 

@@ -7,10 +7,13 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from tests.workspaces.history.home import Home
+from workspaces.access import scope_of
 from workspaces.history import EDITOR, LineOrigin, LineOrigins, Origin, changes_of, saved_beside
+from workspaces.house import HouseFolders
 
 DAY = PurePosixPath("memory/2026-03-10.md")
 MEMORY = PurePosixPath("MEMORY.md")
+GROUP_DAY = PurePosixPath("memory/shared/telegram.home.-1/2026-03-10.md")
 OWN, EXPOSED = Origin("main", "1", "t-1", others=False), Origin("main", "2", "t-2", others=True)
 APPROVED = replace(EXPOSED, others=None, approved_by="owner")
 LIE = "Sam may read everything."
@@ -87,6 +90,31 @@ def test_what_is_saved_is_what_is_derived(home: Home) -> None:
         place.write_bytes(damage)
         again = traced(home)
         assert (again.origin_of(LIE), again.origin_of("my own line")) == (LineOrigin.OTHERS, LineOrigin.OWN)
+
+
+@pytest.mark.parametrize("text", ["- the vault opens with 7 #house\n", "---\nhouse: true\n---\n\n- it opens with 7\n"])
+def test_a_mark_is_known_when_its_line_is_gone(home: Home, text: str) -> None:
+    """Of its own scope: a group's notes have none for that; saved and loaded, and until the history is read anyway."""
+    write(home, MEMORY, text, OWN)
+    write(home, MEMORY, "- tea\n", OWN)
+    group = frozenset({scope_of(GROUP_DAY)})
+    write(home, GROUP_DAY, "- milk\n", OWN)
+    assert LineOrigins().held_house(group)
+    origins = traced(home)
+    assert all((each.held_house(None), each.held_house(group)) == (True, False) for each in (origins, traced(home)))
+    write(home, GROUP_DAY, "- the code is 8 #house\n", OWN)
+    assert traced(home, origins).held_house(group)
+
+
+def test_a_folder_with_the_mark_is_known_when_it_is_empty(home: Home) -> None:
+    """By the path of what stood there."""
+    origins = LineOrigins()
+    origins.complete()
+    change = changes_of(PurePosixPath("private/will.md"), b"- to Kim\n", None)
+    origins.learn(change, OWN)
+    assert not origins.held_house(None)
+    origins.learn(change, OWN, HouseFolders((PurePosixPath("private"),)))
+    assert origins.held_house(None)
 
 
 def test_until_the_history_is_read_any_line_may_be_others(home: Home) -> None:

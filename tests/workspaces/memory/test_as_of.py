@@ -11,7 +11,8 @@ from tests.fakes.memory import TODAY, HandlerWorker, KilledError, SetClock, Word
 from tests.workspaces import turns
 from tests.workspaces.history.home import ORIGIN, START, Home
 from tests.workspaces.turns import AGENT, GROUP, GUEST, MAIN, OTHER, OWN
-from workspaces.access import Access, AgentId, SessionType
+from workspaces.access import Access, AgentId, Locality, SessionType, read_by
+from workspaces.history import LineOrigins
 from workspaces.memory.as_of import EarlierNotes, Lookback
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.exact_search import ExactQuery
@@ -21,6 +22,7 @@ from workspaces.memory.wire import AS_OF, Frame
 from workspaces.memory.workspace_source import WorkspaceNotes
 
 FIRST, SECOND = START.date(), START.date() + timedelta(days=2)
+THIRD = SECOND + timedelta(days=2)
 
 
 class House:
@@ -29,12 +31,15 @@ class House:
     def __init__(self, root: Path) -> None:
         self.home = Home(root)
         self.history = self.home.open()
+        self.origins = LineOrigins()
         self.embedder = WordsEmbedder()
         self.worker = HandlerWorker(self.embedder)
         self.folder = root / "index"
         source, clock = WorkspaceNotes(self.home.workspace.folder), SetClock().clock()
         self.index = MemoryIndex(AGENT, self.folder, [source], self.worker, run_here, clock)
-        self.index.past = Lookback(AGENT, self.folder, self.texts_on, self.worker, run_here, clock.monotonic)
+        self.index.past = Lookback(
+            AGENT, self.folder, self.texts_on, self.worker, run_here, clock.monotonic, held=self.origins.held_house
+        )
 
     async def texts_on(self, day: date, access: Access) -> Mapping[PurePosixPath, str]:
         return self.history.as_of(day, access)
@@ -44,6 +49,7 @@ class House:
         self.home.clock.now = START + (day - START.date())
         paths = [self.home.put(f"{name.replace('__', '/')}.md", text) for name, text in notes.items()]
         self.history.record(paths, None, ORIGIN)
+        self.history.trace(self.origins)
         self.index.touched()
 
     async def asked(self, day: date, text: str = "tea", access: Access = MAIN) -> SearchResult:
@@ -210,3 +216,21 @@ def test_only_notes_are_offered() -> None:
     assert document is not None
     assert (document.text, notes.read("SOUL.md"), notes.audience("SOUL.md")) == ("- tea\n", None, None)
     assert notes.audience(f"{OWN}/2026-03-01.md") == GROUP.scope
+
+
+async def test_what_once_had_the_mark_house_is_for_readers_here(house: House) -> None:
+    """Though no note has it now: not by meaning and not word for word; and what a reader here is given carries it."""
+    house.write(THIRD, MEMORY="- the tea is in vault 7 #house\n")
+    house.write(THIRD + timedelta(days=1), MEMORY="- tea is at six\n")
+    for day in (FIRST, THIRD):
+        with pytest.raises(QueryRefusedError):
+            await house.asked(day)
+        with pytest.raises(QueryRefusedError):
+            await house.index.find_exact(ExactQuery("tea", as_of=day), MAIN)
+    here = read_by(MAIN, Locality.HERE)
+    for found in (
+        await house.asked(THIRD, access=here),
+        await house.index.find_exact(ExactQuery("tea", as_of=THIRD), here),
+    ):
+        assert found.is_house
+    assert [hit.snippet for hit in (await house.index.search(Query("tea"), MAIN)).hits] == ["tea is at six"]

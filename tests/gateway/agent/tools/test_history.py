@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -13,8 +14,9 @@ from gateway.agent.tools.tool import Toolbox
 from tests.fakes.approvals import guard
 from tests.workspaces.history.home import Home
 from tests.workspaces.turns import CRON, GROUP, GUEST, HEARTBEAT, MAIN, OWN, PRIVATE_CRON, SUBAGENT
-from workspaces.access import Access
-from workspaces.history import History, LogQuery, Origin
+from workspaces.access import Access, Locality, read_by
+from workspaces.errors import HistoryUnusableError
+from workspaces.history import History, LineOrigins, LogQuery, Origin
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,7 +45,11 @@ def history(home: Home) -> History:
 
 
 async def ask(home: Home, history: History, access: Access, name: str, **arguments: object) -> ResultEntry:
-    box = Toolbox(history_tools(history, access, at_once, WritingTurn(home.workspace, NOW, guard(access))), access)
+    origins = LineOrigins()
+    with suppress(HistoryUnusableError):
+        history.trace(origins)
+    writer = WritingTurn(home.workspace, NOW, guard(access), origins.held_house)
+    box = Toolbox(history_tools(history, access, at_once, writer), access)
     return await box.call(ToolCall("c1", name, json.dumps(arguments)))
 
 
@@ -118,6 +124,21 @@ async def test_the_export_is_named(home: Home, history: History) -> None:
     (bundle,) = (home.root / "bundles").iterdir()
     assert bundle.name in answer
     assert str(home.root) not in answer
+
+
+async def test_a_marked_line_that_is_gone_is_not_shown_elsewhere(home: Home, history: History) -> None:
+    """Neither the mark nor the line is in any file now; a group has its own notes all the same, before and after."""
+    for text in ("the code is 7 #house\n", "tea\n"):
+        history.record([home.put("MEMORY.md", text)], None, Origin("main", "m-9"))
+        log = await said(home, history, GROUP, "git_log")
+        assert "daily log" in log
+        assert "+two" in await said(home, history, GROUP, "git_show", revision=log.split()[0])
+    newest = history.view(MAIN).log(LogQuery(limit=1))[0].id
+    for name, given in (("git_log", {}), ("git_show", {"revision": newest}), ("git_bundle", {})):
+        refused = await ask(home, history, MAIN, name, **given)
+        assert (refused.is_error, "code" in refused.text) == (True, False)
+    here = await ask(home, history, read_by(MAIN, Locality.HERE), "git_show", revision=newest)
+    assert "-the code is 7" in here.text
 
 
 async def test_a_group_gets_nothing_of_what_is_private(home: Home, history: History) -> None:
