@@ -37,7 +37,7 @@ def status(
     """Show the number of indexed entries, the search method, and the files left out."""
     state = ask(context, home, MemoryOrder(agent))
     skipped = (f"not indexed: {path}: {reason}" for path, reason in state.skipped.items())
-    print_answer(state, as_json, [memory_line(state), *skipped])
+    print_answer(state, as_json, [memory_line(state), *filter(None, [state.foreign]), *skipped])
 
 
 @app.command()

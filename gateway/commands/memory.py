@@ -22,7 +22,8 @@ def memory_commands() -> list[Command]:
 
 async def _memory(call: CommandCall) -> str:
     if call.arguments:
-        return "\n".join(_result_lines(await call.agent.memory.search(Query(call.arguments, _RESULTS), call.access)))
+        found = await call.agent.memory.search(Query(call.arguments, _RESULTS), call.access)
+        return "\n".join(_result_lines(await call.agent.memory.with_languages(found, call.access)))
     if not call.asker.may_run(Who.MAIN):
         raise ToolError("Add what to look for, such as `/memory the next meeting`.")
     try:

@@ -46,7 +46,8 @@ class MemoryOperator:
         agent = self.agents.named(order.agent)
         asked = Query(order.query, as_of=order.as_of, since=order.since, until=order.until)
         query = asked if order.max_results is None else replace(asked, max_results=order.max_results)
-        result = await agent.memory.search(query, terminal_access(agent.id))
+        found = await agent.memory.search(query, terminal_access(agent.id))
+        result = await agent.memory.with_languages(found, terminal_access(agent.id))
         return MemorySearchAnswer(tuple(map(_search_hit, result.hits)), result.mode, result.notice, result.is_clear)
 
     async def why(self, order: WhyOrder) -> Why:
@@ -74,7 +75,10 @@ class MemoryOperator:
 
     async def status(self, order: MemoryOrder) -> MemoryStatus:
         """Return the state of an agent's index."""
-        return await memory_status(self.agents.named(order.agent))
+        agent = self.agents.named(order.agent)
+        state = await memory_status(agent)
+        foreign = await agent.memory.foreign_notice(terminal_access(agent.id))
+        return replace(state, foreign=foreign)
 
     async def index(self, order: IndexOrder, progress: Progress) -> str:
         """Bring an agent's index up to date."""
@@ -100,7 +104,7 @@ async def memory_status(agent: Agent) -> MemoryStatus:
     state = await agent.memory.status()
     known = (state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
     embedder = f"{state.embedder} for {state.languages}" if state.embedder else ""
-    return MemoryStatus(*known, embedder, state.indexing, state.held)
+    return MemoryStatus(*known, embedder, state.indexing, held=state.held)
 
 
 def _search_hit(hit: Hit) -> SearchHit:

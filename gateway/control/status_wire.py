@@ -37,6 +37,8 @@ class MemoryStatus:
     """Name of the embedding model, and its languages; empty without one."""
     indexing: tuple[int, int] | None = None
     """Documents indexed, and changed ones, while they are being indexed."""
+    foreign: str = ""
+    """Languages of the notes that the embedding model does not read; told by `memory status` and doctor."""
     held: str = ""
     """The reason why a change of the index was not taken into use, and the ways on."""
 

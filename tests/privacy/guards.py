@@ -1276,6 +1276,21 @@ GUARDS = (
         "tests/workspaces/memory/test_house_sources.py::test_a_line_that_gets_the_mark_is_gone_at_once",
     ),
     Guard(
+        "workspaces/memory/search.py",
+        "the notice of unread languages counts no marked line in a search",
+        "await self.foreign_notice(replace(access, reader=Locality.ELSEWHERE))",
+        "await self.foreign_notice(access)",
+        "tests/workspaces/memory/test_foreign_notes.py::test_lines_that_stay_here_do_not_count_in_a_search",
+    ),
+    Guard(
+        "workspaces/memory/search.py",
+        "only the owner's own chat is told of languages that are not read",
+        "self._has_looked or access.session_type is not SessionType.MAIN or",
+        "self._has_looked or",
+        "tests/workspaces/memory/test_foreign_notes.py"
+        "::test_the_first_search_says_which_languages_are_not_read_and_what_to_do",
+    ),
+    Guard(
         "workspaces/memory/index/request_handler.py",
         "marked lines are embedded on this machine",
         "            return Index(folder, here, layouts=self.layouts)",

@@ -4,17 +4,19 @@ The index for every reader holds no such line: neither its vectors nor its word 
 The other holds nothing else, is made and asked on this machine alone, and answers readers on the owner's machines.
 """
 
+import asyncio
 import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
-from workspaces.access import Access, Locality, Scope, may_know
+from workspaces.access import Access, Locality, Scope, SessionType, may_know
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.entry import Source, cited_path
+from workspaces.memory.entry import Document, Source, UnreadableDocumentError, cited_path
 from workspaces.memory.exact_search import ExactQuery, ExactResult
+from workspaces.memory.foreign_notes import DOCUMENTS, foreign_notice, is_told
 from workspaces.memory.hits import Hit
 from workspaces.memory.house_sources import HouseSource, MarkedDocuments, OutsideSource
 from workspaces.memory.query import Query
@@ -50,6 +52,7 @@ class MemoryIndex(SourceIndex):
         self._every = self._sources
         self._marked = [MarkedDocuments(source) for source in self._every]
         self._marked_at = -math.inf
+        self._has_looked = False
         self._sources = [OutsideSource(each.source, each) for each in self._marked]
         super().__post_init__()
         self._house_sources: Sequence[Source] = [HouseSource(each.source, each) for each in self._marked]
@@ -117,6 +120,33 @@ class MemoryIndex(SourceIndex):
                 return joined(found, theirs, self.defaults.applied_to(query).most)
             found = replace(found, is_withheld=theirs.is_clear)
         return found if is_here else await self._outside_hits(found)
+
+    async def foreign_notice(self, access: Access) -> str:
+        """Return which languages of what *access* may read the embedder does not know, or nothing.
+
+        Raises MemoryUnavailableError.
+        """
+        languages = (await self.status()).languages or ""
+        paths = [*await self.stamps(access)]
+        documents: list[Document] = []
+        for path in paths[:: max(len(paths) // DOCUMENTS, 1)]:
+            with suppress(UnreadableDocumentError):
+                documents += filter(None, [await self.read(path, access)])
+        return await asyncio.to_thread(foreign_notice, documents, languages)
+
+    async def with_languages(self, found: SearchResult, access: Access) -> SearchResult:
+        """Return *found* as shown to a person: the first time, the owner is told of languages that are not read.
+
+        Lines that stay here do not count: a model elsewhere may read the notice.
+        """
+        if self._has_looked or access.session_type is not SessionType.MAIN or found.mode != "hybrid":
+            return found
+        self._has_looked = True
+        with suppress(MemoryUnavailableError):
+            foreign = await self.foreign_notice(replace(access, reader=Locality.ELSEWHERE))
+            if foreign and not await self._run(is_told, self._folder):
+                return replace(found, notice="; ".join(filter(None, (found.notice, foreign))))
+        return found
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
         """Return the lines that contain a text, newest first, among those that *access* may read."""

@@ -155,6 +155,7 @@ class _Search:
 
     async def find(self, query: Query) -> Told:
         result = await self.index.search(replace(query, stays_here=self.watch.stays_here), self.access)
+        result = await self.index.with_languages(result, self.access)
         self.watch.sees(is_house=result.is_house, is_withheld=result.is_withheld)
         await self.used([used_hit(hit, "search") for hit in result.hits])
         theirs = any(holds_others_words(hit) or self.watch.holds_others(hit.snippet) for hit in result.hits)

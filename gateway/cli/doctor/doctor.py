@@ -254,6 +254,8 @@ async def _memory(operator: OperatorApi, agent: str) -> list[Finding]:
     skipped = [
         Finding("memory", Level.WARN, f"agent {agent}: {p} is not indexed: {why}") for p, why in memory.skipped.items()
     ]
+    if memory.foreign:
+        skipped.append(Finding("memory", Level.WARN, f"agent {agent}: {memory.foreign}"))
     if memory.held:
         skipped.append(Finding("memory", Level.WARN, f"agent {agent}: {memory.held}"))
     if found.mode == "keyword":

@@ -342,7 +342,8 @@ async def test_why_a_search_went_without_meaning_is_told_to_the_owner_alone(tmp_
 @pytest.mark.parametrize("part", ["unranked", "shortfall"])
 def test_what_a_provider_said_is_told_to_the_owner_alone(part: str) -> None:
     """A search that a provider's fault made poorer says so to all, and why to the owner."""
-    answer = {"mode": "hybrid", "reason": "", "unranked": "", "shortfall": "", part: "cohere at example.org: 500"}
+    answer = {"mode": "hybrid", "reason": "", "unranked": "", "shortfall": "", "languages": "English"}
+    answer[part] = "cohere at example.org: 500"
     assert "example.org" in notice("tea", answer, pending=False, to_owner=True)
     told = notice("tea", answer, pending=False, to_owner=False)
     assert (bool(told), "example.org" in told) == (True, False)

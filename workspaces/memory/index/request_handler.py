@@ -215,6 +215,7 @@ class RequestHandler:
             "hits": [_result_frame(each) for each in found],
             "shortfall": "",
             "unranked": unranked,
+            "languages": embedder.languages if embedder else "",
             **self._mode(index),
         }
         return answer | _shortfall(reader) if isinstance(reader, QueryEmbedder) else answer

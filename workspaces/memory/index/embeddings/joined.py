@@ -28,6 +28,9 @@ class Joined:
         self.name = f"{far.name}+{near.name if near else 'words'}-{leaves}"
         self.dimension = far.dimension
         self.languages = "those of the provider's model"
+        if not may_leave(leaves, None):
+            here = f"the model on this machine, for {near.languages}, reads them" if near else "words alone find them"
+            self.languages += f", which gets nothing of the owner's notes (may_leave is {leaves!r}): {here}"
         self._leaves = leaves
 
     def may_leave(self, scopes: frozenset[Scope] | None) -> bool:

