@@ -17,7 +17,15 @@ def is_here(house: HouseSettings, url: str | None) -> bool:
         host, port = (parts.hostname or "").rstrip("."), parts.port or _PORTS.get(parts.scheme)
     except ValueError:
         return False
-    return (is_loopback(host) or host in house.hosts) and f"{host}:{port}" not in house.elsewhere
+    leads_on = (host_port.rpartition(":") for host_port in house.elsewhere)
+    is_ours = is_loopback(host) or host in house.hosts
+    return is_ours and (_machine(host), port) not in {(_machine(name), int(number)) for name, _, number in leads_on}
+
+
+def _machine(host: str) -> str:
+    """Return *host* in its usual spelling; this machine has one for all of its names."""
+    name = host.lower().rstrip(".")
+    return "localhost" if is_loopback(name) else name
 
 
 def is_here_server(house: HouseSettings, name: str, url: str | None) -> bool:

@@ -1194,8 +1194,8 @@ GUARDS = (
     Guard(
         "gateway/app/house.py",
         "an address that leads elsewhere is no machine of the owner",
-        'return (is_loopback(host) or host in house.hosts) and f"{host}:{port}" not in house.elsewhere',
-        "return is_loopback(host) or host in house.hosts",
+        "    return is_ours and (_machine(host), port) not in",
+        "    return is_ours or None in",
         "tests/gateway/app/test_house.py::test_a_model_runs_here_if_its_address_says_so",
     ),
     Guard(

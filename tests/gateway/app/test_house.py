@@ -37,6 +37,25 @@ def test_a_model_runs_here_if_its_address_says_so(url: str | None, runs_here: bo
     assert is_here(OURS, url) is runs_here
 
 
+@pytest.mark.parametrize(
+    ("elsewhere", "url"),
+    [
+        ("NAS.local:8080", "http://nas.local:8080/v1"),
+        ("nas.local.:8080", "http://nas.local:8080/v1"),
+        ("127.0.0.1:04000", "http://127.0.0.1:4000/v1"),
+        ("localhost:4000", "http://127.0.0.1:4000/v1"),
+        ("127.0.0.1:4000", "http://localhost:4000/v1"),
+        ("127.0.0.1:4000", "http://[::1]:4000/v1"),
+        ("0:0:0:0:0:0:0:1:4000", "http://[::1]:4000/v1"),
+    ],
+)
+def test_an_address_that_leads_elsewhere_does_so_by_any_spelling(elsewhere: str, url: str) -> None:
+    """Case, a final dot, zeros, or another name of this machine let no text out."""
+    house = HouseSettings(hosts=("nas.local",), elsewhere=(elsewhere,))
+    assert not is_here(house, url)
+    assert is_here(house, url.replace("4000", "4001").replace("8080", "8081"))
+
+
 def test_a_program_is_trusted_by_name_and_a_server_by_its_address() -> None:
     """A program may pass on what it is told, so only the owner knows."""
     ours = HouseSettings(tool_servers=("files",))
