@@ -26,7 +26,7 @@ from adapters.channel import (
 from adapters.readers import Readers
 from adapters.spoken import CHAT, OWNER, Spoken
 
-__all__ = ["CHANNEL", "CHAT", "OWNER", "Locality", "PageEvent", "PageEventKind", "PageMessage", "Sign", "WebAdapter"]
+__all__ = ["CHANNEL", "CHAT", "OWNER", "PageEvent", "PageEventKind", "PageMessage", "Reader", "Sign", "WebAdapter"]
 
 CHANNEL = "web"
 REMEMBERED = 200
@@ -65,7 +65,7 @@ class Sign(Enum):
     """An answer is on its way, without readable text so far."""
 
 
-Locality = Callable[[PageEvent | Sign | None], None]
+Reader = Callable[[PageEvent | Sign | None], None]
 """Called with each event, synchronously and in the event loop; `None` is the end."""
 
 
@@ -82,7 +82,7 @@ class WebAdapter:
         """Identifies the process that the numbers belong to."""
         self._now = now
         self._spoken = Spoken(self.address, now)
-        self._readers = Readers[Locality]()
+        self._readers = Readers[Reader]()
         self._recent: deque[PageEvent] = deque(maxlen=REMEMBERED)
         self._count = 0
 
@@ -116,7 +116,7 @@ class WebAdapter:
         """The number of the newest event."""
         return self._count
 
-    def attach(self, reader: Locality) -> AbstractContextManager[None]:
+    def attach(self, reader: Reader) -> AbstractContextManager[None]:
         """Call *reader* with every event until the block ends; messages waiting for a reader are sent now."""
         return self._readers.attached(reader)
 
