@@ -3,7 +3,7 @@
 from calendar import Calendar
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import MAXYEAR, date, timedelta
 from itertools import groupby
 from typing import Literal
 
@@ -116,11 +116,12 @@ class MemoryPages:
         for day, size in sorted(written.items(), reverse=True):
             months[day.replace(day=1)] = months.get(day.replace(day=1), 0) + size
         month = self._month(request) or next(iter(months), today.replace(day=1))
-        weeks = Calendar().monthdatescalendar(month.year, month.month)
         facts = {
             "tab": "Days",
             "month": month,
-            "weeks": [[(day, written.get(day, 0), _level(written.get(day, 0))) for day in week] for week in weeks],
+            "weeks": [
+                [(day, written.get(day, 0), _level(written.get(day, 0))) for day in week] for week in _weeks(month)
+            ],
             "months": list(months.items()),
             "written": sum(day.replace(day=1) == month for day in written),
             "total": months.get(month, 0),
@@ -293,6 +294,12 @@ def _chat_name(chat: str, people: Mapping[str, str]) -> str:
     channel, _, id_ = chat.partition(".")[0], None, chat.rpartition(".")[2]
     name = people.get(f"{channel}:{id_}")
     return f"{name} ({chat})" if name else chat
+
+
+def _weeks(month: date) -> list[list[date]]:
+    """Return the days of the weeks of *month*; the last week that a calendar has is shorter."""
+    days = [date(*each) for each in Calendar().itermonthdays3(month.year, month.month) if each[0] <= MAXYEAR]
+    return [days[first : first + 7] for first in range(0, len(days), 7)]
 
 
 def _level(size: int) -> int:

@@ -201,3 +201,11 @@ async def test_signing_in_and_reading_work_without_scripts(house: House, browser
     out = await browser.http.post("/sign-out", data={"csrf": token}, headers=browser.origin, follow_redirects=True)
     assert "Sign in" in out.text
     assert (await browser.http.get("/agents/main/memory")).status_code == 401
+
+
+async def test_the_last_month_that_a_calendar_has_is_shown(house: House, browser: Browser) -> None:
+    """A note may have any day in its name, and the page begins with the latest month."""
+    put(house, "memory/9999-12-31.md", "- the end\n")
+    for query in ({}, {"month": "9999-12"}, {"month": "0001-01"}):
+        await look(browser, "/memory/days", **query)
+    assert "the end" in await look(browser, "/memory/day", day="9999-12-31")
