@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -386,6 +387,7 @@ def test_a_full_disk_leaves_the_old_file(folder: Folder, root: Path) -> None:
 def nobody() -> Iterator[Path]:
     """Act as a user without privileges, in a folder of their own."""
     home = Path(tempfile.mkdtemp(prefix="strandline-test-"))
+    assert (resources.files("workspaces") / "templates").is_dir()  # imports what nobody else may read
     user = os.geteuid()
     if user == 0:
         os.chown(home, 65534, 65534)

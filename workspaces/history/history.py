@@ -214,10 +214,11 @@ class History:
         now = self._present(place, access)
         if now is not None and now.whole == text:
             return RestoredFile(now, changed=False)
-        if now is not None:
-            self._keep(now)
-        file = self._workspace.write(place, text, access, now)
-        self.record([place], f"file: restore {place} from {git_id[:7]}", origin)
+        with self._repository.locked():  # or the change would be committed as one that was found
+            if now is not None:
+                self._keep(now)
+            file = self._workspace.write(place, text, access, now)
+            self.record([place], f"file: restore {place} from {git_id[:7]}", origin)
         return RestoredFile(file, changed=True)
 
     def without(self, revision: str, access: Access) -> tuple[FileWriting, ...]:
@@ -239,15 +240,16 @@ class History:
         """Write the files of `without`, after committing their present texts, and return them."""
         files = self.without(revision, access)
         subject = self.view(access).show(revision).commit.subject
-        for each in files:
-            now = self._present(each.path, access)
-            if now is not None:
-                self._keep(now)
-            if each.after is not None:
-                self._workspace.write(each.path, each.after, access, now)
-            elif now is not None:
-                self._workspace.delete(each.path, access, now)
-        self.record([each.path for each in files], f"undo: {subject}", origin)
+        with self._repository.locked():
+            for each in files:
+                now = self._present(each.path, access)
+                if now is not None:
+                    self._keep(now)
+                if each.after is not None:
+                    self._workspace.write(each.path, each.after, access, now)
+                elif now is not None:
+                    self._workspace.delete(each.path, access, now)
+            self.record([each.path for each in files], f"undo: {subject}", origin)
         return files
 
     def bundle(self, access: Access) -> Path:

@@ -45,7 +45,7 @@ def _put(path: str, text: str, stamp: str = "1") -> Frame:
 
 def _search(text: str) -> Frame:
     asked: dict[str, Any] = {"text": text, "scopes": None, "since": None, "until": None}
-    return asked | {"limit": 6, "min_score": None, "today": TODAY.isoformat()}
+    return asked | {"stays": False, "limit": 6, "min_score": None, "today": TODAY.isoformat()}
 
 
 async def _texts(worker: WorkerClient, folder: Path, text: str) -> list[str]:
