@@ -15,6 +15,7 @@ from gateway.inbound.agent_crosstalk import _is_to
 from gateway.settings.section import PERSON
 from tests.patterns import ROOT, Found, Pattern, made, of_calls, of_modules, sources
 from tests.pumping import Pump, grows, pumps
+from workspaces.memory.fit import _first_name
 from workspaces.memory.index.ranking import _name
 from workspaces.memory.text import day_spans
 from workspaces.memory.text.date_words import LANGUAGES
@@ -57,6 +58,7 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "gateway.agent.person_requests._ending": lambda: [
         (end, person_requests.request_in) for _, _, end in person_requests._patterns() if end
     ],
+    "workspaces.memory.fit._first_name": lambda: _searched(_first_name("Ann Lee")),
     "workspaces.memory.text.day_spans._compiled": lambda: _days(day_spans._compiled("tomorrow", LANGUAGES["en"])),
     "workspaces.memory.text.day_spans._forms": lambda: _days(re.compile("three")),
     "workspaces.memory.text.day_spans._leads": lambda: _days(day_spans._leads("before", "")),

@@ -155,6 +155,22 @@ def test_the_owner_sees_the_difference(runner: asyncio.Runner, clock: ManualCloc
     runner.run(run())
 
 
+def test_an_owner_lives_through_all_that_is_to_stay_unseen(runner: asyncio.Runner, clock: ManualClock) -> None:
+    """Lines below answers say what was done and what was not, and others' words are noted."""
+
+    async def run() -> None:
+        async with begun(Secret(1, 3), Secret(2, 3), clock) as worlds:
+            for each in worlds:
+                for _ in range(100):
+                    await each.live()
+                told = "\n".join(said.body.text for said in each.adapter.taken if said.address == OWNER_CHAT)
+                assert "— ✓ noted" in told
+                assert "✗ nothing was" in told
+                assert any(each.origins().others_in(path.read_text()) for path in each.notes.rglob("*.md"))
+
+    runner.run(run())
+
+
 async def begin(secrets: tuple[Secret, Secret], events: Sequence[Event], clock: ManualClock, tally: Tally) -> None:
     """Begin two worlds and compare them."""
     async with begun(*secrets, clock) as worlds:

@@ -29,6 +29,7 @@ from tests.journeys.house import ENVIRON
 from tests.privacy.contents import SHARED, Secret, items, sentence
 from tests.privacy.scripted import BREAK, Request, Script, Scripted, says
 from workspaces.access import AgentId, SessionType
+from workspaces.history.line_origins import LineOrigins
 from workspaces.memory.client import WorkerClient
 from workspaces.workspace import Workspace
 
@@ -43,7 +44,7 @@ OTHERS = {
 }
 """Another group, a group of another agent, another guest, a stranger: nobody there listens for us."""
 OWNER_CHAT = Address("telegram", "home", "7")
-ORDERS = ("/remember a heron", "/status", "/forget heron", "/refuse", "/new")
+ORDERS = ("/remember a heron", "/status", "/forget heron", "/refuse", "/new", "/promises")
 """What nobody notices who listens; `/approve` is left out: what it does is to be noticed."""
 MAIN = AgentId("main")
 CONFIG = """
@@ -63,6 +64,8 @@ people = ["telegram:98"]
 groups = { "-100" = {}, "-200" = {}, "-300" = {} }
 [limits]
 shared_files = 8
+[signs]
+receipts = "full"
 [memory]
 transcripts = true
 watch = "off"
@@ -154,28 +157,43 @@ class World:
             await agent.history_writer.finish()
         return tuple(row.outgoing.text for row in results), asked
 
+    def origins(self) -> LineOrigins:
+        """Return whose words the lines of the notes are."""
+        return self.app.operator.agents.named(MAIN).history_writer.origins
+
     @property
-    def _notes(self) -> Path:
+    def notes(self) -> Path:
         return self.app.operator.agents.named(AgentId("main")).workspace.folder.root
 
     async def _edit(self) -> None:
         path = self.rng.choice([*self.secret.files(), f"memory/2026-01-{self.rng.randint(1, 28):02}.md"])
-        put(self._notes, {path: items(self.rng, self.rng.randint(1, 12))})
+        put(self.notes, {path: items(self.rng, self.rng.randint(1, 12))})
 
     async def _remove(self) -> None:
-        found = [path for path in self.secret.files() if "/" in path and (self._notes / path).exists()]
+        found = [path for path in self.secret.files() if "/" in path and (self.notes / path).exists()]
         if found:
-            (self._notes / self.rng.choice(found)).unlink()
+            (self.notes / self.rng.choice(found)).unlink()
 
     async def _talk(self) -> None:
         self.lived += 1
-        address = self.rng.choice((OWNER_CHAT, OWNER_CHAT, *OTHERS))
+        address = self.rng.choice((*[OWNER_CHAT] * 4, *OTHERS))
         sender = OTHERS.get(address, OWNER)
         kind = ChatKind.GROUP if address.chat.startswith("-") else ChatKind.DIRECT
-        text = self.rng.choice((sentence(self.rng), sentence(self.rng), BREAK, *ORDERS))
+        asked = f"Please {self.rng.choice(('remember', 'forget'))} {sentence(self.rng)}."  # done or not: a receipt
+        text = self.rng.choice((sentence(self.rng), sentence(self.rng), asked, asked, BREAK, *self._buttons(), *ORDERS))
         is_for_us = kind is ChatKind.DIRECT or self.rng.random() < 0.6
         said = InboundMessage(address, f"private-{self.lived}", sender, kind, text, is_for_us, self.clock.now())
-        await self._answered(said, self._busy())
+        await self._answered(replace(said, quote=self._quote()), self._busy())
+
+    def _quote(self) -> Quote | None:
+        """Return what a forward or a reply quotes: words of somebody else, earlier ones from here; mostly nothing."""
+        is_ours = self.rng.random() < 0.3
+        return Quote("Kim", sentence(self.rng), is_ours) if self.rng.random() < 0.4 else None
+
+    def _buttons(self) -> list[str]:
+        """Return the commands below the latest message to the owner that do what its turn did not."""
+        buttons = [each.buttons for each in self.adapter.taken if each.address == OWNER_CHAT and each.buttons][-1:]
+        return [each.command for some in buttons for each in some if each.command.startswith("/fulfil")]
 
     def _busy(self) -> Script:
         """Return a model that writes, also what has to wait for approval, and searches; then it says something."""
@@ -187,8 +205,11 @@ class World:
             _call("memory_search", query=sentence(self.rng)),
             _call("git_log"),
         ]
-        chosen = [replace(call, id=f"{self.lived}-{number}") for number, call in enumerate(self.rng.sample(calls, 2))]
-        replies = iter([says("", *chosen), says(sentence(self.rng))])
+        count = self.rng.choice((0, 2, 2, 2))
+        chosen = [
+            replace(call, id=f"{self.lived}-{number}") for number, call in enumerate(self.rng.sample(calls, count))
+        ]
+        replies = iter([*([says("", *chosen)] if chosen else []), says(sentence(self.rng))])
         return lambda _: next(replies, says("…"))
 
 
