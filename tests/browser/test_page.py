@@ -139,6 +139,9 @@ async def test_what_an_answer_holds_can_only_be_read(house: House, page: Page, c
     attributes = set(await shown.evaluate_all("elements => elements.flatMap(e => e.getAttributeNames())"))
     assert attributes == {"class", "datetime", "href", "rel", "target"}
     links = await answers(page).locator("a").evaluate_all("links => links.map(a => [a.href, a.rel, a.target])")
+    why = [link for link in links if link[0].startswith(f"{house.way.url}/agents/main/memory/why?turn=")]
+    links = [link for link in links if link not in why]
+    assert len(why) == 1
     kept = ["noopener noreferrer", "_blank"]
     assert links == [["http://127.0.0.1:9/p.png", *kept], ["https://example.org/a?b=c", *kept]]
     await expect(answers(page)).to_contain_text("<script>document.title")
@@ -301,7 +304,7 @@ async def test_a_keyboard_is_enough(
     assert await texts(said(page)) == ["one\ntwo"]
     await page.keyboard.press("Tab")
     await expect(page.get_by_role("button", name="Send")).to_be_focused()
-    for name in ("Message", "Copy", "Conversation", "New conversation", "Sign out"):
+    for name in ("Message", "Why?", "Copy", "Conversation", "New conversation", "Sign out"):
         await page.keyboard.press("Shift+Tab")
         focused = await page.locator(":focus").evaluate("e => e.getAttribute('aria-label') || e.textContent")
         assert focused == name
