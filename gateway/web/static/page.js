@@ -311,9 +311,9 @@ at("say").addEventListener("submit", async (event) => {
   const trouble = await post("/chat/messages", { agent, text, id: unsent.id });
   button.disabled = false;
   at("state").textContent = trouble;
-  if (!trouble) {
-    at("text").value = "";
-    unsent = { text: "", id: "" };
+  if (!trouble) { // what was typed meanwhile stays
+    if (at("text").value === text) at("text").value = "";
+    if (unsent.text === text) unsent = { text: "", id: "" };
   }
   fit();
   offer();
