@@ -1,5 +1,6 @@
 """The page in a real browser: what people see and do there, and what it never lets happen."""
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -353,6 +354,23 @@ async def test_a_message_that_waits_for_the_model_is_there_after_a_reload(house:
         await photograph(page, "waiting")
     await expect(answers(page)).not_to_have_count(0)
     await expect(page.locator("article.waits")).to_have_count(0)
+
+
+async def test_what_is_typed_while_a_message_is_sent_stays(house: House, page: Page) -> None:
+    """The box is emptied of the message that was sent, and of nothing else."""
+    may_go = asyncio.Event()
+
+    async def slowly(route: Route) -> None:
+        await may_go.wait()
+        await route.continue_()
+
+    await page.route("**/chat/messages", slowly)
+    async with page.expect_response("**/chat/messages"):
+        await say(page, "first")
+        await page.get_by_label("Message").fill("second")
+        may_go.set()
+    await expect(answers(page)).to_have_count(1)
+    await expect(page.get_by_label("Message")).to_have_value("second")
 
 
 async def test_an_answer_is_stopped_and_a_conversation_ended_with_a_button(house: House, page: Page) -> None:
