@@ -82,6 +82,7 @@ def documented() -> dict[str, dict[str, str]]:
         heading = re.match(r"`\[+([^\]]+)\]+`", part)
         if heading:
             rows = re.findall(r"^\| `(\w+)` \| (.+?) \|", part, flags=re.MULTILINE)
+            assert len({key for key, _ in rows}) == len(rows), heading[1]
             found[heading[1]] = {key: default.strip("`") for key, default in rows}
     return found
 
