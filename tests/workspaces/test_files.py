@@ -388,14 +388,15 @@ def nobody() -> Iterator[Path]:
     """Act as a user without privileges, in a folder of their own."""
     home = Path(tempfile.mkdtemp(prefix="strandline-test-"))
     assert (resources.files("workspaces") / "templates").is_dir()  # imports what nobody else may read
-    user = os.geteuid()
-    if user == 0:
+    root = os.geteuid() == 0
+    if root:
         os.chown(home, 65534, 65534)
-        os.seteuid(65534)
+        os.setresuid(65534, 65534, 0)  # the real user too: some kernels ask for it where `access` means the effective one
     try:
         yield home
     finally:
-        os.seteuid(user)
+        if root:
+            os.setresuid(0, 0, 0)
         subprocess.run(["rm", "-rf", str(home)], check=True)
 
 
