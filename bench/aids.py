@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from gateway.app.memory_worker import reranking
 from gateway.config import Config
 from gateway.errors import ConfigError, StrandlineError
 from workspaces.memory.index.endpoint import EndpointError
@@ -43,13 +42,11 @@ def configured(config: Config, environ: Mapping[str, str], methods: Sequence[str
 
 
 def _reranker(config: Config, environ: Mapping[str, str]) -> Reranker:
-    wanted = config.memory.rerank.model_copy(update={"enabled": True})
-    if (key := wanted.api_key()) is not None:
-        key.read(environ)
-    settings = reranking(wanted, environ)
-    if settings is None:
+    settings = replace(config.memory.rerank, enabled=True, deadline_s=PATIENCE_S)
+    source = settings.api_key()
+    if source is None:
         raise ConfigError("--method rerank needs [memory.rerank]")
-    return Reranker(replace(settings, deadline_s=PATIENCE_S))
+    return Reranker(settings, source.read(environ))
 
 
 def _reorder(reranker: Reranker) -> Reorder:

@@ -19,7 +19,7 @@ from gateway.config.reading import parse_config
 from gateway.home import Home
 from gateway.runtime import http_connections
 from tests.fakes.patience import PATIENCE_S
-from workspaces.memory.index.embeddings.settings import PRESETS
+from workspaces.memory.index.embeddings.settings import KEY_ENVS
 
 ROOT = Path(__file__).parent.parent
 KUBERNETES = ROOT / "deploy" / "kubernetes"
@@ -317,7 +317,7 @@ def test_every_container_of_compose_can_do_little() -> None:
 def test_compose_hands_on_every_key_that_the_program_asks_for() -> None:
     """Those of models, embedders and platforms, by their usual names."""
     given = yaml.safe_load(COMPOSE)["services"]["gateway"]["environment"]
-    wanted = {each.variable for each in MODELS} | {each.key_env for each in PRESETS.values()}
+    wanted = {each.variable for each in MODELS} | set(KEY_ENVS.values())
     wanted |= {BotWish(channel, "home").secret for channel in ("telegram", "discord")}
     assert wanted <= given.keys()
 

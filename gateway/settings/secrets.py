@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from gateway.errors import ConfigError
-from workspaces.memory.index.embeddings.settings import PRESETS
+from workspaces.memory.index.embeddings.settings import KEY_ENVS
 
 ORDINARY = frozenset(
     {"HOME", "HOSTNAME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "STRANDLINE_HOME", "TMPDIR", "TZ", "USER"}
@@ -119,6 +119,6 @@ def _named(part: object, key: str = "") -> Iterator[SecretSource]:
 
 def _usual_keys(environ: Mapping[str, str]) -> Iterator[str]:
     """Yield the providers' keys in the environment: `auto` uses them without the configuration naming them."""
-    for preset in PRESETS.values():
-        if key := environ.get(preset.key_env, "").strip():
+    for env in KEY_ENVS.values():
+        if key := environ.get(env, "").strip():
             yield key

@@ -1,38 +1,26 @@
 """Settings of servers that keep state: Qdrant for the index, Redis for the rest."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, StringConstraints
 
 from gateway.settings.secrets import SecretSource
-from gateway.settings.section import EnvName, Section, Url
+from gateway.settings.section import EnvName, Url
+from workspaces.memory.index.settings import ONE_NODE, QdrantServer
+
+_Prefix = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$", max_length=40)]
 
 
-class QdrantSettings(Section):
+@dataclass(frozen=True, slots=True)
+class QdrantSettings(QdrantServer):
     """A Qdrant server that keeps the index instead of the engine inside the gateway."""
 
     url: Url | None = None
-    """Not set: the embedded engine."""
+    prefix: _Prefix = ONE_NODE.prefix
     api_key_env: EnvName | None = None
-    timeout_s: float = Field(default=5, ge=1, le=60)
-    prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$", max_length=40)] = "strandline"
-    layout: Literal["agent", "shared"] = "agent"
-    replication_factor: Annotated[int, Field(ge=1, le=32)] | None = None
-    """Not set: the server's own default."""
-    write_consistency_factor: Annotated[int, Field(ge=1, le=32)] | None = None
-    read_consistency: Annotated[int, Field(ge=1, le=32)] | Literal["majority", "quorum", "all"] | None = None
-
-    @field_validator("write_consistency_factor")
-    @classmethod
-    def _can_be_met(cls, confirmed: int | None, given: ValidationInfo) -> int | None:
-        replicas = given.data.get("replication_factor")
-        if confirmed is not None and replicas is not None and confirmed > replicas:
-            raise ValueError(
-                f"must not be more than replication_factor, which is {replicas}: no write would be confirmed"
-            )
-        return confirmed
 
     def api_key(self) -> SecretSource | None:
         """Return the source of the server's key, `None` if it needs none."""
@@ -55,19 +43,27 @@ def _redis_url(url: str) -> str:
     return url
 
 
-class RedisSettings(Section):
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How both ends authenticate; names of PEM files."""
+
+    ca_file: Path | None = None
+    """Authority of the server's certificate; not set: the system's trusted ones."""
+    cert_file: Path | None = None
+    """Our own certificate, if the server requires one."""
+    key_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RedisSettings(Tls):
     """A Redis or Valkey with all durable state, for several gateways at once."""
 
     url: Annotated[str, AfterValidator(_redis_url)] | None = None
     """Not set: a file in the home, for one gateway."""
     password_env: EnvName | None = None
     sentinel_password_env: EnvName | None = None
-    ca_file: Path | None = None
-    """Not set: the system's certificate authorities."""
-    cert_file: Path | None = None
-    key_file: Path | None = None
-    prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$", max_length=40)] = "strandline"
-    lease_s: float = Field(default=10, ge=2, le=300)
+    prefix: _Prefix = "strandline"
+    lease_s: Annotated[float, Field(ge=2, le=300)] = 10
     accept_loss: bool = False
 
     def password(self) -> SecretSource | None:
@@ -79,8 +75,7 @@ class RedisSettings(Section):
         name = self.sentinel_password_env if self.url else None
         return SecretSource("redis.sentinel_password_env", name, None) if name else None
 
-    @model_validator(mode="after")
-    def _means_what_it_says(self) -> "RedisSettings":
+    def __post_init__(self) -> None:
         scheme = urlsplit(self.url or "").scheme
         if any((self.ca_file, self.cert_file, self.key_file)) and scheme not in _ENCRYPTED:
             raise ValueError("ca_file, cert_file and key_file are for a url that begins with rediss")
@@ -88,4 +83,3 @@ class RedisSettings(Section):
             raise ValueError("cert_file and key_file belong together")
         if self.sentinel_password_env and not scheme.endswith("+sentinel"):
             raise ValueError("sentinel_password_env is for a url that begins with redis+sentinel or rediss+sentinel")
-        return self

@@ -391,7 +391,7 @@ def nobody() -> Iterator[Path]:
     root = os.geteuid() == 0
     if root:
         os.chown(home, 65534, 65534)
-        os.setresuid(65534, 65534, 0)  # the real user too: some kernels ask for it where `access` means the effective one
+        os.setresuid(65534, 65534, 0)  # the real user too: some kernels use it where `access` means the effective one
     try:
         yield home
     finally:

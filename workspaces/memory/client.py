@@ -15,7 +15,7 @@ import itertools
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,7 +23,7 @@ from typing import Self
 from workspaces.errors import UnusableError
 from workspaces.memory.index.embeddings.choose import Choice
 from workspaces.memory.index.embeddings.settings import HostedEmbedding
-from workspaces.memory.index.settings import GENTLE, VERSION, Blend, Cut, Decay, QdrantServer, Reranking
+from workspaces.memory.index.settings import GENTLE, VERSION, Blend, Cut, Decay, QdrantServer, Reranking, settings_frame
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
 from workspaces.secrets import redact_all
 
@@ -52,7 +52,9 @@ class WorkerSettings:
     hosted: Sequence[HostedEmbedding] = ()
     qdrant: QdrantServer | None = None
     """`None`: the engine inside the worker."""
+    qdrant_key: str = field(default="", repr=False)
     reranking: Reranking | None = None
+    rerank_key: str = field(default="", repr=False)
     chunking: Cut = "entries"
     decay: Decay = GENTLE
     blend: Blend | None = None
@@ -69,16 +71,15 @@ class WorkerSettings:
     @property
     def init(self) -> Frame:
         """The first frame: keys reach the worker only through the pipe."""
-        hosted = [each.as_frame() for each in self.hosted]
-        rerank = self.reranking.as_frame() if self.reranking else None
-        server = self.qdrant.as_frame() if self.qdrant else None
         return {
             "op": "init",
             "embedder": self.embedder,
             "threads": self.threads,
-            "hosted": hosted,
-            "qdrant": server,
-            "rerank": rerank,
+            "hosted": [asdict(each) for each in self.hosted],
+            "qdrant": settings_frame(QdrantServer, self.qdrant),
+            "qdrant_key": self.qdrant_key,
+            "rerank": settings_frame(Reranking, self.reranking),
+            "rerank_key": self.rerank_key,
             "chunking": self.chunking,
             "decay": asdict(self.decay),
             "blend": asdict(self.blend) if self.blend else None,
@@ -87,7 +88,7 @@ class WorkerSettings:
     @property
     def layout(self) -> str:
         """Digest of the settings that an index depends on; with other ones it may have to be built anew."""
-        hosted = [(each.provider, each.model, each.dimension, each.leaves) for each in self.hosted]
+        hosted = [(each.provider, each.model, each.dimension, each.may_leave) for each in self.hosted]
         server = (self.qdrant.url, self.qdrant.prefix, self.qdrant.layout) if self.qdrant else None
         facts = repr((VERSION, self.embedder, hosted, server, self.chunking))
         return hashlib.blake2b(facts.encode(), digest_size=16).hexdigest()

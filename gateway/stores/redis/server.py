@@ -27,9 +27,9 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from gateway.errors import ConfigError, StoreError
-from gateway.settings.stores import RedisSettings
+from gateway.settings.stores import RedisSettings, Tls
 from gateway.stores.ports import LeaseLostError, RowStateError
-from gateway.stores.redis.tls import TRUSTING, Tls, tls_fault
+from gateway.stores.redis.tls import check_tls, tls_fault, tls_options
 
 OLDEST = (7, 0)
 SENTINEL_PORT = 26_379
@@ -54,7 +54,7 @@ class RedisAddress:
     moved_to: tuple[str, int] | None = None
     """Address to which a cluster has redirected our keys."""
     sentinel_password: str | None = field(default=None, repr=False)
-    tls: Tls = TRUSTING
+    tls: Tls = field(default_factory=Tls)
 
     def __str__(self) -> str:
         return self.url if self.moved_to is None else f"{self._scheme}://{self.moved_to[0]}:{self.moved_to[1]}"
@@ -65,7 +65,7 @@ class RedisAddress:
 
     @property
     def _tls_options(self) -> dict[str, Any]:
-        return self.tls.options() if self._scheme == "rediss" else {}
+        return tls_options(self.tls) if self._scheme == "rediss" else {}
 
     @property
     def lacks_certificate(self) -> bool:
@@ -146,9 +146,8 @@ def server_of(settings: RedisSettings, environ: Mapping[str, str], timeout_s: fl
     passwords = [
         source.read(environ) if source else None for source in (settings.password(), settings.sentinel_password())
     ]
-    tls = Tls(settings.ca_file, settings.cert_file, settings.key_file)
-    tls.check()
-    return RedisAddress(str(settings.url), passwords[0], timeout_s, sentinel_password=passwords[1], tls=tls)
+    check_tls(settings)
+    return RedisAddress(str(settings.url), passwords[0], timeout_s, sentinel_password=passwords[1], tls=settings)
 
 
 def end_if_cancelled() -> None:

@@ -1,44 +1,31 @@
 """TLS authentication of Redis and ourselves, and explanations of its failures."""
 
 import ssl
-from dataclasses import dataclass
-from pathlib import Path
 
 from gateway.errors import ConfigError
+from gateway.settings.stores import Tls
 
 
-@dataclass(frozen=True, slots=True)
-class Tls:
-    """How both ends authenticate; names of PEM files."""
-
-    ca_file: Path | None = None
-    """Authority of the server's certificate; `None`: the system's trusted ones."""
-    cert_file: Path | None = None
-    """Our own certificate, if the server requires one."""
-    key_file: Path | None = None
-
-    def options(self) -> dict[str, str]:
-        """Return the options of redis-py."""
-        named = {"ssl_ca_certs": self.ca_file, "ssl_certfile": self.cert_file, "ssl_keyfile": self.key_file}
-        return {name: str(file) for name, file in named.items() if file is not None}
-
-    def check(self) -> None:
-        """Raise ConfigError, which names the setting, for an unusable file."""
-        context = ssl.create_default_context()
-        try:
-            if self.ca_file is not None:
-                context.load_verify_locations(self.ca_file)
-        except OSError as exc:
-            raise ConfigError(f"redis.ca_file: {self.ca_file} holds no certificate that can be read ({exc})") from exc
-        try:
-            if self.cert_file is not None:
-                context.load_cert_chain(self.cert_file, self.key_file)
-        except OSError as exc:
-            raise ConfigError(f"redis.cert_file: {self.cert_file} and its key cannot be used ({exc})") from exc
+def tls_options(tls: Tls) -> dict[str, str]:
+    """Return the options of redis-py."""
+    named = {"ssl_ca_certs": tls.ca_file, "ssl_certfile": tls.cert_file, "ssl_keyfile": tls.key_file}
+    return {name: str(file) for name, file in named.items() if file is not None}
 
 
-TRUSTING = Tls()
-"""The system's trusted authorities, and no certificate of ours."""
+def check_tls(tls: Tls) -> None:
+    """Raise ConfigError, which names the setting, for an unusable file."""
+    context = ssl.create_default_context()
+    try:
+        if tls.ca_file is not None:
+            context.load_verify_locations(tls.ca_file)
+    except OSError as exc:
+        raise ConfigError(f"redis.ca_file: {tls.ca_file} holds no certificate that can be read ({exc})") from exc
+    try:
+        if tls.cert_file is not None:
+            context.load_cert_chain(tls.cert_file, tls.key_file)
+    except OSError as exc:
+        raise ConfigError(f"redis.cert_file: {tls.cert_file} and its key cannot be used ({exc})") from exc
+
 
 _SAID = {
     "certificate has expired": "the certificate of {server} is out of date; renew it. It is tried again",

@@ -3,10 +3,10 @@
 import pytest
 from pydantic import ValidationError
 
-from gateway.app.memory_worker import qdrant_server, worker_settings
+from gateway.app.memory_worker import memory_worker, worker_settings
 from gateway.config import Config, EmbeddingSettings
 from gateway.settings.secrets import secret_gaps
-from workspaces.memory.index.settings import ONE_NODE, QdrantCluster
+from workspaces.memory.index.settings import QdrantServer
 
 
 def test_nothing_configured_prefers_the_local_model() -> None:
@@ -16,7 +16,7 @@ def test_nothing_configured_prefers_the_local_model() -> None:
         [],
     )
     ready = worker_settings(EmbeddingSettings(), {"VOYAGE_API_KEY": "v", "CO_API_KEY": "c", "OPENAI_API_KEY": " "})
-    assert [(each.provider, each.api_key, each.leaves) for each in ready.hosted] == [
+    assert [(each.provider, each.api_key, each.may_leave) for each in ready.hosted] == [
         ("cohere", "c", "shared"),
         ("voyage", "v", "shared"),
     ]
@@ -72,9 +72,9 @@ def test_a_servers_nodes_are_set_or_left_to_the_server() -> None:
     """Replicas, confirmations and agreement go to the worker; writes that nobody could confirm are refused at start."""
     server = {"url": "http://127.0.0.1:6333"}
     nodes = {"replication_factor": 3, "write_consistency_factor": 2, "read_consistency": "majority"}
-    for given, expected in ((server, ONE_NODE), (server | nodes, QdrantCluster(3, 2, "majority"))):
-        made = qdrant_server(Config.model_validate({"qdrant": given}).qdrant, {})
-        assert made is not None
-        assert made.cluster == expected
+    for given in (server, server | nodes):
+        sent = memory_worker(Config.model_validate({"qdrant": given | {"api_key_env": "KEY"}}), {"KEY": "k"}).init
+        expected = QdrantServer(**given)
+        assert (QdrantServer(**sent["qdrant"]), sent["qdrant_key"]) == (expected, "k")
     with pytest.raises(ValidationError, match="must not be more than replication_factor, which is 1"):
         Config.model_validate({"qdrant": server | nodes | {"replication_factor": 1}})

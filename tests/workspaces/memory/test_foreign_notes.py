@@ -80,7 +80,7 @@ async def test_a_query_without_words_says_so(home: Home) -> None:
 @pytest.mark.parametrize("leaves", ["shared", "everything"])
 def test_a_provider_that_gets_nothing_of_the_owners_notes_is_called_so(leaves: str) -> None:
     """The name of its languages, in status and doctor, says what `may_leave` keeps here."""
-    far = HostedEmbedder(HostedEmbedding("cohere", "embed-v4.0", 16, "http://127.0.0.1:9", leaves="shared"))
+    far = HostedEmbedder(HostedEmbedding("cohere", "embed-v4.0", 16, "http://127.0.0.1:9", may_leave="shared"))
     joined = Joined(English(), far, "shared" if leaves == "shared" else "everything")
     assert ("gets nothing of the owner's notes (may_leave is 'shared')" in joined.languages) is (leaves == "shared")
     joined.close()

@@ -223,7 +223,7 @@ class RequestHandler:
     def _ordered_results(self, finder: Finder, asked: SearchRequest) -> tuple[list[MatchingEntry], str]:
         """Return the results, reranked if requested, allowed and possible, or the reason why not."""
         reranker = self.ordering.reranker
-        if reranker is None or not may_leave(reranker.leaves, asked.scopes):
+        if reranker is None or not may_leave(reranker.may_leave, asked.scopes):
             return finder.find(asked), ""
         found = finder.find(replace(asked, limit=max(asked.limit, reranker.top)))
         try:
@@ -306,14 +306,14 @@ def _result_frame(found: MatchingEntry) -> Frame:
 
 def open_handler(init: Frame) -> RequestHandler:
     """Return the handler configured by the frame `init` (`client.WorkerSettings.init`)."""
-    hosted = [HostedEmbedding.of_frame(each) for each in init["hosted"]]
+    hosted = [HostedEmbedding(**each) for each in init["hosted"]]
     chosen = choose_embedder(init["embedder"], hosted, init["threads"])
-    reranker = Reranker(Reranking.of_frame(init["rerank"])) if init["rerank"] else None
+    reranker = Reranker(Reranking(**init["rerank"]), init["rerank_key"]) if init["rerank"] else None
     return RequestHandler(
         chosen.embedder,
         chosen.reason,
         time.monotonic,
-        _store(init["qdrant"]),
+        _store(init["qdrant"], init["qdrant_key"]),
         layouts=Layouts(Chunking(init["chunking"]), partial(_former, chosen.embedder, init["threads"])),
         ordering=Ordering(Decay(**init["decay"]), Blend(**init["blend"]) if init["blend"] else None, reranker),
     )
@@ -327,10 +327,10 @@ def _former(embedder: Embedder | None, threads: int, name: str) -> Embedder | No
     return next((each for each in chain([beside], loaded) if each and name.startswith(layout_start(each))), None)
 
 
-def _store(server: Frame | None) -> CollectionStore | None:
+def _store(server: Frame | None, api_key: str) -> CollectionStore | None:
     """Return the storage of collections: a server, or (`None`) the index folders."""
     if server is None:
         return None
     from workspaces.memory.index.server import connect
 
-    return connect(QdrantServer.of_frame(server))
+    return connect(QdrantServer(**server), api_key)

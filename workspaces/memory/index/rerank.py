@@ -15,9 +15,9 @@ from workspaces.memory.index.settings import Reranking
 class Reranker:
     """Orders results by a provider's scores; closed by `close`."""
 
-    def __init__(self, settings: Reranking, patience: Patience | None = None) -> None:
-        self.endpoint = Endpoint(ProviderAccount("cohere rerank", settings.base_url, settings.api_key), patience)
-        self.leaves: Leaves = settings.leaves
+    def __init__(self, settings: Reranking, api_key: str, patience: Patience | None = None) -> None:
+        self.endpoint = Endpoint(ProviderAccount("cohere rerank", settings.base_url, api_key), patience)
+        self.may_leave: Leaves = settings.may_leave
         self.top = settings.top
         self._settings = settings
 

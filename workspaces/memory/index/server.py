@@ -28,7 +28,7 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.engine import EngineAwayError, FloatArray, Point, PointId
 from workspaces.memory.index.hybrid import ALWAYS, Leg, Shard, VectorQuery, Where, entry_of, payload_of
-from workspaces.memory.index.settings import ONE_NODE, QdrantCluster, QdrantServer
+from workspaces.memory.index.settings import ONE_NODE, QdrantServer
 from workspaces.memory.text.sparse import SparseVector
 
 SCROLL = 10_000
@@ -99,14 +99,14 @@ class ServerShard:
         name: str,
         dimension: int,
         tenant: Tenant = ALONE,
-        cluster: QdrantCluster = ONE_NODE,
+        nodes: QdrantServer = ONE_NODE,
     ) -> None:
         """Raises EngineAwayError."""
         self._client = client
         self._name = name
         self._tenant = tenant
-        self._agreed: Any = cluster.read_consistency
-        _with_retry(lambda: self._make(dimension, cluster))
+        self._agreed: Any = nodes.read_consistency
+        _with_retry(lambda: self._make(dimension, nodes))
 
     def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
         """Return the answers to *queries*, in order, from one request."""
@@ -165,11 +165,11 @@ class ServerShard:
     def close(self) -> None:
         """No-op: the connection belongs to the shelf."""
 
-    def _make(self, dimension: int, cluster: QdrantCluster) -> None:
+    def _make(self, dimension: int, nodes: QdrantServer) -> None:
         """Create the collection and its indexes, as far as missing: an earlier attempt may have been interrupted."""
         if not self._client.collection_exists(self._name):
             try:
-                self._client.create_collection(self._name, **_layout(dimension), **_replication(cluster))
+                self._client.create_collection(self._name, **_layout(dimension), **_replication(nodes))
             except UnexpectedResponse:
                 if not self._client.collection_exists(self._name):  # created by another gateway meanwhile
                     raise
@@ -227,7 +227,7 @@ class ServerCollections:
             raise EngineAwayError("the Qdrant server did not answer a moment ago")
         try:
             name, size, tenant = self._place(folder, dimension)
-            return ServerShard(self._client, name, size, tenant, self._server.cluster)
+            return ServerShard(self._client, name, size, tenant, self._server)
         except EngineAwayError:
             self._away_until = self._clock() + PAUSE_S
             raise
@@ -254,11 +254,11 @@ class ServerCollections:
                 return f"{self._server.prefix}_shared.{folder.name}", dimension, Tenant(agent)
 
 
-def connect(server: QdrantServer) -> ServerCollections:
+def connect(server: QdrantServer, api_key: str = "") -> ServerCollections:
     """Return the shelf on *server*, without a request."""
     client = QdrantClient(
         url=server.url,
-        api_key=server.api_key or None,
+        api_key=api_key or None,
         timeout=max(round(server.timeout_s), 1),
         check_compatibility=False,
         trust_env=False,
@@ -300,11 +300,11 @@ def _layout(dimension: int) -> dict[str, Any]:
     }
 
 
-def _replication(cluster: QdrantCluster) -> dict[str, Any]:
+def _replication(nodes: QdrantServer) -> dict[str, Any]:
     """Return the replication of a new collection; unset values are left to the server."""
     factors = {
-        "replication_factor": cluster.replication_factor,
-        "write_consistency_factor": cluster.write_consistency_factor,
+        "replication_factor": nodes.replication_factor,
+        "write_consistency_factor": nodes.write_consistency_factor,
     }
     return {name: factor for name, factor in factors.items() if factor is not None}
 

@@ -1,8 +1,9 @@
 """Settings of a Qdrant server and a reranker; cheap to import, also in the gateway."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal
+
+from annotated_types import Interval, MinLen
 
 from workspaces.memory.index.embeddings.settings import Leaves
 
@@ -40,58 +41,50 @@ class Blend:
 class Reranking:
     """A reranking model at Cohere."""
 
-    base_url: str
-    model: str
-    api_key: str = field(default="", repr=False)
-    top: int = 50
+    model: Annotated[str, MinLen(1)] = "rerank-v4.0-fast"
+    base_url: str = "https://api.cohere.com"
+    top: Annotated[int, Interval(ge=2, le=200)] = 50
     """Number of the best entries that it reads."""
-    deadline_s: float = 0.4
-    leaves: Leaves = "shared"
-
-    def as_frame(self) -> dict[str, Any]:
-        """Encode it for the worker; the frame contains the key and travels only through the pipe."""
-        return asdict(self)
-
-    @classmethod
-    def of_frame(cls, frame: Mapping[str, Any]) -> Self:
-        """Decode it in the worker."""
-        return cls(**frame)
+    deadline_s: Annotated[float, Interval(gt=0, le=10)] = 0.4
+    may_leave: Leaves = "shared"
 
 
-@dataclass(frozen=True, slots=True)
-class QdrantCluster:
-    """Replication of a collection in a cluster; unset values are left to the server."""
+USUAL_RERANKING = Reranking()
 
-    replication_factor: int | None = None
-    """Number of nodes with each point, for new collections."""
-    write_consistency_factor: int | None = None
-    """Number of these that must confirm a write."""
-    read_consistency: int | Literal["majority", "quorum", "all"] | None = None
-    """Number of these that must agree on an answer."""
-
-
-ONE_NODE = QdrantCluster()
+_Nodes = Annotated[int, Interval(ge=1, le=32)] | None
 
 
 @dataclass(frozen=True, slots=True)
 class QdrantServer:
     """A Qdrant server or cluster used in place of the embedded engine."""
 
-    url: str
-    api_key: str = field(default="", repr=False)
-    timeout_s: float = 5.0
+    url: str | None = None
+    """Not set: the embedded engine."""
+    timeout_s: Annotated[float, Interval(ge=1, le=60)] = 5
     """For one request, in whole seconds; a search falls back to the files before that."""
     prefix: str = "strandline"
     """Prefix of each collection's name: gateways that share a server need different ones."""
     layout: Literal["agent", "shared"] = "agent"
     """A collection per agent, or one for all: Qdrant advises against thousands of collections."""
-    cluster: QdrantCluster = ONE_NODE
+    replication_factor: _Nodes = None
+    """Number of nodes with each point, for new collections; not set: the server's own default."""
+    write_consistency_factor: _Nodes = None
+    """Number of these that must confirm a write."""
+    read_consistency: _Nodes | Literal["majority", "quorum", "all"] = None
+    """Number of these that must agree on an answer."""
 
-    def as_frame(self) -> dict[str, Any]:
-        """Encode it for the worker; the frame contains the key and travels only through the pipe."""
-        return asdict(self)
+    def __post_init__(self) -> None:
+        confirmed, replicas = self.write_consistency_factor, self.replication_factor
+        if confirmed is not None and replicas is not None and confirmed > replicas:
+            raise ValueError(
+                f"write_consistency_factor must not be more than replication_factor, which is {replicas}: "
+                "no write would be confirmed"
+            )
 
-    @classmethod
-    def of_frame(cls, frame: Mapping[str, Any]) -> Self:
-        """Decode it in the worker."""
-        return cls(**{**frame, "cluster": QdrantCluster(**frame["cluster"])})
+
+ONE_NODE = QdrantServer()
+
+
+def settings_frame(kind: type[Reranking | QdrantServer], settings: Reranking | QdrantServer | None) -> Any:
+    """Encode *settings* for the worker as *kind*, without what a gateway adds to them; `None` stays `None`."""
+    return None if settings is None else {each.name: getattr(settings, each.name) for each in fields(kind)}

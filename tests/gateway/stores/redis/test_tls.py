@@ -12,9 +12,9 @@ from redis import RedisError
 from gateway.cli.doctor.servers import check_servers
 from gateway.config import Config
 from gateway.errors import ConfigError
+from gateway.settings.stores import Tls
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.server import RedisAddress, describe_error, server_of
-from gateway.stores.redis.tls import Tls
 from tests.fakes.certificates import Authority, Signed, can_sign
 from tests.fakes.redis_server import RedisServer, free_port, program
 from tests.fakes.redis_several import watched

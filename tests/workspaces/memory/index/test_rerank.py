@@ -29,7 +29,7 @@ def stub() -> Iterator[EmbeddingStub]:
 @pytest.fixture
 def worker(stub: EmbeddingStub) -> Iterator[HandlerWorker]:
     worker = HandlerWorker(WordsEmbedder())
-    reranker = Reranker(Reranking(stub.url, "rerank-v4.0-fast", "key", leaves="everything"))
+    reranker = Reranker(Reranking(base_url=stub.url, may_leave="everything"), "key")
     worker.handler.ordering = Ordering(reranker=reranker)
     yield worker
     worker.handler.close()
@@ -77,7 +77,7 @@ async def test_private_notes_are_not_sent_unless_they_may(
 ) -> None:
     """With `shared`, a question over private notes asks nobody; one over a group's notes does."""
     assert worker.handler.ordering.reranker is not None
-    worker.handler.ordering.reranker.leaves = "shared"
+    worker.handler.ordering.reranker.may_leave = "shared"
     result = await index.search(Query("tea"), MAIN)
     assert (stub.bodies, result.notice) == ([], "")
     await index.search(Query("tea"), GROUP)

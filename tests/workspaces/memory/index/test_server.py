@@ -24,7 +24,7 @@ from workspaces.memory.index.hybrid import CollectionStore
 from workspaces.memory.index.index import layout
 from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.index.server import PAUSE_S, connect
-from workspaces.memory.index.settings import QdrantCluster, QdrantServer
+from workspaces.memory.index.settings import ONE_NODE, QdrantServer
 from workspaces.memory.query import Query
 from workspaces.memory.search import MemoryIndex, SearchResult
 from workspaces.memory.sync import WorkerCalls
@@ -74,7 +74,7 @@ class Home:
 
 
 def _settings(stub: QdrantStub) -> WorkerSettings:
-    return WorkerSettings(embedder="none", qdrant=QdrantServer(stub.url, KEY, 1.0))
+    return WorkerSettings(embedder="none", qdrant=QdrantServer(stub.url, 1.0), qdrant_key=KEY)
 
 
 async def test_notes_are_kept_on_the_server(stub: QdrantStub, tmp_path: Path) -> None:
@@ -228,12 +228,15 @@ async def test_an_engine_that_was_left_for_a_while_is_not_believed(stub: QdrantS
         worker.handler.close()
 
 
+THREE_NODES = QdrantServer(replication_factor=3, write_consistency_factor=2, read_consistency="majority")
+
+
 async def test_several_nodes_keep_a_collection_as_it_is_set(stub: QdrantStub, tmp_path: Path) -> None:
     """Replicas and confirmations when it is made, agreement with every question; unset, the server decides."""
-    for number, nodes in enumerate((QdrantCluster(), QdrantCluster(3, 2, "majority"))):
+    for number, nodes in enumerate((ONE_NODE, THREE_NODES)):
         stub.requests.clear()
         stub.bodies.clear()
-        worker = StoreWorker(connect(QdrantServer(stub.url, prefix=f"p{number}", cluster=nodes)))
+        worker = StoreWorker(connect(replace(nodes, url=stub.url, prefix=f"p{number}")))
         home = Home(tmp_path / str(number), worker)
         home.write("MEMORY.md", "- likes tea\n")
         assert (await home.search("tea")).hits[0].snippet == "likes tea"
@@ -244,12 +247,6 @@ async def test_several_nodes_keep_a_collection_as_it_is_set(stub: QdrantStub, tm
         asked = {parse_qs(urlsplit(each).query).get("consistency", [None])[0] for each in questions}
         assert asked == {nodes.read_consistency}
         worker.handler.close()
-
-
-def test_the_settings_of_a_cluster_reach_the_worker_whole() -> None:
-    """They travel as a frame, like the rest of the server's."""
-    server = QdrantServer("http://127.0.0.1:1", KEY, cluster=QdrantCluster(3, 2, "quorum"))
-    assert QdrantServer.of_frame(server.as_frame()) == server
 
 
 WORDS = ["apple", "bicycle", "candle", "dragon", "engine", "ferry", "garden", "harbour"]

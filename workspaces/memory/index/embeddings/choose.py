@@ -32,7 +32,7 @@ def choose_embedder(choice: Choice, hosted: Sequence[HostedEmbedding], threads: 
     from workspaces.memory.index.embeddings.hosted import HostedEmbedder
     from workspaces.memory.index.embeddings.joined import Joined
 
-    return Chosen(Joined(near, HostedEmbedder(hosted[0]), hosted[0].leaves), "")
+    return Chosen(Joined(near, HostedEmbedder(hosted[0]), hosted[0].may_leave), "")
 
 
 def _multilingual(near: Embedder | None, threads: int) -> Chosen:

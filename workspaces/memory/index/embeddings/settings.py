@@ -1,8 +1,8 @@
 """Settings of a hosted embedding model, and the defaults of known providers."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Literal
 
 from workspaces.access import PRIVATE, Scope
 
@@ -17,26 +17,6 @@ def may_leave(leaves: Leaves, scopes: frozenset[Scope] | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
-    """Defaults of a provider."""
-
-    base_url: str
-    model: str
-    dimension: int
-    key_env: str
-
-
-PRESETS: Mapping[Provider, Preset] = {
-    "cohere": Preset("https://api.cohere.com", "embed-v4.0", 1024, "CO_API_KEY"),
-    "openai": Preset("https://api.openai.com/v1", "text-embedding-3-small", 1536, "OPENAI_API_KEY"),
-    "gemini": Preset(
-        "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-embedding-001", 1536, "GEMINI_API_KEY"
-    ),
-    "voyage": Preset("https://api.voyageai.com/v1", "voyage-3.5", 1024, "VOYAGE_API_KEY"),
-}
-
-
-@dataclass(frozen=True, slots=True)
 class HostedEmbedding:
     """One embedding model of a provider, or of a server with OpenAI's protocol."""
 
@@ -47,13 +27,19 @@ class HostedEmbedding:
     base_url: str
     api_key: str = field(default="", repr=False)
     timeout_s: float = 30.0
-    leaves: Leaves = "shared"
+    may_leave: Leaves = "shared"
 
-    def as_frame(self) -> dict[str, Any]:
-        """Encode it for the worker; the frame contains the key and travels only through the pipe."""
-        return asdict(self)
 
-    @classmethod
-    def of_frame(cls, frame: Mapping[str, Any]) -> Self:
-        """Decode it in the worker."""
-        return cls(**frame)
+_GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta/openai"
+PRESETS: Mapping[Provider, HostedEmbedding] = {
+    "cohere": HostedEmbedding("cohere", "embed-v4.0", 1024, "https://api.cohere.com"),
+    "openai": HostedEmbedding("openai", "text-embedding-3-small", 1536, "https://api.openai.com/v1"),
+    "gemini": HostedEmbedding("gemini", "gemini-embedding-001", 1536, _GEMINI_URL),
+    "voyage": HostedEmbedding("voyage", "voyage-3.5", 1024, "https://api.voyageai.com/v1"),
+}
+KEY_ENVS: Mapping[str, str] = {
+    "cohere": "CO_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+    "voyage": "VOYAGE_API_KEY",
+}

@@ -391,7 +391,7 @@ async def test_the_key_reaches_the_worker_by_the_pipe_alone(stub: EmbeddingStub,
     notes = tmp_path / "workspace"
     notes.mkdir()
     (notes / "MEMORY.md").write_text("- likes tea\n")
-    worker_settings = WorkerSettings(embedder="hosted", hosted=[settings(stub, leaves="everything")])
+    worker_settings = WorkerSettings(embedder="hosted", hosted=[settings(stub, may_leave="everything")])
     assert KEY not in repr(worker_settings)
     async with WorkerClient(worker_settings) as worker:
         source = WorkspaceNotes(Folder(notes))
