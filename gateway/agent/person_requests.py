@@ -24,6 +24,8 @@ class Request(StrEnum):
     CANCEL = "cancel"
 
 
+REMINDER = "Remind your owner: "
+"""Precedes a person's words in the prompt of a job that was made of them."""
 LONGEST_READ = 2_000
 """Characters of a message that are read: orders are short, and pasted texts hold orders to others."""
 _MENTION = re.compile(r"\s{0,9}@\w{1,64}[\s,:]{0,9}")

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, UserEntry, own_words
 from gateway.agent.models.offline_intents import read_intent
-from gateway.agent.person_requests import Request, request_in
+from gateway.agent.person_requests import REMINDER, Request, request_in
 from gateway.automation.job_requests import comes, job_lines
 from gateway.automation.job_runner import JobRunner
 from gateway.commands.command import Command, CommandCall, Who
@@ -86,11 +86,10 @@ async def _by(commands: list[Command], call: CommandCall, words: str) -> str:
 async def _remind(job_runner: JobRunner, call: CommandCall, asked: str) -> str:
     if not call.asker.may_run(Who.MAIN):
         raise ToolError(_ELSEWHERE)
-    when = when_named(asked, call.now)
-    if when is None:
-        raise ToolError(_NO_TIME)
     schedule = job_runner.job_schedule
-    wish = Wish(call.access.agent, when, f"Remind your owner, who asked: {asked}", "you, by a button")
+    if when_named(asked, call.now) is None:
+        raise ToolError(_NO_TIME)
+    wish = Wish(call.access.agent, asked, f"{REMINDER}{asked}", "you, by a button")
     try:
         job = await schedule.add(wish, f"{call.turn_id}")
     except ScheduleError as exc:

@@ -1,6 +1,7 @@
 """The agents' jobs: limits on their number, and the slots that are due."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -8,6 +9,7 @@ from hashlib import blake2b
 from zoneinfo import ZoneInfo
 
 from gateway.errors import ScheduleError
+from gateway.schedule.named_time import when_named
 from gateway.schedule.recurrence import At, Schedule, Slots, read_schedule, slots_due
 from gateway.schedule.settings import ScheduleSettings
 from gateway.settings.zone import load_zone
@@ -68,13 +70,13 @@ class JobSchedule:
         zone = _zone(wish.zone) if wish.zone else self.zone
         if not wish.what.strip():
             raise ScheduleError('a job needs something to do, such as "check the oven"')
-        schedule = read_schedule(wish.when, zone, now.astimezone(UTC))
+        when, schedule = _read(wish.when.strip(), zone, now)
         first = schedule.after(now.astimezone(UTC))
         if first is None:
             raise ScheduleError(f"{wish.when} never occurs")
         spec = JobSpec(
             wish.agent,
-            wish.when.strip(),
+            when,
             str(zone),
             wish.what.strip(),
             now.astimezone(UTC),
@@ -189,6 +191,21 @@ def jitter(job: Job, most_s: int) -> timedelta:
         return timedelta()
     number = int.from_bytes(blake2b(str(job.id).encode(), digest_size=8).digest())
     return timedelta(seconds=number % (most_s + 1))
+
+
+_EXACT = re.compile(r"\d{4}-\d|[*/@]")
+"""Dates and cron expressions: an invalid one is refused, and not read as words."""
+
+
+def _read(when: str, zone: tzinfo, now: datetime) -> tuple[str, Schedule]:
+    """Return *when*, a schedule or a time in words, in the syntax of schedules, and what it means."""
+    try:
+        return when, read_schedule(when, zone, now.astimezone(UTC))
+    except ScheduleError:
+        named = None if _EXACT.search(when) else when_named(when, now.astimezone(zone))
+        if named is None:
+            raise
+    return named, read_schedule(named, zone, now.astimezone(UTC))
 
 
 def _zone(name: str) -> ZoneInfo:

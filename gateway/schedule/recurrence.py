@@ -41,6 +41,8 @@ _FIELD_NAMES = {"day-of-month": "day of the month", "day-of-week": "day of the w
 _MOMENT_WORDS = 2
 _SPAN = re.compile(r"(?:(\d{1,4})\s*+d)?\s*+(?:(\d{1,4})\s*+h)?\s*+(?:(\d{1,5})\s*+m(?:in)?)?", re.IGNORECASE)
 _MINUTE = timedelta(minutes=1)
+_CRON_START = re.compile(r"[\d*]")
+"""Anything else is a sentence of five words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ def span_in_words(span: timedelta) -> str:
 def _cron(text: str, zone: tzinfo) -> Cron:
     expression, zone = _split_zone(text, zone, _FIELDS)
     expression = ALIASES.get(expression.lower(), expression)
-    if len(expression.split()) != _FIELDS:
+    if len(expression.split()) != _FIELDS or not _CRON_START.match(expression):
         raise ScheduleError(f"{text!r} is not a schedule: write one {FORMS}")
     try:
         CronSim(expression, datetime(2026, 1, 1, tzinfo=zone))

@@ -15,12 +15,13 @@ from pydantic import BaseModel, ValidationError
 from gateway.agent.entries import NO_REPLY, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.offline_intents import Intent, is_statement, read_intent
 from gateway.agent.models.offline_languages import LANGUAGES
-from gateway.agent.models.offline_quotes import OFFER, say_found, say_noted, say_own_words
+from gateway.agent.models.offline_quotes import OFFER, as_quote, say_found, say_noted, say_own_words
 from gateway.agent.models.port import NOTIFY, ModelRequest, OnText
+from gateway.agent.person_requests import REMINDER, Request, request_in
 from workspaces.access import Locality
 
 OFFLINE = "offline"
-SEARCH, NOTE = "memory_search", "add_note"
+SEARCH, NOTE, SCHEDULE = "memory_search", "add_note", "schedule"
 MAX_RESULTS = 6
 
 _HELP = f"""\
@@ -28,12 +29,17 @@ Hello! Two things work right away:
 - Tell me what to keep, such as “remember that the spare key is with Ann”, and I write it into your notes.
 - Ask me something, such as “where is the spare key?”, and I quote what your notes say, with the day and the place.
 
-I understand “remember …”, “forget …” and “what did I say about …” in {LANGUAGES}."""
+I understand “remember …”, “remind me tomorrow at 9 …”, “forget …” and “what did I say about …” in {LANGUAGES}."""
 _LISTENING = "I am listening: ask me something, or tell me what to remember."
 _NO_MODEL = """\
 No language model is configured, so I can only quote notes. To talk with one, run \
 `strandline connect model` in a terminal of this machine."""
 _NO_MODEL_SHORT = "(No language model is configured.)"
+_FAILED = {
+    NOTE: "I could not save that",
+    SEARCH: "I could not search memory",
+    SCHEDULE: "I could not schedule that",
+}
 _DOWN = "The language model cannot be reached now, so I can only quote notes."
 
 
@@ -64,13 +70,16 @@ def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     """Return the calls that the last message needs, or, once they have results, the answer."""
     said, since = _last_message(request.entries)
     earlier = request.entries[: len(request.entries) - len(since)]
-    intent = read_intent(said, was_offered=OFFER in _last_answer(earlier))
     tools = {spec.name for spec in request.tools}
+    intent = _intent(said, _last_answer(earlier), tools)
     told = [part for part in (_outcome_text(*outcome, can_note=NOTE in tools) for outcome in _outcomes(since)) if part]
-    if not told and (calls := tuple(_calls(intent, tools))):
+    reminder = _reminder(said[-1], tools)
+    if not told and not reminder and (calls := tuple(_calls(intent, tools))):
         return ReplyEntry("", calls, OFFLINE, Usage())
     if request.has_notified:
         return ReplyEntry(NO_REPLY, (), OFFLINE, Usage())
+    if reminder:
+        return ReplyEntry("", (_call(NOTIFY, text=reminder),), OFFLINE, Usage())
     parts = told or [_without_tools(intent, said[:-1], is_known=bool(_last_answer(earlier)))]
     if remark := _remark(request.entries, intent, stands_in=stands_in):
         parts.append(remark)
@@ -99,7 +108,22 @@ def _last_answer(entries: Sequence[Entry]) -> str:
     return last.text if last is not None and last.model == OFFLINE else ""
 
 
+def _reminder(said: str, tools: set[str]) -> str:
+    """Return the text that a job's owner is reminded of; empty in other turns, and for a job that asks memory."""
+    asked = said.removeprefix(REMINDER)
+    is_reminder = NOTIFY in tools and (SEARCH not in tools or asked != said)
+    return f"A reminder:\n\n{as_quote(asked)}" if is_reminder else ""
+
+
+def _intent(said: list[str], last_answer: str, tools: set[str]) -> Intent:
+    if SCHEDULE in tools and request_in(said[-1]) is Request.REMIND:
+        return Intent(reminder=said[-1])
+    return read_intent(said, was_offered=OFFER in last_answer)
+
+
 def _calls(intent: Intent, tools: set[str]) -> Iterator[ToolCall]:
+    if intent.reminder:
+        yield _call(SCHEDULE, when=intent.reminder, what=f"{REMINDER}{intent.reminder}")
     if intent.note and NOTE in tools:
         yield _call(NOTE, text=intent.note)
     if intent.query and SEARCH in tools:
@@ -134,15 +158,15 @@ class _ToolArguments(BaseModel):
 
 def _outcome_text(result: ResultEntry, asked: _ToolArguments, *, can_note: bool) -> str:
     """Return the outcome of a call as text; empty for tools called only by a real model that answered before us."""
-    match result.name, result.is_error:
-        case "add_note", False:
+    if result.is_error:
+        return f"{_FAILED[result.name]}: {result.text}" if result.name in _FAILED else ""
+    match result.name:
+        case "add_note":
             return say_noted(asked.text, result.text)
-        case "add_note", True:
-            return f"I could not save that: {result.text}"
-        case "memory_search", False:
+        case "schedule":
+            return result.text
+        case "memory_search":
             return say_found(result.text, asked.query, may_be_noted=can_note and is_statement(asked.query))
-        case "memory_search", True:
-            return f"I could not search memory: {result.text}"
         case _:
             return ""
 

@@ -16,6 +16,8 @@ class Intent:
     """The text to write down, word for word."""
     query: str = ""
     """The text to search for."""
+    reminder: str = ""
+    """The text of which the owner is to be reminded; its time is in it."""
     wants_help: bool = False
     """A greeting, or a question about the responder itself."""
     is_thanks: bool = False

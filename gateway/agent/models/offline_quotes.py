@@ -78,11 +78,12 @@ def say_found(result: str, question: str, *, may_be_noted: bool = False) -> str:
     except ValidationError:
         return f"I searched memory, but I cannot read what it returned: {result[:200]}"
     clear = _clear(found)
-    near = clear or [hit for hit in found.hits if found.bearing(hit) >= NEAR][:NEAREST]
+    is_news = may_be_noted and (question.endswith((".", "!")) or len(question.split()) >= _LONG_TEXT)
+    near = clear or [hit for hit in found.hits if found.bearing(hit) >= NEAR][: 0 if is_news else NEAREST]
     parts = [_quote(hit, question) for hit in near]
     if not clear and (near or not may_be_noted):
         parts = [UNCLEAR, *parts] if near else [NOTHING]
-    if may_be_noted and (not clear or question.endswith((".", "!")) or len(question.split()) >= _LONG_TEXT):
+    if may_be_noted and (not clear or is_news):
         parts.append(OFFER)
     if remark := _remark(found):
         parts.append(remark)
@@ -93,7 +94,7 @@ def say_noted(text: str, receipt: str) -> str:
     """Return the confirmation that *text* was noted; *receipt* is the tool's result."""
     place = re.search(r"(?<![^\s`])[^\s`]+\.md(?:#L\d+(?:-L\d+)?)?", receipt)
     where = f"in `{place.group()}`" if place else f"({receipt})"
-    return f"Noted {where}:\n\n{_as_quote(text)}"
+    return f"Noted {where}:\n\n{as_quote(text)}"
 
 
 def say_own_words(said: Sequence[str]) -> str:
@@ -101,7 +102,7 @@ def say_own_words(said: Sequence[str]) -> str:
     stated = [text.strip() for text in said if is_statement(text)][-QUOTES:]
     if not stated:
         return "You have not told me anything in this conversation yet."
-    return "In this conversation you said:\n" + "\n".join(_as_quote(excerpt(text, "")) for text in stated)
+    return "In this conversation you said:\n" + "\n".join(as_quote(excerpt(text, "")) for text in stated)
 
 
 def _clear(found: SearchToolResult) -> Sequence[QuotedHit]:
@@ -125,10 +126,11 @@ def _quote(hit: QuotedHit, question: str) -> str:
     moment = f"{day}, {time.group(1)}" if day and time else day
     heading = f"{moment} (`{hit.citation}`)" if moment else f"`{hit.citation}`"
     mark = f" ({hit.holds})" if hit.holds else ""
-    return f"{heading}{mark}:\n{_as_quote(excerpt(text, question))}"
+    return f"{heading}{mark}:\n{as_quote(excerpt(text, question))}"
 
 
-def _as_quote(text: str) -> str:
+def as_quote(text: str) -> str:
+    """Return *text* as a quotation in Markdown."""
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 

@@ -36,10 +36,26 @@ def test_a_wish_is_read_in_the_owners_zone_or_its_own(job_schedule: JobSchedule)
     assert first == datetime(2026, 3, 2, 0, tzinfo=UTC)
 
 
+def test_a_time_in_words_is_stored_in_the_syntax_of_schedules(job_schedule: JobSchedule) -> None:
+    """The words are read once, since "tomorrow" would mean another day later."""
+    spec, first = job_schedule.check(Wish("main", "remind me tomorrow at 9 to make tea", "tea", "you"))
+    assert (spec.schedule, first) == ("at 2026-03-02 09:00", datetime(2026, 3, 2, 8, tzinfo=UTC))
+    spec, _ = job_schedule.check(Wish("main", "every tuesday at 7", "tea", "you"))
+    assert spec.schedule == "Tue 07:00"
+
+
+@pytest.mark.parametrize("when", ["at 2026-02-01 09:00", "2026-13-40 09:00", "0 9 * * MON-XYZ", "*/0 9:00"])
+def test_an_invalid_date_is_not_read_as_words(job_schedule: JobSchedule, when: str) -> None:
+    """Its hour alone would be another time."""
+    with pytest.raises(ScheduleError):
+        job_schedule.check(Wish("main", when, "tea", "you"))
+
+
 @pytest.mark.parametrize(
     ("wish", "told"),
     [
         (Wish("main", "whenever", "tea", "you"), "is not a schedule"),
+        (Wish("main", "remind me to buy milk", "tea", "you"), "is not a schedule"),
         (Wish("main", "in 5m", "  ", "you"), "something to do"),
         (Wish("main", "in 5m", "tea", "you", zone="Mars/Base"), "not a time zone"),
         (Wish("main", "0 0 30 2 *", "tea", "you"), "day of the month|never occurs"),

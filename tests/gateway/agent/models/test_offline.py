@@ -44,6 +44,8 @@ class Talk:
         self.notes: list[str] = []
         self.queries: list[str] = []
         self.drafts: list[str] = []
+        self.scheduled: list[tuple[str, str]] = []
+        self.notified: list[str] = []
         self.hits = list(hits)
 
         @tool
@@ -60,7 +62,22 @@ class Talk:
             self.queries.append(query)
             return json.dumps({"hits": self.hits[:max_results], "mode": mode, "notice": notice})
 
-        self.tools = Toolbox([add_note, memory_search], MAIN)
+        @tool
+        async def schedule(when: str, what: str) -> str:
+            """Schedule a job."""
+            if "9" not in when:
+                raise ToolError("'milk' is not a schedule: write one; nothing was scheduled")
+            self.scheduled.append((when, what))
+            return "Scheduled as job 1; next 2026-11-22 09:00."
+
+        @tool
+        async def notify(text: str) -> str:
+            """Notify the owner."""
+            self.notified.append(text)
+            return "Your owner is notified."
+
+        self.tools = Toolbox([add_note, memory_search, schedule], MAIN)
+        self.tools_of_a_job = Toolbox([notify], MAIN)
 
     async def say(self, text: str, model: OfflineModel | None = None) -> str:
         self.history.append(UserEntry(text, datetime(2026, 11, 21, tzinfo=UTC), "", str(len(self.history))))
@@ -87,6 +104,29 @@ async def test_what_shall_be_remembered_is_noted_and_shown() -> None:
     assert answer.startswith("Noted in `memory/2026-11-21.md#L3`:\n\n> the staging database moved to port 5433")
     assert talk.queries == []
     assert talk.drafts == [answer]
+
+
+async def test_a_reminder_is_scheduled_and_comes_as_the_persons_own_words() -> None:
+    """The time is read by the tool; without one the answer says so, and how to write it. The job needs no memory."""
+    talk = Talk()
+    asked = "remind me tomorrow at 9 to call the mill"
+    assert (await talk.say(asked)).startswith("Scheduled as job 1; next 2026-11-22 09:00.")
+    assert "nothing was scheduled" in await talk.say("remind me to buy milk")
+    assert talk.queries == []
+    [(when, what)] = talk.scheduled
+    assert when == asked
+    job = Talk()
+    job.tools = job.tools_of_a_job
+    await job.say(what)
+    assert job.notified == [f"A reminder:\n\n> {asked}"]
+
+
+async def test_news_is_offered_as_a_note_without_quotes_that_do_not_answer() -> None:
+    """Nobody asked, so the nearest line would be noise."""
+    near = PORT | {"similarity": 0.35, "matched": 0.1}
+    said = "oven 2 is broken again, the technician comes on thursday"
+    assert (await Talk(near).say(said)).startswith(OFFER)
+    assert (await Talk(near).say("broken oven?")).startswith(UNCLEAR)
 
 
 async def test_a_question_is_answered_with_quote_day_and_place() -> None:
