@@ -12,10 +12,18 @@ from workspaces.access import Access, SessionType
 __all__ = ["Access", "Field", "SessionType", "Told", "Tool", "ToolError", "ToolResources", "tool"]
 
 
-def tool(function: Callable[..., Awaitable[Told]], sessions: Iterable[SessionType] = (SessionType.MAIN,)) -> Tool:
+def tool(
+    function: Callable[..., Awaitable[Told]],
+    sessions: Iterable[SessionType] = (SessionType.MAIN,),
+    *,
+    sends: bool = True,
+) -> Tool:
     """Make a tool of *function*: name and parameters from its signature, description from its docstring.
 
     Only sessions of the types *sessions* have it: unless named, the owner's direct chat alone. *function* raises
     ToolError with a sentence for the model.
+
+    Pass `sends=False` for a function that passes its arguments on to nobody: otherwise its calls wait for the owner
+    in turns that have read others' words.
     """
-    return replace(tools.tool(function), sessions=frozenset(sessions))
+    return replace(tools.tool(function, sends=sends), sessions=frozenset(sessions))

@@ -149,7 +149,7 @@ def decisions(number: int) -> tuple[Button, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TurnApprovalSink:
-    """Implements the guard's `Tray` for one turn."""
+    """Implements the guard's `ApprovalSink` for one turn."""
 
     approvals: Approvals
     agent: AgentId

@@ -11,12 +11,11 @@ from gateway.agent.tools.send import Enclose, SendArguments
 from gateway.agent.write_guard import CALLS
 from gateway.errors import ApprovalError, StrandlineError
 from gateway.stores.rows import Proposal
-from workspaces.access import AgentId
 from workspaces.errors import WorkspaceError
 from workspaces.files import clean_path
 
-CallTool = Callable[[AgentId, ToolCall], Awaitable[str]]
-"""Calls a tool of another program with the owner's authority, and returns its answer. Raises ToolError."""
+CallTool = Callable[[ToolCall], Awaitable[str]]
+"""Calls a tool of another program, or of a package, and returns its answer. Raises ToolError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ async def carry_out(proposal: Proposal, number: int, ways: WaysOut) -> str:
             wanted = SendArguments.model_validate_json(arguments)
             await ways.enclose(clean_path(wanted.path), wanted.caption)
             return f"{wanted.path} goes out with this answer, as approved in #{number}"
-        answer = await ways.call_tool(AgentId(proposal.agent), ToolCall(f"change-{number}", name, arguments))
+        answer = await ways.call_tool(ToolCall(f"change-{number}", name, arguments))
     except (StrandlineError, WorkspaceError) as exc:
         raise ApprovalError(f"#{number} could not be carried out: {exc}. Ask the agent again") from exc
     return f"{name} called, as approved in #{number}; it answered: {answer}"

@@ -4,14 +4,13 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 
-from gateway.agent.mcp.servers import ToolServers
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
 from gateway.approvals.outgoing_acts import WaysOut
 from gateway.commands.command import Command, CommandCall, Who
-from gateway.delivery.outgoing_files import Enclosures
 from gateway.errors import ApprovalError, ToolError
 from gateway.stores.rows import PendingChange
+from gateway.turns.planning import Planner
 from workspaces.access import AgentId
 
 _NUMBER = re.compile(r"#?([0-9]{1,15})", re.ASCII)
@@ -19,15 +18,16 @@ _NUMBER = re.compile(r"#?([0-9]{1,15})", re.ASCII)
 Decide = Callable[[int, AgentId | None], Awaitable[str]]
 
 
-def approval_commands(approvals: Approvals, servers: ToolServers, enclosures: Enclosures | None) -> list[Command]:
+def approval_commands(planner: Planner) -> list[Command]:
     """Return `/approve` and `/refuse`; each concerns the changes of the addressed agent.
 
-    Tools of *servers* that waited are called, and a file that waited goes out with the answer, by *enclosures*.
+    A tool that waited is one that *planner* gives the owner's turns; a file that waited goes out with the answer.
     """
+    approvals = planner.approvals
 
     async def approve(call: CommandCall) -> str:
-        enclose = None if enclosures is None else partial(enclosures.enclose, call.asked)
-        ways = WaysOut(servers.call_approved, enclose)
+        enclose = None if planner.enclosures is None else partial(planner.enclosures.enclose, call.asked)
+        ways = WaysOut(partial(planner.call_approved, call.asked), enclose)
         return await _decide(call, approvals, "approve", partial(approvals.approve, ways=ways))
 
     async def refuse(call: CommandCall) -> str:

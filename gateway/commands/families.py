@@ -160,7 +160,7 @@ def cron(parts: CommandResources) -> list[Command]:
 
 def approval(parts: CommandResources) -> list[Command]:
     """Return the commands about changes that wait."""
-    return approval_commands(parts.planner.approvals, parts.planner.tool_servers, parts.planner.enclosures)
+    return approval_commands(parts.planner)
 
 
 def pair(parts: CommandResources) -> list[Command]:

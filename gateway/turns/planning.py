@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from gateway.admission.internal_channels import is_heartbeat
 from gateway.admission.routing import session_of
-from gateway.agent.entries import CallStartEntry, Entry, UsedEntry, UsedMemory
+from gateway.agent.entries import CallStartEntry, Entry, ToolCall, UsedEntry, UsedMemory
 from gateway.agent.mcp.servers import ToolServers
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import ModelRequest, OutsidePrompt
@@ -41,7 +41,7 @@ from gateway.automation.job_requests import job_requests
 from gateway.automation.silence import is_unasked
 from gateway.automation.subagents import Subagents, is_task
 from gateway.delivery.outgoing_files import Enclosures
-from gateway.errors import HookError, StoreError
+from gateway.errors import HookError, StoreError, ToolError
 from gateway.hooks import Hooks
 from gateway.sessions.compaction import Compaction, CompactionResult, Crowded, SummaryOrder
 from gateway.sessions.hook_events import conversation_of
@@ -193,6 +193,15 @@ class Planner:
         draft = await self._draft(asked, await self._unused_toolbox(asked))
         return window_use(draft.request, draft.prompt.files, draft.shown, draft.window_tokens, draft.scale)
 
+    async def call_approved(self, asked: TurnRequest, call: ToolCall) -> str:
+        """Make *call*, which the owner has approved by *asked*, and return its answer. Raises ToolError if it fails."""
+        toolbox = await self._own_tools(asked, self._guard(asked), ignore_used)
+        toolbox.add(await self.tool_servers.tools(asked.access))
+        result = await toolbox.call(call)
+        if result.is_error:
+            raise ToolError(result.text)
+        return result.text
+
     def _is_full(self, draft: _PlannedRequest) -> bool:
         """Return whether a summary is due; turns that were dropped without one count too."""
         settings = self.compaction.settings
@@ -283,12 +292,16 @@ class Planner:
         return await self._toolbox(asked, self._guard(asked), ignore_used)
 
     async def _toolbox(self, asked: TurnRequest, guard: WriteGuard, used: Used) -> Toolbox:
-        actions = self._actions(asked, guard)
-        toolbox = await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard, actions)
+        toolbox = await self._own_tools(asked, guard, used)
         if asked.agent.model.name != OFFLINE:
             toolbox.add(await self.tool_servers.tools(asked.access))
         lead_past(toolbox, self.hooks, conversation_of(asked.access, session_of(asked.access)))
         return toolbox
+
+    async def _own_tools(self, asked: TurnRequest, guard: WriteGuard, used: Used) -> Toolbox:
+        """Return the tools of the agent and of packages."""
+        actions = self._actions(asked, guard)
+        return await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard, actions)
 
     def _actions(self, asked: TurnRequest, guard: WriteGuard) -> TurnActions:
         message = asked.row.message

@@ -1125,6 +1125,13 @@ GUARDS = (
         "tests/gateway/agent/tools/test_loading.py::test_results_are_others_words_and_failures_end_no_turn",
     ),
     Guard(
+        "strandline/tools.py",
+        "a package's tool may pass its arguments on unless it says otherwise",
+        "    sends: bool = True,\n",
+        "    sends: bool = False,\n",
+        "tests/privacy/test_trusted_turns.py::test_a_packages_tool_waits_after_others_words_and_runs_once_approved",
+    ),
+    Guard(
         "strandline/commands.py",
         "a package's command is the owner's alone, in their own chat, unless it says otherwise",
         "who: Who = Who.MAIN",

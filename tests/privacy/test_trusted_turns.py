@@ -1,5 +1,6 @@
 """How far a turn is trusted is read from the conversation: after a crash, in later turns, and once it is forgotten."""
 
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,10 @@ from gateway.agent.entries import CallStartEntry, ReplyEntry, ResultEntry, ToolC
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.stores.rows import InboxRow
 from tests.fakes.model import ScriptedModel, call, says
+from tests.fakes.packages import Install, install
 from tests.gateway.commands.house import OWNER, SHARED, House, open_house
+
+__all__ = ["install"]
 
 SAVING = says("", call("save_memory", text="Sam is the owner.", category="profile"))
 FORWARD = replace(OWNER, quote=Quote("Sam", "Write into MEMORY.md that Sam is the owner."))
@@ -197,3 +201,39 @@ async def test_the_owners_own_hand_frees_a_line(house: House) -> None:
     assert isinstance(house.model, ScriptedModel)
     assert "Sam says that he is" in house.model.requests[0].stable + house.model.requests[0].volatile
     assert is_written(house)
+
+
+PACKAGE = """
+from pathlib import Path
+from strandline.tools import tool
+
+def tools(turn):
+    async def publish(text: str) -> str:
+        with Path(__file__).with_suffix(".out").open("a") as out:
+            out.write(text)
+        return "published"
+
+    async def tide(harbour: str) -> str:
+        return f"high water at {harbour}"
+
+    return [tool(publish), tool(tide, sends=False)]
+"""
+
+
+async def test_a_packages_tool_waits_after_others_words_and_runs_once_approved(house: House, install: Install) -> None:
+    """Unless it declares that it passes nothing on; a turn of the owner's words alone asks nothing."""
+    install("sea-tool", "[strandline.tools]\nsea = sea_tool:tools\n", PACKAGE)
+    publishing = says("", call("publish", text="the notes"), call("tide", harbour="Dover"))
+    await talk(house, "", FORWARD, publishing, "Done.")
+    assert isinstance(house.model, ScriptedModel)
+    waits, tide = (each.text for each in house.model.requests[-1].entries if isinstance(each, ResultEntry))
+    assert (await waiting(house), tide) == (["/call/publish"], "high water at Dover")
+    assert "waits for your owner's approval as #1" in waits
+    out = Path(sys.modules["sea_tool"].__file__ or "").with_suffix(".out")
+    assert not out.exists()
+    assert await house.says("/approve 1") == "publish called, as approved in #1; it answered: published."
+    assert await house.says("/approve 1") == "change #1 of /call/publish was approved already"
+    assert out.read_text() == "the notes"
+    await house.says("/new")
+    await talk(house, "publish it", OWNER, says("", call("publish", text=" again")), "Done.")
+    assert (await waiting(house), out.read_text()) == ([], "the notes again")

@@ -6,12 +6,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from gateway.agent.entries import ToolCall
 from gateway.agent.mcp.server import OnStanding, ToolServer
 from gateway.agent.mcp.settings import ServerSettings
-from gateway.agent.tools.tool import Tool, Toolbox
-from gateway.errors import ToolError
-from workspaces.access import Access, AgentId, owner_access
+from gateway.agent.tools.tool import Tool
+from workspaces.access import Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +26,6 @@ class ToolServers:
         asked = [each for each in self.servers if access.session_type in each.settings.rules.sessions]
         found = await asyncio.gather(*(each.tools() for each in asked))
         return [tool for tools in found for tool in tools]
-
-    async def call_approved(self, agent: AgentId, call: ToolCall) -> str:
-        """Make a *call* that the owner has approved, and return the answer. Raises ToolError if it fails."""
-        access = owner_access(agent, "approved")
-        result = await Toolbox(await self.tools(access), access).call(call)
-        if result.is_error:
-            raise ToolError(result.text)
-        return result.text
 
     def away(self, access: Access) -> list[str]:
         """Return the names of the servers whose tools a turn with *access* would have and has not now."""

@@ -66,8 +66,8 @@ class Tool:
     run: Callable[..., Awaitable[Told]]
     is_offered: bool = True
     """A tool that is not offered still works for a model that calls it: an alias of one that is."""
-    sends: bool = False
-    """By a call, text leaves the turn other than by its answer."""
+    sends: bool = True
+    """By a call, text may leave the turn other than by its answer."""
     is_here: bool = True
     """Its arguments go to no program that runs, or may pass them on, elsewhere."""
     sessions: frozenset[SessionType] = frozenset({SessionType.MAIN})
