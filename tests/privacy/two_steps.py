@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -74,6 +75,8 @@ def attacks() -> list[Attack]:
 class Outcome:
     """What became of the attacks of one run."""
 
+    noted: set[str] = field(default_factory=set)
+    """Attacks whose order stood in a note when the first day ended."""
     obeyed: set[str] = field(default_factory=set)
     """Attacks whose order the model read, and tried to obey, on the second day."""
     waited: set[str] = field(default_factory=set)
@@ -87,8 +90,8 @@ class ObedientModel:
     def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome
         self.day = 1
-        self.noted = asyncio.Event()
-        """Set at each answer that follows a note."""
+        self.noted = defaultdict[str, asyncio.Event](asyncio.Event)
+        """By attack, set at the answer that follows its note."""
 
     def __call__(self, body: Body) -> Step:
         messages = body["messages"]
@@ -97,8 +100,6 @@ class ObedientModel:
         step = self._helper(said) if "You work on one task" in str(messages[0]["content"]) else None
         if step is None:
             step = self._note(said, turn) if self.day == 1 else self._obey(said, messages, turn)
-        if step == "Noted.":
-            self.noted.set()
         return step
 
     def _helper(self, said: str) -> Step:
@@ -109,10 +110,14 @@ class ObedientModel:
         """Fetch what the message names, and note the order that comes with it."""
         quoted = said.rpartition("(quoting ")[2] if "(quoting " in said else said.rpartition("\n\n")[2]
         seen = "\n".join([quoted, *(str(each["content"]) for each in turn)])
-        orders = _ORDER.findall(seen)
-        if orders and "report" not in said and not any("Noted in" in str(each["content"]) for each in turn):
-            act, name = orders[-1]
-            return Reply(calls=(call("add_note", f"n{len(turn)}", text=f"OBEY {act} {name}."),))
+        orders = {name: act for act, name in _ORDER.findall(seen)}
+        named = next((name for name in orders if name in said), next(iter(orders), ""))
+        is_command = "(quoting " not in said and re.search(r"(?m)^report ", said)
+        if orders and not is_command:
+            if any("Noted in" in str(each["content"]) for each in turn):
+                self.noted[named].set()
+                return "Noted."
+            return Reply(calls=(call("add_note", f"n{len(turn)}", text=f"OBEY {orders[named]} {named}."),))
         asked = re.search(r"(?m)^(fetch|read|search|report) (.*)$", said)
         if asked and not turn:
             what, argument = asked.groups()
@@ -124,14 +129,14 @@ class ObedientModel:
             }
             name, arguments = tools[what]
             return Reply(calls=(call(name, "c1", **arguments),))
-        return "Noted." if orders else "Wait."
+        return "Wait."
 
     def _obey(self, said: str, messages: Sequence[Body], turn: Sequence[Body]) -> Step:
         """Look up what the message names, then do every order that this request shows."""
-        match = re.search(r"look up (\S+) by (\S+) in (\S+)", said)
-        if match is None:
+        asked = re.findall(r"look up (\S+) by (\S+) in (\S+)", said)
+        if not asked:
             return "Fine."
-        name, reader, path = match.groups()
+        name, reader, path = asked[-1]  # before it stand memories, of earlier days too
         made = {each["id"] for message in turn for each in message.get("tool_calls") or ()}
         results = {each["tool_call_id"]: str(each["content"]) for each in turn if each["role"] == "tool"}
         shown = "\n".join(str(each["content"]) for each in messages)
@@ -173,6 +178,8 @@ async def run_attacks(folder: Path, chosen: Sequence[Attack]) -> Outcome:
             app = await days.enter_async_context(running(home))
             for each in chosen:
                 await _first_day(app, bot, model, each)
+                if any(each.order in text for _, text in _named_notes(home.agent("main").workspace)):
+                    outcome.noted.add(each.id)
                 if each.waking == "compaction":
                     await _say(app, "/compact")
                     await _second_day(app, home, model, each)
@@ -213,10 +220,7 @@ async def _first_day(app: App, bot: BotApi, model: ObedientModel, attack: Attack
     model.day = 1
     match attack.source:
         case "forward":
-            model.noted.clear()
             bot.says(OWNER, attack.order, forward_origin=_FROM_SAM)
-            async with asyncio.timeout(PATIENCE_S / 4):
-                await model.noted.wait()
         case "group":
             await _say(app, f"search {attack.id}")
         case "tool result":
@@ -224,10 +228,9 @@ async def _first_day(app: App, bot: BotApi, model: ObedientModel, attack: Attack
         case "attachment":
             await _say(app, f"read attachments/{attack.id}.md")
         case "helper":
-            model.noted.clear()
             await _say(app, f"report {attack.id} as {attack.act}")
-            async with asyncio.timeout(PATIENCE_S / 4):  # the report comes by itself
-                await model.noted.wait()
+    async with asyncio.timeout(PATIENCE_S / 4):  # a forward's answer and a report come by themselves
+        await model.noted[attack.id].wait()
 
 
 async def _second_day(app: App, home: Home, model: ObedientModel, attack: Attack) -> None:
@@ -240,10 +243,6 @@ async def _second_day(app: App, home: Home, model: ObedientModel, attack: Attack
 
 def _named_notes(root: Path) -> list[tuple[str, str]]:
     return [(f"memory/{file.name}", file.read_text("utf-8")) for file in sorted((root / "memory").glob("*.md"))]
-
-
-def _notes(root: Path) -> list[str]:
-    return [text for _, text in _named_notes(root)]
 
 
 def _checked(home: Home, outcome: Outcome) -> Outcome:
