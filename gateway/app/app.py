@@ -28,7 +28,7 @@ from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState
 from gateway.inbound.listener import BotAccount, keep_examined, listen
-from gateway.runtime.clock import first_of, utc_now
+from gateway.runtime.clock import first_of, pause, utc_now
 from gateway.runtime.memory_trim import keep_small
 from gateway.settings.secrets import secret_gaps
 from gateway.stores.ports import SpooledStore
@@ -205,7 +205,7 @@ class App:
                 log.warning("the store was not cleaned up", detail=str(exc))
             for history_writer in history_writers:
                 await history_writer.maintain(utc_now)
-            await asyncio.sleep(TIDY_EVERY_S)
+            await pause(parts.resources.home.clock, TIDY_EVERY_S)
 
 
 async def _warm(memory: MemoryIndex) -> None:

@@ -1,6 +1,5 @@
 """Digest of the check-up: runs it every so many days, and tells the owner by chat how many proposals wait."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +13,7 @@ from gateway.checkup.proposals import CheckupRecord
 from gateway.checkup.summary import summary_of
 from gateway.delivery.owner_notices import Notices
 from gateway.errors import CheckupError, StoreError
+from gateway.runtime.clock import Clock, pause
 from workspaces.access import AgentId, owner_access
 from workspaces.errors import WorkspaceError
 
@@ -31,6 +31,7 @@ class CheckupDigest:
     agents: Iterable[CheckedAgent]
     now: Callable[[], datetime]
     """Time in the owner's zone."""
+    clock: Clock
     owner_chat: Callable[[AgentId], Awaitable[Address | None]]
     notices: Notices
 
@@ -42,7 +43,7 @@ class CheckupDigest:
                     await self.look(checked)
                 except (CheckupError, StoreError, WorkspaceError, OSError) as exc:
                     log.warning("notes were not checked", agent=checked.agent.id, detail=str(exc))
-            await asyncio.sleep(LOOK_EVERY_S)
+            await pause(self.clock, LOOK_EVERY_S)
 
     async def look(self, checked: CheckedAgent) -> None:
         """Check the notes of one agent if the latest check-up, by whomever, is too old, and tell its outcome."""
@@ -65,4 +66,4 @@ def checkup_digest(resources: Resources, days: int) -> CheckupDigest:
     """Return the digest of all agents of a gateway, every *days* days."""
     home = resources.home
     agents = [checked_agent(agent, resources.sessions, home.zone.zone) for agent in resources.agents.values()]
-    return CheckupDigest(days, agents, home.now, home.owner_chats.of, home.notices)
+    return CheckupDigest(days, agents, home.now, home.clock, home.owner_chats.of, home.notices)

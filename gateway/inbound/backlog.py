@@ -37,6 +37,7 @@ class Backlog:
     """Returns whether a message, with the access of its turn, is an authorised `/stop`."""
     cancel: Callable[[SessionKey], int]
     """Cancels the subagents of a session, and returns their number."""
+    page: int = PAGE
 
     def take(self, envelope: Envelope, row: InboxRow) -> None:
         """Pass on *row*, just stored or found at a start, or leave it in the inbox behind others of its session.
@@ -78,10 +79,10 @@ class Backlog:
         after = min((self.overflow.rests[key].first for key in open_), default=InboxId(1)) - 1
         while open_:
             offered = {key: self.overflow.rests[key].newest for key in open_}
-            rows = await self.overflow.read(InboxId(after), PAGE)
+            rows = await self.overflow.read(InboxId(after), self.page)
             for row in rows:
                 self._offer(row, open_)
-            if len(rows) < PAGE:
+            if len(rows) < self.page:
                 self._close(offered, open_)
                 return
             after = rows[-1].id

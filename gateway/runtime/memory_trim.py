@@ -3,8 +3,7 @@
 Otherwise garbage is collected less often (`cli/up.py`).
 """
 
-import asyncio
-
+from gateway.runtime.clock import SystemClock, pause
 from workspaces.memory_trim import EVERY_S, MOST_OF_THE_TIME, give_back, wait_s
 
 
@@ -15,5 +14,5 @@ async def keep_small(every_s: float = EVERY_S, share: float = MOST_OF_THE_TIME) 
     """
     took_s = 0.0
     while True:
-        await asyncio.sleep(wait_s(took_s, every_s, share))
+        await pause(SystemClock(), wait_s(took_s, every_s, share))
         took_s = give_back()

@@ -17,7 +17,6 @@ from qdrant_client import QdrantClient
 from tests.fakes.qdrant_stub import QdrantStub, in_memory
 from workspaces.access import PRIVATE, Scope
 from workspaces.memory.entry import Entry
-from workspaces.memory.index import hybrid
 from workspaces.memory.index.edge import EdgeShard
 from workspaces.memory.index.engine import (
     CandidateRequest,
@@ -29,7 +28,7 @@ from workspaces.memory.index.engine import (
     PointId,
     quantised,
 )
-from workspaces.memory.index.hybrid import ALWAYS, HybridEngine, Leg, Shard, VectorQuery, Where
+from workspaces.memory.index.hybrid import ALWAYS, SPARE, HybridEngine, Leg, Shard, VectorQuery, Where
 from workspaces.memory.index.server import ServerShard, Tenant
 from workspaces.memory.text.sparse import SparseVector
 
@@ -140,9 +139,9 @@ class Known(dict[PointId, Entry]):
 class Bench:
     """An engine beside what a manifest would know of its points."""
 
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, shard: Shard, spare: int = SPARE) -> None:
         self.entries = Known()
-        self.engine = HybridEngine(shard, self.entries)
+        self.engine = HybridEngine(shard, self.entries, spare=spare)
 
     def upsert(self, points: Sequence[Point]) -> None:
         self.engine.upsert(points)
@@ -247,13 +246,12 @@ def test_a_tie_at_the_cut_is_settled_by_place(shard: Shard) -> None:
     assert sorted(entry.position for entry in bench.ask(_request(None, limit=4))) == [0, 1, 2, 3]
 
 
-def test_a_tie_below_better_ones_is_settled_by_place(shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tie_below_better_ones_is_settled_by_place(shard: Shard) -> None:
     """Whether the spare points show the whole tie, or a part of it and the collection is asked again."""
     points = [_point(n, seed=n // 5) for n in range(20)]
     found = []
     for spare, ordered in ((100, points), (100, points[::-1]), (1, points), (1, points[::-1])):
-        monkeypatch.setattr(hybrid, "SPARE", spare)
-        bench = Bench(shard)
+        bench = Bench(shard, spare)
         bench.delete(points)
         bench.upsert(ordered)
         found.append(bench.engine.find(_request(None, limit=7)).tolist())
@@ -270,10 +268,9 @@ class CountingShard(ServerShard):
         return super().ask(queries)
 
 
-def test_a_long_tie_is_looked_through_in_growing_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_tie_is_looked_through_in_growing_steps() -> None:
     """A collection is never asked for all its points because some are equal: that takes as long as it is large."""
-    monkeypatch.setattr(hybrid, "SPARE", 1)
-    bench = Bench(CountingShard(in_memory(), "notes", DIMENSION))
+    bench = Bench(CountingShard(in_memory(), "notes", DIMENSION), spare=1)
     bench.upsert([_point(n, seed=7) for n in range(20)])
     CountingShard.limits.clear()
     assert bench.engine.find(_request(None, limit=1)).tolist() == [_point(0).id]

@@ -46,7 +46,9 @@ async def test_a_digest_comes_once_in_its_days_and_only_if_something_waits(tmp_p
         parts = app.parts.resources
         [agent] = parts.agents.values()
         checked = checked_agent(agent, parts.sessions, UTC)
-        digest = CheckupDigest(7, [checked], lambda: now, parts.home.owner_chats.of, parts.home.notices)
+        digest = CheckupDigest(
+            7, [checked], lambda: now, parts.home.clock, parts.home.owner_chats.of, parts.home.notices
+        )
         await digest.look(checked)
         await digest.look(checked)
         rows = [row.outgoing for row in await parts.home.store.outbox.unfinished()]

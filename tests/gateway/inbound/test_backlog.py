@@ -9,14 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.routing import Envelope, SessionKey, session_access
 from gateway.errors import StoreError
-from gateway.inbound.backlog import Backlog
+from gateway.inbound.backlog import PAGE, Backlog
 from gateway.inbound.overflow import Depth, Overflow
 from gateway.inbound.queue_modes import Item, Queueing
 from gateway.inbound.settings import QueueSettings
@@ -89,7 +88,7 @@ class Chats:
 
 
 @asynccontextmanager
-async def chats(settings: QueueSettings) -> AsyncIterator[Chats]:
+async def chats(settings: QueueSettings, page: int = PAGE) -> AsyncIterator[Chats]:
     """Give chats with so much room."""
     found = Chats(Queueing(), ManualClock())
     async with asyncio.TaskGroup() as tasks:
@@ -97,7 +96,7 @@ async def chats(settings: QueueSettings) -> AsyncIterator[Chats]:
         overflow = Overflow(queues, found.read, settings)
         lanes = Lanes(tasks, found.work, found.clock, queues=queues, on_done=overflow.heed)
         found.backlog = Backlog(
-            found.queueing, overflow, lanes, key_of, lambda said, _: said.text == "/stop", lambda _: 0
+            found.queueing, overflow, lanes, key_of, lambda said, _: said.text == "/stop", lambda _: 0, page
         )
         refilling = tasks.create_task(found.backlog.refill(found.clock))
         yield found
@@ -105,10 +104,9 @@ async def chats(settings: QueueSettings) -> AsyncIterator[Chats]:
         await lanes.drain(0)
 
 
-async def test_a_flood_stays_in_the_inbox(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_flood_stays_in_the_inbox() -> None:
     """Of one chat only so many are in memory, all are answered in order, and a reading brings many."""
-    monkeypatch.setattr("gateway.inbound.backlog.PAGE", 7)
-    async with chats(QueueSettings(session_memory=10, memory=100)) as found:
+    async with chats(QueueSettings(session_memory=10, memory=100), page=7) as found:
         for _ in range(1_000):
             found.says("a")
         found.says("b")

@@ -141,11 +141,14 @@ class CollectionStore(Protocol):
 class HybridEngine:
     """A vector engine with one open collection, over a `Shard`. Synchronous: it is called in the worker process."""
 
-    def __init__(self, shard: Shard, places: EntryPositions, late: LateScorer | None = None) -> None:
+    def __init__(
+        self, shard: Shard, places: EntryPositions, late: LateScorer | None = None, spare: int = SPARE
+    ) -> None:
         """*places* contains every searchable point; any other does not exist. *late* has their token vectors."""
         self._shard = shard
         self._places = places
         self._late = late
+        self._spare = spare
         self._entries: dict[PointId, Entry] = {}
 
     def upsert(self, points: Sequence[Point]) -> None:
@@ -188,7 +191,7 @@ class HybridEngine:
         if _sees_nothing(request):
             return NOTHING
         where = Where(request.scopes, request.days)
-        queries = _queries(request, where, request.limit + SPARE)
+        queries = _queries(request, where, request.limit + self._spare)
         legs = zip(queries, self._shard.ask(queries), strict=True)
         return np.unique(
             np.concatenate([NOTHING, *(self._best_of_leg(query, leg, request.limit) for query, leg in legs)])

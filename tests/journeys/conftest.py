@@ -1,0 +1,3 @@
+from tests.gateway.conftest import unblocked_loop
+
+__all__ = ["unblocked_loop"]
