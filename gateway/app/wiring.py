@@ -131,8 +131,8 @@ class Parts:
             journal=resources.journal,
             enclosures=self.enclosures,
         )
-        adapters = resources.channels.adapters
-        return Delivery(resources.tasks, home.store.outbox, adapters, observers, Pacing(home.clock), rendering)
+        adapters, pacing = resources.channels.adapters, Pacing(home.clock, home.zone.zone)
+        return Delivery(resources.tasks, home.store.outbox, adapters, observers, pacing, rendering)
 
     @cached_property
     def direct_notices(self) -> DirectNotices:

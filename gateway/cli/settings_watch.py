@@ -75,12 +75,9 @@ def live_part(running: "Config", fresh: "Config") -> "Config | None":
 class SettingsWatch:
     """Looks at the files of a home while its gateway runs."""
 
-    def __init__(
-        self, home: Home, environ: Mapping[str, str], first: LiveSettings, every_s: float = LOOK_EVERY_S
-    ) -> None:
+    def __init__(self, home: Home, environ: Mapping[str, str], first: LiveSettings) -> None:
         self._home = home
         self._environ = environ
-        self._every_s = every_s
         self.running = first
         self.earlier = first
         self._report = SettingsReport(first.digest, first.digest)
@@ -92,7 +89,7 @@ class SettingsWatch:
     async def changed(self) -> LiveSettings:
         """Return the settings of the next run, once the files hold others that can be used."""
         while True:
-            await pause(SystemClock(), self._every_s)
+            await pause(SystemClock(), LOOK_EVERY_S)
             if await asyncio.to_thread(settings_digest, self._home) == self._report.seen:
                 continue
             if (fresh := await self._read()) is not None:

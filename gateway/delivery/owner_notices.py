@@ -1,7 +1,7 @@
 """Notices to the owner about events outside of their conversations: a full disk, an undeliverable reply."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 import structlog
 
@@ -24,15 +24,16 @@ Find = Callable[[], Awaitable[Address | None]]
 class Notices:
     """Puts notices to the owner into the outbox, once for each key."""
 
-    def __init__(self, store: Store, owner: Address, wake: Wake, find: Find | None = None) -> None:
+    def __init__(self, store: Store, owner: Address, wake: Wake, find: Find | None = None, zone: tzinfo = UTC) -> None:
         """*owner* is the address used while *find* knows no chat of theirs: the terminal.
 
-        *wake* is called with each notice that waits to be sent.
+        *wake* is called with each notice that waits to be sent; times are told in the owner's *zone*.
         """
         self._store = store
         self._owner = owner
         self.wake = wake
         self._find = find
+        self._zone = zone
 
     async def tell(self, key: str, said: str, where: Address | None = None, buttons: tuple[Button, ...] = ()) -> None:
         """Send the owner *said*, unless the same *key* was used before; in their chat unless *where* is given.
@@ -75,8 +76,9 @@ class Notices:
         """Notify the owner, once for each *since*, that *chat* had more messages during our downtime than were
         fetched."""
         log.warning("more was missed than is fetched", chat=str(chat))
+        left = since.astimezone(self._zone)
         said = (
-            f"While I was away (since {since:%Y-%m-%d %H:%M} UTC) more was written on {chat.channel} than I read "
+            f"While I was away (since {left:%Y-%m-%d %H:%M}) more was written on {chat.channel} than I read "
             f"afterwards, at least in the chat {chat.chat}. Please send again what matters. catch_up_hours and "
             f"catch_up_messages of [channels.{chat.channel}.{chat.account}] set how far back I read."
         )

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from gateway.runtime.backoff import Backoff
 from gateway.runtime.clock import Clock
@@ -16,6 +16,8 @@ class Pacing:
     """Intervals of delivery; the defaults are our choice unless a source is named."""
 
     clock: Clock
+    zone: tzinfo = UTC
+    """The owner's, for the times that replies state."""
     jitter: Callable[[], float] = random.random
     """Returns a number from 0 to 1, so that addresses that failed together do not all retry together."""
     retries: Backoff = RETRIES
@@ -42,8 +44,8 @@ class Pacing:
         """Return whether a reply of *written_at* sent at *sent_at* must state its age."""
         return sent_at - written_at > self.late_after
 
-
-def late_note(written_at: datetime, sent_at: datetime) -> str:
-    """Return the opening sentence of a late reply; it names the day unless that is the day of sending."""
-    when = f"{written_at:%H:%M}" if written_at.date() == sent_at.date() else f"{written_at:%H:%M on %Y-%m-%d}"
-    return f"(This answer was written at {when} UTC; it could not be sent earlier.)"
+    def late_note(self, written_at: datetime, sent_at: datetime) -> str:
+        """Return the opening sentence of a late reply; it names the day unless that is the day of sending."""
+        written, sent = written_at.astimezone(self.zone), sent_at.astimezone(self.zone)
+        when = f"{written:%H:%M}" if written.date() == sent.date() else f"{written:%H:%M on %Y-%m-%d}"
+        return f"(This answer was written at {when} {written:%Z}; it could not be sent earlier.)"

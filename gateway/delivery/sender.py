@@ -26,7 +26,7 @@ from adapters.channel import (
 from gateway.admission.internal_channels import CHANNELS
 from gateway.delivery.refused_messages import RESENT_PLAIN, plainly, refusal_notice
 from gateway.delivery.rendering import Rendering
-from gateway.delivery.retry_policy import Pacing, late_note
+from gateway.delivery.retry_policy import Pacing
 from gateway.errors import StoreError
 from gateway.hooks import Hooks
 from gateway.observability.spans import span
@@ -199,7 +199,7 @@ class Delivery:
             await self._write_until_stored(partial(self._outbox.finish, row.id))
             return
         note = self._is_late(row, now) and not self._is_late(row, begun_at)
-        before = adapter.render(late_note(row.created_at, now)) if note else []
+        before = adapter.render(self._pacing.late_note(row.created_at, now)) if note else []
         for number in range(row.parts_sent, len(parts)):
             bodies = [*before, await self._rendering.loaded(parts[number])]
             await self._send_part(job, adapter, bodies, begun_at, is_last=number == len(parts) - 1)
@@ -210,7 +210,7 @@ class Delivery:
         text = redact(row.outgoing.text)
         if not text.strip() or not self._is_late(row, begun_at):
             return text
-        return f"{late_note(row.created_at, begun_at)}\n\n{text}"
+        return f"{self._pacing.late_note(row.created_at, begun_at)}\n\n{text}"
 
     def _is_late(self, row: OutboxRow, at: datetime) -> bool:
         """Return whether a reply *row* sent *at* that time must state its age to a person."""

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 import structlog
@@ -119,11 +120,12 @@ async def test_what_may_be_decided_there_comes_with_its_buttons(store: SqliteSto
 
 
 async def test_the_owner_is_told_once_for_each_absence_that_more_was_missed(store: SqliteStore) -> None:
-    """However many chats and servers there are; with the settings that say how much is read."""
-    notices, monday = Notices(store, OWNER, OutboxWaker().wake), datetime(2026, 3, 2, 8, 30, tzinfo=UTC)
+    """However many chats and servers there are; in the owner's zone, with the settings of how much is read."""
+    notices = Notices(store, OWNER, OutboxWaker().wake, zone=ZoneInfo("Asia/Tokyo"))
+    monday = datetime(2026, 3, 2, 18, 30, tzinfo=UTC)
     for since in (monday, monday, monday + timedelta(days=2)):
         await notices.missed(Address("discord", "home", "300"), since)
     first, second = [each.outgoing.text for each in await store.outbox.unfinished()]
-    assert "since 2026-03-02 08:30 UTC" in first
-    assert "since 2026-03-04 08:30 UTC" in second
+    assert "since 2026-03-03 03:30)" in first
+    assert "since 2026-03-05 03:30)" in second
     assert "catch_up_hours and catch_up_messages of [channels.discord.home]" in first

@@ -5,8 +5,9 @@ import errno
 import sqlite3
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -488,6 +489,13 @@ async def test_a_late_reply_of_another_day_names_the_day(gateway: Gateway) -> No
     gateway.delivery.wake([row])
     await gateway.delivered(row)
     assert "at 14:05 on 2026-03-01 UTC" in "".join(gateway.adapter.texts())
+
+
+def test_a_late_reply_states_its_time_with_the_zone() -> None:
+    """The owner's zone, named: others read the reply too. The day is that zone's."""
+    pacing, written = Pacing(ManualClock(), ZoneInfo("Asia/Tokyo")), datetime(2026, 3, 1, 14, 5, tzinfo=UTC)
+    assert "at 23:05 JST;" in pacing.late_note(written, written + timedelta(minutes=20))
+    assert "at 23:05 on 2026-03-01 JST;" in pacing.late_note(written, written + timedelta(hours=1))
 
 
 async def test_parts_keep_their_cut_while_time_passes(gateway: Gateway) -> None:
