@@ -17,7 +17,10 @@ from gateway.config import Config
 from gateway.home import Home
 from workspaces.access import AgentId
 
-_NOT_OF_AN_AGENT = ("index", "incoming", "sessions", "bundles", "history.git", "history.git.lock", "workspace.holder")
+_NOT_OF_AN_AGENT = (
+    *("index", "incoming", "sessions", "bundles", "workspace.holder"),
+    *("history.git", "history.git.lock", "history.git.lines", "history.git.origins"),
+)
 """Rebuilt, read separately, belonging to a process, or copies of other files."""
 
 

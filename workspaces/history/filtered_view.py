@@ -14,6 +14,7 @@ from workspaces.errors import NoSuchFileError, NoSuchRevisionError
 from workspaces.files import clean_path, no_such_file
 from workspaces.history.commits import LOG_FORMAT, Commit, CommitId, Diff, read_log
 from workspaces.history.git_command import Git
+from workspaces.history.line_changes import LineChanges, Patch, writers_of
 from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Act, Origin, Topic, topic_of
 from workspaces.history.turn_changes import FAR_BACK, NEAR, FileWriting, TurnChanges
 from workspaces.history.visibility import partial_id, sees_all, sees_path, visible_part
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from workspaces.history.repository import Repository
 
 _REVISION = re.compile(r"[0-9a-f]{7,40}")
-_BLAMED = re.compile(rb"^([0-9a-f]{40}) \d+ \d+", re.MULTILINE)
-"""A line of `git blame --porcelain` that names a commit; the text of a file follows a tab there."""
 _LOG_DEADLINE_S = 20.0
 _COMPARED = 50
 """Most files with line differences in one diff."""
@@ -72,9 +71,10 @@ class View:
     digits of one commit that the turn sees, and HistoryUnusableError when the history cannot be read.
     """
 
-    def __init__(self, repository: "Repository", git: Git, access: Access) -> None:
+    def __init__(self, repository: "Repository", git: Git, changes: LineChanges, access: Access) -> None:
         self._repository = repository
         self._git = git
+        self._changes = changes
         self._access = access
 
     def log(self, query: LogQuery) -> tuple[Commit, ...]:
@@ -91,15 +91,11 @@ class View:
         For turns with a full view; others find none.
         """
         newest = self._repository.parent(self.resolve(before)) if before else self._repository.head()
-        if newest is None or not sees_all(self._access) or not words.strip("\0"):
+        if newest is None or not sees_all(self._access) or not words.strip():
             return ()
-        wanted = words.casefold()
-        with closing(self._log_commits(newest, (), f"-S{words.replace(chr(0), '')}", "--pickaxe-all")) as logged:
-            found = {commit.id: commit for commit in islice(logged, limit)}
-        with closing(self._log_commits(newest, ())) as logged:
-            named = (each for each in logged if wanted in f"{each.subject}\n{_names(each)}".casefold())
-            found |= {commit.id: commit for commit in islice(named, limit)}
-        return tuple(sorted(found.values(), key=lambda commit: commit.at, reverse=True)[:limit])
+        patches, wanted = self._patches(newest), words.casefold()
+        named = (patch.commit for patch in reversed(patches) if patch.mentions(wanted))
+        return self._commits([*islice(named, limit)])
 
     def changed_texts(self, revision: str) -> list[FileWriting]:
         """Return the files that a commit changed, each before and after it, as far as this turn sees them."""
@@ -162,7 +158,8 @@ class View:
         total = len(self.recorded(place, until))
         if absent := [line for line in lines if not 1 <= line <= total]:
             raise NoSuchFileError(f"{place} has {total:,} lines; there is no line {absent[0]:,}")
-        return self._authors(newest, place, lines) if lines else ()
+        writers = writers_of(lines, place, self._patches(newest))
+        return self._commits([*writers])
 
     def writing(self, session: str, mark: str | None = None) -> TurnChanges | None:
         """Return the changes by the turn *mark* of *session*, or by its last turn, to notes visible to this turn.
@@ -269,16 +266,14 @@ class View:
             for number, (git_id, part) in zip(range(len(parts), 0, -1), parts, strict=True):
                 yield git_id, replace(part, id=partial_id(part, number))
 
-    def _authors(self, newest: str, path: PurePosixPath, lines: Sequence[int]) -> tuple[Commit, ...]:
-        spans = [f"-L{line},{line}" for line in lines]
-        told = self._git.fields(
-            "blame", "--porcelain", "-w", "-M", *spans, newest, "--", str(path), deadline_s=_LOG_DEADLINE_S
-        )
-        with closing(told):
-            porcelain = b"\0".join(told)
-        authors = dict.fromkeys(found.decode() for found in _BLAMED.findall(porcelain))
-        commits = [self.show(author, path).commit for author in authors]
-        return tuple(sorted(commits, key=lambda commit: commit.at, reverse=True))
+    def _patches(self, newest: str) -> list[Patch]:
+        """Return what each commit up to *newest* changed, oldest first; only for turns with a full view."""
+        patches = self._changes.until(self._repository.head())
+        place = next((n for n, patch in enumerate(patches, 1) if patch.commit == newest), 0)
+        return patches[:place]
+
+    def _commits(self, ids: Sequence[str]) -> tuple[Commit, ...]:
+        return tuple(self._log_commits("--no-walk=unsorted", (), *ids)) if ids else ()
 
     def _log_commits(self, newest: str, folders: tuple[PurePosixPath, ...], *more: str) -> Generator[Commit]:
         paths = [str(folder) for folder in folders]

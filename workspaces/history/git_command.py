@@ -14,7 +14,8 @@ from typing import IO
 
 from workspaces.errors import HistoryUnusableError
 
-_ALWAYS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0", "--no-pager")
+_SETTINGS = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.quotePath=false", "gc.auto=0")
+_ALWAYS = (*(part for setting in _SETTINGS for part in ("-c", setting)), "--no-pager")
 _CHUNK = 65_536
 _SAID = 300
 """Longest part of git's error output in our messages, in characters."""

@@ -13,6 +13,7 @@ from workspaces.files import clean_path, no_such_file
 from workspaces.history.commits import Commit, CommitId
 from workspaces.history.filtered_view import View
 from workspaces.history.git_command import Git
+from workspaces.history.line_changes import LineChanges
 from workspaces.history.line_origins import LineOrigins, saved_beside
 from workspaces.history.line_writers import LineWriters
 from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_for
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
 
 _LONG_DEADLINE_S = 300.0
 _BUNDLES_KEPT = 5
-_PATCHES = (
-    *("log", "--reverse", "--first-parent", "-m", "--root", "-p", "-U0", "--no-renames", "--no-color", "--text"),
-    *("--no-ext-diff", "--no-textconv", "--format=%x00%H %as%x00%B%x00"),
-)
 _LONGEST_SPAN = 200
 """Most lines whose authors are looked up at once; a longer range is not a passage."""
 
@@ -65,6 +62,7 @@ class History:
     def __init__(self, repository: "Repository", workspace: Workspace, clock: Callable[[], datetime]) -> None:
         self._repository = repository
         self._git = Git(repository.path)
+        self._changes = LineChanges(self._git, repository.path)
         self._workspace = workspace
         self._clock = clock
         self._mender = Mender(repository, workspace.folder, clock)
@@ -100,11 +98,7 @@ class History:
             origins.load(place)
         head = self._repository.head()
         if origins.head != head:
-            known = origins.head and self._git.succeeds(
-                "merge-base", "--is-ancestor", origins.head, head, deadline_s=_LONG_DEADLINE_S
-            )
-            span = f"{origins.head}..{head}" if known else head
-            origins.read(self._git.fields(*_PATCHES, span, deadline_s=_LONG_DEADLINE_S), self._workspace.house)
+            origins.read(self._changes.since(origins.head, head), self._workspace.house)
             with suppress(OSError):  # they are derived anew at the next start
                 origins.save(place)
         origins.complete()
@@ -114,7 +108,7 @@ class History:
         self.view(access)
         writers = LineWriters()
         if sees_all(access):
-            writers.read(self._git.fields(*_PATCHES, self._repository.head(), deadline_s=_LONG_DEADLINE_S))
+            writers.read(self._changes.until(self._repository.head()))
         return writers
 
     def spare(self, pending: Pending) -> None:
@@ -126,7 +120,7 @@ class History:
         """Return the history as visible to a turn with *access*: there is no other way to read it."""
         if access.agent != self._workspace.agent:
             raise NoSuchRevisionError("there is no history, or this conversation may not read it")
-        return View(self._repository, self._git, access)
+        return View(self._repository, self._git, self._changes, access)
 
     def end_of(self, day: date) -> datetime:
         """Return the last second of *day* in the owner's zone; for a future day, that of today."""
@@ -273,7 +267,12 @@ class History:
             raise NoSuchRevisionError("there is no history to purge, or this conversation may not read it")
         self._is_rewritten = True  # not even a hash of the passage stays
         saved_beside(self._repository.path).unlink(missing_ok=True)
-        return self._mender.attempt(lambda: purge(self._repository, self._git, self._workspace.folder, redaction))
+
+        def rewrite() -> Purged:
+            self._changes.forget()
+            return purge(self._repository, self._git, self._workspace.folder, redaction)
+
+        return self._mender.attempt(rewrite)
 
     def holding(self, redaction: Redaction, access: Access) -> list[PurePosixPath]:
         """Return the files, of those whose versions are kept, that hold a passage now.

@@ -9,16 +9,15 @@ import re
 import struct
 import threading
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import date
+from collections.abc import Iterable
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
 from workspaces.access import PRIVATE, Scope, scope_of
-from workspaces.history.messages import EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE, Origin, parse
-from workspaces.house import HouseFolders, may_mark
+from workspaces.history.line_changes import FileChanges, Patch, ReplacedLines
+from workspaces.history.messages import EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE, Origin
+from workspaces.house import HouseFolders
 
 _MARKS = re.compile(r"[\s>#*+\-•|]+|\d{1,3}[.)]\s")
 """What may precede the same words in another place: list and heading marks, quotation, a diff's own sign."""
@@ -27,7 +26,6 @@ _AFTER_NAME = re.compile(r"(?: \([\d,]+ bytes\)|/)$")
 _LEAST = 3
 """Letters of a line that says something: "---", "ok" and the heading of a day are nobody's."""
 _LETTER = re.compile(r"[^\W\d_]")
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _MAGIC = b"strandline origins 2\n"
 _HEAD_LENGTH = 40
 
@@ -41,39 +39,6 @@ class LineOrigin(StrEnum):
     """A turn wrote it that had read others' words."""
     UNKNOWN = "unknown"
     """No trailer tells: imported, from before trailers, or changed while no gateway watched."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplacedLines:
-    """Lines that were replaced by others; either may be empty."""
-
-    removed: Sequence[str]
-    added: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class FileChanges:
-    """What a commit changed in one file."""
-
-    path: PurePosixPath
-    is_new: bool
-    hunks: list[ReplacedLines] = field(default_factory=list)
-
-    @property
-    def may_mark(self) -> bool:
-        """Whether it adds or removes a mark `house`."""
-        return any(may_mark(line) for hunk in self.hunks for line in (*hunk.removed, *hunk.added))
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """A commit with what it changed."""
-
-    commit: str
-    day: date
-    """In the owner's zone at that time."""
-    origin: Origin | None
-    files: list[FileChanges]
 
 
 class LineOrigins:
@@ -146,11 +111,12 @@ class LineOrigins:
                 else:
                     self._unknown |= fresh
 
-    def read(self, fields: Iterable[bytes], house: HouseFolders = HouseFolders()) -> None:  # noqa: B008  # frozen
-        """Take in commits, oldest first, from the NUL-separated *fields* that `read_patches` reads."""
-        for patch in read_patches(fields):
-            for file in patch.files:
-                self.learn(file, patch.origin, house)
+    def read(self, patches: Iterable[Patch], house: HouseFolders = HouseFolders()) -> None:  # noqa: B008  # frozen
+        """Take in commits, oldest first."""
+        for patch in patches:
+            origin = patch.origin
+            for file in patch.files():
+                self.learn(file, origin, house)
             self.head = patch.commit
 
     def complete(self) -> None:
@@ -211,47 +177,6 @@ def changes_of(path: PurePosixPath, before: bytes | None, after: bytes | None) -
     gone, come = old[start : len(old) - same], new[start : len(new) - same]
     hunk = ReplacedLines([line for line in gone if line not in {*come}], [line for line in come if line not in {*gone}])
     return FileChanges(path, before is None and after is not None, [hunk])
-
-
-def read_patches(fields: Iterable[bytes]) -> Iterator[Patch]:
-    """Yield the commits of `git log -p -U0 --format=%x00%H %as%x00%B%x00`, split at NUL."""
-    rest = iter(fields)
-    next(rest, b"")
-    for head in rest:
-        message, patch = next(rest, b""), next(rest, b"")
-        commit, _, day = head.decode().partition(" ")
-        _, origin = parse(message.decode(errors="replace"))
-        files = list(_files(patch.decode(errors="replace").split("\n")))
-        yield Patch(commit, date.fromisoformat(day), origin, files)
-
-
-def _files(lines: Sequence[str]) -> Iterator[FileChanges]:
-    file: FileChanges | None = None
-    is_new, place = False, 0
-    while place < len(lines):
-        line = lines[place]
-        place += 1
-        if line.startswith("diff --git "):
-            if file is not None:
-                yield file
-            file, is_new = None, False
-        elif line.startswith("new file mode"):
-            is_new = True
-        elif line.startswith(("--- ", "+++ ")) and (file is None or not file.hunks):
-            path = PurePosixPath(line[4:].strip('"').partition("/")[2])
-            file = FileChanges(path, is_new) if line.startswith("+++ ") else file
-        elif file is not None and (match := _HUNK.match(line)):
-            removed, added = (1 if count is None else int(count) for count in match.groups())
-            body = [each for each in lines[place : place + removed + added + 2] if not each.startswith("\\")]
-            file.hunks.append(
-                ReplacedLines(
-                    [each[1:] for each in body[:removed]],
-                    [each[1:] for each in body[removed : removed + added]],
-                )
-            )
-            place += removed + added
-    if file is not None:
-        yield file
 
 
 def is_owners(origin: Origin) -> bool:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from workspaces.access import PRIVATE, scope_of
-from workspaces.history.line_origins import FileChanges, is_owners, line_key, read_patches
+from workspaces.history.line_changes import FileChanges, Patch
+from workspaces.history.line_origins import is_owners, line_key
 from workspaces.history.messages import Origin
 
 
@@ -39,11 +40,11 @@ class LineWriters:
         place = self._first.get(key) if key is not None else None
         return None if place is None else self._commits[place]
 
-    def read(self, fields: Iterable[bytes]) -> None:
-        """Take in commits, oldest first, from the NUL-separated *fields* that `read_patches` reads."""
-        for patch in read_patches(fields):
+    def read(self, patches: Iterable[Patch]) -> None:
+        """Take in commits, oldest first."""
+        for patch in patches:
             self._commits.append(WrittenBy(patch.origin, patch.day))
-            for file in patch.files:
+            for file in patch.files():
                 self._learn(file)
 
     def _learn(self, file: FileChanges) -> None:
