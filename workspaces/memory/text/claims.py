@@ -274,12 +274,16 @@ def _is_ahead(named: NamedDate, day: date) -> bool:
         return False
 
 
-@lru_cache(maxsize=8_192)
+SENTENCES_KEPT = 512
+"""Sentences whose claims are kept, at some 4 kB each: those of a few searches, which recur within each."""
+
+
+@lru_cache(SENTENCES_KEPT)
 def _stems(sentence: str) -> frozenset[str]:
     return frozenset(query_terms(sentence))
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(SENTENCES_KEPT)
 def _claim(sentence: str) -> Claim:
     values = tuple(_values(sentence))
     rest = sentence

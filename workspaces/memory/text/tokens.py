@@ -51,8 +51,8 @@ wouldn't you your yours yourself yourselves
 STOP_WORDS = frozenset(_ENGLISH.split())
 """English function words; a query drops them if other words remain, documents keep them."""
 
-WORDS_KEPT = 50_000
-"""Words with cached terms, about 10 MB: a language's common words recur."""
+WORDS_KEPT = 20_000
+"""Words with cached terms, about 4 MB: a language's common words recur."""
 
 
 @cache
