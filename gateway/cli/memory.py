@@ -176,10 +176,8 @@ def hit_lines(found: MemorySearchAnswer) -> Iterator[str]:
     for hit in found.hits:
         yield f"{hit.citation}  {hit.score:.2f}{f'  ({hit.holds})' if hit.holds else ''}"
         yield from (f"    {line}" for line in hit.snippet.splitlines())
-    if found.mode == "keyword":
-        yield f"Searched by keywords only{': ' + found.reason if found.reason else ''}."
-    elif found.reason:
-        yield f"({found.reason})"
+    if notice := found.reason or ("found by keywords only" if found.mode == "keyword" else ""):
+        yield f"({notice})"
 
 
 app.command()(migrate)

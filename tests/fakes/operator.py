@@ -167,7 +167,7 @@ class FakeOperator:
         if order.as_of and order.as_of < NOTED_AT.date():
             return MemorySearchAnswer((), "keyword", f"as of {order.as_of}")
         hits = [self._hit(number, text) for number, text in enumerate(said, 1) if order.query in text]
-        return MemorySearchAnswer(tuple(hits[: order.max_results]), "keyword", "no embedder")
+        return MemorySearchAnswer(tuple(hits[: order.max_results]), "keyword", "found by keywords only: no embedder")
 
     async def why(self, order: WhyOrder) -> Why:
         said = self.said[self._agent(order.agent)]

@@ -257,7 +257,7 @@ def test_memory_is_searched_in_the_promised_shape(at_home: Terminal) -> None:
     ]
     for_people = at_home("memory", "search", "port").out
     assert "memory/2026-03-03.md#L1-L1" in for_people
-    assert "Searched by keywords only: no embedder." in for_people
+    assert "(found by keywords only: no embedder)" in for_people
     assert at_home("memory", "search", "absent").out.startswith("Nothing found.")
 
 
@@ -271,9 +271,9 @@ def test_memory_is_searched_as_of_a_day(at_home: Terminal) -> None:
 
 def test_what_a_search_went_without_is_told() -> None:
     """By words alone and why, or whatever else its reader should know; nothing where there is nothing."""
-    assert list(hit_lines(MemorySearchAnswer((), "keyword", "no embedder"))) == [
+    assert list(hit_lines(MemorySearchAnswer((), "keyword", "found by keywords only: no embedder"))) == [
         "Nothing found.",
-        "Searched by keywords only: no embedder.",
+        "(found by keywords only: no embedder)",
     ]
     assert list(hit_lines(MemorySearchAnswer((), "hybrid", "the history holds no note of 2026-03-03"))) == [
         "Nothing found.",
