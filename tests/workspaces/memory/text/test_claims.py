@@ -89,10 +89,10 @@ def test_claims_that_are_kept_take_little_memory() -> None:
     """A gateway of months reads ever new sentences: the kept ones take no more after 1,500 than after 600."""
     tracemalloc.start()
     try:
+        held = []
         for number in range(1_500):
-            claims_in(f"The port of server {number} is {5000 + number}, and Ann likes it.")
-            if number == 600:
-                before = tracemalloc.get_traced_memory()[0]
-        assert tracemalloc.get_traced_memory()[0] - before < 500_000
+            claims_in(f"The port of server {number % 40} is {5000 + number // 40}, and Ann likes it.")
+            held.append(tracemalloc.get_traced_memory()[0])
+        assert held[-1] - held[600] < 500_000
     finally:
         tracemalloc.stop()
