@@ -1,10 +1,12 @@
 """Extractive summary of a part of a conversation, without a language model."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from itertools import accumulate, groupby
 from operator import or_
+
+from pydantic import BaseModel, ValidationError
 
 from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry, own_words
 from gateway.transcripts.writer import Record
@@ -24,6 +26,12 @@ OTHERS_WORDS = "(passed on somebody else's words)"
 _NAME_CHARS = 30
 NOTING = frozenset({"add_note", "save_memory"})
 """Tools that write what a message orders to remember."""
+
+
+class _NoteArguments(BaseModel):
+    text: str
+
+
 MOST_LINES = 40
 """Messages of one part that are noted: some 8,000 characters. The conversation itself holds the rest."""
 _ANSWER_SENTENCES = 2
@@ -48,7 +56,7 @@ class SpokenLine:
     is_answer: bool
     kind: LineKind
     is_noted: bool = False
-    """It ordered a note, and the turn wrote one."""
+    """It ordered a note and the turn wrote one, or a note holds it word for word."""
     is_house: bool = False
     """It stays on the owner's machines."""
 
@@ -64,8 +72,9 @@ def conversation(
     every = list(records)
     turns = [list(turn) for _, turn in groupby(every, key=lambda record: record.turn_id)]
     outside = accumulate(map(_reads_others, turns), or_, initial=_reads_others(earlier))
+    noted = _noted_texts(every)
     said = (
-        each
+        replace(each, is_noted=each.is_noted or any(_tells(text, _folded_text(each.text)) for text in noted))
         for turn, reads_others in zip(turns, list(outside)[1:], strict=True)
         if not _is_command(turn)
         for each in _spoken_lines(turn, agent, zone, reads_others=reads_others)
@@ -78,6 +87,22 @@ def conversation(
         for each in said
         if not any(each.at <= at and _tells(_folded_text(each.text), text) for at, text in forgotten)
     ]
+
+
+def _noted_texts(records: Sequence[Record]) -> list[str]:
+    """Return the texts that tools wrote as notes."""
+    done = {r.entry.call_id for r in records if isinstance(r.entry, ResultEntry) and not r.entry.is_error}
+    calls = (call for r in records if isinstance(r.entry, ReplyEntry) for call in r.entry.calls)
+    written = (call.arguments for call in calls if call.name in NOTING and call.id in done)
+    return [_folded_text(text) for text in map(_note_of, written) if text]
+
+
+def _note_of(arguments: str) -> str:
+    """Return the text of a call's *arguments*; empty if they hold none."""
+    try:
+        return _NoteArguments.model_validate_json(arguments).text
+    except ValidationError:
+        return ""
 
 
 def _tells(message: str, forgotten: str) -> bool:

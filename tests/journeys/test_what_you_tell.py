@@ -203,3 +203,33 @@ async def test_what_was_told_in_passing_is_on_the_screen_when_asked_in_other_wor
         answers = {asked: await terminal.say(asked) for asked in ASKED}
     missed = {asked: answers[asked] for asked, told in ASKED.items() if told not in answers[asked]}
     assert missed == {}
+
+
+TYPED = {
+    "whats henks number": "0151 77 88 99",
+    "pluber pls": "Meister Kolb",
+    "when do the bins go out??": "friday",
+    "what's my dog caled": "Rex",
+}
+
+
+async def test_questions_as_people_type_them_are_answered_with_the_note_and_nothing_else(tmp_path: Path) -> None:
+    """Without apostrophes, with slips; a fact that was noted on offer stands in the day's notes once."""
+    home = make_home(tmp_path / "home")
+    async with started(home) as terminal:
+        await terminal.say("The plumber is Meister Kolb, 0176 555 120")
+        await terminal.say("remember that Henk's number is 0151 77 88 99")
+        await terminal.say("My dog is called Rex")
+        assert "Noted" in await terminal.say("yes")
+        await terminal.say("the bins go out on friday")
+        await terminal.say("/new")
+        [day] = (home.path / "agents/main/workspace/memory").glob("????-??-??.md")
+        assert day.read_text().count("My dog is called Rex") == 1
+    async with started(home) as terminal:
+        for asked, told in TYPED.items():
+            answer = await terminal.say(asked)
+            assert told in answer, asked
+            assert "Nothing in memory" not in answer, asked
+        found = await terminal.found("plumber")
+        assert len(found) == 1
+        assert "Meister Kolb" in found[0]

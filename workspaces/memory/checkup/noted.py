@@ -21,7 +21,8 @@ from workspaces.memory.workspace_source import day_of
 _WORD = re.compile(r"\w+")
 _ITEM = re.compile(r"\s*+(?:[-*+]|\d{1,3}[.)])\s")
 _HEADING = re.compile(r"\s*+#{1,6}\s")
-_DENYING = frozenset("not no nor never none cannot don't isn't doesn't can't won't didn't aren't".split())  # noqa: SIM905
+_DENIALS = "not no nor never none cannot don't isn't doesn't can't won't didn't aren't"
+_DENYING = frozenset([*_DENIALS.split(), *_DENIALS.replace("'", "").split()])
 _WHO = frozenset("user owner user's owner's".split())  # noqa: SIM905
 """Whom every line is about."""
 _TIME = re.compile(r"\A\[?\d{1,2}:\d{2}\]?\s")

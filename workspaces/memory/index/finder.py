@@ -41,8 +41,10 @@ from workspaces.memory.index.ranking import (
 )
 from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
 from workspaces.memory.index.settings import GENTLE, Blend, Decay
+from workspaces.memory.index.spelling import Spelling
 from workspaces.memory.index.word_coverage import covered_shares
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
+from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.day_spans import latest
 from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line
 from workspaces.memory.text.sparse import SparseVector, query_vector
@@ -51,6 +53,8 @@ POOL = 50
 """Candidates per search; more rarely find more (docs/measurements/search-speed.md)."""
 NEIGHBOURED = 25
 """Number of the best candidates whose neighbours are scored too; worse ones have little to lend."""
+CORRECTED = 6
+"""Number of the best results that may have been corrected right afterwards."""
 SPARE = 2
 """Results read beyond those wanted, in place of orders that a note follows."""
 LONGEST_SPAN, MOST_SPANS = 32, 3
@@ -59,6 +63,8 @@ DEPTH = 12
 """Least number of results among which those that hold the kind of answer asked for are looked for."""
 ANSWERS = {AnswerKind.TIME: 0.1, AnswerKind.AMOUNT: 0.1, AnswerKind.CODE: 0.15, AnswerKind.NAME: 0.05}
 """Their additional weight, by what is asked for (docs/measurements/retrieval.md)."""
+WITHOUT_WORD = 0.35
+"""Least score of an entry that lacks the only word of a query, if others hold it."""
 READ = 8
 """Entries read at once, best first, until enough are found: the usual six and two spare for duplicates."""
 
@@ -101,6 +107,7 @@ class Finder:
         self._engine = engine
         self._manifest = manifest
         self._embedder = embedder
+        self._spelling = Spelling(manifest.words, embedder)
 
     def find(self, asked: SearchRequest) -> list[MatchingEntry]:
         """Return the best `asked.limit` entries, best first; none if no scope may be searched."""
@@ -112,11 +119,28 @@ class Finder:
         ranked = rank(question, pool, _decayed(_weights(request, asked.blend), asked.decay), asked.today)
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
         matched = self._matched_shares(request.bm25, pool)
-        told = _Telling(self._engine, pool, matched, request.dense is not None, asked.min_score).found(within)
+        is_lookup = len(request.bm25.indices) == 1
+        told = _Telling(self._engine, pool, matched, request.dense is not None, asked.min_score, is_lookup).found(
+            within
+        )
         evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text))
         found = without_noted_orders(list(islice(evidence, max(asked.limit, DEPTH) + SPARE)))
-        in_order = found if asked.blend else _answering_first(found, asked.text)
+        in_order = found if asked.blend else self._with_corrections(_answering_first(found, asked.text), pool)
         return in_order[: asked.limit]
+
+    def _with_corrections(self, found: Sequence[MatchingEntry], pool: Pool) -> list[MatchingEntry]:
+        """Return *found*, best first, with what takes a value of one of the best back above it: it shares no word."""
+        places = {(entry.path, entry.position): row for row, entry in enumerate(pool.entries)}
+        best = [(each, places.get((each.entry.path, each.entry.position + 1))) for each in found[:CORRECTED]]
+        rows = [row for _, row in best if row is not None and pool.entries[row].kind is LineKind.SAYS]
+        entries = self._engine.entries(pool.scores.ids[rows].tolist())
+        ordered = list(found)
+        for each, row in best:
+            later = entries.get(PointId(int(pool.scores.ids[row]))) if row in rows else None
+            if later is not None and _takes_back(later, each.entry):
+                ordered = [other for other in ordered if other.entry != later]
+                ordered.insert(ordered.index(each), replace(each, entry=later))
+        return ordered
 
     def _candidates(self, request: CandidateRequest, question: ParsedQuery, today: date) -> Ids:
         """Return the candidates of *request*, and those of the days that the question names: words find few of them."""
@@ -127,10 +151,11 @@ class Finder:
 
     def request(self, asked: SearchRequest) -> CandidateRequest:
         """Return the engine's request: words weighted by rarity, and the vectors of the query."""
-        words = self._rare(query_vector(asked.text), asked.scopes)
+        text = self._spelling.corrected(asked.text, asked.scopes)
+        words = self._rare(query_vector(text), asked.scopes)
         if self._embedder is None:
             return CandidateRequest(asked.scopes, words, None, None, asked.days, POOL)
-        query = self._embedder.embed_query(asked.text)
+        query = self._embedder.embed_query(text)
         tokens = self._weight_pieces(query.tokens, query.piece_ids, asked.scopes) if len(query.tokens) else None
         return CandidateRequest(asked.scopes, words, query.pooled, tokens, asked.days, POOL)
 
@@ -186,6 +211,8 @@ class _Telling:
     """The share of the query's IDF covered by each entry's words and by the question it answers, 0 to 1."""
     has_vectors: bool
     min_score: float | None
+    is_lookup: bool
+    """It asks for one word."""
 
     def found(self, ranked: Iterator[Ranked]) -> Iterator[MatchingEntry]:
         scores = self._scores()
@@ -206,7 +233,11 @@ class _Telling:
         """Tell whether it passes the threshold; by default all of a day that the query names does."""
         if self.min_score is not None:
             return score >= self.min_score
-        return not self.has_vectors or score >= LEAST or ranked.parts["date"] > 0
+        return not self.has_vectors or score >= self._least(ranked.row) or ranked.parts["date"] > 0
+
+    def _least(self, row: int) -> float:
+        """Return the least score of an entry: where a word is looked up and found, one without it has to fit well."""
+        return WITHOUT_WORD if self.is_lookup and self.matched.any() and not self.matched[row] else LEAST
 
     def _matching_entry(self, ranked: Ranked, entry: Entry, score: float) -> MatchingEntry:
         scores, row = self.pool.scores, ranked.row
@@ -220,6 +251,11 @@ class _Telling:
             is_exact=bool(self.pool.held[row]),
             rank=ranked.score,
         )
+
+
+def _takes_back(later: Entry, earlier: Entry) -> bool:
+    lines = read_line(later.text), read_line(earlier.text)
+    return lines[0].speaker == lines[1].speaker and corrects(lines[0].text, lines[1].text)
 
 
 def _answering_first(found: Sequence[MatchingEntry], question: str) -> list[MatchingEntry]:

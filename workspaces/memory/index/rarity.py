@@ -57,15 +57,18 @@ class Rarity:
 
     def idf(self, numbers: Sequence[int], scopes: frozenset[Scope] | None) -> list[float]:
         """Return the inverse document frequency of each of *numbers* in *scopes*, by Qdrant's own formula."""
-        self.write()
-        asked = [_ENTRIES, *numbers]
-        sql = f"SELECT number, sum(entries) FROM {self._table} WHERE number IN ({_marks(asked)})"  # noqa: S608 — marks alone
-        seen = [] if scopes is None else sorted(scopes)
-        within = "" if scopes is None else f" AND scope IN ({_marks(seen)})"
-        counts: dict[int, int] = dict(self._db.execute(f"{sql}{within} GROUP BY number", [*asked, *seen]))
+        counts = self.counts([_ENTRIES, *numbers], scopes)
         entries = counts.get(_ENTRIES, 0)
         found = (counts.get(number, 0) for number in numbers)
         return [log(1 + (entries - count + 0.5) / (count + 0.5)) for count in found]
+
+    def counts(self, numbers: Sequence[int], scopes: frozenset[Scope] | None) -> dict[int, int]:
+        """Return in how many entries of *scopes* each of *numbers* occurs; those that occur in none may be missing."""
+        self.write()
+        sql = f"SELECT number, sum(entries) FROM {self._table} WHERE number IN ({_marks(numbers)})"  # noqa: S608 — marks alone
+        seen = [] if scopes is None else sorted(scopes)
+        within = "" if scopes is None else f" AND scope IN ({_marks(seen)})"
+        return dict(self._db.execute(f"{sql}{within} GROUP BY number", [*numbers, *seen]))
 
     def write(self) -> None:
         """Write changed counts to the table."""

@@ -61,8 +61,9 @@ def without_noted_orders(found: Sequence[T]) -> list[T]:
 
 
 def _is_noted(order: "_DialogueTurn", note: "_DialogueTurn") -> bool:
+    added = note.figures - order.figures  # the date beside "tomorrow"
     shared = len(order.words & note.words)
-    return bool(note.words) and order.figures <= note.figures and shared >= NOTED * len(note.words)
+    return bool(note.words) and order.figures <= note.figures and shared >= NOTED * len(note.words - added)
 
 
 @dataclass(frozen=True, slots=True)

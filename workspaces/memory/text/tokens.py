@@ -48,8 +48,11 @@ shouldn't so some such than that the their theirs them themselves then there the
 under until up very was wasn't we were weren't what when where which while who whom whose why will with won't would
 wouldn't you your yours yourself yourselves
 """
-STOP_WORDS = frozenset(_ENGLISH.split())
-"""English function words; a query drops them if other words remain, documents keep them."""
+_ASKING = "whats whos wheres whens whys hows thats theres heres im ive youre theyre hes shes"
+STOP_WORDS = frozenset([*_ENGLISH.split(), *_ENGLISH.replace("'", "").split(), *_ASKING.split()])
+"""English function words, also as typed without an apostrophe; a query drops them if other words remain, documents keep
+them.
+"""
 
 WORDS_KEPT = 20_000
 """Words with cached terms, about 4 MB: a language's common words recur."""

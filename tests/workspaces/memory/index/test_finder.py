@@ -26,11 +26,35 @@ def test_an_entry_with_the_kind_of_answer_that_is_asked_for_comes_first(
     tmp_path: Path, question: str, first: str
 ) -> None:
     """Of entries that fit about equally well; a question of no such kind changes nothing."""
-    index = Index(tmp_path, None)
-    for _ in index.building.put(Document(f"memory/{TODAY}.md", PRIVATE, NOTE, TODAY, "1"), "1"):
+    assert first in found(tmp_path, NOTE, question)[0]
+
+
+def found(folder: Path, note: str, question: str) -> list[str]:
+    """Return the best three entries of *note* for *question*, by words."""
+    index = Index(folder, None)
+    for _ in index.building.put(Document(f"memory/{TODAY}.md", PRIVATE, note, TODAY, "1"), "1"):
         pass
     index.commit(complete=True)
     finder = Finder(index.answering.engine, index.answering.manifest, None)
-    found = finder.find(SearchRequest(question, None, DayRange(None, None), 3, None, TODAY))
-    assert first in found[0].entry.text
+    hits = finder.find(SearchRequest(question, None, DayRange(None, None), 3, None, TODAY))
     index.close()
+    return [hit.entry.text for hit in hits]
+
+
+TALK = """- 09:00 Ann: the gate code is new: 9036
+- 09:01 {who}: no, sorry, 9063
+- 09:02 Ann: the gate squeaks
+"""
+
+
+@pytest.mark.parametrize(("who", "first"), [("Ann", "9063"), ("Ben", "9036")])
+def test_a_correction_stands_above_the_line_that_it_takes_back(tmp_path: Path, who: str, first: str) -> None:
+    """It shares no word with the question; somebody else's contradiction replaces nothing."""
+    texts = found(tmp_path, TALK.format(who=who), "what is the gate code")
+    assert first in texts[0]
+    assert len(set(texts)) == len(texts)
+
+
+def test_a_misspelt_word_is_read_as_one_of_the_notes(tmp_path: Path) -> None:
+    """Without an embedder too."""
+    assert "friendly" in found(tmp_path, NOTE, "frendly")[0]

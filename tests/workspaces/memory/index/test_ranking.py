@@ -26,7 +26,7 @@ from workspaces.memory.index.ranking import (
     relevance,
     speaker_of,
 )
-from workspaces.memory.index.repetitions import without_near_duplicates
+from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
 from workspaces.memory.index.settings import Blend
 from workspaces.memory.text.dialogue import LineKind
 
@@ -291,6 +291,21 @@ def test_a_message_in_the_notes_and_in_its_conversation_is_one_result() -> None:
     later = candidate("Ann (09:20): plumber came")
     found = without_near_duplicates([Result(each.entry, Ranked(0, 0, {})) for each in (whole, part, later)])
     assert [each.entry.text for each in found] == [whole.entry.text, later.entry.text]
+
+
+@pytest.mark.parametrize(
+    ("note", "is_shown"),
+    [
+        ("the dentist is tomorrow (2026-03-05)", False),
+        ("the dentist is on tuesday (2026-03-10)", True),
+        ("the dentist is at 9 tomorrow (2026-03-05)", False),
+    ],
+)
+def test_an_order_is_no_result_beside_its_note(note: str, is_shown: bool) -> None:
+    """Although a date was written beside "tomorrow"; an order to note something else stays."""
+    order = candidate("Owner ordered: remember that the dentist is tomorrow", 1)
+    found = without_noted_orders([Result(each.entry, Ranked(0, 0, {})) for each in (order, candidate(note))])
+    assert (order.entry in [each.entry for each in found]) == is_shown
 
 
 def test_a_repetition_is_left_out_and_a_difference_is_kept() -> None:

@@ -129,6 +129,12 @@ def test_dates_quantities_and_names_are_no_identifiers(text: str) -> None:
     assert identifiers(f"what about {text} then?") == frozenset()
 
 
+@pytest.mark.parametrize("text", ["what's Henk's number", "whats henks number", "Whats Henk’s number"])
+def test_a_query_without_apostrophes_asks_for_the_same(text: str) -> None:
+    """The words that say nothing are left out, and the name is the name."""
+    assert query_terms(text) == ["henk", "number"]
+
+
 @given(st.text())
 def test_any_text_has_terms_without_blanks_or_capitals(text: str) -> None:
     """No input breaks the tokenizer, and its terms are what a query would be turned into."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,6 +57,14 @@ class QueryReader(Protocol):
 
     def embed_query(self, text: str) -> QueryEmbedding:
         """Return the vectors of a query."""
+
+
+@runtime_checkable
+class Vocabulary(Protocol):
+    """An embedder that knows which words there are."""
+
+    def is_word(self, text: str) -> bool:
+        """Tell whether *text*, in small letters, is a common word or name."""
 
 
 class Embedder(QueryReader, Protocol):

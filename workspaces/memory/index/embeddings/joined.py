@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from workspaces.access import Scope
-from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, Embedding, QueryEmbedding
+from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, Embedding, QueryEmbedding, Vocabulary
 from workspaces.memory.index.embeddings.hosted import HostedEmbedder
 from workspaces.memory.index.embeddings.settings import Leaves, may_leave
 from workspaces.memory.index.endpoint import EndpointError
@@ -52,6 +52,10 @@ class Joined:
         near = self.near.embed_query(text)
         return QueryEmbedding(self._no_vectors(), near.tokens, near.piece_ids)
 
+    def is_word(self, text: str) -> bool:
+        """Tell whether the local model knows *text* as a word."""
+        return isinstance(self.near, Vocabulary) and self.near.is_word(text)
+
     def reading(self, scopes: frozenset[Scope] | None) -> "QueryEmbedder":
         """Return the reader of a query over *scopes*: the query is as private as the notes searched."""
         return QueryEmbedder(self, self.may_leave(scopes))
@@ -83,6 +87,10 @@ class QueryEmbedder:
         except EndpointError as exc:
             self.shortfall = str(exc)
             return near
+
+    def is_word(self, text: str) -> bool:
+        """Tell whether the local model knows *text* as a word."""
+        return self._embedder.is_word(text)
 
     @property
     def is_by_words_alone(self) -> bool:

@@ -58,9 +58,14 @@ class WordPieces:
         except Exception as exc:  # tokenizers raises nothing narrower
             raise EmbedderUnavailableError(f"the embedding model's tokenizer cannot be read: {exc}") from exc
         vocabulary = self._tokenizer.get_vocab()
+        self._vocabulary = frozenset(piece for piece in vocabulary if piece.isalpha())
         self._meaningful = np.zeros(max(vocabulary.values()) + 1, dtype=np.bool_)
         for piece, number in vocabulary.items():
             self._meaningful[number] = _is_meaningful(piece)
+
+    def is_word(self, text: str) -> bool:
+        """Tell whether *text*, in small letters, is one word piece: a common word or name."""
+        return text in self._vocabulary
 
     def split(self, text: str) -> npt.NDArray[np.int64]:
         """Return the ids of the word pieces of *text*, shape [n], without [CLS] and [SEP]."""
@@ -143,6 +148,10 @@ class LocalEmbedder:
         self._model = EmbeddingModel(folder / "model.onnx")
         self._projection: Floats = np.load(folder / "projection.npy", allow_pickle=False)
         self._threads = threads
+
+    def is_word(self, text: str) -> bool:
+        """Tell whether *text*, in small letters, is a common English word or name."""
+        return self._pieces.is_word(text)
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Return one embedding for each of *texts*; one longer than the model's window is read in several windows."""

@@ -20,6 +20,7 @@ from workspaces.memory.index.embeddings import (
     EmbedderUnavailableError,
     Embedding,
     QueryEmbedding,
+    Vocabulary,
 )
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -75,6 +76,10 @@ class MultilingualEmbedder:
             return QueryEmbedding(pooled, np.zeros((0, TOKEN_DIMENSION), np.float32), ())
         near = self.near.embed_query(text)
         return QueryEmbedding(pooled, near.tokens, near.piece_ids)
+
+    def is_word(self, text: str) -> bool:
+        """Tell whether the English model knows *text* as a word."""
+        return isinstance(self.near, Vocabulary) and self.near.is_word(text)
 
     def _centred(self, text: str, *, is_query: bool) -> Floats:
         """Return the pooled vector of *text*, length 1; zeros for an empty one."""

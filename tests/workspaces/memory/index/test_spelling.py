@@ -1,0 +1,66 @@
+"""Misspelt words of queries."""
+
+import sqlite3
+from collections.abc import Sequence
+
+import pytest
+
+from workspaces.access import PRIVATE, Scope
+from workspaces.memory.index.rarity import Rarity, pack
+from workspaces.memory.index.spelling import LONGEST, Spelling
+from workspaces.memory.text.sparse import term_number
+from workspaces.memory.text.tokens import terms
+
+GROUP = Scope("shared")
+NOTES = ("the piano tuner Osgood comes friday", "rehearsals are on tuesdays", "a ball for Rex", "кошка спит")
+
+
+class English:
+    """A small vocabulary."""
+
+    def is_word(self, text: str) -> bool:
+        return text in {"piano", "friday", "stall"}
+
+
+def spelling(notes: Sequence[str] = NOTES, scope: Scope = PRIVATE) -> Spelling:
+    words = Rarity(sqlite3.connect(":memory:"), "words")
+    for note in notes:
+        words.add(scope, pack(sorted(set(map(term_number, terms(note))))))
+    return Spelling(words, English())
+
+
+@pytest.mark.parametrize(
+    ("asked", "read"),
+    [
+        ("who is the paino tuner", "who is the piano tuner"),
+        ("when does Osgod come", "when does osgood come"),
+        ("Osggood's price", "osgood's price"),
+        ("what about the tunar?", "what about the tuner?"),
+        ("где кошкка", "где кошка"),
+    ],
+)
+def test_a_word_that_no_note_holds_is_read_as_one_of_theirs(asked: str, read: str) -> None:
+    """One letter too many, too few, another one, or two exchanged; in the query or in the note."""
+    assert spelling().corrected(asked, None) == read
+
+
+@pytest.mark.parametrize(
+    "asked", ["the piano", "the tall ones", "stalls and balls", "who is ann", "x" * (LONGEST + 1), ""]
+)
+def test_other_words_stay(asked: str) -> None:
+    """Known words, words of the language in any form, short ones, long ones and those with no neighbour."""
+    assert spelling().corrected(asked, None) == asked
+
+
+def test_a_correction_tells_nothing_of_another_audience() -> None:
+    """Words of private notes correct no query of a group."""
+    private = spelling(scope=PRIVATE)
+    assert private.corrected("the paino", frozenset({GROUP})) == "the paino"
+    assert private.corrected("the paino", frozenset({GROUP, PRIVATE})) == "the piano"
+
+
+def test_of_several_neighbours_the_most_frequent_is_meant() -> None:
+    """And the same one each time, whatever order the notes came in."""
+    notes = ["the garden", "the garden again", "we harden steel"]
+    for order in (notes, notes[::-1]):
+        assert spelling(order).corrected("the gardem", None) == "the garden"
