@@ -4,14 +4,12 @@ Sections are found by their headings, at any level; an owner's own sections and 
 """
 
 import re
-from datetime import date
 from enum import StrEnum
 from pathlib import PurePosixPath
 
 from workspaces.access import Access
-from workspaces.errors import EditError, NoSuchFileError
+from workspaces.errors import NoSuchFileError
 from workspaces.find_once import only_place
-from workspaces.memory.text.known_lines import KnownLine, until, with_until
 from workspaces.notes import NoteReceipt, list_item
 from workspaces.workspace import TextFile, Workspace
 
@@ -48,21 +46,6 @@ def save_memory(workspace: Workspace, access: Access, text: str, category: Categ
     written = workspace.write(path, whole[:at] + added + whole[at:], access, current)
     first = at + added.index("- ")
     return NoteReceipt(written.path, written.whole.count("\n", 0, first) + 1)
-
-
-def mark_replaced(workspace: Workspace, access: Access, old: KnownLine, place: str, day: date) -> NoteReceipt:
-    """Note in the line *old* that it held until *day*, and that *place* holds now; return its location.
-
-    Raises EditError, with the line as it is now, if it has changed; else as `save_memory` does.
-    """
-    current = _current(workspace, access)
-    lines = [] if current is None else current.whole.split("\n")
-    now = lines[old.number - 1] if old.number <= len(lines) else ""
-    if current is None or until(now) is not None or not now.rstrip().endswith(old.text):
-        raise EditError(f"line {old.number} has changed since, so nothing was written; it says now: {now.strip()}")
-    lines[old.number - 1] = with_until(now, day, place)
-    written = workspace.write(current.path, "\n".join(lines), access, current)
-    return NoteReceipt(written.path, old.number)
 
 
 def update_memory(workspace: Workspace, access: Access, old: str, new: str | None) -> NoteReceipt:

@@ -18,6 +18,7 @@ from gateway.app.channels import TERMINAL
 from gateway.app.checkup_digest import checkup_digest
 from gateway.app.crash_recovery import quarantine_suspects
 from gateway.app.lost_records import tell_of_state
+from gateway.app.note_comparison import note_comparison
 from gateway.app.operator import local_operator
 from gateway.app.resources import THIS_MACHINE, Machine, open_resources
 from gateway.app.wiring import Parts
@@ -136,6 +137,7 @@ class App:
             yield self._tidy([agent.history_writer for agent in agents])
             yield keep_small()
             yield checkup_digest(parts.resources, home.config.memory.checkup_days).work()
+            yield note_comparison(parts.resources).work()
             yield keep_fresh(self.watched, home.config.memory.watch, home.config.memory.sync_every_s)
             yield parts.lifecycle.watch(parts.lanes.submit)
             yield parts.heartbeats.work()

@@ -69,7 +69,7 @@ def checked_agent(agent: Agent, sessions: Sessions, zone: tzinfo) -> CheckedAgen
 
 async def run_checkup(checked: CheckedAgent, access: Access, now: datetime, progress: Progress) -> CheckupRecord:
     """Check all private notes, keep the proposals, and return them. Raises CheckupError, WorkspaceError and OSError."""
-    _require_owner(checked, access)
+    require_owner(checked, access)
     agent = checked.agent
     files = len(await agent.run(forgettable, agent.workspace, access))
     counter = _Counter(progress, files + await checked.run(count_parts, checked.conversations, access) + STEPS)
@@ -92,7 +92,7 @@ async def run_checkup(checked: CheckedAgent, access: Access, now: datetime, prog
 
 async def read_checkup(checked: CheckedAgent, access: Access) -> CheckupRecord:
     """Return the latest check-up. Raises CheckupError."""
-    _require_owner(checked, access)
+    require_owner(checked, access)
     return await checked.agent.run(read_record, checked.root)
 
 
@@ -124,13 +124,13 @@ async def accept_in(
     words: str | None = None,
 ) -> list[CheckupProposal]:
     """Carry out proposals within a turn: *run* counts the changes as those of *origin*. Raises as `accept` does."""
-    _require_owner(checked, access)
+    require_owner(checked, access)
     return await run(_accept, checked, access, marks, words, origin)
 
 
 async def refuse(checked: CheckedAgent, access: Access, marks: Sequence[str]) -> list[CheckupProposal]:
     """Refuse proposals, and do not propose them again. Raises CheckupError."""
-    _require_owner(checked, access)
+    require_owner(checked, access)
     return await checked.agent.run(_refuse, checked.root, marks)
 
 
@@ -139,7 +139,7 @@ async def undo(checked: CheckedAgent, access: Access, mark: str) -> list[Checkup
 
     Raises CheckupError, and the errors of writing.
     """
-    _require_owner(checked, access)
+    require_owner(checked, access)
     agent = checked.agent
     record = await agent.run(read_record, checked.root)
     decided = [_decided(record, mark)]
@@ -185,7 +185,8 @@ class _Counter:
         self._loop.call_soon_threadsafe(self._progress, min(self._done, self._total), self._total)
 
 
-def _require_owner(checked: CheckedAgent, access: Access) -> None:
+def require_owner(checked: CheckedAgent, access: Access) -> None:
+    """Raise CheckupError unless *access* is the owner's, in a conversation that nobody else reads."""
     is_owners = access.session_type is SessionType.MAIN and access.scope == PRIVATE
     if not is_owners or access.agent != checked.agent.id:
         raise CheckupError("only the owner can check an agent's notes, in a conversation that nobody else reads")
@@ -193,8 +194,8 @@ def _require_owner(checked: CheckedAgent, access: Access) -> None:
 
 def _keep(root: Path, entries: Sequence[NotedEntry], found: CheckedNotes, now: datetime) -> CheckupRecord:
     """Store the outcome, without earlier refusals, and return it."""
-    refused = read_record(root).refused
-    known = frozenset(refused)
+    before = read_record(root)
+    known = frozenset(before.refused)
     fresh = [each for each in found.findings if each.mark not in known]
     scores = [each.score for each in found.qualities.values()]
     record = CheckupRecord(
@@ -206,7 +207,8 @@ def _keep(root: Path, entries: Sequence[NotedEntry], found: CheckedNotes, now: d
         round(fmean(scores), 3) if scores else 0.0,
         found.weak[:MOST],
         tuple(map(proposal_of, fresh[:MOST])),
-        refused,
+        before.refused,
+        before.compared,
     )
     write_record(root, record)
     return record

@@ -35,7 +35,7 @@ async def entries_with_sources(agent: Agent, access: Access, read: Read) -> list
     writers = await _writers(agent, access)
     entries: list[NotedEntry] = []
     for path in sorted(await agent.run(forgettable, agent.workspace, access)):
-        whole = await agent.run(_whole, agent.workspace, access, path)
+        whole = await agent.run(whole_note, agent.workspace, access, path)
         entries += [replace(each, source=_source(each, writers)) for each in noted_entries(path, whole, agent.id)]
         read()
     return entries
@@ -72,7 +72,8 @@ def source_of(written: WrittenBy) -> LineSource:
     return LineSource(hand, written.day, origin.turn or "", origin.session)
 
 
-def _whole(workspace: Workspace, access: Access, path: PurePosixPath) -> str:
+def whole_note(workspace: Workspace, access: Access, path: PurePosixPath) -> str:
+    """Return the text of the note at *path*; empty if it is none."""
     try:
         return workspace.read(path, access).whole
     except _ABSENT:
@@ -91,13 +92,13 @@ def texts_about_people(workspace: Workspace, access: Access) -> list[str]:
 
 def _files(workspace: Workspace, access: Access, names: tuple[str, ...]) -> Iterator[Instruction]:
     for name in names:
-        if text := _whole(workspace, access, PurePosixPath(name)):
+        if text := whole_note(workspace, access, PurePosixPath(name)):
             yield Instruction(name, text)
 
 
 def _skills(workspace: Workspace, access: Access) -> Iterator[Instruction]:
     for skill in read_skills(workspace, access).listed:
-        yield Instruction(str(skill.path), _whole(workspace, access, skill.path))
+        yield Instruction(str(skill.path), whole_note(workspace, access, skill.path))
 
 
 def _prompts(access: Access) -> Iterator[Instruction]:

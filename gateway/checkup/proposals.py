@@ -6,6 +6,7 @@ but refused changes are then proposed again.
 
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -82,6 +83,8 @@ class CheckupRecord:
     proposals: tuple[CheckupProposal, ...] = ()
     refused: tuple[str, ...] = ()
     """Marks of all proposals ever refused; nothing of a note can be read from one."""
+    compared: str = ""
+    """The newest commit of the history whose lines were compared with the lasting notes; empty before the first."""
 
     @property
     def open(self) -> tuple[CheckupProposal, ...]:
@@ -91,6 +94,14 @@ class CheckupRecord:
     def of(self, mark: str) -> CheckupProposal | None:
         """Return the proposal with *mark*."""
         return next((each for each in self.proposals if each.mark == mark), None)
+
+    def with_added(self, *added: CheckupProposal) -> "CheckupRecord":
+        """Return the record with *added* at its end, open, in place of those with their marks."""
+        marks = {each.mark for each in added}
+        kept = tuple(each for each in self.proposals if each.mark not in marks)
+        found = Counter(self.found) + Counter(str(each.kind) for each in added if self.of(each.mark) is None)
+        refused = tuple(mark for mark in self.refused if mark not in marks)
+        return replace(self, proposals=(*kept, *added)[-MOST:], found=dict(found), refused=refused)
 
     def with_changed(self, *changed: CheckupProposal) -> "CheckupRecord":
         """Return the record with these proposals in place of those with their marks."""

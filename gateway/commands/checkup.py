@@ -17,7 +17,7 @@ NAME = "checkup"
 OFFERED = re.compile(r"`/checkup accept (?P<mark>[0-9a-f]{8})`")
 """In an answer that shows a proposal; its buttons are made of it."""
 _ASKED = re.compile(
-    r"(?P<act>accept|refuse|undo|edit|next)(?:\s+(?P<mark>[0-9a-f]{8}))?(?:\s+(?P<words>.*))?", re.DOTALL
+    r"(?P<act>accept|refuse|later|undo|edit|next)(?:\s+(?P<mark>[0-9a-f]{8}))?(?:\s+(?P<words>.*))?", re.DOTALL
 )
 _LONGEST_DIFF = 1_500
 """Characters of a proposal's diff in a chat."""
@@ -53,7 +53,7 @@ def checkup_commands(sessions: Sessions) -> list[Command]:
             raise ToolError(f"{str(exc)[:1].upper()}{str(exc)[1:]}.") from exc
 
     told = "check my notes for doubles, copies, outdated and invented lines; proposals come one by one, with buttons"
-    return [Command(NAME, "[accept, refuse, edit or undo] [mark]", told, Who.MAIN, False, run)]
+    return [Command(NAME, "[accept, refuse, later, edit or undo] [mark]", told, Who.MAIN, False, run)]
 
 
 async def _answer(call: CommandCall, checked: CheckedAgent) -> str:
@@ -64,6 +64,8 @@ async def _answer(call: CommandCall, checked: CheckedAgent) -> str:
     if asked is None or (asked["act"] != "next" and not asked["mark"]):
         raise ToolError(_USAGE)
     decision = _Decision(call, checked, asked["mark"] or "", asked["words"] or "")
+    if asked["act"] == "later":
+        return f"It waits, and nothing was changed; `/{NAME} next` and `strandline memory {NAME}` show it."
     done = "" if asked["act"] == "next" else f"{await _ACTS[asked['act']](decision)}\n\n"
     return f"{done}{_shown(await read_checkup(checked, call.access), after=decision.mark)}"
 

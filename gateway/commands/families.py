@@ -127,9 +127,9 @@ def promises(parts: CommandResources) -> list[Command]:
     return promise_commands(parts.job_runner, parts.planner.approvals)
 
 
-def replaces(_: CommandResources) -> list[Command]:
+def replaces(parts: CommandResources) -> list[Command]:
     """Return the commands about notes that a newer one replaces."""
-    return replaces_commands()
+    return replaces_commands(parts.sessions)
 
 
 def history(_: CommandResources) -> list[Command]:

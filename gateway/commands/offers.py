@@ -61,7 +61,8 @@ def buttons_for(message: InboundMessage, asker: Asker, entries: Sequence[Entry])
     undo = Button("Undo", f"/undo {mark_of(message)}")
     if any(receipt["more"] for receipt in found if receipt) and asker.may_run(Who.MAIN):
         mark = mark_of(message)
-        return Button("Replaces it", f"/replaces {mark}"), Button("Both hold", f"/replaces {mark} no"), undo
+        answers = (("Replaces it", ""), ("Both hold", " no"), ("Later", " later"))
+        return (*(Button(label, f"/replaces {mark}{answer}") for label, answer in answers), undo)
     return (
         (undo, Button("Correct", f"/correct {mark_of(message)}")) if done != ["Deleted"] and len(done) == 1 else (undo,)
     )

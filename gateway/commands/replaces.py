@@ -1,30 +1,41 @@
 """`/replaces`: says of a note of `MEMORY.md` that the one that an answer saved holds instead, or that both hold.
 
 Nothing is removed: the older line gets a note of the day and of the newer line. No state is kept between the buttons
-and their press; the mark names the answer, and the older line is found again by rule.
+and their press; the mark names the answer, and the older line is found again by rule. The decision is one about a
+proposal of the check-up, which asks no second time.
 """
 
 import re
+from datetime import UTC
 from pathlib import PurePosixPath
 
+from gateway.checkup.checkup import accept_in, checked_agent, refuse
+from gateway.checkup.fresh import propose, replacement
+from gateway.commands.checkup import NAME as CHECKUP
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.undo import writing_of
-from gateway.errors import ToolError
+from gateway.errors import CheckupError, ToolError
+from gateway.transcripts.store import Sessions
 from workspaces.history import FileWriting
-from workspaces.memory.text.known_lines import KnownLine, known_line
+from workspaces.memory.text.known_lines import known_line
 from workspaces.revert import passages
-from workspaces.sections import mark_replaced, memory_file
+from workspaces.sections import memory_file
 
-_ASKED = re.compile(r"(?P<mark>[0-9a-f]{12})(?P<no>\s+no)?")
+_ASKED = re.compile(r"(?P<mark>[0-9a-f]{12})(?:\s+(?P<answer>no|later))?")
 _BULLET = re.compile(r"\A\s*+[-*+]\s++")
 
 
-def replaces_commands() -> list[Command]:
+def replaces_commands(sessions: Sessions) -> list[Command]:
+    """Return `/replaces`."""
+
+    async def replaces(call: CommandCall) -> str:
+        return await _replaces(call, sessions)
+
     told = "mark the older note that my answer's note replaces; with `no` both hold; its buttons send this"
-    return [Command("replaces", "<mark> [no]", told, Who.MAIN, False, _replaces)]
+    return [Command("replaces", "<mark> [no or later]", told, Who.MAIN, False, replaces)]
 
 
-async def _replaces(call: CommandCall) -> str:
+async def _replaces(call: CommandCall, sessions: Sessions) -> str:
     asked = _ASKED.fullmatch(call.arguments)
     if asked is None:
         raise ToolError("Press a button below an answer that says that a note may replace another.")
@@ -32,21 +43,32 @@ async def _replaces(call: CommandCall) -> str:
     if writing.is_undone:
         raise ToolError("That note was undone, so it replaces nothing.")
     path, whole = await call.agent.run(memory_file, call.agent.workspace, call.access)
-    found = await call.agent.run(_replaced, writing.files, path, whole or "", call)
-    if found is None:
+    lines = await call.agent.run(_replaced, writing.files, path, whole or "", call)
+    finding = lines and replacement(path, whole or "", *lines, call.now.date())
+    if not lines or not finding:
         return "There is no older note that it replaces any more; nothing was changed."
-    old, line = found
-    if asked["no"]:
-        return f"Both stay as they are: `{path}#L{old.number}` and `{path}#L{line}`."
-    place = f"{path}#L{line}"
-    receipt = await call.run(mark_replaced, call.agent.workspace, call.access, old, place, call.now.date())
-    return f"Corrected in `{receipt.path}#L{receipt.line}`."
+    old, new = (f"`{path}#L{number}`" for number in lines)
+    checked = checked_agent(call.agent, sessions, call.now.tzinfo or UTC)
+    try:
+        proposal = await propose(checked, call.access, finding)
+        if asked["answer"] == "later":
+            return (
+                f"Both stand. `/{CHECKUP} next` and `strandline memory checkup` ask again whether {new} replaces {old}."
+            )
+        if asked["answer"] == "no":
+            await refuse(checked, call.access, [proposal.mark])
+            return f"Both stay as they are: {old} and {new}."
+        [done] = await accept_in(checked, call.access, call.run, call.origin, [proposal.mark])
+    except CheckupError as exc:
+        raise ToolError(str(exc)) from exc
+    call.agent.memory.touched()
+    return f"Corrected in `{done.citation}`."
 
 
 def _replaced(
     files: tuple[FileWriting, ...], path: PurePosixPath, whole: str, call: CommandCall
-) -> tuple[KnownLine, int] | None:
-    """Return the older line and the number of the new one, as `MEMORY.md` is now; `None` if either is gone."""
+) -> tuple[int, int] | None:
+    """Return the numbers of the older line and the new one, as `MEMORY.md` is now; `None` if either is gone."""
     written = [
         _BULLET.sub("", text, count=1)
         for file in files
@@ -59,5 +81,5 @@ def _replaced(
         number = next((n for n, line in enumerate(lines, 1) if _BULLET.sub("", line, count=1).strip() == first), None)
         old = known_line(text, whole, call.now.date(), skip=number or 0) if number else None
         if number and old is not None and not old.is_repeated:
-            return old, number
+            return old.number, number
     return None

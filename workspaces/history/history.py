@@ -13,7 +13,7 @@ from workspaces.files import clean_path, no_such_file
 from workspaces.history.commits import Commit, CommitId
 from workspaces.history.filtered_view import View
 from workspaces.history.git_command import Git
-from workspaces.history.line_changes import LineChanges
+from workspaces.history.line_changes import LineChanges, Patch
 from workspaces.history.line_origins import LineOrigins, saved_beside
 from workspaces.history.line_writers import LineWriters
 from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_for
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _LONG_DEADLINE_S = 300.0
 _BUNDLES_KEPT = 5
+_MOST_PATCHES = 1_000
 _LONGEST_SPAN = 200
 """Most lines whose authors are looked up at once; a longer range is not a passage."""
 
@@ -102,6 +103,18 @@ class History:
             with suppress(OSError):  # they are derived anew at the next start
                 origins.save(place)
         origins.complete()
+
+    def patches_since(self, commit: str, access: Access) -> tuple[str, list[Patch]]:
+        """Return the newest commit, and the latest ones after *commit* with their changes, oldest first.
+
+        None after an unknown commit, nor for who does not see the whole history.
+        """
+        self.view(access)
+        head = self._repository.head()
+        ask = "merge-base", "--is-ancestor", commit, head
+        if commit in {"", head} or not sees_all(access) or not self._git.succeeds(*ask, deadline_s=_LONG_DEADLINE_S):
+            return head, []
+        return head, self._changes.since(commit, head)[-_MOST_PATCHES:]
 
     def line_writers(self, access: Access) -> LineWriters:
         """Return which commit first wrote each line of the private notes; nothing to who does not see all of it."""

@@ -14,7 +14,7 @@ async def test_a_new_value_is_noted_and_the_old_line_says_until_when_it_held(tmp
         told = await house.says("/remember The staging port is 5433 now")
         assert "It may replace `MEMORY.md#L" in told
         buttons = await house.buttons(told)
-        assert [*buttons] == ["Replaces it", "Both hold", "Undo"]
+        assert [*buttons] == ["Replaces it", "Both hold", "Later", "Undo"]
         before = house.text("MEMORY.md")
         assert (await house.says(buttons["Both hold"])).startswith("Both stay as they are")
         assert house.text("MEMORY.md") == before

@@ -57,4 +57,6 @@ class NoteFinding:
     @property
     def mark(self) -> str:
         """Identifies the finding as long as its entry and the proposed change are the same."""
-        return digest_of(self.kind, self.entry.path, self.entry.raw, self.after or "", str(self.entry.copy))
+        is_replaced = self.kind is FindingKind.OUTDATED and self.beside is not None
+        change = self.beside.raw if is_replaced and self.beside else self.after or ""  # a line's number may change
+        return digest_of(self.kind, self.entry.path, self.entry.raw, change, str(self.entry.copy))

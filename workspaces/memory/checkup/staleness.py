@@ -91,7 +91,7 @@ def outdated(entries: Sequence[NotedEntry]) -> Iterator[NoteFinding]:
             for number in _near(claim, having):
                 place, before = known[number]
                 if later is not lasting[place] and _replaces(before, claim, lasting[place], later):
-                    found[place] = _mended(lasting[place], later)
+                    found[place] = mended(lasting[place], later)
     yield from (found[place] for place in sorted(found))
 
 
@@ -126,7 +126,8 @@ def _replaces(before: Claim, after: Claim, older: NotedEntry, newer: NotedEntry)
     return how is Relation.REPLACES or (how is Relation.CONTRADICTS and newer.is_lasting)
 
 
-def _mended(older: NotedEntry, newer: NotedEntry) -> NoteFinding:
+def mended(older: NotedEntry, newer: NotedEntry) -> NoteFinding:
+    """Return the finding that *newer* holds instead of *older*."""
     first, *more = older.raw.split("\n")
     after = "\n".join([with_until(first, newer.since or date.min, newer.citation), *more])
     reason = f"{newer.citation} says since {newer.since}: {' '.join(newer.text.split())}"
