@@ -68,9 +68,11 @@ def _add(folder: Folder, handle: int, path: PurePosixPath, data: bytes, present:
     if len(present) >= folder.caps.names:
         raise TooLargeError(f"{path}: its folder already holds {len(present):,} files, the maximum")
     folder.usage.refuse_over(path, len(data), present=None)
-    _slot(folder, handle, path).create([data])
+    slot = _slot(folder, handle, path)
+    slot.create([data])
     present[fold(path.name)] = path.name
     folder.changed(Written(path, None, data))
+    slot.refuse_doubt()
 
 
 def remove_files(folder: Folder, digests: Mapping[PurePosixPath, str]) -> list[PurePosixPath]:
@@ -90,9 +92,11 @@ def remove_files(folder: Folder, digests: Mapping[PurePosixPath, str]) -> list[P
 def _remove(folder: Folder, handle: int, path: PurePosixPath, digest: str) -> bool:
     """Remove the file; return whether it is gone."""
     with suppress(FileChangedError, BadPathError):
-        before = _slot(folder, handle, path).remove(digest)
+        slot = _slot(folder, handle, path)
+        before = slot.remove(digest)
         if before is not None:
             folder.changed(Written(path, before, None))
+        slot.refuse_doubt()
         return True
     return False
 

@@ -10,6 +10,7 @@ WorkspaceError
 ├── NoSuchRevisionError  absent, ambiguous or withheld, with the same message
 └── UnusableError       something does not work; the reason is for the owner only
     ├── WorkspaceUnusableError  the folder itself cannot be used (missing, read-only, disk full)
+    │   └── NotDurableError  a file was changed, and the disk did not confirm that the change will last
     ├── HistoryUnusableError  the history cannot be read or written; the files are as they were
     └── MemoryUnavailableError  the index cannot answer now (`workspaces/memory/client.py`)
 """
@@ -62,6 +63,12 @@ class WorkspaceUnusableError(UnusableError):
     """The workspace cannot be read or written at all."""
 
     told_to_others = "the files cannot be used now"
+
+
+class NotDurableError(WorkspaceUnusableError):
+    """The change of a file shows, but the disk failed before it confirmed that it will last."""
+
+    told_to_others = "the file was changed, but the change may not last"
 
 
 class HistoryUnusableError(UnusableError):

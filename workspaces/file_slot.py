@@ -8,10 +8,10 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from workspaces.errors import BadPathError, FileChangedError, NotTextError, TooLargeError
+from workspaces.errors import BadPathError, FileChangedError, NotDurableError, NotTextError, TooLargeError
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.paths import OWN_PREFIX
 
@@ -76,7 +76,9 @@ class FileSlot:
     """Largest file, in bytes, that can be read or written."""
     checkpoint: Checkpoint = unchecked
     is_durable: bool = True
-    """Each change is on disk when its method returns."""
+    """Each change is on disk when its method returns, unless the disk is at fault."""
+    faults: list[OSError] = field(default_factory=list)
+    """Errors of the disk after a change that shows."""
 
     def read(self) -> FileContent | None:
         """Return the file; `None` if missing or not a plain file."""
@@ -116,7 +118,7 @@ class FileSlot:
             self.checkpoint("file.replace", 0)
             self._refuse_newer(now)
             os.replace(name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
-            self._sync(self.folder)
+            self._confirm(self.folder)
         return now.data if now is not None else None
 
     def create(self, pieces: Iterable[bytes]) -> None:
@@ -126,7 +128,7 @@ class FileSlot:
                 raise FileChangedError(f"{self.path} already exists; nothing was written")
             self.checkpoint("file.replace", 0)
             os.replace(name, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
-            self._sync(self.folder)
+            self._confirm(self.folder)
 
     def append(self, lines: str, heading: str) -> Appended | None:
         """Append *lines* and return their position, read back; a new file appears complete or not at all.
@@ -151,8 +153,8 @@ class FileSlot:
     def _grow(self, addition: bytes) -> None:
         with self._open(os.O_RDWR | os.O_APPEND) as (handle, _):
             self._append(handle, addition)
-            self._sync(handle)
-        self._sync(self.folder)
+            self._confirm(handle)
+        self._confirm(self.folder)
 
     def remove(self, expected: str) -> bytes | None:
         """Remove the file with digest *expected* and return its content; `None` if there is none."""
@@ -162,7 +164,7 @@ class FileSlot:
         self._refuse_change(now, expected)
         self.checkpoint("file.remove", 0)
         os.unlink(self.name, dir_fd=self.folder)
-        self._sync(self.folder)
+        self._confirm(self.folder)
         return now.data
 
     @contextmanager
@@ -245,6 +247,19 @@ class FileSlot:
         except OSError:
             os.ftruncate(handle, size)
             raise
+
+    def refuse_doubt(self) -> None:
+        """Raise NotDurableError if the disk did not confirm a change that shows."""
+        if self.faults:
+            why = f"{self.faults[0].strerror}; look before you repeat it"
+            raise NotDurableError(f"{self.path} was changed, but the change may not last: {why}")
+
+    def _confirm(self, handle: int) -> None:
+        """Make a change durable that shows already; a fault of the disk is kept for the folder's owner."""
+        try:
+            self._sync(handle)
+        except OSError as exc:
+            self.faults.append(exc)
 
     def _sync(self, handle: int) -> None:
         if not self.is_durable:

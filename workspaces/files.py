@@ -297,7 +297,8 @@ class Folder:
         # The workspace itself is never listed here, so its own handle will do.
         is_here = len(path.parts) == 1 and not create
         with nullcontext(self._handle) if is_here else self.opened(path.parent, create=create) as folder:
-            yield FileSlot(folder, path.name, path, self.caps.file_bytes, self.checkpoint)
+            yield (slot := FileSlot(folder, path.name, path, self.caps.file_bytes, self.checkpoint))
+            slot.refuse_doubt()  # whoever changed the file has told of the change by now
 
     @contextmanager
     def _changing(self, path: PurePosixPath) -> Iterator[FileSlot]:

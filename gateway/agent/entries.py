@@ -140,6 +140,7 @@ ToolActKind = Literal[
     "stopped",
     "waits",
     "used",
+    "unsure",
 ]
 """Kinds of acts; `gateway/agent/receipts.py` has their words."""
 

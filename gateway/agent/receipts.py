@@ -59,6 +59,7 @@ _WORDS = MappingProxyType[ToolActKind, tuple[str, str, str]](
         "stopped": ("stopped", "subagent", "{} subagents"),
         "waits": ("waits for your approval:", "", "{} changes"),
         "used": ("used", "", "{} tools"),
+        "unsure": ("may have happened:", "", "{} calls"),
     }
 )
 """Of each kind: its verb, one, and several."""
@@ -66,6 +67,7 @@ _NAMED = frozenset[ToolActKind]({"scheduled", "cancelled", "sends", "started", "
 """Kinds of which a single act is named in the short form too: the person cannot tell otherwise which it was."""
 _PATHS = frozenset[ToolActKind]({"noted", "kept", "corrected", "deleted", "wrote", "removed", "sends"})
 _OF_FILE = frozenset[ToolActKind]({"noted", "corrected", "deleted", "wrote", "removed", "waits", "used"})
+_UNTOLD = frozenset[ToolActKind]({"notifies", "unsure"})
 _FULFILLED_BY = MappingProxyType[Request, frozenset[ToolActKind]](
     {
         Request.REMEMBER: frozenset({"noted", "kept", "corrected", "wrote", "waits", "used"}),
@@ -114,7 +116,8 @@ _LED = re.compile(rf"(?m)^([^\w\n]{{0,9}}[—–―][^\w\n]{{0,9}})[{_MARKS}?]")
 
 def unfulfilled(entries: Sequence[Entry]) -> tuple[Request, ...]:
     """Return the requests in people's own words that no act of the turn of *entries* can have fulfilled."""
-    if not _is_by_model(entries):
+    results = [each for each in entries if isinstance(each, ResultEntry) and each.name not in READING]
+    if not _is_by_model(entries) or any(map(_is_unsure, results)):  # it may have happened
         return ()
     kinds = {act.kind for act in _acts(entries)}
     asked = (request_in(own_words(each)) for each in entries if isinstance(each, UserEntry) and not each.is_ours)
@@ -163,19 +166,26 @@ def _told(entries: Sequence[Entry], access: Access, level: ReceiptLevel) -> Iter
 
 def _acts(entries: Sequence[Entry]) -> list[ToolAct]:
     """Return the acts of the turn, in order; a turn that was stopped sends no files."""
-    acts = [act for each in entries if isinstance(each, ResultEntry) for act in each.acts if act.kind != "notifies"]
+    acts = [act for each in entries if isinstance(each, ResultEntry) for act in each.acts if act.kind not in _UNTOLD]
     return [act for act in acts if act.kind != "sends"] if _ended_by(entries) == HALTED else acts
 
 
 def _untold_calls(entries: Sequence[Entry], *, is_full: bool) -> Iterator[str]:
     """Yield the calls that failed or whose outcome is unknown; in short, failures that no later call made good."""
-    results = [each for each in entries if isinstance(each, ResultEntry) and each.name not in READING and not each.acts]
-    succeeded = {each.name for each in entries if isinstance(each, ResultEntry) and each.acts}
-    unsure = [each for each in results if each == interrupted_result(ToolCall(each.call_id, each.name, ""))]
+    results = [each for each in entries if isinstance(each, ResultEntry) and each.name not in READING]
+    succeeded = {each.name for each in results if each.acts and not _is_unsure(each)}
+    results = [each for each in results if not each.acts or _is_unsure(each)]
+    unsure = [each for each in results if _is_unsure(each)]
     failed = [each for each in results if each.is_error and each not in unsure]
     names = [each.name for each in failed if is_full or each.name not in succeeded]
     yield from (f"{UNSURE} {name} may have happened" for name in _names(each.name for each in unsure))
     yield from (f"{NOT_DONE} {name} failed" for name in _names(names))
+
+
+def _is_unsure(result: ResultEntry) -> bool:
+    """Return whether the call may or may not have happened: it was interrupted, or the disk failed after it."""
+    is_interrupted = result == interrupted_result(ToolCall(result.call_id, result.name, ""))
+    return is_interrupted or any(act.kind == "unsure" for act in result.acts)
 
 
 def _names(names: Iterable[str]) -> Iterator[str]:

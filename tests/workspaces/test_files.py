@@ -1,5 +1,6 @@
 """The opener stays inside, follows nothing, never hangs, and changes a file wholly or not at all."""
 
+import errno
 import json
 import os
 import resource
@@ -20,6 +21,7 @@ from workspaces.errors import (
     BadPathError,
     FileChangedError,
     NoSuchFileError,
+    NotDurableError,
     NotTextError,
     TooLargeError,
     WorkspaceError,
@@ -547,6 +549,36 @@ def test_what_an_editor_saves_at_the_last_moment_stays(folder: Folder, root: Pat
     assert caught.value.current == now
     assert ((root / NOTE).read_bytes() if (root / NOTE).exists() else None) == now
     assert [path.name for path in (root / "notes").iterdir()] == (["a.md"] if now else [])
+
+
+@pytest.mark.parametrize("act", ["replace", "create", "append", "remove"])
+def test_a_change_that_shows_and_may_not_last_has_an_error_of_its_own(folder: Folder, root: Path, act: str) -> None:
+    """The disk fails after the step that others see: listeners learn of the change, and the caller of the doubt."""
+    heard: list[FolderEvent] = []
+    folder.follow(heard.append)
+    digest = folder.write(NOTE, b"old\n", expected=None)
+    is_done = False
+
+    def fails(step: str, size: int, /) -> int:
+        nonlocal is_done
+        if step == "file.sync" and is_done:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        is_done |= step in {"file.replace", "file.remove"} or (step == "file.write" and act == "append")
+        return size
+
+    folder.checkpoint = fails
+    acts: dict[str, Callable[[], object]] = {
+        "replace": lambda: folder.write(NOTE, b"new\n", digest),
+        "create": lambda: folder.write(PurePosixPath("notes/b.md"), b"new\n", None),
+        "append": lambda: folder.append(NOTE, "new\n", ""),
+        "remove": lambda: folder.delete(NOTE, digest),
+    }
+    with pytest.raises(NotDurableError, match="was changed, but the change may not last"):
+        acts[act]()
+    [written] = [each for each in heard if isinstance(each, Written)][1:]
+    place = root / written.path
+    assert (place.read_bytes() if place.exists() else None) == written.after
+    assert written.before != written.after
 
 
 def save_as_editors_do(file: Path, text: bytes | None) -> None:

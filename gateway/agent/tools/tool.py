@@ -15,7 +15,7 @@ from gateway.agent.write_policy import is_others_place
 from gateway.errors import ToolError
 from gateway.observability.spans import span
 from workspaces.access import Access, SessionType, rights
-from workspaces.errors import UnusableError, WorkspaceError
+from workspaces.errors import NotDurableError, UnusableError, WorkspaceError
 from workspaces.files import clean_path
 from workspaces.house import has_tag
 from workspaces.secrets import redact
@@ -194,7 +194,8 @@ class Toolbox:
         try:
             return await self._run(call), False
         except UnusableError as trouble:
-            return (str(trouble) if self._is_private else trouble.told_to_others), True
+            said = str(trouble) if self._is_private else trouble.told_to_others
+            return (done(said, "unsure", call.name) if isinstance(trouble, NotDurableError) else said), True
         except (ToolError, WorkspaceError) as refusal:
             return str(refusal), True
 

@@ -57,6 +57,12 @@ def answered(text: str = "Fine.", model: str = "m") -> ReplyEntry:
         ([did(("noted", "MEMORY.md#L3")), did(("noted", "MEMORY.md#L4"))], "✓ noted 2 lines"),
         ([did(("scheduled", "3, next 2026-11-24 09:00"))], "✓ scheduled job `3, next 2026-11-24 09:00`"),
         ([did(("sends", "plans/a.pdf"))], "✓ sends `plans/a.pdf`"),
+        ([did(("unsure", "write_file"), name="write_file")], "? `write_file` may have happened"),
+        (
+            [did(("unsure", "write_file"), name="write_file"), did(("wrote", "a.md"))],
+            "✓ wrote 1 file · ? `write_file` may have happened",
+        ),
+        ([said("remember the port"), did(("unsure", "add_note"))], "? `add_note` may have happened"),
         ([did(("waits", "#12"))], "✓ waits for your approval: `#12`"),
         ([did(("used", "todo_add"))], "✓ used `todo_add`"),
         ([failed("save_memory")], "✗ `save_memory` failed"),

@@ -6,12 +6,18 @@ from typing import Annotated
 
 import pytest
 
-from gateway.agent.entries import ToolCall
+from gateway.agent.entries import ToolAct, ToolCall
 from gateway.agent.tools.tool import RESULT_CAP, Field, Toolbox, tool
 from gateway.errors import ToolError
 from tests.workspaces.turns import CRON, GROUP, GUEST, HEARTBEAT, MAIN, SUBAGENT
 from workspaces.access import Access
-from workspaces.errors import HistoryUnusableError, NoSuchFileError, UnusableError, WorkspaceUnusableError
+from workspaces.errors import (
+    HistoryUnusableError,
+    NoSuchFileError,
+    NotDurableError,
+    UnusableError,
+    WorkspaceUnusableError,
+)
 from workspaces.memory.client import MemoryUnavailableError, WorkerDiedError
 from workspaces.secrets import REMOVED, guarding
 
@@ -191,3 +197,14 @@ async def test_a_tool_that_may_pass_things_on_is_not_called_after_marked_text() 
     assert "marked house" in refused.text
     assert called == ["a"]
     assert (await box.call(ToolCall("c4", "read", '{"path": "a"}'))).is_house
+
+
+async def test_a_change_that_may_not_last_is_recorded_as_unsure() -> None:
+    """The model is told to look again; the receipt says that it may have happened."""
+
+    @tool
+    async def save() -> str:
+        raise NotDurableError("a.md was changed, but the change may not last")
+
+    result = await Toolbox([save], MAIN).call(ToolCall("c1", "save", "{}"))
+    assert (result.is_error, result.acts) == (True, (ToolAct("unsure", "save"),))
