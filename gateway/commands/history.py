@@ -1,14 +1,11 @@
 """`/history`: what was said about a thing, oldest first, and what was known of it on a day."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import date
 
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.errors import ToolError
-from workspaces.memory.hits import Hit
 from workspaces.memory.query import MOST_RESULTS, Query
-from workspaces.memory.search import MemoryIndex
 from workspaces.memory.text.dates import mentions
 from workspaces.memory.value_history import DatedStatement, statements
 
@@ -26,21 +23,9 @@ async def _history(call: CommandCall) -> str:
     day, words = _day_and_words(call.arguments, call.now.date())
     if not words:
         raise ToolError(_USAGE)
-    found = await found_until(call, day, words) if day else await _found(call, Query(words, MOST_RESULTS))
-    return "\n".join(_lines(statements(found, words), day))
-
-
-async def found_until(call: CommandCall, day: date, words: str) -> Sequence[Hit]:
-    """Return what was there at the end of *day*: notes as they were, and what conversations had said until then."""
-    index: MemoryIndex = call.agent.memory
-    said = await _found(call, Query(words, MOST_RESULTS, until=day))
-    notes = await _found(call, Query(words, MOST_RESULTS, as_of=day)) if index.past and day < call.now.date() else []
-    known = {hit.path for hit in notes}
-    return [*(replace(hit, mark="") for hit in notes), *(hit for hit in said if hit.path not in known)]
-
-
-async def _found(call: CommandCall, query: Query) -> Sequence[Hit]:
-    return (await call.agent.memory.search(query, call.access)).hits
+    query, index = Query(words, MOST_RESULTS, as_of=day), call.agent.memory
+    found = await (index.known_on if day else index.search)(query, call.access)
+    return "\n".join(_lines(statements(found.hits, words), day))
 
 
 def _day_and_words(arguments: str, today: date) -> tuple[date | None, str]:

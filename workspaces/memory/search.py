@@ -104,6 +104,21 @@ class MemoryIndex(SourceIndex):
         """Tell whether files changed since the last sync began; reads none of them."""
         return await super().is_behind() or (await self._has_house_index() and await self._house.is_behind())
 
+    async def known_on(self, query: Query, access: Access) -> SearchResult:
+        """Search what was there at the end of the day `as_of`: notes as they were, and what was said until then."""
+        said = await self.search(replace(query, as_of=None, until=query.as_of), access)
+        if not self.past:
+            return said
+        notes = await self.search(query, access)
+        known = {hit.path for hit in notes.hits}
+        return replace(
+            notes,
+            hits=(*(replace(hit, mark="") for hit in notes.hits), *(hit for hit in said.hits if hit.path not in known)),
+            notice=notes.notice or said.notice,
+            is_house=notes.is_house or said.is_house,
+            is_withheld=notes.is_withheld or said.is_withheld,
+        )
+
     async def search(self, query: Query, access: Access, *, is_patient: bool = True) -> SearchResult:
         """Return the notes that match *query* among those that *access* may read, as `SourceIndex.search` does.
 

@@ -126,7 +126,7 @@ def _search_tools(search: _Search) -> list[Tool]:
         exact: Annotated[bool, Field(description="Find it letter by letter, newest first.")] = False,
         since: date | None = None,
         until: date | None = None,
-        as_of: Annotated[date | None, Field(description="What your notes said at the end of that day.")] = None,
+        as_of: Annotated[date | None, Field(description="What was noted and said by the end of that day.")] = None,
         max_results: Annotated[int, Field(ge=1, le=50)] = 20,
     ) -> Told:
         """Search notes and past conversations between two days, or notes as they once were."""
@@ -154,7 +154,9 @@ class _Search:
     watch: MemoryWatch
 
     async def find(self, query: Query) -> Told:
-        result = await self.index.search(replace(query, stays_here=self.watch.stays_here), self.access)
+        query = replace(query, stays_here=self.watch.stays_here)
+        is_past = query.as_of is not None and query.since is None and query.until is None
+        result = await (self.index.known_on if is_past else self.index.search)(query, self.access)
         result = await self.index.with_languages(result, self.access)
         self.watch.sees(is_house=result.is_house, is_withheld=result.is_withheld)
         await self.used([used_hit(hit, "search") for hit in result.hits])
