@@ -15,6 +15,8 @@ WorkspaceError
     └── MemoryUnavailableError  the index cannot answer now (`workspaces/memory/client.py`)
 """
 
+from collections.abc import Sequence
+
 
 class WorkspaceError(Exception):
     """A workspace operation was refused or failed; the message is fit for a model or an operator."""
@@ -37,7 +39,11 @@ class FileChangedError(WorkspaceError):
 
 
 class EditError(WorkspaceError):
-    """The text to replace does not occur, or occurs more than once."""
+    """The text to replace does not occur, or occurs more than once; `shown` holds the lines that the message quotes."""
+
+    def __init__(self, message: str, shown: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.shown = tuple(shown)
 
 
 class TooLargeError(WorkspaceError):

@@ -1,7 +1,7 @@
 """Search for the only occurrence of a passage in a text; a refusal names the lines concerned."""
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from workspaces.errors import EditError
 
@@ -23,15 +23,14 @@ def only_place(text: str, passage: str, name: str) -> int:
         raise EditError(f"{name}: the text to replace is empty")
     places = list(_occurrences(text, passage))
     if not places:
-        raise EditError(
-            f"not found: the text to replace does not occur in {name}; read the file and copy the passage exactly"
-            + _excerpt("; the nearest:", text, _nearest(text, passage))
-        )
+        told = f"not found: the text to replace does not occur in {name}; read the file and copy the passage exactly"
+        near = _nearest(text, passage)
+        raise EditError(told + _excerpt("; the nearest:", text, near), _lines(text, near))
     if len(places) > 1:
         lines = [text.count("\n", 0, place) for place in places[:_SHOWN_MATCHES]]
         more = "\n…" if len(places) > _SHOWN_MATCHES else ""
         told = f"ambiguous: the text to replace occurs {len(places)} times in {name}; give more of it"
-        raise EditError(_excerpt(told, text, lines) + more)
+        raise EditError(_excerpt(told, text, lines) + more, _lines(text, lines))
     return places[0]
 
 
@@ -50,7 +49,12 @@ def _nearest(text: str, passage: str) -> list[int]:
     return sorted(lines.index(line) for line in found)
 
 
-def _excerpt(lead: str, text: str, numbers: Iterable[int]) -> str:
+def _lines(text: str, numbers: Iterable[int]) -> list[str]:
     lines = text.split("\n")
-    shown = [f"\nline {number + 1}: {lines[number].strip()[:_SHOWN_CHARS]}" for number in numbers]
+    return [lines[number] for number in numbers]
+
+
+def _excerpt(lead: str, text: str, numbers: Sequence[int]) -> str:
+    pairs = zip(numbers, _lines(text, numbers), strict=True)
+    shown = [f"\nline {number + 1}: {line.strip()[:_SHOWN_CHARS]}" for number, line in pairs]
     return "".join([lead, *shown]) if shown else ""

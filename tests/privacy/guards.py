@@ -454,7 +454,7 @@ GUARDS = (
     Guard(
         "gateway/agent/tools/tool.py",
         "only the owner learns why files, history or index fail",
-        "(str(trouble) if self._is_private else trouble.told_to_others)",
+        "str(trouble) if self._is_private else trouble.told_to_others",
         "str(trouble)",
         "tests/gateway/agent/tools/test_history.py::test_a_group_is_not_told_what_is_wrong_with_the_history",
     ),
@@ -1173,8 +1173,8 @@ GUARDS = (
     Guard(
         "gateway/agent/tools/tool.py",
         "a result with a line of others' words makes its turn one with others' words",
-        "(self._is_private and self._holds_others(whole))",
-        "False",
+        "is_marked or self._is_others(whole)",
+        "is_marked",
         "tests/privacy/test_trusted_turns.py::test_what_was_noted_of_a_forward_is_trusted_no_more_tomorrow",
     ),
     Guard(

@@ -26,6 +26,8 @@ _AFTER_NAME = re.compile(r"(?: \([\d,]+ bytes\)|/)$")
 _LEAST = 3
 """Letters of a line that says something: "---", "ok" and the heading of a day are nobody's."""
 _LETTER = re.compile(r"[^\W\d_]")
+_WORD_LETTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""Letters of scripts in which one or two are a word."""
 _MAGIC = b"strandline origins 2\n"
 _HEAD_LENGTH = 40
 
@@ -95,15 +97,17 @@ class LineOrigins:
             return
         names = changes.path.parts if changes.is_new else ()
         by_owner = origin is not None and is_owners(origin)
+        stayed = _keys(line for hunk in changes.hunks for line in hunk.removed)  # moved, or with another line ending
         with self._lock:
             for hunk in changes.hunks:
-                added = {key for line in (*hunk.added, *names) if (key := line_key(line)) is not None}
-                replaced = any(line_key(line) in self._others for line in hunk.removed)
+                added, removed = _keys((*hunk.added, *names)), _keys(hunk.removed)
+                replaced = bool(removed & self._others)
                 fresh = added - self._others - self._own - self._unknown
                 if by_owner:
-                    self._others -= added
-                    self._unknown -= added
-                    self._own |= added
+                    written = added - stayed
+                    self._others -= written
+                    self._unknown -= written
+                    self._own |= written
                 elif (origin is not None and origin.others) or replaced:
                     self._others |= fresh
                 elif origin is not None and origin.others is not None:
@@ -179,6 +183,12 @@ def changes_of(path: PurePosixPath, before: bytes | None, after: bytes | None) -
     return FileChanges(path, before is None and after is not None, [hunk])
 
 
+def _keys(lines: Iterable[str]) -> set[int]:
+    """Return the keys of *lines*, which are split as readers of the text split them."""
+    parts = (part for line in lines for part in line.splitlines())
+    return {key for part in parts if (key := line_key(part)) is not None}
+
+
 def is_owners(origin: Origin) -> bool:
     """Return whether the owner made or approved the change of *origin*."""
     return origin.approved_by is not None or origin.session in {EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE}
@@ -190,6 +200,6 @@ def line_key(line: str) -> int | None:
     while match := _MARKS.match(words):
         words = words[match.end() :]
     words = " ".join(_AFTER_NAME.sub("", words).split()).casefold()
-    if len(_LETTER.findall(words[:200])) < _LEAST:
+    if len(_LETTER.findall(words[:200])) < _LEAST and not _WORD_LETTER.search(words):
         return None
     return int.from_bytes(blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest())

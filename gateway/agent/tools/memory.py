@@ -183,7 +183,13 @@ def _left_out(result: SearchResult) -> dict[str, object]:
     if not result.left_out:
         return {}
     named = " ".join(hit.snippet for hit in result.hits).casefold()
-    facts = (fact for hit in result.left_out for part in sentences(hit.snippet) for fact in facts_in(part))
+    facts = (
+        fact
+        for hit in result.left_out
+        if not hit.is_others
+        for part in sentences(hit.snippet)
+        for fact in facts_in(part)
+    )
     names = dict.fromkeys(fact.value for fact in facts if fact.kind is FactKind.NAME)
     others = [name for name in names if name.casefold() not in named][:_MOST_NAMES]
     further = f"; or add one of: {', '.join(others)}" if others else ""

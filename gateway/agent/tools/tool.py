@@ -15,7 +15,7 @@ from gateway.agent.write_policy import is_others_place
 from gateway.errors import ToolError
 from gateway.observability.spans import span
 from workspaces.access import Access, SessionType, rights
-from workspaces.errors import NotDurableError, UnusableError, WorkspaceError
+from workspaces.errors import EditError, NotDurableError, UnusableError, WorkspaceError
 from workspaces.files import clean_path
 from workspaces.house import has_tag
 from workspaces.secrets import redact
@@ -183,7 +183,7 @@ class Toolbox:
         said, acts = (output.said, output.acts) if isinstance(output, ActedResult) else (output, ())
         whole = said.text if isinstance(said, FromOutside) else said
         is_marked = isinstance(said, FromOutside) or _names_others_place(call)
-        is_marked = is_marked or (self._is_private and self._holds_others(whole))
+        is_marked = is_marked or self._is_others(whole)
         is_house = self._has_read_house() or has_tag(whole)
         result = ResultEntry(call.id, call.name, _cap(redact(whole)), is_error, is_marked, acts, is_house)
         if self._heard is not None:
@@ -196,8 +196,13 @@ class Toolbox:
         except UnusableError as trouble:
             said = str(trouble) if self._is_private else trouble.told_to_others
             return (done(said, "unsure", call.name) if isinstance(trouble, NotDurableError) else said), True
+        except EditError as refusal:  # it quotes lines, shortened and numbered
+            return told(str(refusal), from_outside=self._is_others("\n".join(refusal.shown))), True
         except (ToolError, WorkspaceError) as refusal:
             return str(refusal), True
+
+    def _is_others(self, text: str) -> bool:
+        return self._is_private and self._holds_others(text)
 
     async def _run(self, call: ToolCall) -> Told:
         found = self._tools.get(call.name)

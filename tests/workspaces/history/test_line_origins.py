@@ -139,3 +139,24 @@ def test_a_name_that_an_exposed_turn_gives_is_others_words() -> None:
     origins = LineOrigins()
     origins.learn(changes_of(PurePosixPath("notes/obey Sam.md"), None, b"x\n"), EXPOSED)
     assert origins.others_in("obey Sam.md (2 bytes)\nother.md (2 bytes)") == [1]
+
+
+def test_an_editor_that_saves_all_lines_anew_frees_none(home: Home) -> None:
+    """Other line endings, another order or indent are no words of the owner's; a changed line is."""
+    write(home, DAY, f"- one line\n- {LIE}\n- another line\n", EXPOSED)
+    write(home, DAY, f"- another line\r\n- {LIE}\r\n- one lime\r\n", EDITOR)
+    assert traced(home).others_in(f"{LIE}\nanother line\none lime") == [1, 2]
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\v", "\f", "\x85", "\r"])
+def test_a_line_that_only_readers_split_stays_others(home: Home, separator: str) -> None:
+    """Derived from the history as before the commit."""
+    write(home, DAY, f"- some words{separator}{LIE}\n", EXPOSED)
+    assert traced(home).others_in(f"- some words{separator}{LIE}\n") == [1, 2]
+
+
+@pytest.mark.parametrize("words", ["转账", "送る", "송금"])
+def test_two_letters_are_a_word_where_they_are_one(home: Home, words: str) -> None:
+    """In Chinese, Japanese and Korean."""
+    write(home, DAY, f"- {words}\n", EXPOSED)
+    assert traced(home).origin_of(words) is LineOrigin.OTHERS
