@@ -1,5 +1,6 @@
 """Operator requests about an agent's memory: search, origins, index, examination, changes of notes."""
 
+import asyncio
 from dataclasses import asdict, dataclass, replace
 
 from gateway.admission.routing import SessionKey
@@ -25,13 +26,18 @@ from gateway.control.wire import (
     Why,
     WhyOrder,
 )
+from gateway.errors import StrandlineError
 from gateway.stores.rows import TurnId
 from gateway.transcripts.provenance import MemoryOrigin, NoteChange, origin_of
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Record
 from workspaces.access import Grant, SessionType
+from workspaces.errors import WorkspaceError
 from workspaces.memory.hits import Hit
 from workspaces.memory.query import Query
+
+_MOST_ORIGINS = 20
+_PATIENCE_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +64,25 @@ class MemoryOperator:
             turn_id = TurnId(order.turn)
             entries = transcript.entries_of(turn_id)
             asked = next((each for each in entries if isinstance(each, UserEntry)), None)
-        used = transcript.used_by(turn_id) if asked else ()
-        return Why(asked.text if asked else "", tuple(UsedHit(**asdict(each)) for each in used))
+        agent, used = self.agents.named(order.agent), transcript.used_by(turn_id) if asked else ()
+        origins = {each.citation: await self._origin_in_words(agent, each.citation) for each in used[:_MOST_ORIGINS]}
+        hits = tuple(UsedHit(**asdict(each), origin=origins.get(each.citation, "")) for each in used)
+        return Why(asked.text if asked else "", hits)
+
+    async def _origin_in_words(self, agent: Agent, citation: str) -> str:
+        """Return the newest change of the lines at *citation*; nothing for lines that are gone, or take too long."""
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                found = await origin_of(agent, self.transcripts, citation, terminal_access(agent.id))
+        except (StrandlineError, WorkspaceError, TimeoutError):
+            return ""
+        if not found.steps:
+            return ""
+        step = _step(found.steps[0])
+        session = f", from {step.session}" if step.session else ""
+        message = f", message {step.message}" if step.message else ""
+        theirs = ", somebody else's words" if agent.history_writer.origins.others_in(found.text) else ""
+        return f"{step.at:%Y-%m-%d %H:%M} {step.subject}{session}{message}{theirs}"
 
     async def origin(self, order: OriginOrder) -> MemorySource:
         """Lead from a memory to the message that it came from."""

@@ -62,6 +62,8 @@ class UsedHit:
     """0 to 1; 0 for a passage that the model read."""
     similarity: float
     keyword: float
+    origin: str = ""
+    """Change that wrote it, with its message; empty while it is not in the history."""
 
 
 @dataclass(frozen=True, slots=True)

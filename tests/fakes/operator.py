@@ -171,7 +171,7 @@ class FakeOperator:
 
     async def why(self, order: WhyOrder) -> Why:
         said = self.said[self._agent(order.agent)]
-        used = [UsedHit(f"{NOTE}#L{line}-L{line}", "search", 0.6, 0.5, 2.0) for line in range(1, len(said))]
+        used = [UsedHit(f"{NOTE}#L{line}-L{line}", "search", 0.6, 0.5, 2.0, "noted") for line in range(1, len(said))]
         return Why(said[-1] if said else "", tuple(used))
 
     async def origin(self, order: OriginOrder) -> MemorySource:

@@ -92,7 +92,8 @@ async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
             "You asked 3 things.",
         ]
         assert why.question == "Where is the staging database?"
-        assert f"memory/{note.name}#L3-L3" in {used.citation for used in why.used}
+        origins = {used.citation: used.origin for used in why.used}
+        assert ", from main/main, message " in origins[f"memory/{note.name}#L3-L3"]
         assert {message.chat for message in sent} == {OWNER}
         assert sent[1].entities == [{"type": "bold", "offset": 6, "length": 4}]
         assert provider.problems == []

@@ -297,6 +297,7 @@ def test_an_answer_says_what_it_knew(at_home: Terminal) -> None:
     told = at_home("memory", "why").out.splitlines()
     assert told[0] == "Asked: which port?"
     assert told[1] == "memory/2026-03-03.md#L1-L1  found by a search, score 0.60, meaning 0.50, words 2.00"
+    assert told[2] == "    noted"
     assert json.loads(at_home("memory", "why", "--json").out)["used"][0]["how"] == "search"
 
 
