@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from gateway.agent.recall import RecallSettings
 from tests.fakes.patience import PATIENCE_S
 from tests.leak_search import leaks_in_homes
+from tests.zygote import forked_programs, started_programs
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
@@ -25,6 +26,20 @@ def patient_memory() -> Iterator[None]:
             patch.setattr(f"workspaces.memory.source_index.{patience}", PATIENCE_S)
         defaults = {each.name: each.default for each in fields(RecallSettings)} | {"deadline_s": PATIENCE_S}
         patch.setattr(RecallSettings.__init__, "__defaults__", tuple(defaults.values()))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quick_programs() -> Iterator[None]:
+    """Fork our programs where tests start them."""
+    with forked_programs():
+        yield
+
+
+@pytest.fixture
+def real_start() -> Iterator[None]:
+    """Start programs of ours as everybody does, in a test of the start or of what the system shows of a process."""
+    with started_programs():
         yield
 
 

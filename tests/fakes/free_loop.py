@@ -31,6 +31,7 @@ DELIBERATE = {
     ("<frozen importlib._bootstrap>", "_find_and_load"): "the first use of a library imports it, long ones on a thread",
     ("logging/__init__.py", "emit"): "a line of the log",
     ("workspaces/memory/index/endpoint.py", "_open"): "a client is built once, and reads the certificates",
+    ("tests/zygote.py", "execute"): "stands in for the start of a process",
     ("redis/utils.py", "get_lib_version"): "the library reads its own version for each connection",
     ("structlog/_native.py", "exception"): "a traceback shows lines of source code; defects are rare",
 }

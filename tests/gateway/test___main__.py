@@ -15,6 +15,7 @@ from gateway.home import Home
 from tests.fakes.patience import PATIENCE_S
 
 PROGRAM = [sys.executable, "-m", "gateway"]
+pytestmark = pytest.mark.usefixtures("real_start")
 ENVIRON = {"PATH": os.environ["PATH"], "TZ": "Europe/Berlin"}
 
 

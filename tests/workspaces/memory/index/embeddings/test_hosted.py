@@ -386,6 +386,7 @@ def test_auto_goes_on_to_the_first_provider(stub: EmbeddingStub, monkeypatch: py
     assert (none.embedder, none.reason) == (None, "its files are not here")
 
 
+@pytest.mark.usefixtures("real_start")
 async def test_the_key_reaches_the_worker_by_the_pipe_alone(stub: EmbeddingStub, tmp_path: Path) -> None:
     """Neither the list of processes nor the worker's environment nor its log shows it; the provider gets it."""
     notes = tmp_path / "workspace"
