@@ -1,6 +1,6 @@
 # Two commands do everything: `make up` starts Strandline, `make test` tests it.
 # PYTHON=python3.12 chooses another Python; ARGS="…" is handed on, as in make up ARGS="--port 8123".
-# The tests run in as many processes as there are cores, four at most; make test ARGS="-n 0" runs them in one.
+# The tests run in twice as many processes as there are cores, eight at most; make test ARGS="-n 0" runs them in one.
 # They start hundreds of processes, so Python may keep what it has compiled.
 
 PYTHON ?= python3
@@ -29,7 +29,7 @@ up: $(VENV)/.for-up
 	@exec $(BIN)/strandline up $(ARGS)
 
 test: $(VENV)/.for-tests
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal $(ARGS)
 
 nightly: $(VENV)/.for-tests
 	@$(BIN)/python -m pytest -m nightly --timeout=3600 $(ARGS)

@@ -3,6 +3,7 @@
 A promised duration is tested where it is made, with that duration; everywhere else a test waits patiently.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import fields
 
@@ -16,6 +17,11 @@ from tests.zygote import forked_programs, started_programs
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return the number of processes for `-n auto`: more than cores, since many tests wait for other processes."""
+    return 2 * (os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True, scope="session")

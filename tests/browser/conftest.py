@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import pytest_asyncio
 from aiohttp import web
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright
 
@@ -28,6 +29,7 @@ PATIENCE_MS = 1_000 * PATIENCE_S
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ALONE = ["--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 """The browser asks nobody but us, not even for itself."""
+in_one_loop = pytest_asyncio.fixture(loop_scope="session")
 
 
 class Model(OpenAIStub):
@@ -136,21 +138,28 @@ class Complaints:
         page.on("request", on_request)
 
 
-@pytest.fixture
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests of this folder in one event loop, which the browser belongs to."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent) and pytest_asyncio.is_async_test(item):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@in_one_loop
 async def house(tmp_path: Path) -> AsyncIterator[House]:
     """A gateway that is not running yet."""
     async with Model() as model, standby_address() as way:
         yield House(make_web_home(tmp_path, model.url), model, way)
 
 
-@pytest.fixture
+@in_one_loop
 async def gateway(house: House) -> AsyncIterator[App]:
     async with house.open() as app:
         yield app
 
 
-@pytest.fixture
-async def chromium() -> AsyncIterator[Browser]:
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
     """The system's browser; without one these tests are skipped."""
     program = os.environ.get("STRANDLINE_CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
@@ -163,6 +172,14 @@ async def chromium() -> AsyncIterator[Browser]:
             await browser.close()
 
 
+@in_one_loop
+async def chromium(browser: Browser) -> AsyncIterator[Browser]:
+    """The browser, for contexts that share nothing and are closed with the test."""
+    yield browser
+    for context in browser.contexts:
+        await context.close()
+
+
 @pytest.fixture
 def complaints() -> Iterator[Complaints]:
     """What the browser complained of, which must be nothing by the end."""
@@ -172,7 +189,7 @@ def complaints() -> Iterator[Complaints]:
     assert complaints.elsewhere == []
 
 
-@pytest.fixture
+@in_one_loop
 async def context(chromium: Browser) -> BrowserContext:
     return await chromium.new_context(viewport={"width": 1100, "height": 760})
 
@@ -186,7 +203,7 @@ async def opened(house: House, context: BrowserContext, complaints: Complaints) 
     return page
 
 
-@pytest.fixture
+@in_one_loop
 async def page(house: House, gateway: App, context: BrowserContext, complaints: Complaints) -> Page:
     """The page, signed in."""
     page = await opened(house, context, complaints)
