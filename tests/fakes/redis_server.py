@@ -16,8 +16,6 @@ from redis import Redis
 
 from tests.fakes.patience import PATIENCE_S
 
-KINDS = ("valkey", "redis")
-"""Valkey comes with a package of the test environment; Redis is the system's, if installed."""
 KEEPS_ALL = ("--appendfsync", "always")
 """For a server that is killed: `everysec` delays its writes for up to two seconds while the disk is slow, and has
 answered by then.
@@ -35,6 +33,10 @@ def program(kind: str) -> str | None:
     folders = spec.submodule_search_locations if spec else None
     found = [path for folder in folders or () for path in Path(folder).glob("_binaries/*/valkey-server")]
     return str(found[0]) if found else None
+
+
+KINDS = tuple(filter(program, ("valkey", "redis"))) or ("valkey",)
+"""The kinds installed: Valkey comes with a package of the test environment; Redis is the system's, as on CI."""
 
 
 def free_port() -> int:
