@@ -12,7 +12,7 @@ from gateway.cli.connect import Reached, reach
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.redacted_output import styled_output
 from gateway.cli.scaffold import prepare_home, wishes_of
-from gateway.control.operator_api import EXPECTED
+from gateway.control.expected_errors import EXPECTED
 from gateway.control.wire import ChatOrder, ChatSign, CommandsOrder, WhyOrder
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home

@@ -6,14 +6,17 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from gateway.cli.invocation import Composed, Invocation
-from gateway.control.operator_api import OperatorApi
 from gateway.control.order import Answer, Order
 from gateway.errors import HomeLockedError, StrandlineError
 from gateway.home import Home, holder_in
+
+if TYPE_CHECKING:
+    from gateway.control.operator_api import OperatorApi
 
 STARTS_WITHIN_S = 20.0
 """How long a gateway may take from its lock to its first answer; our choice."""
@@ -23,7 +26,7 @@ STARTS_WITHIN_S = 20.0
 class Reached:
     """An operator and its location."""
 
-    operator: OperatorApi
+    operator: "OperatorApi"
     address: str | None
     """Address of the running gateway; `None` if this process composed one."""
 

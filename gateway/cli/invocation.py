@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from gateway.control.operator_api import LocalApi, Readiness
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:  # pydantic waits until a command reads the configuration
     from _typeshed import DataclassInstance
 
     from gateway.config import Config
+    from gateway.control.operator_api import LocalApi, Readiness
     from gateway.observability.metrics import Meter
     from gateway.web.server import WebServer
 
@@ -29,8 +29,8 @@ HOME_VARIABLE = "STRANDLINE_HOME"
 class Composed:
     """A gateway in this process."""
 
-    operator: LocalApi
-    readiness: Readiness
+    operator: "LocalApi"
+    readiness: "Readiness"
     run: Callable[[asyncio.Event], Coroutine[object, object, None]]
     """Runs until the event is set, then finishes the work begun."""
     meter: "Meter | None" = None

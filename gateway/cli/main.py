@@ -13,7 +13,6 @@ from gateway.cli.command_group import CommandEntry, lazy_group
 from gateway.cli.composition import compose_app
 from gateway.cli.invocation import Compose, HomeOption, Invocation
 from gateway.cli.redacted_output import redacted_output
-from gateway.control.operator_api import EXPECTED
 from gateway.errors import ConfigError, HomeLockedError, WorkspaceLockedError
 
 FAILED, MISCONFIGURED, LOCKED = 1, 2, 3
@@ -79,7 +78,7 @@ def run(argv: Sequence[str], environ: Mapping[str, str], program: str, compose: 
     with invocation.until_its_end, redacted_output():
         try:
             status = _run(argv, invocation)
-        except* EXPECTED as group:
+        except* _expected() as group:
             status = _tell(_leaves(group))
     return status
 
@@ -119,6 +118,13 @@ def _root(
     """A gateway for your own agents, with a memory you can read."""
     invocation: Invocation = context.obj
     invocation.prefer(home)
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """Return the errors that are no fault in the program; most commands need not load them."""
+    from gateway.control.expected_errors import EXPECTED
+
+    return EXPECTED
 
 
 def _leaves(group: BaseExceptionGroup[Exception]) -> list[Exception]:

@@ -17,7 +17,7 @@ from mcp_types import (
     ToolAnnotations,
 )
 
-from gateway.control.operator_api import EXPECTED
+from gateway.control.expected_errors import EXPECTED
 from gateway.control.tools_wire import OfferedTool, ToolAnswer, ToolOrder
 
 

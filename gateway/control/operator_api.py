@@ -1,29 +1,24 @@
 """The operator API: how a command puts its requests to a gateway, local or remote."""
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from adapters.channel import ChannelError
-from gateway.control.checkup_wire import CheckOrder
 from gateway.control.order import Answer, Answers, Order
-from gateway.control.wire import ChatOrder, ChatSign, IndexOrder
-from gateway.errors import StrandlineError
-from workspaces.errors import WorkspaceError
-from workspaces.memory.client import MemoryUnavailableError
 
-EXPECTED = (StrandlineError, WorkspaceError, ChannelError, MemoryUnavailableError)
-"""Errors that are no fault in the program; each message is a sentence for the operator."""
+if TYPE_CHECKING:  # the types of all orders take longer to load than most commands to run
+    from gateway.control.checkup_wire import CheckOrder
+    from gateway.control.wire import ChatOrder, ChatSign, IndexOrder
 
 OnReply = Callable[[str, bool], Awaitable[None]]
 """Takes each delivered message, as Markdown, and whether it answers this request.
 
 An earlier answer that nobody was there to read comes first.
 """
-OnSign = Callable[[ChatSign], None]
+OnSign = Callable[["ChatSign"], None]
 """Called, synchronously in the event loop, with each sign of an answer on its way."""
 
 
-def ignore_sign(_: ChatSign) -> None:
+def ignore_sign(_: "ChatSign") -> None:
     """Ignore the signs of an answer, for callers that wait for it alone."""
 
 
@@ -32,21 +27,21 @@ Progress = Callable[[int, int], None]
 
 
 class OperatorApi(Protocol):
-    """The interface that commands use. Everything raises one of `EXPECTED`."""
+    """The interface that commands use. Everything raises one of `expected_errors`."""
 
     async def ask(self, order: Order[Answer]) -> Answer:
         """Execute *order*."""
 
-    async def chat(self, order: ChatOrder, on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
+    async def chat(self, order: "ChatOrder", on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
         """Send a message to an agent; return that agent when its answer is complete, or when the message must wait.
 
         The sign `postponed` says that it must wait.
         """
 
-    async def index(self, order: IndexOrder, progress: Progress) -> str:
+    async def index(self, order: "IndexOrder", progress: Progress) -> str:
         """Bring an agent's index up to date, and return a description of the outcome."""
 
-    async def check(self, order: CheckOrder, progress: Progress) -> str:
+    async def check(self, order: "CheckOrder", progress: Progress) -> str:
         """Check an agent's notes, and return a description of the outcome; `CheckupOrder` shows the proposals."""
 
 

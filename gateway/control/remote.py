@@ -4,17 +4,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from http import HTTPStatus
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
-from gateway.control.checkup_wire import CheckOrder
 from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Order, answer_of, path_of
-from gateway.control.wire import ChatOrder, ChatSign, IndexOrder, StreamEvent
 from gateway.errors import StrandlineError
 from gateway.home import ControlFile
+
+if TYPE_CHECKING:  # as for the API
+    from gateway.control.checkup_wire import CheckOrder
+    from gateway.control.wire import ChatOrder, IndexOrder, StreamEvent
 
 PATIENT = httpx2.Timeout(None, connect=2)
 """A chat, a search over changed files or an indexing run takes its time; the gateway has limits of its own."""
@@ -38,7 +40,9 @@ class RemoteOperator:
             raise _connection_lost() from exc
         return _read(answer_of(type(order)), _check_response(response).content)
 
-    async def chat(self, order: ChatOrder, on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
+    async def chat(self, order: "ChatOrder", on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
+        from gateway.control.wire import ChatSign
+
         outcome = ""
         async for event in self._events("/control/chat", order):
             match event.event:
@@ -49,13 +53,13 @@ class RemoteOperator:
             outcome = event.text
         return outcome
 
-    async def index(self, order: IndexOrder, progress: Progress) -> str:
+    async def index(self, order: "IndexOrder", progress: Progress) -> str:
         return await self._follow("/control/index", order, progress)
 
-    async def check(self, order: CheckOrder, progress: Progress) -> str:
+    async def check(self, order: "CheckOrder", progress: Progress) -> str:
         return await self._follow("/control/check", order, progress)
 
-    async def _follow(self, path: str, order: IndexOrder | CheckOrder, progress: Progress) -> str:
+    async def _follow(self, path: str, order: "IndexOrder | CheckOrder", progress: Progress) -> str:
         """Return the outcome of *order*, reporting its progress."""
         outcome = ""
         async for event in self._events(path, order):
@@ -64,8 +68,10 @@ class RemoteOperator:
             outcome = event.text
         return outcome
 
-    async def _events(self, path: str, order: ChatOrder | IndexOrder | CheckOrder) -> AsyncIterator[StreamEvent]:
+    async def _events(self, path: str, order: "ChatOrder | IndexOrder | CheckOrder") -> AsyncIterator["StreamEvent"]:
         """Yield every event up to the last one; an `error` is raised."""
+        from gateway.control.wire import StreamEvent
+
         try:
             async with self._client.stream("POST", path, json=asdict(order)) as response:
                 if response.is_error:

@@ -16,7 +16,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.checkup_wire import CheckOrder
-from gateway.control.operator_api import EXPECTED, LocalApi, Readiness
+from gateway.control.expected_errors import EXPECTED
+from gateway.control.operator_api import LocalApi, Readiness
 from gateway.control.order import answer_of, path_of
 from gateway.control.wire import ChatOrder, IndexOrder, StreamEvent
 from gateway.errors import StrandlineError

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from gateway.admission.sign_in import csrf_token
-from gateway.control.operator_api import EXPECTED
+from gateway.control.expected_errors import EXPECTED
 from gateway.control.order import Answer, Order
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.web.errors import HttpError

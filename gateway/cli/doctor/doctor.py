@@ -23,8 +23,9 @@ from gateway.cli.doctor.web import check_http_door
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.settings_report import running_settings
 from gateway.cli.status import memory_line
+from gateway.control.expected_errors import EXPECTED
 from gateway.control.finding import Finding, Level, findings_of
-from gateway.control.operator_api import EXPECTED, OperatorApi
+from gateway.control.operator_api import OperatorApi
 from gateway.control.probe_wire import ProbeAnswer, ProbeOrder
 from gateway.control.status_wire import MemoryOrder, StatusOrder
 from gateway.control.wire import SearchOrder
