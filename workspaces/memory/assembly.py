@@ -7,6 +7,7 @@ A hit is only called replaced if the thing has one value at a time; where both m
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import permutations
 
 from workspaces.memory.hits import Hit
 from workspaces.memory.text.claims import Relation, relation
@@ -41,6 +42,9 @@ def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...
             marks[place] = f"until {noted[0]}, now {noted[1]}"
             for newer in [at for at, other in enumerate(said) if _holds(other.hit, noted[1])]:
                 _place_before(order, newer, place)
+    for older, newer in permutations(range(len(said)), 2):
+        if said[newer].takes_back(said[older]):
+            _place_before(order, newer, older)
     for denying in [place for place in range(len(said)) if said[place].denies]:
         _gather(said, order, denying, marks)
     marked = (replace(said[place].hit, mark=marks.get(place, "")) for place in order)

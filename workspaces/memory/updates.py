@@ -11,6 +11,7 @@ from datetime import date
 from workspaces.memory.hits import Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.claims import Claim, Value, claims_in
+from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line
 from workspaces.memory.text.facts import FactKind
 from workspaces.memory.text.tokens import STOP_WORDS, query_terms, stem, terms
@@ -70,7 +71,7 @@ class Statement:
         """*place* is that of the hit in the ranking."""
         self.hit = hit
         self._place, self._asked = place, asked
-        line = read_line(hit.snippet)
+        self._line = line = read_line(hit.snippet)
         is_answer = line.kind is LineKind.ANSWER
         self.claims = () if is_answer else claims_in(hit.snippet, asked.words)
         whole = () if is_answer or not asked.words else claims_in(hit.snippet, asked.words, is_whole=True)
@@ -93,6 +94,11 @@ class Statement:
     def replaces(self, older: "Statement") -> bool:
         """Tell whether it belongs above *older*, which comes before it."""
         return self._asked.wants_newest and (self._gives_other_value(older) or self._is_about_the_same(older))
+
+    def takes_back(self, older: "Statement") -> bool:
+        """Tell whether it is the line right below *older*, by the same speaker, with another value for one of it."""
+        is_next = self.hit.path == older.hit.path and self.hit.start_line == older.hit.end_line + 1
+        return is_next and self._line.speaker == older._line.speaker and corrects(self._line.text, older._line.text)
 
     def _gives_other_value(self, older: "Statement") -> bool:
         return any(

@@ -1,5 +1,6 @@
 """The order and the marks of search results that speak of the same thing."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -42,6 +43,16 @@ def test_what_one_hit_denies_stands_beside_it() -> None:
     found = assembled([never, *others, used], "Have I ever used Zotero or other citation management software?", TODAY)
     assert [each.snippet for each in found[:2]] == [never.snippet, used.snippet]
     assert [each.mark.split()[0] for each in found[:2]] == ["contradicts", "contradicts"]
+
+
+def test_a_correction_stands_above_the_line_that_it_takes_back_and_older_ones() -> None:
+    """It shares no word with the question; the line two below, or in another file, corrects nothing."""
+    older = hit("Owner (11:20): parking behind the hall: gate code 4471", OLD)
+    wrong, right = hit("Owner (11:20): gate code is new: 9036", NEW, 1), hit("Owner (11:21): no, sorry, 9063", NEW, 2)
+    found = assembled([older, wrong, right], "gate code behind the hall", TODAY)
+    assert [each.snippet for each in found] == [right.snippet, wrong.snippet, older.snippet]
+    far = replace(right, start_line=5, end_line=5)
+    assert assembled([older, wrong, far], "gate code behind the hall", TODAY)[0].snippet != far.snippet
 
 
 def test_no_hit_is_lost() -> None:

@@ -61,9 +61,8 @@ def without_noted_orders(found: Sequence[T]) -> list[T]:
 
 
 def _is_noted(order: "_DialogueTurn", note: "_DialogueTurn") -> bool:
-    added = note.figures - order.figures  # the date beside "tomorrow"
-    shared = len(order.words & note.words)
-    return bool(note.words) and order.figures <= note.figures and shared >= NOTED * len(note.words - added)
+    said = note.words - (note.figures - order.figures)  # without the date beside "tomorrow"
+    return bool(said) and order.figures <= note.figures and len(order.words & said) >= NOTED * len(said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -299,6 +299,7 @@ def test_a_message_in_the_notes_and_in_its_conversation_is_one_result() -> None:
         ("the dentist is tomorrow (2026-03-05)", False),
         ("the dentist is on tuesday (2026-03-10)", True),
         ("the dentist is at 9 tomorrow (2026-03-05)", False),
+        ("2026-03-05", True),
     ],
 )
 def test_an_order_is_no_result_beside_its_note(note: str, is_shown: bool) -> None:
