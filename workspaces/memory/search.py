@@ -13,6 +13,7 @@ from datetime import date
 
 from workspaces.access import Access, Locality, Scope, SessionType, may_know
 from workspaces.errors import WorkspaceError
+from workspaces.memory.assembly import assembled
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError, cited_path
 from workspaces.memory.exact_search import ExactQuery, ExactResult
@@ -31,6 +32,7 @@ from workspaces.memory.source_index import (
     is_for,
 )
 from workspaces.memory.sync import Progress, SyncReport
+from workspaces.memory.updates import correctable, with_correction
 from workspaces.memory.wire import HOUSE
 
 __all__ = [
@@ -127,6 +129,11 @@ class MemoryIndex(SourceIndex):
         is_here, holds = access.reader is Locality.HERE, await self._holds_house(query.as_of, access)
         query = replace(query, stays_here=query.stays_here or access.is_house or (is_here and holds))
         found = await super().search(query, access, is_patient=is_patient)
+        if is_patient and not query.as_of and (best := correctable(found.hits, query.text)):
+            with suppress(MemoryUnavailableError):
+                near = await super().search(replace(query, text=best.snippet), access, is_patient=False)
+                hits = assembled(with_correction(found.hits, best, near.hits), query.text, self._clock.today())
+                found = replace(found, hits=hits[: self.defaults.applied_to(query).most])
         if not holds or query.as_of:
             return replace(found, is_house=holds and is_here)
         with suppress(WorkspaceError) if not is_patient else suppress(MemoryUnavailableError):

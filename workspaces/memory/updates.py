@@ -6,11 +6,13 @@ both give a value, do among the best results alone, and if the newer one fits ne
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
-from workspaces.memory.hits import Hit
+from workspaces.memory.hits import CLEAR, Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
-from workspaces.memory.text.claims import Claim, Value, claims_in
+from workspaces.memory.text.claims import Claim, Value, claims_in, is_corrected_by, may_correct
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line
 from workspaces.memory.text.facts import FactKind
@@ -38,6 +40,31 @@ _CHANGE = frozenset(map(stem, "new now change changed current currently latest m
 _EMPTY = frozenset(map(stem, STOP_WORDS))
 _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 """Kinds of which another value is mostly another thing."""
+
+
+_CORRECTABLE = frozenset({AnswerKind.TIME, AnswerKind.AMOUNT, AnswerKind.CODE})
+"""Kinds of values that a later line may correct without a word of the question."""
+
+
+def correctable(hits: Sequence[Hit], question: str) -> Hit | None:
+    """Return the best hit if it clearly gives a value that *question* asks for and that a later line may correct."""
+    is_value = asked_kind(question) in _CORRECTABLE
+    return hits[0] if is_value and hits and hits[0].score >= CLEAR and _VALUE.search(hits[0].snippet) else None
+
+
+def with_correction(hits: Sequence[Hit], best: Hit, near: Sequence[Hit]) -> Sequence[Hit]:
+    """Return *hits* with the one that corrects *best*, as relevant as that; *near* are the hits for its words."""
+    before = claims_in(best.snippet)
+    for hit in near:
+        is_later = (hit.date or date.max, hit.path, hit.start_line) > (
+            best.date or date.max,
+            best.path,
+            best.start_line,
+        )
+        if is_later and any(is_corrected_by(old, new) for old in before for new in claims_in(hit.snippet)):
+            known = [each for each in hits if each.citation != hit.citation]
+            return [*known, replace(hit, score=best.score, similarity=best.similarity, matched=best.matched)]
+    return hits
 
 
 class Asked:
@@ -73,7 +100,9 @@ class Statement:
         self._place, self._asked = place, asked
         self._line = line = read_line(hit.snippet)
         is_answer = line.kind is LineKind.ANSWER
-        self.claims = () if is_answer else claims_in(hit.snippet, asked.words)
+        is_correction = asked.kind in _CORRECTABLE and may_correct(hit.snippet)
+        about = None if is_correction else asked.words  # "not Tuesday, Thursday": no word of the question
+        self.claims = () if is_answer else claims_in(hit.snippet, about)
         whole = () if is_answer or not asked.words else claims_in(hit.snippet, asked.words, is_whole=True)
         shares = ((each, len(asked.things & each.words) / len(asked.things)) for each in whole)
         self._about = [(each, share) for each, share in shares if share >= NEAR]

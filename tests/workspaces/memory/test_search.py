@@ -125,6 +125,19 @@ async def test_a_hit_is_checked_again_when_it_is_returned(home: Home) -> None:
     assert await home.found("secret tea", GROUP) == []
 
 
+async def test_a_correction_without_a_word_of_the_question_stands_above_what_it_corrects(home: Home) -> None:
+    """The line's own words lead to it, for a question for a value; other questions are one request."""
+    home.write("memory/2026-03-01.md", "the technician Rashid comes on Thursday", "the boat is green")
+    home.write("memory/2026-03-02.md", "Rashid called, not Thursday, Monday instead", "Ann called on Thursday")
+    hits = (await home.index.search(Query("when does the technician come?"), MAIN)).hits
+    newer, older = "Rashid called, not Thursday, Monday instead", "the technician Rashid comes on Thursday"
+    assert [each.snippet for each in hits[:2]] == [newer, older]
+    assert [each.mark.split(",")[0] for each in hits[:2]] == ["now", "until 2026-03-02"]
+    home.worker.calls.clear()
+    assert older in await home.found("the technician Rashid")
+    assert home.worker.calls.count("search") == 1
+
+
 async def test_dates_bound_a_search(home: Home) -> None:
     """Only notes of the days asked for are found; undated ones are not."""
     for day in range(1, 9):

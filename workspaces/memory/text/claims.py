@@ -122,6 +122,8 @@ _ENDED = re.compile(
     r"|nu mai|больше не|більше не)\b|不再|もう",
     re.IGNORECASE,
 )
+_CORRECTED = frozenset({FactKind.DATE, FactKind.NUMBER, FactKind.IDENTIFIER})
+"""Kinds of values that a correction names; a person who cannot come is not replaced by another."""
 _SINGLE = re.compile(
     r"(?:\b(?:is|'s|ist|est|es|è|é|jest|este|heißt|called|named|lives? in|moved to|works? (?:at|for)|wohnt in"
     r"|lebt in|arbeitet bei"
@@ -196,8 +198,9 @@ def claims_in(text: str, about: frozenset[str] | None = None, *, is_whole: bool 
 
 def relation(older: Claim, newer: Claim, newer_day: date | None = None) -> Relation | None:
     """Return how *newer*, written on *newer_day*, relates to *older*; `None` if they may speak of different things."""
-    if not _is_same_subject(older, newer):
-        return None
+    is_corrected = is_corrected_by(older, newer)
+    if is_corrected or not _is_same_subject(older, newer):
+        return Relation.REPLACES if is_corrected else None
     if _plain(older.sentence) == _plain(newer.sentence):
         return Relation.REPEATS
     if older.denies != newer.denies:
@@ -209,6 +212,27 @@ def relation(older: Claim, newer: Claim, newer_day: date | None = None) -> Relat
     if older.adds or newer.adds or not older.is_state or not (newer.is_state or newer.changes):
         return Relation.DIFFERS
     return Relation.REPLACES if _has_one_value(older, newer, pair, newer_day) else Relation.DIFFERS
+
+
+def may_correct(text: str) -> bool:
+    """Tell whether *text* has a word that a correction needs."""
+    return bool(_CHANGED.search(text) or _DENIES.search(text))
+
+
+def is_corrected_by(older: Claim, newer: Claim) -> bool:
+    """Tell whether *newer* names a value of *older* and gives another in its place: "not Tuesday, Thursday instead".
+
+    That alone shows what it is about: besides, one common word is enough, and none where an identifier is corrected.
+    """
+    if not (newer.changes or newer.denies) or older.denies:
+        return False
+    old = {each.normal for each in older.values}
+    named = [each for each in newer.values if each.normal in old and each.kind in _CORRECTED]
+    given = {each.kind for each in newer.values if each.normal not in old}
+    corrected = [each for each in named if each.kind in given]
+    values = frozenset(stem for each in corrected for stem in _stems(each.text))
+    is_identified = any(each.kind is FactKind.IDENTIFIER for each in corrected)
+    return bool(corrected) and (is_identified or bool(older.words & newer.words - values - _EMPTY - {""}))
 
 
 def differing(older: Claim, newer: Claim) -> tuple[Value, Value] | None:
