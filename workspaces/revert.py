@@ -95,6 +95,13 @@ def rewritten_line(line: str, words: str) -> str:
     return text.replace("\n", "\r\n") if line.endswith("\r\n") else text
 
 
+def without_item_mark(line: str) -> str:
+    """Return *line* without what `rewritten_line` keeps of it."""
+    begun = _ITEM.match(line)
+    kept = sum(len(begun[part] or "") for part in ("margin", "bullet", "time")) if begun else 0
+    return line[kept:].strip()
+
+
 def _hunks(before: str | None, after: str | None) -> list[_Hunk]:
     old, new = _lines(before), _lines(after)
     return [

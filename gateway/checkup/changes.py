@@ -13,7 +13,7 @@ from gateway.checkup.proposals import CheckupProposal
 from gateway.errors import CheckupError
 from workspaces.memory.checkup.findings import FindingKind
 from workspaces.memory.checkup.noted import noted_entries
-from workspaces.revert import rewritten_line
+from workspaces.revert import rewritten_line, without_item_mark
 from workspaces.sections import Category, saved
 
 LOST = 0.25
@@ -67,6 +67,13 @@ def preview(proposal: CheckupProposal) -> str:
         _, text = _section_and_text(proposal.after or "")
         return difference(None, f"- {text}\n")
     return difference(proposal.before, proposal.after if proposal.after is not None else "")
+
+
+def words_of(proposal: CheckupProposal) -> str:
+    """Return the words of the note, as its owner would rewrite them: without list mark and time."""
+    if proposal.kind is FindingKind.PROMOTION:
+        return _section_and_text(proposal.after or "")[1]
+    return without_item_mark(proposal.before)
 
 
 def _number_of_beside(texts: Texts, proposal: CheckupProposal) -> int:

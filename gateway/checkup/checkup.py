@@ -17,6 +17,7 @@ from statistics import fmean
 from gateway.agent.agent import Agent
 from gateway.checkup.changes import TouchedNotes, carried_out, paths_of
 from gateway.checkup.conversations import Evidence, count_parts, gather
+from gateway.checkup.figures import CheckupFigures, NoteScore
 from gateway.checkup.notes import entries_with_sources, instructions_of, recorded, texts_about_people
 from gateway.checkup.proposals import (
     MOST,
@@ -36,11 +37,17 @@ from workspaces.history import OWNERS_COMMANDS, Origin
 from workspaces.history.undo import undo_files
 from workspaces.memory.checkup.check import STEPS, CheckedNotes, KnownElsewhere, check
 from workspaces.memory.checkup.copies import Instructions
+from workspaces.memory.checkup.findings import FindingKind
 from workspaces.memory.checkup.noted import NotedEntry
+from workspaces.memory.checkup.quality import WEIGHTS, Quality
 from workspaces.run_blocking import RunBlocking
 from workspaces.sections import memory_file
 from workspaces.workspace import Workspace
 
+KEPT_FIGURES = 60
+"""Check-ups whose figures are kept for the trend."""
+_SCORED_TEXT = 300
+"""Longest text of a note beside its score, in characters."""
 Progress = Callable[[int, int], None]
 """Receives the number of steps done, and their total."""
 
@@ -197,21 +204,39 @@ def _keep(root: Path, entries: Sequence[NotedEntry], found: CheckedNotes, now: d
     before = read_record(root)
     known = frozenset(before.refused)
     fresh = [each for each in found.findings if each.mark not in known]
-    scores = [each.score for each in found.qualities.values()]
+    junk = sum(each.kind is not FindingKind.PROMOTION for each in fresh) / max(len(entries), 1)
+    scores = _scores(entries, found)
+    mean = round(fmean(each.score for each in scores), 3) if scores else 0.0
     record = CheckupRecord(
         now,
         len(entries),
         sum(each.is_lasting for each in entries),
         found.unknown,
         Counter(str(each.kind) for each in fresh),
-        round(fmean(scores), 3) if scores else 0.0,
+        mean,
         found.weak[:MOST],
         tuple(map(proposal_of, fresh[:MOST])),
         before.refused,
+        scores[:MOST],
+        (*before.trend[1 - KEPT_FIGURES :], CheckupFigures(now, len(entries), round(junk, 4), mean)),
         before.compared,
     )
     write_record(root, record)
     return record
+
+
+def _scores(entries: Sequence[NotedEntry], found: CheckedNotes) -> tuple[NoteScore, ...]:
+    """Return the qualities of the lasting notes, the lowest first."""
+    texts = {each.citation: each.text for each in entries}
+    scores = [
+        NoteScore(citation, texts[citation][:_SCORED_TEXT], round(each.score, 3), **_rounded(each))
+        for citation, each in found.qualities.items()
+    ]
+    return tuple(sorted(scores, key=lambda each: each.score))
+
+
+def _rounded(found: Quality) -> dict[str, float]:
+    return {part: round(float(getattr(found, part)), 3) for part in WEIGHTS}
 
 
 def _accept(

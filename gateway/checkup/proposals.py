@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from gateway.checkup.figures import CheckupFigures, NoteScore
 from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 
 FILE = "checkup.json"
@@ -83,6 +84,10 @@ class CheckupRecord:
     proposals: tuple[CheckupProposal, ...] = ()
     refused: tuple[str, ...] = ()
     """Marks of all proposals ever refused; nothing of a note can be read from one."""
+    scores: tuple[NoteScore, ...] = ()
+    """Of the lasting notes, the lowest first."""
+    trend: tuple[CheckupFigures, ...] = ()
+    """Of this check-up and earlier ones, oldest first."""
     compared: str = ""
     """The newest commit of the history whose lines were compared with the lasting notes; empty before the first."""
 
@@ -90,6 +95,11 @@ class CheckupRecord:
     def open(self) -> tuple[CheckupProposal, ...]:
         """The proposals that wait for a decision."""
         return tuple(each for each in self.proposals if each.state is ProposalState.OPEN)
+
+    @property
+    def decided(self) -> tuple[CheckupProposal, ...]:
+        """The proposals that were accepted or refused."""
+        return tuple(each for each in self.proposals if each.state is not ProposalState.OPEN)
 
     def of(self, mark: str) -> CheckupProposal | None:
         """Return the proposal with *mark*."""
@@ -158,4 +168,5 @@ def forget_texts(root: Path) -> None:
     """Drop the proposals, whose texts are notes'; refusals stay. Raises OSError."""
     with suppress(FileNotFoundError):
         (root / FILE).stat()
-        write_record(root, CheckupRecord(refused=read_record(root).refused))
+        known = read_record(root)
+        write_record(root, CheckupRecord(refused=known.refused, trend=known.trend))

@@ -1,10 +1,10 @@
 """The operator's check-up of an agent's notes, and decisions about its proposals."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from gateway.checkup.changes import preview
+from gateway.checkup.changes import preview, words_of
 from gateway.checkup.checkup import (
     CheckedAgent,
     Progress,
@@ -43,7 +43,12 @@ class CheckupOperator:
         checked, access = self._named(order.agent)
         if order.act == "show":
             record = await read_checkup(checked, access)
-            return _answer(record, record.open, "")
+            return replace(
+                _answer(record, record.open, ""),
+                scores=record.scores,
+                trend=record.trend,
+                decided=tuple(map(_shown, record.decided)),
+            )
         if not order.marks:
             raise CheckupError("name a proposal by its mark; strandline memory checkup shows them")
         done, outcome = await self._decide(order, checked, access)
@@ -81,5 +86,11 @@ def _answer(record: CheckupRecord, proposals: Sequence[CheckupProposal], outcome
 
 def _shown(proposal: CheckupProposal) -> ShownProposal:
     return ShownProposal(
-        proposal.mark, proposal.kind, proposal.citation, proposal.reason, preview(proposal), proposal.state
+        proposal.mark,
+        proposal.kind,
+        proposal.citation,
+        proposal.reason,
+        preview(proposal),
+        proposal.state,
+        words_of(proposal),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from gateway.checkup.figures import CheckupFigures, NoteScore
 from gateway.control.order import Order
 
 
@@ -22,6 +23,8 @@ class ShownProposal:
     diff: str
     """The change that accepting it makes."""
     state: str = "open"
+    text: str = ""
+    """The note's words, for its owner to rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,17 @@ class CheckupAnswer:
     """Those that wait for a decision; after a decision, those that it concerned."""
     outcome: str = ""
     """Description of the action taken."""
+    scores: tuple[NoteScore, ...] = ()
+    """Of the notes in `MEMORY.md`, the lowest first."""
+    trend: tuple[CheckupFigures, ...] = ()
+    """Of the latest check-ups, oldest first."""
+    decided: tuple[ShownProposal, ...] = ()
+    """Those of the latest check-up that were accepted or refused; empty after a decision."""
+
+    @property
+    def junk(self) -> float:
+        """Share of the entries that should change, from 0 to 1."""
+        return self.trend[-1].junk if self.trend else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
 from gateway.web.api_tokens import ApiTokens
 from gateway.web.chat import ChatPages
+from gateway.web.checkup_pages import CheckupPages
 from gateway.web.completion_turns import Asking, Prefaces
 from gateway.web.completions import CompletionPages
 from gateway.web.errors import HttpError, answer_error
@@ -102,6 +103,7 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
         *entrance.routes(),
         *chat.routes(),
         *MemoryPages(frame).routes(),
+        *CheckupPages(frame).routes(),
         *HistoryPages(frame).routes(),
         *PeoplePages(frame).routes(),
         *SettingsPages(frame).routes(),

@@ -13,7 +13,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from gateway.admission.sign_in import csrf_token
+from gateway.control.checkup_wire import CheckOrder
 from gateway.control.expected_errors import EXPECTED
+from gateway.control.operator_api import Progress
 from gateway.control.order import Answer, Order
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.web.errors import HttpError
@@ -32,6 +34,9 @@ class Asks(Protocol):
 
     async def ask(self, order: Order[Answer]) -> Answer:
         """Execute *order*."""
+
+    async def check(self, order: CheckOrder, progress: Progress) -> str:
+        """Check an agent's notes, and return a description of the outcome."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
 from gateway.app.app import App
+from gateway.control.checkup_wire import CheckOrder
 from gateway.control.wire import HistoryOrder
 from gateway.stores.rows import Proposal
 from tests.browser.conftest import PATIENCE_MS, Complaints, House, opened
@@ -31,6 +32,7 @@ NOTES = f"""# Long-term memory
 - تفضل القهوة بدون سكر، وتحب الهيل مع الشاي.
 - Her car is a Zoe. (until 2026-09-14, now MEMORY.md#L9)
 - Her car is an Enyaq \u202e\U000e0041.
+- ana lives in Lisbon, Rua da Bica 14
 
 ## {LONG}
 
@@ -45,6 +47,7 @@ VIEWS = {
     "search": "/agents/main/memory/search?q=Where+does+Ana+live%3F",
     "line": "/agents/main/memory/line?cite=MEMORY.md%23L5-L5",
     "edit": "/agents/main/memory/edit?path=MEMORY.md",
+    "checkup": "/agents/main/memory/checkup",
     "history": "/agents/main/history",
     "people": "/people",
     "rooms": "/people/rooms",
@@ -80,6 +83,12 @@ async def live_in(app: App) -> None:
     await writer.catch_up()
     asked = Proposal(MAIN, "SOUL.md", "", f"{HOSTILE}\n{LONG}\n", "behaviour", "main/main", None, None, None, None)
     await app.parts.approvals.propose(asked, app.parts.conversation.address(MAIN))
+
+
+async def check_up(app: App) -> None:
+    """Check the notes twice, so that there are proposals, scores and a trend."""
+    for _ in range(2):
+        await app.operator.check(CheckOrder("main"), lambda _done, _total: None)
 
 
 async def visit(page: Page, house: House, path: str) -> None:
@@ -159,12 +168,45 @@ async def test_search_as_of_a_day_and_approvals_by_keyboard(
     await expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
 
 
+async def test_a_check_ups_proposals_are_decided_by_keyboard(
+    house: House, gateway: App, page: Page, complaints: Complaints
+) -> None:
+    """Checked, accepted, undone, reworded and refused by keys alone."""
+    file = workspace(gateway) / "MEMORY.md"
+    notes = "# Notes\n\n- The cat is called Miso.\n- The spare key is with Ann.\n- the cat is called Miso\n"
+    file.write_text(notes, "utf-8")
+    await visit(page, house, VIEWS["checkup"])
+
+    async def press(name: str) -> None:
+        await page.get_by_role("button", name=name).first.focus()
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("status")).to_be_visible()
+
+    await press("Check now")
+    await expect(page.locator(".diff .del")).to_contain_text("the cat is called Miso")
+    await press("Accept")
+    assert file.read_text("utf-8").count("Miso") == 1
+    await press("Undo")
+    assert file.read_text("utf-8") == notes
+    await page.get_by_text("In your own words").focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_label("The note in your own words")).to_have_value("the cat is called Miso")
+    await page.get_by_label("The note in your own words").fill("The cat Miso sleeps in the kitchen.")
+    await press("Write this instead")
+    assert "- The cat Miso sleeps in the kitchen.\n" in file.read_text("utf-8")
+    await press("Undo")
+    await press("Refuse")
+    await expect(page.get_by_text("Nothing waits for a decision.")).to_be_visible()
+    assert file.read_text("utf-8") == notes
+
+
 @pytest.mark.parametrize("width", [320, 390, 1280])
 async def test_every_view_holds_its_layout_and_is_accessible(
     house: House, gateway: App, page: Page, complaints: Complaints, width: int
 ) -> None:
     """In light and dark: nothing is wider than the window, nothing hostile runs, and axe finds nothing."""
     await live_in(gateway)
+    await check_up(gateway)
     await say(page, HOSTILE)
     await expect(answers(page)).to_have_count(1)
     await page.set_viewport_size({"width": width, "height": 800})

@@ -1,11 +1,16 @@
 """The owner's page: who is let in."""
 
+import re
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from adapters.web import PageEventKind, PageMessage
-from gateway.admission.sign_in import WRONG_AT_MOST
+from gateway.admission.sign_in import SESSION_FOR, STORED_AS, WRONG_AT_MOST
 from gateway.control.browsers import BrowserOrder
 from gateway.web.guard import CONTENT_POLICY
 from tests.gateway.web.browsing import Browser, a_code, browser_at, echo, until
@@ -24,6 +29,8 @@ SHUT = [
     ("GET", "/agents/main/memory/why"),
     ("POST", "/agents/main/memory/edit"),
     ("POST", "/agents/main/memory/change"),
+    ("GET", "/agents/main/memory/checkup"),
+    ("POST", "/agents/main/memory/checkup"),
     ("GET", "/history"),
     *(("GET", f"/agents/main/history{each}") for each in ("", "/change", "/preview")),
     ("POST", "/agents/main/history/restore"),
@@ -171,11 +178,37 @@ async def test_a_form_needs_the_sessions_token_and_our_own_origin(house: House, 
             assert (response.status_code, path) == (403, path)
 
 
-async def test_each_view_is_shut_once_its_session_is_revoked(house: House, browser: Browser) -> None:
-    """Also for other hosts' names, which somebody else may resolve to this machine."""
-    views = [path for method, path in SHUT if method == "GET" and not path.startswith(("/v1", "/chat"))]
-    for path in views:
-        assert (await browser.http.get(path, headers={"host": "evil.example"})).status_code == 421
+async def revoked(house: House) -> None:
     await house.app.operator.ask(BrowserOrder("revoke"))
-    for path in views:
-        assert ((await browser.http.get(path)).status_code, path) == (401, path)
+
+
+async def expired(house: House) -> None:
+    """Let the session be one whose thirty days are over."""
+    store = house.app.parts.sign_ins._store
+    ends = (datetime.now(UTC) + SESSION_FOR).year
+    kept = re.sub(rf'"until":"{ends}-\d\d', '"until":"2001-01', await store.get(STORED_AS) or "")
+    await store.put(STORED_AS, kept)
+
+
+@pytest.mark.parametrize("end", [revoked, expired])
+async def test_every_path_is_shut_once_its_session_ends(
+    house: House, browser: Browser, end: Callable[[House], Awaitable[None]]
+) -> None:
+    """Views and acts alike, the token of the page's forms included, as the page or a script sends them."""
+    paths = [(method, path) for method, path in SHUT if not path.startswith("/v1")]
+    assert (await browser.http.get("/agents/main/memory")).status_code == 200
+    await end(house)
+    shown = browser.origin | {"x-csrf-token": browser.csrf}
+    for method, path in paths:
+        said = {"csrf": browser.csrf, "act": "check"}
+        bodies: list[dict[str, Any]] = [{"data": said}, {"json": said}] if method == "POST" else [{}]
+        for body in bodies:
+            response = await browser.http.request(method, path, headers=shown, **body)
+            assert (response.status_code, path) == (401, path)
+            assert b"main" not in response.content.replace(b"main id", b"").replace(b"</main>", b"")
+
+
+async def test_no_view_answers_to_a_name_that_somebody_else_resolves(house: House, browser: Browser) -> None:
+    """Also with the owner's own cookie."""
+    for path in (path for method, path in SHUT if method == "GET" and not path.startswith("/v1")):
+        assert (await browser.http.get(path, headers={"host": "evil.example"})).status_code == 421

@@ -1,0 +1,75 @@
+"""The view of a check-up: its proposals with their differences, the owner's decisions, and the scores of notes."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from gateway.control.checkup_wire import CheckOrder, CheckupOrder
+from gateway.web.errors import HttpError
+from gateway.web.view_frame import ViewFrame, number_given
+from workspaces.memory.checkup.findings import FindingKind
+from workspaces.memory.checkup.quality import WEIGHTS
+
+SHOWN = 20
+"""Proposals in one view."""
+_SCORED, _MOST_SCORED = 15, 2_000
+_KINDS = {str(kind): kind.in_words for kind in FindingKind}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckupPages:
+    """The view at `/agents/<agent>/memory/checkup`."""
+
+    frame: ViewFrame
+
+    def routes(self) -> list[Route]:
+        path = "/agents/{agent}/memory/checkup"
+        return [self.frame.get(path, self.checkup), self.frame.post(path, self.decide)]
+
+    async def checkup(self, request: Request) -> Response:
+        known = await self.frame.ask(CheckupOrder(agent=self.frame.agent(request)))
+        counts = Counter(each.kind for each in known.proposals)
+        kind = request.query_params.get("kind", "")
+        wanted = [each for each in known.proposals if kind in {"", each.kind}]
+        facts = {
+            "tab": "Check-up",
+            "known": known,
+            "words": _KINDS,
+            "kinds": [(name, words, counts[name]) for name, words in _KINDS.items() if counts[name]],
+            "total": len(known.proposals),
+            "shown": wanted[:SHOWN],
+            "more": len(wanted[SHOWN:]),
+            "trend": [(f"{each.at:%Y-%m-%d}", each.junk) for each in known.trend],
+            "most": max((each.junk for each in known.trend), default=0) or 1,
+            "parts": tuple(WEIGHTS),
+            "scored": number_given(request, "scored", _SCORED, _MOST_SCORED),
+        }
+        return await self.frame.show(request, "memory_checkup.html", facts)
+
+    async def decide(self, request: Request, form: dict[str, str]) -> Response:
+        """Check the notes now, or decide about one proposal."""
+        agent = self.frame.agent(request)
+        if form.get("act") == "check":
+            outcome = await self.frame.operator.check(CheckOrder(agent), lambda _done, _total: None)
+        else:
+            outcome = (await self.frame.ask(_decision(agent, form))).outcome
+        return self.frame.done(outcome, f"/agents/{agent}/memory/checkup", kind=form.get("kind", ""))
+
+
+def _decision(agent: str, form: Mapping[str, str]) -> CheckupOrder:
+    """Return the order that a form gives. Raises HttpError 400."""
+    marks = (form.get("mark", ""),)
+    match form.get("act"):
+        case "accept":
+            return CheckupOrder("accept", marks, None, agent)
+        case "edit":
+            return CheckupOrder("accept", marks, form.get("text", "").replace("\r\n", "\n"), agent)
+        case "refuse":
+            return CheckupOrder("refuse", marks, None, agent)
+        case "undo":
+            return CheckupOrder("undo", marks, None, agent)
+    raise HttpError(400, "the request is not one of the page's")
