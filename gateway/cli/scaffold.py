@@ -115,7 +115,7 @@ def _lines(wishes: Wishes) -> Iterator[str]:
     yield _line(False, 'groups = { "-1001234567890" = { mention = true } }', "groups in which it may answer")
     yield ""
     yield _line(False, "[web]")
-    yield _line(False, "enabled = true", "a page for you, on this machine; `strandline web link` lets your browser in")
+    yield _line(False, "enabled = true", "a page for you, on this machine; `strandline web login` lets your browser in")
 
 
 def _line(is_active: bool, text: str, comment: str = "") -> str:

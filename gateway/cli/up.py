@@ -161,7 +161,7 @@ class Runs:
 
         yield from greeting(live.config, self.address, self.invocation, self.home)
         if web is not None:
-            yield f"  page      {web}   ({self.invocation.command('web link', self.home)})"
+            yield f"  page      {web}   ({self.invocation.command('web login', self.home)})"
         for gap in secret_gaps(live.config.secret_sources(), live.environ):
             yield f"  unusable  {gap}"
         if gateway.readiness.standby:

@@ -1,5 +1,6 @@
 """`strandline web …`: sign-in codes for browsers, and the list and sign-out of their sessions."""
 
+import io
 from dataclasses import asdict
 from typing import Annotated
 
@@ -12,19 +13,22 @@ from gateway.control.browsers import BrowserOrder
 from gateway.errors import StrandlineError
 from gateway.home import Home
 
-app = command_app("Manage browser sign-ins: link, sessions, revoke.")
+app = command_app("Manage browser sign-ins: login, sessions, revoke.")
 
 
 @app.command()
-def link(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Show the page's address and a code that signs in one browser; valid once, for ten minutes."""
+def login(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Show a link that signs in one browser, for a phone as a QR code; valid once, for ten minutes."""
     invocation: Invocation = context.obj
-    address = _address(invocation.home(home))
+    address, is_public = _address(invocation.home(home))
     answer = ask(context, home, BrowserOrder("link"))
     if as_json:
         print_json({"address": address, "code": answer.code})
         return
-    print(f"Open {address} and type the code {answer.code} there. It works once, within ten minutes.")
+    one_time = f"{address}/#{answer.code}"  # behind "#", so that no browser sends it in an address, and no log has it
+    if is_public:
+        print(_qr_code(one_time))
+    print(f"Open {one_time}, or type the code {answer.code} at {address}. It works once, within ten minutes.")
 
 
 @app.command()
@@ -58,14 +62,24 @@ def revoke(
         print(answer.outcome)
 
 
-def _address(home: Home) -> str:
+def _qr_code(text: str) -> str:
+    import segno
+
+    drawn = io.StringIO()
+    segno.make(text, micro=False).terminal(drawn, compact=True)
+    return drawn.getvalue()
+
+
+def _address(home: Home) -> tuple[str, bool]:
+    """Return the page's address, and whether other devices reach it."""
     from gateway.config import read_config
 
     web = read_config(home.config_file).web
     if not web.enabled:
         raise StrandlineError("the page is off: set enabled = true under [web], and restart the gateway")
     if web.public_url:
-        return web.public_url
+        return web.public_url.rstrip("/"), True
     if not web.port:
         raise StrandlineError("web.port is 0, a free one; strandline up shows which, or set one")
-    return f"http://[{web.host}]:{web.port}" if ":" in web.host else f"http://{web.host}:{web.port}"
+    host = f"[{web.host}]" if ":" in web.host else web.host
+    return f"http://{host}:{web.port}", False

@@ -112,6 +112,11 @@ async def test_from_the_code_to_an_answer_that_is_written_as_you_read(
     await page.reload()
     await expect(answers(page)).to_have_count(1)
     await context.clear_cookies()
+    await page.goto(f"{house.way.url}/#{await house.code()}")
+    await page.reload()
+    await expect(page.get_by_role("heading", name="main")).to_be_visible()
+    assert page.url == f"{house.way.url}/"
+    await context.clear_cookies()
     other = await opened(house, context, complaints)
     await other.get_by_label("Code").fill(code)
     await other.get_by_label("Code").press("Enter")

@@ -68,7 +68,7 @@ async def _port(web: "WebSettings") -> Finding:
         return _port_finding(address)
     if answer.status_code != HTTPStatus.UNAUTHORIZED or "sign in first" not in answer.text:
         return _port_finding(address)
-    return Finding("page", Level.OK, f"open at {address}; strandline web link signs a browser in")
+    return Finding("page", Level.OK, f"open at {address}; strandline web login signs a browser in")
 
 
 def _port_finding(address: str) -> Finding:

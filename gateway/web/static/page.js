@@ -333,4 +333,14 @@ at("text").addEventListener("keydown", (event) => {
   }
 });
 
-enter();
+/** Sign in with the code of a one-time link, which stands behind "#": no request holds it, and it leaves the address. */
+async function begin() {
+  const code = /^#([A-Z2-9]{5}-[A-Z2-9]{5})$/.exec(location.hash)?.[1];
+  if (location.hash) history.replaceState(null, "", location.pathname);
+  await enter();
+  if (!code || at("entrance").hidden) return;
+  at("code").value = code;
+  at("sign-in").requestSubmit();
+}
+
+begin();

@@ -16,26 +16,32 @@ def open_web(at_home: Terminal, settings: str = "port = 8200") -> Terminal:
 
 
 @pytest.mark.parametrize(
-    ("settings", "address"),
+    ("settings", "address", "is_public"),
     [
-        ("port = 8200", "http://127.0.0.1:8200"),
-        ('host = "::1"', "http://[::1]:8181"),
-        ('public_url = "https://agents.example.org"', "https://agents.example.org"),
+        ("port = 8200", "http://127.0.0.1:8200", False),
+        ('host = "::1"', "http://[::1]:8181", False),
+        ('public_url = "https://agents.example.org/"', "https://agents.example.org", True),
     ],
 )
-def test_a_link_is_an_address_and_a_code_apart(at_home: Terminal, settings: str, address: str) -> None:
-    """The code stands in no address: it is typed at the page."""
-    said = open_web(at_home, settings)("web", "link").out
-    assert said == f"Open {address} and type the code ABCDE-FGHJK there. It works once, within ten minutes.\n"
-    assert json.loads(at_home("web", "link", "--json").out) == {"address": address, "code": "ABCDE-FGHJK"}
+def test_a_link_holds_its_code_where_no_request_has_it(
+    at_home: Terminal, settings: str, address: str, is_public: bool
+) -> None:
+    """Behind "#"; a phone gets it as a QR code, where it can reach the page."""
+    said = open_web(at_home, settings)("web", "login").out
+    link = f"Open {address}/#ABCDE-FGHJK, or type the code ABCDE-FGHJK at {address}."
+    assert said.endswith(f"{link} It works once, within ten minutes.\n")
+    drawn = said.removesuffix(f"{link} It works once, within ten minutes.\n")
+    assert (len(drawn.splitlines()) > 10) == is_public
+    assert set(drawn) <= set(" \n█▀▄") | set("\x1b[0123456789;m")
+    assert json.loads(at_home("web", "login", "--json").out) == {"address": address, "code": "ABCDE-FGHJK"}
 
 
 def test_a_link_to_a_door_that_is_shut_says_how_to_open_it(at_home: Terminal) -> None:
     """One line; so it is for a port that is another one at each start."""
-    shut = at_home("web", "link")
+    shut = at_home("web", "login")
     assert (shut.status, shut.out) == (1, "")
     assert "set enabled = true under [web]" in shut.err
-    assert "web.port is 0" in open_web(at_home, "port = 0")("web", "link").err
+    assert "web.port is 0" in open_web(at_home, "port = 0")("web", "login").err
 
 
 def test_browsers_are_listed_and_signed_out(at_home: Terminal) -> None:
@@ -43,7 +49,7 @@ def test_browsers_are_listed_and_signed_out(at_home: Terminal) -> None:
     assert at_home("web", "sessions").out == "No browser is signed in.\n"
     open_web(at_home)
     for _ in range(3):
-        at_home("web", "link")
+        at_home("web", "login")
     assert at_home("web", "sessions").out.splitlines()[0].startswith("browser1  since 2026-03-03 09:30")
     assert len(json.loads(at_home("web", "sessions", "--json").out)["sessions"]) == 3
     assert at_home("web", "revoke", "browser2").out == "1 signed out\n"

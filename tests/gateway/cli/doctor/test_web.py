@@ -50,7 +50,7 @@ async def test_an_open_page_is_known_by_its_answer(tmp_path: Path) -> None:
         port = house.address.rpartition(":")[2]
         (finding,) = await found(tmp_path, f"enabled = true\nport = {port}")
     assert finding.level is Level.OK
-    assert "strandline web link" in finding.detail
+    assert "strandline web login" in finding.detail
 
 
 async def test_a_port_that_is_free_is_where_the_page_will_open(tmp_path: Path) -> None:
