@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 from uuid import uuid4
 
@@ -133,7 +134,13 @@ def _rows(workspace: Workspace, access: Access) -> tuple[NoteRow, ...]:
 
 def _entries(path: PurePosixPath, whole: str, others_in: Callable[[str], list[int]]) -> tuple[NoteEntry, ...]:
     others = frozenset(others_in(whole))
-    return tuple(_entry(note, others) for note in notes_of(path, whole))
+    return tuple(_entry(note, others) for note in _known_notes(path, whole))
+
+
+@lru_cache(maxsize=8)
+def _known_notes(path: PurePosixPath, whole: str) -> tuple[NotePassage, ...]:
+    """Return the notes of a text: parsing a thousand takes some 50 ms, and a file is looked at again and again."""
+    return tuple(notes_of(path, whole))
 
 
 def _entry(note: NotePassage, others: frozenset[int]) -> NoteEntry:
