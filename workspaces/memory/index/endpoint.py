@@ -1,9 +1,5 @@
 """JSON requests to a model provider, with their deadlines, retries, Retry-After and pauses.
 
-    EndpointError                the request failed; the text is a reason for the operator, never the provider's
-    ├── EndpointDownError        a later try may succeed: not reached, overloaded, too slow, cut off
-    └── EndpointRefusedError     a retry would fail the same way: key, model, request
-
 Plain httpx2, not the providers' SDKs: small requests under one set of rules. They run on one thread's event loop, so
 that a deadline really ends a request, and one that hangs does not hold up the worker's end.
 """
@@ -22,27 +18,13 @@ from typing import Any, TypeVar
 
 import httpx2
 
+from workspaces.memory.index.endpoint_errors import EndpointDownError, EndpointError, EndpointRefusedError
+
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _PASSING = {408, 409, 423, 425, 429, 499}
 """Client errors that a retry may cure."""
-
-
-class EndpointError(Exception):
-    """The request failed; the text is a plain reason for the operator."""
-
-
-class EndpointDownError(EndpointError):
-    """A retry may succeed."""
-
-    def __init__(self, reason: str, retry_after_s: float | None = None) -> None:
-        super().__init__(reason)
-        self.retry_after_s = retry_after_s
-
-
-class EndpointRefusedError(EndpointError):
-    """A retry would fail the same way."""
 
 
 @dataclass(frozen=True, slots=True)

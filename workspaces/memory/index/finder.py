@@ -20,7 +20,7 @@ from workspaces.memory.index.engine import (
     Scores,
     quantised,
 )
-from workspaces.memory.index.hybrid import HybridEngine
+from workspaces.memory.index.hybrid import HybridEngine, distinct
 from workspaces.memory.index.manifest import Manifest
 from workspaces.memory.index.ranking import (
     KEYWORDS_ALONE,
@@ -147,7 +147,7 @@ class Finder:
         spans = [latest(each, today) for each in question.dates]
         ranges = (DayRange(each.first, each.last) for each in spans if (each.last - each.first).days < LONGEST_SPAN)
         requests = [request, *(replace(request, days=days) for days in islice(ranges, MOST_SPANS))]
-        return np.unique(np.concatenate([self._engine.find(each) for each in requests]))
+        return distinct(self._engine.find(each) for each in requests)
 
     def request(self, asked: SearchRequest) -> CandidateRequest:
         """Return the engine's request: words weighted by rarity, and the vectors of the query."""

@@ -20,7 +20,7 @@ from workspaces.memory.index.collection import Collection
 from workspaces.memory.index.edge import EdgeCollections
 from workspaces.memory.index.embedding_store import EmbeddingStore
 from workspaces.memory.index.embeddings import Embedder
-from workspaces.memory.index.endpoint import EndpointError
+from workspaces.memory.index.endpoint_errors import EndpointError
 from workspaces.memory.index.engine import EngineAwayError, EngineBrokenError
 from workspaces.memory.index.held import HeldChange, forget_held, read_held, write_held
 from workspaces.memory.index.hybrid import CollectionStore

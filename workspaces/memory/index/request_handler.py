@@ -1,5 +1,7 @@
 """Handling of the gateway's requests in the worker, which opens indexes on demand."""
 
+from __future__ import annotations
+
 import logging
 import os
 import shutil
@@ -9,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workspaces.access import Scope
 from workspaces.memory.entry import cited_path
@@ -16,15 +19,17 @@ from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.index.embeddings.choose import Choice, choose_embedder
 from workspaces.memory.index.embeddings.joined import Joined, QueryEmbedder
 from workspaces.memory.index.embeddings.settings import HostedEmbedding, may_leave
-from workspaces.memory.index.endpoint import EndpointError
+from workspaces.memory.index.endpoint_errors import EndpointError
 from workspaces.memory.index.engine import DayRange
 from workspaces.memory.index.finder import Finder, MatchingEntry, SearchRequest
 from workspaces.memory.index.hybrid import CollectionStore
 from workspaces.memory.index.index import STORE, THE_USUAL, Index, Layouts, layout_start
-from workspaces.memory.index.rerank import Reranker
 from workspaces.memory.index.settings import GENTLE, Blend, Decay, QdrantServer, Reranking
 from workspaces.memory.text.chunking import Chunking
 from workspaces.memory.wire import AS_OF, HOUSE, Frame, day_in, day_out, document_in, scopes_in
+
+if TYPE_CHECKING:
+    from workspaces.memory.index.rerank import Reranker
 
 CLOSE_AFTER_S = 600.0
 """Time without use after which an index is closed, and the worker ends when none is left: it takes 150 MB."""
@@ -308,15 +313,23 @@ def open_handler(init: Frame) -> RequestHandler:
     """Return the handler configured by the frame `init` (`client.WorkerSettings.init`)."""
     hosted = [HostedEmbedding(**each) for each in init["hosted"]]
     chosen = choose_embedder(init["embedder"], hosted, init["threads"])
-    reranker = Reranker(Reranking(**init["rerank"]), init["rerank_key"]) if init["rerank"] else None
     return RequestHandler(
         chosen.embedder,
         chosen.reason,
         time.monotonic,
         _store(init["qdrant"], init["qdrant_key"]),
         layouts=Layouts(Chunking(init["chunking"]), partial(_former, chosen.embedder, init["threads"])),
-        ordering=Ordering(Decay(**init["decay"]), Blend(**init["blend"]) if init["blend"] else None, reranker),
+        ordering=_ordering(init),
     )
+
+
+def _ordering(init: Frame) -> Ordering:
+    decay, blend = Decay(**init["decay"]), Blend(**init["blend"]) if init["blend"] else None
+    if not init["rerank"]:
+        return Ordering(decay, blend)
+    from workspaces.memory.index.rerank import Reranker
+
+    return Ordering(decay, blend, Reranker(Reranking(**init["rerank"]), init["rerank_key"]))
 
 
 def _former(embedder: Embedder | None, threads: int, name: str) -> Embedder | None:

@@ -1,13 +1,14 @@
 """Reranking of the best entries by a provider (Cohere's `/v2/rerank`); off by default.
 
-EndpointError as `endpoint` says; the caller keeps the fused order then
+EndpointError as `endpoint_errors` says; the caller keeps the fused order then
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from workspaces.memory.index.embeddings.settings import Leaves
-from workspaces.memory.index.endpoint import Endpoint, EndpointRefusedError, Patience, ProviderAccount
+from workspaces.memory.index.endpoint import Endpoint, Patience, ProviderAccount
+from workspaces.memory.index.endpoint_errors import EndpointRefusedError
 from workspaces.memory.index.finder import MatchingEntry
 from workspaces.memory.index.settings import Reranking
 

@@ -4,6 +4,8 @@ An entry is one unit of writing: a list item, a paragraph, a turn of a dialogue,
 headings are its section, and the previous entry is its context.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,14 +13,16 @@ from datetime import date
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.text.dates import date_in
 from workspaces.memory.text.dialogue import is_turn
 from workspaces.memory.text.tokens import terms
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 CHUNK_TOKENS = 400
 """A longer passage is split; the chunk size of the reference memory systems."""
@@ -106,6 +110,8 @@ def _section_date(section: Sequence[str]) -> date | None:
 
 @cache
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
     return MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable("table").disable(["inline", "reference"])
 
 

@@ -304,6 +304,18 @@ def test_the_worker_ends_with_its_parent(tmp_path: Path) -> None:
     assert int(done.stdout) > 0
 
 
+def test_the_worker_starts_without_what_only_providers_and_new_notes_need() -> None:
+    """With the local model the first search waits for no HTTP client and no Markdown parser."""
+    program = (
+        "import sys\nfrom workspaces.memory.client import WorkerSettings\n"
+        "from workspaces.memory.index.worker import open_handler\n"
+        "open_handler(WorkerSettings().init)\n"
+        "print({'httpx2', 'markdown_it', 'numpy.ma'} & set(sys.modules))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "set()"
+
+
 def test_the_gateways_side_is_light() -> None:
     """Neither numpy nor the engine nor the model's runtime is loaded in the gateway."""
     heavy = "numpy", "qdrant_edge", "qdrant_client", "onnxruntime", "tokenizers"

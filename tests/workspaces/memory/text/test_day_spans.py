@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workspaces.memory.text.date_words import LANGUAGES
 from workspaces.memory.text.dates import NamedDate
 from workspaces.memory.text.day_spans import EDGE_DAYS, DaySpan, dated, days_named
 
@@ -128,6 +129,14 @@ def test_a_date_without_such_words_stays_as_far_as_it_is_named(text: str, named:
 def test_words_that_only_look_like_days_name_none(text: str) -> None:
     """Function words of other languages, names, planets."""
     assert days_named(text, TODAY) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_form_has_a_word_by_which_its_language_is_tried(language: str) -> None:
+    """A language is tried on texts with one of its words for a day or a unit alone, so each form must have one."""
+    words = LANGUAGES[language]
+    forms = "; ".join((words.ago, words.ahead, words.last, words.this, words.following)).split("; ")
+    assert all("{u}" in form for form in forms if form)
 
 
 def test_a_span_has_a_soft_edge() -> None:

@@ -1,6 +1,6 @@
 """Embeddings by a provider: Cohere, or a server with OpenAI's `/embeddings` (OpenAI, Gemini, Voyage, vLLM).
 
-EndpointError as `endpoint` says; a wrong number or length of vectors is a refusal
+EndpointError as `endpoint_errors` says; a wrong number or length of vectors is a refusal
 """
 
 import asyncio
@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from workspaces.memory.index.embeddings.settings import HostedEmbedding
-from workspaces.memory.index.endpoint import Endpoint, EndpointRefusedError, Patience, ProviderAccount
+from workspaces.memory.index.endpoint import Endpoint, Patience, ProviderAccount
+from workspaces.memory.index.endpoint_errors import EndpointRefusedError
 from workspaces.memory.index.engine import FloatArray
 
 TEXTS_A_CALL = 96

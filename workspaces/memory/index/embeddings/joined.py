@@ -4,15 +4,20 @@ A note is indexed immediately with local vectors; the provider's vector is fetch
 call, so that no search and no new note waits for a network.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workspaces.access import Scope
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, Embedding, QueryEmbedding, Vocabulary
-from workspaces.memory.index.embeddings.hosted import HostedEmbedder
 from workspaces.memory.index.embeddings.settings import Leaves, may_leave
-from workspaces.memory.index.endpoint import EndpointError
+from workspaces.memory.index.endpoint_errors import EndpointError
+
+if TYPE_CHECKING:
+    from workspaces.memory.index.embeddings.hosted import HostedEmbedder
 
 
 class Joined:
@@ -56,7 +61,7 @@ class Joined:
         """Tell whether the local model knows *text* as a word."""
         return isinstance(self.near, Vocabulary) and self.near.is_word(text)
 
-    def reading(self, scopes: frozenset[Scope] | None) -> "QueryEmbedder":
+    def reading(self, scopes: frozenset[Scope] | None) -> QueryEmbedder:
         """Return the reader of a query over *scopes*: the query is as private as the notes searched."""
         return QueryEmbedder(self, self.may_leave(scopes))
 

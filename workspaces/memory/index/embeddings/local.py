@@ -48,6 +48,10 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 Floats: TypeAlias = npt.NDArray[np.float32]
 
 
+_NOT_YET_KNOWN = -1
+"""Pieces are judged when they first occur: all of them at the start would take 40 ms and 5 MB."""
+
+
 class WordPieces:
     """The model's tokenizer, with a flag for meaningful word pieces."""
 
@@ -57,15 +61,11 @@ class WordPieces:
             self._tokenizer = Tokenizer.from_file(str(file))
         except Exception as exc:  # tokenizers raises nothing narrower
             raise EmbedderUnavailableError(f"the embedding model's tokenizer cannot be read: {exc}") from exc
-        vocabulary = self._tokenizer.get_vocab()
-        self._vocabulary = frozenset(piece for piece in vocabulary if piece.isalpha())
-        self._meaningful = np.zeros(max(vocabulary.values()) + 1, dtype=np.bool_)
-        for piece, number in vocabulary.items():
-            self._meaningful[number] = _is_meaningful(piece)
+        self._meaningful = np.full(self._tokenizer.get_vocab_size(), _NOT_YET_KNOWN, np.int8)
 
     def is_word(self, text: str) -> bool:
         """Tell whether *text*, in small letters, is one word piece: a common word or name."""
-        return text in self._vocabulary
+        return text.isalpha() and self._tokenizer.token_to_id(text) is not None
 
     def split(self, text: str) -> npt.NDArray[np.int64]:
         """Return the ids of the word pieces of *text*, shape [n], without [CLS] and [SEP]."""
@@ -73,7 +73,9 @@ class WordPieces:
 
     def are_meaningful(self, pieces: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Return for each of *pieces* whether its vector belongs in the index."""
-        return self._meaningful[pieces]
+        for number in pieces[self._meaningful[pieces] == _NOT_YET_KNOWN].tolist():
+            self._meaningful[number] = _is_meaningful(self._tokenizer.id_to_token(number))
+        return self._meaningful[pieces] == 1
 
 
 def _is_meaningful(piece: str) -> bool:
@@ -143,10 +145,14 @@ class LocalEmbedder:
 
         Raises EmbedderUnavailableError if a file is missing or differs from the bundled one.
         """
-        _check_files(folder)
-        self._pieces = WordPieces(folder / "tokenizer.json")
-        self._model = EmbeddingModel(folder / "model.onnx")
-        self._projection: Floats = np.load(folder / "projection.npy", allow_pickle=False)
+        with ThreadPoolExecutor(1) as beside:
+            checked = beside.submit(_check_files, folder)
+            try:
+                self._pieces = WordPieces(folder / "tokenizer.json")
+                self._model = EmbeddingModel(folder / "model.onnx")
+                self._projection: Floats = np.load(folder / "projection.npy", allow_pickle=False)
+            finally:
+                checked.result()  # its reason comes first: a damaged file may fail to load in any way
         self._threads = threads
 
     def is_word(self, text: str) -> bool:
@@ -195,7 +201,9 @@ def _check_files(folder: Path) -> None:
     try:
         listed = (folder / "SHA256SUMS").read_text(encoding="ascii").splitlines()
         for expected, name in (line.split() for line in listed):
-            if hashlib.sha256((folder / name).read_bytes()).hexdigest() != expected:
+            with (folder / name).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+            if found != expected:
                 raise EmbedderUnavailableError(f"the embedding model's file {name} is damaged: install again")
     except OSError as exc:
         raise EmbedderUnavailableError(f"the embedding model's file {exc.filename} cannot be read") from exc

@@ -20,7 +20,8 @@ from workspaces.memory.index.embeddings.choose import choose_embedder
 from workspaces.memory.index.embeddings.hosted import TEXTS_A_CALL, HostedEmbedder, batches
 from workspaces.memory.index.embeddings.joined import Joined
 from workspaces.memory.index.embeddings.settings import PRESETS, HostedEmbedding, Provider
-from workspaces.memory.index.endpoint import EndpointDownError, EndpointError, EndpointRefusedError, Patience
+from workspaces.memory.index.endpoint import Patience
+from workspaces.memory.index.endpoint_errors import EndpointDownError, EndpointError, EndpointRefusedError
 from workspaces.memory.query import Query
 from workspaces.memory.search import MemoryIndex, SearchResult
 from workspaces.memory.workspace_source import WorkspaceNotes
