@@ -17,6 +17,7 @@ import numpy as np
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedding
 from workspaces.memory.index.engine import FloatArray
 from workspaces.memory.index.late_interaction import TextId, pack
+from workspaces.memory.index.points import portions
 
 _PAGE_BYTES = 16_384
 """Of the file: a row of 3 kB would leave a quarter of a usual page of 4 kB empty."""
@@ -34,8 +35,6 @@ RECENT_BYTES = 4 * 1024 * 1024
 stored, and those of 30,000 characters are ahead.
 """
 _LARGEST = 127
-_READ_AT_ONCE = 500
-"""Rows read by one statement; SQLite allows 32,766 parameters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,8 +110,7 @@ class EmbeddingStore:
     def tokens(self, ids: Sequence[TextId]) -> dict[TextId, bytes]:
         """Return the packed token vectors of the known ones among *ids*."""
         found: dict[TextId, bytes] = {}
-        for start in range(0, len(ids), _READ_AT_ONCE):
-            some = ids[start : start + _READ_AT_ONCE]
+        for some in portions(ids):
             sql = f"SELECT id, tokens FROM texts WHERE id IN ({','.join('?' * len(some))})"  # noqa: S608 — marks alone
             found.update(self._db.execute(sql, some))
         return found

@@ -233,7 +233,7 @@ class _Telling:
         """Tell whether it passes the threshold; by default all of a day that the query names does."""
         if self.min_score is not None:
             return score >= self.min_score
-        return not self.has_vectors or score >= self._least(ranked.row) or ranked.parts["date"] > 0
+        return not self.has_vectors or score >= self._least(ranked.row) or ranked.part("date") > 0
 
     def _least(self, row: int) -> float:
         """Return the least score of an entry: where a word is looked up and found, one without it has to fit well."""

@@ -195,7 +195,7 @@ class Manifest:
 
     def _contents(self, column: str, ids: Iterable[PointId]) -> dict[PointId, bytes]:
         found: dict[PointId, bytes] = {}
-        for some in portions(ids):
+        for some in portions(list(ids)):
             sql = f"SELECT id, {column} FROM contents WHERE id IN ({','.join('?' * len(some))})"  # noqa: S608 — marks alone
             found.update(self._db.execute(sql, some))
         return found

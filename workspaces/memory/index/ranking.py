@@ -172,8 +172,12 @@ class Ranked:
     """Row in the pool."""
     score: float
     """Sort key of the candidates of one question; not comparable between questions."""
-    parts: Mapping[str, float]
-    """Contribution of each part to `score`, by its name in `Weights`."""
+    columns: Mapping[str, Column]
+    """Contribution of each part to the candidates' scores, by its name in `Weights`."""
+
+    def part(self, name: str) -> float:
+        """Return the contribution of a part to `score`."""
+        return float(self.columns[name][self.row])
 
 
 def question_of(text: str, today: date) -> ParsedQuery:
@@ -206,7 +210,7 @@ def rank(question: ParsedQuery, pool: Pool, weights: Weights, today: date) -> It
     scores = _total(parts)
     held = np.array([len(names) for names in pool.held], np.int64)
     for row in np.lexsort((places, -scores, -held)).tolist():
-        yield Ranked(row, float(scores[row]), {name: float(part[row]) for name, part in parts.items()})
+        yield Ranked(row, float(scores[row]), parts)
 
 
 def _own_parts(scores: Scores, weights: Weights) -> dict[str, Column]:

@@ -155,9 +155,9 @@ def test_a_question_lends_nothing_to_the_line_before_it() -> None:
     """What was asked matches a question best; what merely stands before it gains nothing by that."""
     asks = replace(candidate("Ann: which tea do you like?", 5), cosine=0.9, late=0.9, late_context=0.9)
     before, says = candidate("Ben: it rains", 4), replace(asks, entry=replace(asks.entry, text="Ann: I like tea"))
-    lent = {each.entry.text: each.ranked.parts["neighbour"] for each in results("tea", [before, asks])}
+    lent = {each.entry.text: each.ranked.part("neighbour") for each in results("tea", [before, asks])}
     assert lent["Ben: it rains"] == 0
-    assert any(each.ranked.parts["neighbour"] > 0 for each in results("tea", [before, says]))
+    assert any(each.ranked.part("neighbour") > 0 for each in results("tea", [before, says]))
 
 
 def test_the_day_that_a_question_names_counts() -> None:
@@ -173,13 +173,13 @@ def test_the_turn_after_a_question_comes_before_the_one_ahead_of_it() -> None:
     before, after, later = candidate("Ben: hello", 4), candidate("Ben: the green one", 6), candidate("Ben: bye", 7)
     elsewhere = candidate("Ben: elsewhere", 6, "memory/b.md")
     found = {each.entry.text: each.ranked for each in results("tea", [before, asks, after, later, elsewhere])}
-    answers = {text: ranked.parts["answer"] for text, ranked in found.items() if ranked.parts["answer"]}
+    answers = {text: ranked.part("answer") for text, ranked in found.items() if ranked.part("answer")}
     assert answers == {"Ben: the green one": pytest.approx(0.03)}
     assert found["Ben: the green one"].score > found["Ben: hello"].score
     says = replace(asks, entry=replace(asks.entry, text="Ann: I like tea"))
-    assert not any(each.ranked.parts["answer"] for each in results("tea", [before, says, after]))
+    assert not any(each.ranked.part("answer") for each in results("tea", [before, says, after]))
     note = candidate("the green one", 6)
-    assert not any(each.ranked.parts["answer"] for each in results("tea", [asks, note]))
+    assert not any(each.ranked.part("answer") for each in results("tea", [asks, note]))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_the_turn_after_a_question_comes_before_the_one_ahead_of_it() -> None:
 def test_who_is_named_is_preferred_among_equals(question: str, names: str) -> None:
     """By name and letter for letter; what was said by somebody else still wins where it is better."""
     ann, ben = candidate("09:30 Ann: tea", 9, "memory/x.md"), candidate("Ben Smith: tea", 0, "memory/a.md")
-    parts = {speaker_of(each.entry.text): each.ranked.parts["speaker"] for each in results(question, [ann, ben])}
+    parts = {speaker_of(each.entry.text): each.ranked.part("speaker") for each in results(question, [ann, ben])}
     assert {name for name, part in parts.items() if part} == {
         {"Ben": "Ben Smith"}.get(name, name) for name in names.split(", ") if name
     }
@@ -211,7 +211,7 @@ def test_a_note_that_is_no_dialogue_lends_and_borrows_nothing() -> None:
     """Two items of a list that stand beside each other may be about anything."""
     match = replace(candidate("the kettle is new", 5), cosine=0.9, late=0.9)
     ranked = results("question", [match, candidate("paid the rent", 6)])
-    assert [each.ranked.parts["neighbour"] for each in ranked] == [0.0, 0.0]
+    assert [each.ranked.part("neighbour") for each in ranked] == [0.0, 0.0]
 
 
 @given(st.integers(0, 20_000), st.floats(0.4, 0.9), st.sampled_from(EVERY_WEIGHT))
@@ -237,7 +237,7 @@ def test_the_parts_add_up_to_the_score() -> None:
     """Whoever asks why a note was found can be shown."""
     some = [replace(candidate(f"n {n}", n), cosine=0.1 * n, late=0.1 * n, bm25=1.0 * n) for n in range(8)]
     for each in results("in March", some):
-        assert each.ranked.score == pytest.approx(sum(each.ranked.parts.values()))
+        assert each.ranked.score == pytest.approx(sum(map(each.ranked.part, each.ranked.columns)))
 
 
 def test_a_blend_is_the_sum_of_two_parts_alone() -> None:
@@ -273,8 +273,8 @@ def test_nobody_answers_their_own_question() -> None:
     """The line after a question answers it if somebody else says it."""
     asks = replace(candidate("Owner: when is tea?", 1), late=0.9)
     own, other = candidate("Owner: it rains", 2), candidate("Ben: at five", 2)
-    assert [each.ranked.parts["answer"] for each in results("tea", [asks, own])] == [0, 0]
-    assert any(each.ranked.parts["answer"] for each in results("tea", [asks, other]))
+    assert [each.ranked.part("answer") for each in results("tea", [asks, own])] == [0, 0]
+    assert any(each.ranked.part("answer") for each in results("tea", [asks, other]))
 
 
 def test_a_question_for_a_day_alone_gets_that_day() -> None:
