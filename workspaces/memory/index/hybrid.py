@@ -245,7 +245,7 @@ class HybridEngine:
 def distinct(found: Iterable[Ids]) -> Ids:
     """Return the ids of *found*, ascending and distinct; `np.unique` loads 36 ms of numpy with its first call."""
     ids = np.sort(np.concatenate([NOTHING, *found]))
-    return ids[np.diff(ids, prepend=-1) != 0]
+    return np.asarray(ids[np.diff(ids, prepend=-1) != 0], np.int64)
 
 
 def _sees_nothing(request: CandidateRequest) -> bool:

@@ -74,8 +74,8 @@ class WordPieces:
     def are_meaningful(self, pieces: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Return for each of *pieces* whether its vector belongs in the index."""
         for number in pieces[self._meaningful[pieces] == _NOT_YET_KNOWN].tolist():
-            self._meaningful[number] = _is_meaningful(self._tokenizer.id_to_token(number))
-        return self._meaningful[pieces] == 1
+            self._meaningful[number] = _is_meaningful(self._tokenizer.id_to_token(number) or "")
+        return np.asarray(self._meaningful[pieces] == 1, np.bool_)
 
 
 def _is_meaningful(piece: str) -> bool:
