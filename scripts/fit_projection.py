@@ -28,7 +28,7 @@ from workspaces.memory.index.embeddings.local import DIMENSION, MODEL_FOLDER, WI
 SAMPLE = 3000
 """Texts taken from one source: more no longer moves the result."""
 SEED = 20240517
-SHIPPED = ("model.onnx", "projection.npy", "tokenizer.json")
+SHIPPED = ("model.onnx", "projection.npy", "tokenizer.json", "weights.bin")
 
 
 def read(source: Path) -> list[str]:

@@ -157,7 +157,7 @@ def replace(file: Path, content: bytes) -> None:
     file.write_bytes(content)
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "projection.npy", "SHA256SUMS"])
+@pytest.mark.parametrize("name", ["model.onnx", "weights.bin", "tokenizer.json", "projection.npy", "SHA256SUMS"])
 def test_a_missing_file_is_told_plainly(model_folder: Path, name: str) -> None:
     """Without one of its files the embedder says which one, in its one error."""
     (model_folder / name).unlink()
@@ -165,7 +165,7 @@ def test_a_missing_file_is_told_plainly(model_folder: Path, name: str) -> None:
         LocalEmbedder(model_folder)
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "projection.npy"])
+@pytest.mark.parametrize("name", ["model.onnx", "weights.bin", "tokenizer.json", "projection.npy"])
 def test_a_single_damaged_byte_is_noticed(model_folder: Path, name: str) -> None:
     """A changed byte, which the runtime would load without a word, makes the embedder unavailable."""
     content = bytearray((model_folder / name).read_bytes())
