@@ -29,7 +29,7 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
         str | None,
         typer.Argument(
             metavar="FORMAT",
-            help="chatgpt, claude, openclaw, oneclaw, markdown, locomo, realtalk, or an installed package's importer.",
+            help="chatgpt, claude, openclaw, oneclaw, hermes, markdown, locomo, realtalk, or a package's importer.",
         ),
     ] = None,
     file: Annotated[Path | None, typer.Argument(help="File or folder to import.", exists=True)] = None,
@@ -93,6 +93,7 @@ def _take_in(target: "ImportTarget", found: "ImportedConversation", *, is_dry: b
         print(f"Take it back with: --undo {receipt.id}")
         _print_some("Could not be written", receipt.left_out)
     _print_some("Left out", plan.left_out)
+    _print_some("Jobs and bindings that it had, none of which is set up here; for those that you want", found.proposals)
 
 
 def _print_some(title: str, lines: Sequence[str]) -> None:

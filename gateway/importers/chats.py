@@ -100,8 +100,17 @@ def _read(
         else:
             left_out.append(f"conversation {number} ({session.title or 'untitled'}): it has no text")
     if not sessions and left_out:
-        raise ImportFormatError(f"{file.name} is not {program}'s export: {left_out[0]}")
+        raise ImportFormatError(
+            f"{file.name} is not {program}'s export: {_other_program(rows[0], program) or left_out[0]}"
+        )
     return ImportedConversation("main", {}, tuple(sessions), tuple(left_out))
+
+
+def _other_program(row: Any, program: str) -> str:
+    """Return the way out for a conversation that another program exported; empty for any other fault."""
+    marks = {"chat_messages": "Claude", "mapping": "ChatGPT"}
+    known = [name for mark, name in marks.items() if isinstance(row, dict) and mark in row and name != program]
+    return f"it is {known[0]}'s; import it as that: strandline import {known[0].lower()} FILE" if known else ""
 
 
 def _rows(file: Path) -> list[Any]:
@@ -127,7 +136,10 @@ def _content(file: Path) -> bytes:
     with zipfile.ZipFile(file) as archive:
         member = next((each for each in archive.infolist() if Path(each.filename).name == CONVERSATIONS), None)
         if member is None:
-            raise ImportFormatError(f"{file.name} has no {CONVERSATIONS}: it is no export of conversations")
+            raise ImportFormatError(
+                f"{file.name} has no {CONVERSATIONS}: it is no export of conversations; "
+                "take the archive that the program's settings send you"
+            )
         if member.file_size > LARGEST_EXPORT:
             raise ImportFormatError(f"{file.name}: {CONVERSATIONS} has more than {LARGEST_EXPORT:,} bytes")
         with archive.open(member) as content:

@@ -6,12 +6,13 @@ OpenClaw: a workspace with `MEMORY.md`, `memory/` and its other Markdown files, 
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from gateway.importers.imported import ImportedConversation, ImportedMessage, ImportedSession, ImportFormatError
+from gateway.importers.schedules import proposed_bindings, proposed_jobs
 from workspaces.memory.workspace_source import LARGEST_NOTE
 from workspaces.paths import DEPTH
 
@@ -22,6 +23,13 @@ _TEXT = frozenset({".md", ".markdown", ".txt"})
 _WORKSPACE = re.compile(r"workspace(?:[-.].+)?")
 _OTHERS_CHAT = re.compile(r":(?:group|channel):")
 MAIN = "main"
+_UNREAD = {
+    ".env": "keys; type them anew: strandline keys set",
+    "auth.json": "keys; type them anew: strandline keys set",
+    "config.yaml": "settings; see docs/settings.md",
+    "memories": "of Hermes; import this folder once more: strandline import hermes",
+    "profiles": "other agents' homes; import each by itself",
+}
 Place = Callable[[PurePosixPath], PurePosixPath]
 """Returns the place of a file here, by its path in the folder."""
 
@@ -43,10 +51,10 @@ def read_oneclaw(folder: Path) -> list[ImportedConversation]:
 
 def _of_home(home: Path) -> ImportedConversation:
     if not home.is_dir():
-        raise ImportFormatError(f"{home.name} is no folder")
+        raise ImportFormatError(_no_folder(home))
     workspaces = sorted(each for each in home.iterdir() if each.is_dir() and _WORKSPACE.fullmatch(each.name))
     root = next((each for each in workspaces if each.name == "workspace"), workspaces[0] if workspaces else home)
-    notes, left_out = _files(root, _place)
+    notes, left_out = files_in(root, _place)
     left_out += [f"{each.name}: another agent's workspace; import it by itself" for each in workspaces if each != root]
     sessions: list[ImportedSession] = []
     for file in sorted(home.glob("agents/*/sessions/*.jsonl")):
@@ -57,15 +65,26 @@ def _of_home(home: Path) -> ImportedConversation:
             sessions.append(found)
     left_out += [f"{each.relative_to(home)}: a database; export its conversations" for each in home.glob("**/*.sqlite")]
     left_out += [f"{each.name}: settings; see docs/settings.md" for each in sorted(home.glob("*.json"))]
+    left_out += unread(home, ("memories",))
     if not notes and not sessions:
         raise ImportFormatError(f"{home.name} has neither notes nor conversations that can be read")
-    return ImportedConversation(MAIN, notes, tuple(sessions), tuple(left_out))
+    proposals = (*proposed_jobs(home / "cron" / "jobs.json"), *proposed_bindings(home / "openclaw.json"))
+    return ImportedConversation(MAIN, notes, tuple(sessions), tuple(left_out), proposals)
+
+
+def unread(home: Path, names: Iterable[str]) -> list[str]:
+    """Return a line for each of *names* in *home* that is not read there, with its reason."""
+    return [f"{name}: {_UNREAD[name]}" for name in names if (home / name).exists()]
+
+
+def _no_folder(path: Path) -> str:
+    return f"{path.name} is no folder; unpack it first, and name the folder"
 
 
 def _of_folder(folder: Path, place: Place) -> ImportedConversation:
     if not folder.is_dir():
-        raise ImportFormatError(f"{folder.name} is no folder")
-    notes, left_out = _files(folder, place)
+        raise ImportFormatError(_no_folder(folder))
+    notes, left_out = files_in(folder, place)
     if not notes:
         raise ImportFormatError(f"{folder.name} has no notes (.md, .txt)")
     return ImportedConversation(MAIN, notes, left_out=tuple(left_out))
@@ -85,7 +104,7 @@ def _place(path: PurePosixPath) -> PurePosixPath:
     return path if is_known else NOTES / path
 
 
-def _files(root: Path, place: Place) -> tuple[dict[str, str], list[str]]:
+def files_in(root: Path, place: Place) -> tuple[dict[str, str], list[str]]:
     """Return the text of each file under *root* by its place here, and what is left out with the reason."""
     notes: dict[str, str] = {}
     left_out: list[str] = []

@@ -44,3 +44,5 @@ class ImportedConversation:
     sessions: tuple[ImportedSession, ...] = ()
     left_out: tuple[str, ...] = ()
     """What is not imported, each with the reason, such as `photo.png: it is no text`."""
+    proposals: tuple[str, ...] = ()
+    """Jobs and bindings of that program, as commands and settings: the owner carries them out, the import does not."""

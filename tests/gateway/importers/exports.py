@@ -1,8 +1,10 @@
 """Makes exports of other programs, as large as a test wants them."""
 
 import json
+import sqlite3
 import zipfile
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -85,4 +87,47 @@ def openclaw(home: Path, days: int) -> Path:
         keys[f"agent:main:{day}"] = {"sessionId": f"s{day}"}
     (talks / "group.jsonl").write_text((talks / "s0.jsonl").read_text())
     (talks / "sessions.json").write_text(json.dumps(keys))
+    return home
+
+
+JOBS = {
+    "jobs": [
+        {"prompt": "List my day", "schedule": {"kind": "cron", "expr": "0 9 * * 1-5"}, "enabled": True},
+        {"prompt": "Look after the oven", "schedule": {"kind": "interval", "minutes": 90}},
+        {"prompt": "Call Ann", "schedule": {"kind": "once", "run_at": "2027-01-02T09:30:00+00:00"}},
+        {"prompt": "Paused", "schedule": {"kind": "cron", "expr": "0 9 * * *"}, "enabled": False},
+        {"prompt": "At no time", "schedule": {"kind": "stream"}},
+    ]
+}
+
+
+def hermes(home: Path, days: int) -> Path:
+    """Write a home of Hermes Agent's that was lived in for *days*."""
+    for folder in ("memories", "skills/boats", "cron"):
+        (home / folder).mkdir(parents=True)
+    (home / "memories" / "MEMORY.md").write_text("The boat is called Ondine.\n§\nThe key hangs\nbehind the boiler.")
+    (home / "memories" / "USER.md").write_text("Ada lives in Kiel.")
+    (home / "SOUL.md").write_text("You are dry and brief.\n")
+    (home / "skills" / "boats" / "SKILL.md").write_text("---\nname: boats\n---\nScrape first.\n")
+    (home / "config.yaml").write_text("model: {}\n")
+    (home / "cron" / "jobs.json").write_text(json.dumps(JOBS))
+    with closing(sqlite3.connect(home / "state.db")) as database:
+        database.executescript(
+            "PRAGMA journal_mode=WAL;"
+            "CREATE TABLE sessions (id TEXT, source TEXT, display_name TEXT, chat_type TEXT, started_at REAL);"
+            "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT, timestamp REAL,"
+            " active INTEGER DEFAULT 1, compacted INTEGER DEFAULT 0)"
+        )
+        kinds = [(f"s{day}", "cli", None) for day in range(days)]
+        for number, (name, source, chat) in enumerate([*kinds, ("g", "telegram", "group"), ("c", "cron", None)]):
+            at = (BEGUN + timedelta(days=number)).timestamp()
+            database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", (name, source, None, chat, at))
+            parts = "\0json:" + json.dumps([{"type": "text", "text": "Kept."}, {"type": "image_url"}])
+            said = [("user", f"On day {number} the code is K-{number:04}.", 1), ("assistant", parts, 1)]
+            for role, content, active in [*said, ("tool", "{}", 1), ("user", "taken back", 0)]:
+                database.execute(
+                    "INSERT INTO messages (session_id, role, content, timestamp, active) VALUES (?, ?, ?, ?, ?)",
+                    (name, role, content, at, active),
+                )
+        database.commit()
     return home

@@ -60,6 +60,14 @@ def test_an_archive_of_something_else_is_one_sentence(tmp_path: Path) -> None:
         read_claude(tmp_path / "photos.zip")
 
 
+def test_the_export_of_the_other_program_is_told_so(tmp_path: Path) -> None:
+    """With the command that reads it, instead of a fault in each of its conversations."""
+    with pytest.raises(ImportFormatError, match="it is Claude's; import it as that: strandline import claude FILE"):
+        read_chatgpt(archive(tmp_path / "one.zip", [claude(0, [("a", "b")])]))
+    with pytest.raises(ImportFormatError, match="strandline import chatgpt FILE"):
+        read_claude(archive(tmp_path / "two.zip", [chatgpt(0, [("a", "b")])]))
+
+
 def test_messages_that_lead_in_a_circle_end(tmp_path: Path) -> None:
     """A damaged file freezes nothing."""
     talk = chatgpt(0, TALK)

@@ -4,7 +4,7 @@ import pytest
 
 from gateway.importers.folders import read_markdown, read_oneclaw, read_openclaw
 from gateway.importers.imported import ImportFormatError
-from tests.gateway.importers.exports import openclaw
+from tests.gateway.importers.exports import archive, hermes, openclaw
 
 
 def test_a_home_of_openclaw_comes_whole(tmp_path: Path) -> None:
@@ -19,6 +19,24 @@ def test_a_home_of_openclaw_comes_whole(tmp_path: Path) -> None:
         "agents/main/sessions/group.jsonl: a group's conversation: it does not say who wrote what",
         "openclaw.json: settings; see docs/settings.md",
     )
+
+
+def test_two_homes_in_one_folder_are_both_named(tmp_path: Path) -> None:
+    """What belongs to another program or another agent stays behind, with the command that brings it."""
+    home = hermes(openclaw(tmp_path / "merged", 1), 1)
+    (home / "workspace-work").mkdir()
+    found = read_openclaw(home)[0]
+    assert "memories: of Hermes; import this folder once more: strandline import hermes" in found.left_out
+    assert "workspace-work: another agent's workspace; import it by itself" in found.left_out
+    assert set(found.notes) == {"MEMORY.md", "SOUL.md", "memory/2025-01-01.md"}
+    assert len(found.proposals) == 3
+
+
+def test_an_archive_instead_of_a_folder_is_one_sentence(tmp_path: Path) -> None:
+    """It is to be unpacked first."""
+    for read in (read_markdown, read_openclaw, read_oneclaw):
+        with pytest.raises(ImportFormatError, match=r"^v\.zip is no folder; unpack it first"):
+            read(archive(tmp_path / "v.zip", []))
 
 
 def test_both_layouts_of_oneclaw_lead_to_the_same_places(tmp_path: Path) -> None:

@@ -1,0 +1,103 @@
+"""Hermes Agent's home: `memories/`, `SOUL.md`, skills, conversations in `state.db`, and its jobs.
+
+Format as of hermes-agent 0.19: https://github.com/NousResearch/hermes-agent
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from gateway.importers.folders import MAIN, files_in, unread
+from gateway.importers.imported import ImportedConversation, ImportedMessage, ImportedSession, ImportFormatError
+from gateway.importers.schedules import proposed_jobs
+
+ENTRIES = "\n§\n"
+"""Stands between the entries of a memory list."""
+_STRUCTURED = "\0json:"
+"""Begins a message of several parts."""
+_OWNERS_CHATS = frozenset({"", "dm", "direct", "private"})
+_NOT_ASKED = frozenset({"cron", "subagent", "delegate"})
+_SESSIONS = """
+    SELECT session.id, coalesce(session.display_name, ''), coalesce(session.chat_type, ''), session.source,
+           message.role, message.content, message.timestamp
+    FROM messages AS message JOIN sessions AS session ON session.id = message.session_id
+    WHERE message.role IN ('user', 'assistant') AND (message.active = 1 OR message.compacted = 1)
+    ORDER BY session.started_at, session.id, message.id
+"""
+
+
+def read_hermes(folder: Path) -> list[ImportedConversation]:
+    """Read the home. Raises ImportFormatError if it holds neither notes nor talk, or cannot be read."""
+    if not folder.is_dir():
+        raise ImportFormatError(f"{folder.name} is no folder: name Hermes' home, such as ~/.hermes")
+    notes: dict[str, str] = {}
+    left_out: list[str] = []
+    for place in ("memories", "skills"):
+        if (folder / place).is_dir():
+            found, rest = files_in(folder / place, lambda path, place=place: _place(place, path))
+            notes |= {path: _list(text) if place == "memories" else text for path, text in found.items()}
+            left_out += [f"{place}/{line}" for line in rest]
+    if (folder / "SOUL.md").is_file():
+        notes["SOUL.md"] = (folder / "SOUL.md").read_text("utf-8", "replace")
+    sessions, others = _sessions(folder / "state.db")
+    left_out += others
+    left_out += unread(folder, ("config.yaml", ".env", "auth.json", "profiles"))
+    if not notes and not sessions:
+        raise ImportFormatError(f"{folder.name} has neither memories nor conversations: name Hermes' home, ~/.hermes")
+    jobs = proposed_jobs(folder / "cron" / "jobs.json")
+    return [ImportedConversation(MAIN, notes, tuple(sessions), tuple(left_out), jobs)]
+
+
+def _place(folder: str, path: PurePosixPath) -> PurePosixPath:
+    is_list = folder == "memories" and path.name in {"MEMORY.md", "USER.md"} and len(path.parts) == 1
+    if is_list:
+        return path
+    return PurePosixPath("skills", path) if folder == "skills" else PurePosixPath("memory/imports/hermes", path)
+
+
+def _list(text: str) -> str:
+    """Return the entries of a memory list as Markdown's."""
+    entries = [entry.strip() for entry in text.split(ENTRIES) if entry.strip()]
+    if len(entries) < 2:
+        return text
+    return "".join("- " + entry.replace("\n", "\n  ") + "\n" for entry in entries)
+
+
+def _sessions(database: Path) -> tuple[list[ImportedSession], list[str]]:
+    """Return the owner's conversations in order, and those that are left out, each with the reason."""
+    if not database.is_file():
+        return [], []
+    titles: dict[str, str] = {}
+    talks: dict[str, list[ImportedMessage]] = {}
+    others: dict[str, str] = {}
+    try:
+        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as read:
+            for name, title, chat, source, role, content, at in read.execute(_SESSIONS):
+                if source in _NOT_ASKED:
+                    others[name] = f"a conversation that {source} began: nobody said anything in it"
+                elif chat not in _OWNERS_CHATS:
+                    others[name] = "a group's conversation: it does not say who wrote what"
+                elif text := _text(content):
+                    titles[name] = title
+                    message = ImportedMessage(role == "user", datetime.fromtimestamp(at, UTC), text)
+                    talks.setdefault(name, []).append(message)
+    except (sqlite3.Error, ValueError, OverflowError, TypeError) as exc:
+        raise ImportFormatError(f"state.db cannot be read ({exc}): stop Hermes, or copy its home again") from exc
+    sessions = [ImportedSession(name, titles[name], tuple(messages)) for name, messages in talks.items()]
+    return sessions, [f"state.db, {name}: {reason}" for name, reason in others.items()]
+
+
+def _text(content: str | None) -> str:
+    content = content or ""
+    if not content.startswith(_STRUCTURED):
+        return content.strip()
+    return "\n".join(_parts(content.removeprefix(_STRUCTURED))).strip()
+
+
+def _parts(content: str) -> Iterator[str]:
+    with suppress(ValueError, AttributeError, TypeError):
+        for part in json.loads(content):
+            yield str(part.get("text") or "[a picture or file]")
