@@ -11,13 +11,14 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 LOCKED := --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench nightly oracles site lock clean
+.PHONY: help up test check bench compare nightly oracles site lock clean
 
 help:
 	@echo "make up        start the gateway (the first time it installs what it needs)"
 	@echo "make test      run the tests"
 	@echo "make check     format, lint, types, import rules"
 	@echo "make bench     measure, and print the goals beside the figures"
+	@echo "make compare   nanobot, hermes-agent and OpenClaw beside Strandline on this machine: a table"
 	@echo "make nightly   the tests that take minutes, then make endurance"
 	@echo "make endurance loads of ten minutes, without and with kills, half an hour of a household, two of 30 long chats"
 	@echo "make oracles   get what the tests judge by, where they can: Telegram's own library and axe-core, from npm"
@@ -49,6 +50,11 @@ check: $(VENV)/.for-tests
 
 bench: $(VENV)/.for-tests
 	@$(BIN)/python -m bench $(ARGS)
+
+# Everything but the installations runs without a network beyond loopback.
+compare: $(VENV)/.for-tests
+	@mkdir -p build/compare
+	@$(BIN)/python -m bench.compare $(ARGS)
 
 # Tests that judge by what is not here are skipped, and say so.
 oracles:

@@ -1,0 +1,1 @@
+"""Comparison with other gateways on this machine: one file each, and one harness."""
