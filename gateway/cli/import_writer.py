@@ -118,7 +118,8 @@ class ImportTarget:
 
         Return the receipt.
         """
-        receipt = self._receipt(plan)
+        history = self._history()
+        receipt = self._receipt(plan, history)
         self._keep(receipt)
         fresh = {path: text for path, text in plan.files.items() if path not in plan.replaced}
         for path in plan.replaced:
@@ -128,13 +129,12 @@ class ImportTarget:
         recorded = [*plan.replaced]
         for part in _parts(fresh):
             left_out += self._add(part)
-            self._record(
-                [*recorded, *part], f"import: {self.source}, {len(recorded) + len(part):,} files", is_others=True
-            )
+            paths = [*recorded, *part]
+            _record(history, paths, f"import: {self.source}, {len(paths):,} files", is_others=True)
             recorded = []
             for _ in part:
                 step()
-        self._record(recorded, f"import: {self.source}, {len(recorded):,} files", is_others=True)
+        _record(history, recorded, f"import: {self.source}, {len(recorded):,} files", is_others=True)
         self._archive(plan.sessions, step)
         done = replace(receipt, is_whole=True, left_out=left_out)
         self._keep(done)
@@ -149,11 +149,11 @@ class ImportTarget:
                     return receipt
         return None
 
-    def _receipt(self, plan: ImportPlan) -> ImportReceipt:
+    def _receipt(self, plan: ImportPlan, history: History) -> ImportReceipt:
         number = 1 + sum(1 for _ in self._receipts.glob("*.json")) if self._receipts.is_dir() else 1
         earlier = self.unfinished() or ImportReceipt(f"{self.source}-{number}")
         if earlier.files:  # what it wrote last may not be recorded yet, and must not count as the owner's own words
-            self._record([*earlier.files], f"import: {self.source}, continued", is_others=True)
+            _record(history, [*earlier.files], f"import: {self.source}, continued", is_others=True)
         return ImportReceipt(
             earlier.id,
             {**earlier.files, **{path: _file_digest(text) for path, text in plan.files.items()}},
@@ -211,7 +211,7 @@ class ImportTarget:
         kept += self._remove(fresh, is_whole=receipt.is_whole)
         for name in receipt.sessions:
             (self.home.archive / name).unlink(missing_ok=True)
-        self._record([*receipt.files], f"import: take back {name}", is_others=False)
+        _record(self._history(), [*receipt.files], f"import: take back {name}", is_others=False)
         file.unlink()
         return tuple(kept)
 
@@ -225,10 +225,9 @@ class ImportTarget:
         self.workspace.remove_all(empty, self.owner)
         return [path for path in changed if path not in empty]
 
-    def _record(self, paths: Sequence[str], subject: str, *, is_others: bool) -> None:
-        """Commit *paths*; imported lines count as others' words until the owner has looked through them."""
-        history = History.open(self.home.history, self.workspace, lambda: datetime.now(UTC))
-        history.record([PurePosixPath(path) for path in paths], subject, Origin(OWNERS_COMMANDS, others=is_others))
+    def _history(self) -> History:
+        """Open the history, which reads every text of its newest commit: once an import."""
+        return History.open(self.home.history, self.workspace, lambda: datetime.now(UTC))
 
     def _present(self, path: str) -> TextFile | None:
         try:
@@ -239,6 +238,11 @@ class ImportTarget:
     def _text(self, path: str) -> str | None:
         present = self._present(path)
         return None if present is None else present.text
+
+
+def _record(history: History, paths: Sequence[str], subject: str, *, is_others: bool) -> None:
+    """Commit *paths*; imported lines count as others' words until the owner has looked through them."""
+    history.record([PurePosixPath(path) for path in paths], subject, Origin(OWNERS_COMMANDS, others=is_others))
 
 
 def _beside(path: str, source: str) -> Iterator[str]:

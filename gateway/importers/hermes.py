@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from gateway.importers.folders import MAIN, files_in, unread
+from gateway.importers.folders import MAIN, NOTES, files_in, unread
 from gateway.importers.imported import ImportedConversation, ImportedMessage, ImportedSession, ImportFormatError
 from gateway.importers.schedules import proposed_jobs
 
@@ -35,11 +35,11 @@ def read_hermes(folder: Path) -> list[ImportedConversation]:
         raise ImportFormatError(f"{folder.name} is no folder: name Hermes' home, such as ~/.hermes")
     notes: dict[str, str] = {}
     left_out: list[str] = []
-    for place in ("memories", "skills"):
-        if (folder / place).is_dir():
-            found, rest = files_in(folder / place, lambda path, place=place: _place(place, path))
-            notes |= {path: _list(text) if place == "memories" else text for path, text in found.items()}
-            left_out += [f"{place}/{line}" for line in rest]
+    for name, place in (("memories", _memory_place), ("skills", _skill_place)):
+        if (folder / name).is_dir():
+            found, rest = files_in(folder / name, place)
+            notes |= {path: _list(text) if name == "memories" else text for path, text in found.items()}
+            left_out += [f"{name}/{line}" for line in rest]
     if (folder / "SOUL.md").is_file():
         notes["SOUL.md"] = (folder / "SOUL.md").read_text("utf-8", "replace")
     sessions, others = _sessions(folder / "state.db")
@@ -51,11 +51,12 @@ def read_hermes(folder: Path) -> list[ImportedConversation]:
     return [ImportedConversation(MAIN, notes, tuple(sessions), tuple(left_out), jobs)]
 
 
-def _place(folder: str, path: PurePosixPath) -> PurePosixPath:
-    is_list = folder == "memories" and path.name in {"MEMORY.md", "USER.md"} and len(path.parts) == 1
-    if is_list:
-        return path
-    return PurePosixPath("skills", path) if folder == "skills" else PurePosixPath("memory/imports/hermes", path)
+def _memory_place(path: PurePosixPath) -> PurePosixPath:
+    return path if str(path) in {"MEMORY.md", "USER.md"} else NOTES / "hermes" / path
+
+
+def _skill_place(path: PurePosixPath) -> PurePosixPath:
+    return PurePosixPath("skills", path)
 
 
 def _list(text: str) -> str:

@@ -16,7 +16,7 @@ from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.history.commits import FileDiff
 from workspaces.history.messages import Act
 from workspaces.history.rewrite import Change, Rewriting, objects_holding
-from workspaces.history.trees import blob_at, files_in, graft, newest_whole
+from workspaces.history.trees import blobs_at, files_in, graft, newest_whole
 
 _BRANCH = "refs/heads/main"
 _OPEN = RepositoryOpenFlag.BARE | RepositoryOpenFlag.NO_SEARCH
@@ -172,8 +172,7 @@ class Repository:
     def acts(self, contents: Blobs) -> dict[PurePosixPath, Act]:
         """Return the changes needed to reach *contents*."""
         with self._open() as repository:
-            tree = _newest(repository).tree
-            known = {path: blob_at(tree, path) for path in contents}
+            known = blobs_at(_newest(repository).tree, contents)
         return {
             path: Act.DELETE if data is None else Act.WRITE
             for path, data in contents.items()

@@ -1,6 +1,6 @@
 """Operations on git's objects: find files in trees, insert new ones, and copy readable commits."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 from typing import cast
 
@@ -12,13 +12,18 @@ _TRIES = 50
 """Most commits, from the newest, tried when a damaged repository is copied."""
 
 
-def blob_at(tree: pygit2.Tree, path: PurePosixPath) -> str | None:
-    """Return the id of the file's content at *path*."""
+def blobs_at(tree: pygit2.Tree, paths: Collection[PurePosixPath]) -> dict[PurePosixPath, str | None]:
+    """Return the id of the content of each file at *paths*; each folder is read once."""
+    folders = {parent: _entry(tree, str(parent)) if parent.name else tree for parent in {each.parent for each in paths}}
+    found = {path: _entry(folders[path.parent], path.name) for path in paths}
+    return {path: str(each.id) if isinstance(each, pygit2.Blob) else None for path, each in found.items()}
+
+
+def _entry(tree: pygit2.Object | None, path: str) -> pygit2.Object | None:
     try:
-        found = tree[str(path)]
+        return tree[path] if isinstance(tree, pygit2.Tree) else None
     except KeyError:
         return None
-    return str(found.id) if found.type == ObjectType.BLOB else None
 
 
 def files_in(tree: pygit2.Tree) -> dict[PurePosixPath, str]:
