@@ -10,7 +10,7 @@ from gateway.admission.internal_channels import CHANNELS
 from gateway.delivery.owner_notices import Notices
 from gateway.errors import StoreError
 from gateway.runtime.work_journal import WorkJournal
-from gateway.stores.codec import decode_message
+from gateway.stores.codec import MESSAGES
 from gateway.stores.ports import Store
 from gateway.stores.quarantine import CRASHED_MESSAGE, CRASHED_REPLY, QuarantinedRow, QuarantineKind
 from gateway.stores.rows import Outgoing
@@ -60,7 +60,7 @@ def _writer(row: QuarantinedRow) -> Address | None:
     if row.kind is not QuarantineKind.MESSAGE:
         return None
     try:
-        message = decode_message(row.content)
+        message = MESSAGES.decode(row.content)
     except StoreError:
         return None
     return message.answers_to or message.address

@@ -1,7 +1,7 @@
 """A gateway's metrics for Prometheus: counters, and its state at the time of the request."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
@@ -90,53 +90,45 @@ class StatusCollector:
         for reason, count in sorted(state.reasons.items()):
             reasons.add_metric([reason], count)
         yield reasons
-        listening = GaugeMetricFamily(
-            "strandline_channel_listening", "Whether a bot account listens.", labels=["channel", "account"]
-        )
-        for channel in state.channels:
-            listening.add_metric([channel.channel, channel.account], channel.state == "listening")
-        yield listening
-        yield from _queues(state)
-        yield from _memories(state)
-        yield from _spending(state)
+        for name, help_text, labels, rows in (*_channels(state), *_queues(state), *_memories(state), *_spending(state)):
+            family = GaugeMetricFamily(f"strandline_{name}", help_text, labels=labels)
+            for values, value in rows:
+                family.add_metric(values, value)
+            yield family
 
 
-def _queues(state: Status) -> "Iterator[Metric]":
-    from prometheus_client.core import GaugeMetricFamily
+_Labelled = tuple[str, str, Sequence[str], Sequence[tuple[Sequence[str], float]]]
+"""A gauge with labels: name, help, names of the labels, and each row's values of them with its figure."""
 
-    waiting = GaugeMetricFamily("strandline_agent_waiting", "Messages that wait for an answer.", labels=["agent"])
-    oldest = GaugeMetricFamily(
-        "strandline_agent_oldest_waiting_seconds", "Since the oldest of them came.", labels=["agent"]
+
+def _channels(state: Status) -> Iterator[_Labelled]:
+    rows = [([each.channel, each.account], each.state == "listening") for each in state.channels]
+    yield "channel_listening", "Whether a bot account listens.", ["channel", "account"], rows
+
+
+def _queues(state: Status) -> Iterator[_Labelled]:
+    agents = state.agents
+    waiting = [([each.agent], each.waiting) for each in agents]
+    oldest = [([each.agent], each.oldest_waiting_s) for each in agents]
+    yield "agent_waiting", "Messages that wait for an answer.", ["agent"], waiting
+    yield "agent_oldest_waiting_seconds", "Since the oldest of them came.", ["agent"], oldest
+
+
+def _memories(state: Status) -> Iterator[_Labelled]:
+    memories = [([each.agent], each.memory) for each in state.agents if each.memory is not None]
+    keywords = [(agent, memory.mode == "keyword") for agent, memory in memories]
+    yield "memory_entries", "Indexed passages.", ["agent"], [(agent, memory.entries) for agent, memory in memories]
+    yield (
+        "memory_owing",
+        "Passages that wait for a vector.",
+        ["agent"],
+        [(agent, memory.owing) for agent, memory in memories],
     )
-    for agent in state.agents:
-        waiting.add_metric([agent.agent], agent.waiting)
-        oldest.add_metric([agent.agent], agent.oldest_waiting_s)
-    yield from (waiting, oldest)
+    yield "memory_keyword_only", "Whether words alone are searched.", ["agent"], keywords
 
 
-def _memories(state: Status) -> "Iterator[Metric]":
-    from prometheus_client.core import GaugeMetricFamily
-
-    entries = GaugeMetricFamily("strandline_memory_entries", "Indexed passages.", labels=["agent"])
-    owing = GaugeMetricFamily("strandline_memory_owing", "Passages that wait for a vector.", labels=["agent"])
-    degraded = GaugeMetricFamily(
-        "strandline_memory_keyword_only", "Whether words alone are searched.", labels=["agent"]
-    )
-    for agent in state.agents:
-        if agent.memory is not None:
-            entries.add_metric([agent.agent], agent.memory.entries)
-            owing.add_metric([agent.agent], agent.memory.owing)
-            degraded.add_metric([agent.agent], agent.memory.mode == "keyword")
-    yield from (entries, owing, degraded)
-
-
-def _spending(state: Status) -> "Iterator[Metric]":
-    from prometheus_client.core import GaugeMetricFamily
-
-    tokens = GaugeMetricFamily("strandline_spent_tokens", "Tokens that models cost today.", labels=["agent", "cause"])
-    money = GaugeMetricFamily("strandline_spent_dollars", "Money that models cost today.", labels=["agent", "cause"])
-    for agent in state.agents:
-        for row in agent.spending:
-            tokens.add_metric([agent.agent, row.cause], row.tokens)
-            money.add_metric([agent.agent, row.cause], row.money)
-    yield from (tokens, money)
+def _spending(state: Status) -> Iterator[_Labelled]:
+    rows = [([agent.agent, row.cause], row) for agent in state.agents for row in agent.spending]
+    labels = ["agent", "cause"]
+    yield "spent_tokens", "Tokens that models cost today.", labels, [(values, row.tokens) for values, row in rows]
+    yield "spent_dollars", "Money that models cost today.", labels, [(values, row.money) for values, row in rows]

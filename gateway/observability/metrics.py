@@ -1,5 +1,6 @@
 """Counters and timers of a gateway for Prometheus, with labels bounded by the configuration."""
 
+from functools import partial
 from typing import Protocol
 
 _ANSWER_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
@@ -31,50 +32,16 @@ class Meter:
         from prometheus_client import CollectorRegistry, Counter, Histogram
 
         self.registry = CollectorRegistry(auto_describe=True)
-        self._received = Counter(
-            "messages_received",
-            "Messages that were accepted.",
-            ["channel"],
-            namespace="strandline",
-            registry=self.registry,
+        counter = partial(Counter, namespace="strandline", registry=self.registry)
+        histogram = partial(Histogram, namespace="strandline", registry=self.registry)
+        self._received = counter("messages_received", "Messages that were accepted.", ["channel"])
+        self._sent = counter("messages_sent", "Parts of replies that a platform confirmed.", ["channel"])
+        self._answers = histogram(
+            "answer_seconds", "From a message's arrival to its committed answer.", ["channel"], buckets=_ANSWER_S
         )
-        self._sent = Counter(
-            "messages_sent",
-            "Parts of replies that a platform confirmed.",
-            ["channel"],
-            namespace="strandline",
-            registry=self.registry,
-        )
-        self._answers = Histogram(
-            "answer_seconds",
-            "From a message's arrival to its committed answer.",
-            ["channel"],
-            buckets=_ANSWER_S,
-            namespace="strandline",
-            registry=self.registry,
-        )
-        self._calls = Histogram(
-            "model_call_seconds",
-            "Model calls.",
-            ["agent", "model", "outcome"],
-            buckets=_MODEL_S,
-            namespace="strandline",
-            registry=self.registry,
-        )
-        self._tokens = Counter(
-            "model_tokens",
-            "Tokens, as reported by providers.",
-            ["agent", "model", "kind"],
-            namespace="strandline",
-            registry=self.registry,
-        )
-        self._commits = Histogram(
-            "store_commit_seconds",
-            "Commits of the state.",
-            buckets=_COMMIT_S,
-            namespace="strandline",
-            registry=self.registry,
-        )
+        self._calls = histogram("model_call_seconds", "Model calls.", ["agent", "model", "outcome"], buckets=_MODEL_S)
+        self._tokens = counter("model_tokens", "Tokens, as reported by providers.", ["agent", "model", "kind"])
+        self._commits = histogram("store_commit_seconds", "Commits of the state.", buckets=_COMMIT_S)
 
     def received(self, channel: str) -> None:
         """Count an accepted message."""

@@ -2,7 +2,7 @@
 
 import json
 from datetime import UTC, datetime
-from functools import cache
+from functools import cached_property
 from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -55,54 +55,34 @@ def _redacted(value: T) -> T:
     return value.model_copy(update={name: redact_all(getattr(value, name)) for name in type(value).model_fields})
 
 
-def encode_message(message: InboundMessage) -> str:
-    """Return *message* as JSON."""
-    return to_json(_messages(), _Versioned[InboundMessage](body=message))
+class Codec(Generic[T]):
+    """Encodes one kind of stored rows as JSON with a version, and decodes them."""
+
+    def __init__(self, kind: type[T]) -> None:
+        self._kind = kind
+
+    @cached_property
+    def _adapter(self) -> "TypeAdapter[_Versioned[T]]":
+        return TypeAdapter(_Versioned[self._kind])  # type: ignore[name-defined]  # known when it runs
+
+    def encode(self, row: T) -> str:
+        """Return *row* as JSON."""
+        return to_json(self._adapter, _Versioned[self._kind](body=row))  # type: ignore[name-defined]  # the same
+
+    def decode(self, text: str) -> T:
+        """Decode the result of `encode`. Raises StoreError."""
+        try:
+            return self._adapter.validate_json(text).body
+        except ValidationError as exc:
+            what = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'record'}: {e['msg']}" for e in exc.errors())
+            raise StoreError(f"what is stored cannot be read ({what})") from exc
 
 
-def decode_message(text: str) -> InboundMessage:
-    """Decode the result of `encode_message`. Raises StoreError."""
-    return _decode(_messages(), text)
-
-
-def encode_outgoing(outgoing: Outgoing) -> str:
-    """Return *outgoing* as JSON."""
-    return to_json(_outgoing(), _Versioned[Outgoing](body=outgoing))
-
-
-def decode_outgoing(text: str) -> Outgoing:
-    """Decode the result of `encode_outgoing`. Raises StoreError."""
-    return _decode(_outgoing(), text)
-
-
-def encode_proposal(proposal: Proposal) -> str:
-    """Return *proposal* as JSON."""
-    return to_json(_proposals(), _Versioned[Proposal](body=proposal))
-
-
-def decode_proposal(text: str) -> Proposal:
-    """Decode the result of `encode_proposal`. Raises StoreError."""
-    return _decode(_proposals(), text)
-
-
-def encode_job_spec(spec: JobSpec) -> str:
-    """Return *spec* as JSON."""
-    return to_json(_errands(), _Versioned[JobSpec](body=spec))
-
-
-def decode_job_spec(text: str) -> JobSpec:
-    """Decode the result of `encode_job_spec`. Raises StoreError."""
-    return _decode(_errands(), text)
-
-
-def encode_heard(heard: OverheardMessage) -> str:
-    """Return *heard* as JSON."""
-    return to_json(_heard(), _Versioned[OverheardMessage](body=heard))
-
-
-def decode_heard(text: str) -> OverheardMessage:
-    """Decode the result of `encode_heard`. Raises StoreError."""
-    return _decode(_heard(), text)
+MESSAGES = Codec(InboundMessage)
+OUTGOING = Codec(Outgoing)
+PROPOSALS = Codec(Proposal)
+JOB_SPECS = Codec(JobSpec)
+OVERHEARD = Codec(OverheardMessage)
 
 
 def address_key(address: Address) -> str:
@@ -118,36 +98,3 @@ def message_key(address: Address, message_id: str) -> str:
 def encode_time(moment: datetime) -> str:
     """Return *moment*, which has a zone, as text in UTC that sorts by time."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def _decode(adapter: TypeAdapter[_Versioned[T]], text: str) -> T:
-    try:
-        return adapter.validate_json(text).body
-    except ValidationError as exc:
-        what = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'record'}: {e['msg']}" for e in exc.errors())
-        raise StoreError(f"what is stored cannot be read ({what})") from exc
-
-
-@cache
-def _messages() -> TypeAdapter[_Versioned[InboundMessage]]:
-    return TypeAdapter(_Versioned[InboundMessage])
-
-
-@cache
-def _outgoing() -> TypeAdapter[_Versioned[Outgoing]]:
-    return TypeAdapter(_Versioned[Outgoing])
-
-
-@cache
-def _proposals() -> TypeAdapter[_Versioned[Proposal]]:
-    return TypeAdapter(_Versioned[Proposal])
-
-
-@cache
-def _errands() -> TypeAdapter[_Versioned[JobSpec]]:
-    return TypeAdapter(_Versioned[JobSpec])
-
-
-@cache
-def _heard() -> TypeAdapter[_Versioned[OverheardMessage]]:
-    return TypeAdapter(_Versioned[OverheardMessage])

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from gateway.errors import StoreError
 from gateway.stores.admission import UNREADABLE_MESSAGE
-from gateway.stores.codec import decode_job_spec, decode_message, decode_outgoing
+from gateway.stores.codec import JOB_SPECS, MESSAGES, OUTGOING
 from gateway.stores.jobs import JobId
 from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.stores.unreadable import UNREADABLE_JOB, UNREADABLE_REPLY
@@ -84,9 +84,9 @@ class QuarantinedRow:
 
 _TEXTS: Mapping[QuarantineKind, Callable[[str], str]] = MappingProxyType(
     {
-        QuarantineKind.MESSAGE: lambda content: decode_message(content).text,
-        QuarantineKind.REPLY: lambda content: decode_outgoing(content).text,
-        QuarantineKind.JOB: lambda content: decode_job_spec(content).prompt,
+        QuarantineKind.MESSAGE: lambda content: MESSAGES.decode(content).text,
+        QuarantineKind.REPLY: lambda content: OUTGOING.decode(content).text,
+        QuarantineKind.JOB: lambda content: JOB_SPECS.decode(content).prompt,
     }
 )
 

@@ -21,7 +21,7 @@ from adapters.telegram.incoming import UpdateReceiver
 from adapters.telegram.moved import MIGRATED, MovedChats
 from adapters.telegram.parse import IgnoredUpdate as TelegramIgnored
 from adapters.telegram.webhook import Bringing, Webhook
-from gateway.stores.codec import decode_message, encode_message
+from gateway.stores.codec import MESSAGES
 from tests.fakes.tally import Tally
 from tests.fuzz.campaign import Target
 from tests.fuzz.mutation import Json, mutated_json, seeds_of
@@ -103,8 +103,8 @@ def check_message(message: InboundMessage) -> None:
     assert message.id
     assert message.address.chat
     assert message.sent_at.tzinfo is not None
-    stored = encode_message(message)
-    assert encode_message(decode_message(stored)) == stored
+    stored = MESSAGES.encode(message)
+    assert MESSAGES.encode(MESSAGES.decode(stored)) == stored
 
 
 TELEGRAM = Target("Telegram updates", mutated_json([seed.decode() for seed in seeds_of("telegram")]), check_telegram)

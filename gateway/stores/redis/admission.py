@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from adapters.channel import Address, OverheardMessage
 from gateway.runtime.clock import Clock
 from gateway.stores.admission import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
-from gateway.stores.codec import address_key, decode_heard, encode_heard, encode_time
+from gateway.stores.codec import OVERHEARD, address_key, encode_time
 from gateway.stores.redis.link import RedisLink
 from gateway.stores.redis.outbox import outbox_arguments, queued_row, score
 from gateway.stores.rows import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
@@ -80,11 +80,11 @@ class RedisOverheard:
 
     async def keep(self, address: Address, message_id: str, heard: OverheardMessage, most: int) -> None:
         life_s = round(self.age.total_seconds())
-        await self.link.run("overhear", address_key(address), message_id, encode_heard(heard), most, life_s)
+        await self.link.run("overhear", address_key(address), message_id, OVERHEARD.encode(heard), most, life_s)
 
     async def of(self, address: Address) -> Context:
         rows: list[tuple[str, str]] = await self.link.run("overheard", address_key(address))
-        found, bad = legible(rows, lambda row: (int(row[0]), decode_heard(text_of(row[1]))))
+        found, bad = legible(rows, lambda row: (int(row[0]), OVERHEARD.decode(text_of(row[1]))))
         for (mark, *_), why in bad:
             if await self.link.run("let_heard_go", address_key(address), mark, UNREADABLE_HEARD):
                 Unreadable(UNREADABLE_HEARD, mark, why).tell()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gateway.runtime.clock import Clock
-from gateway.stores.codec import decode_proposal, encode_proposal, encode_time
+from gateway.stores.codec import PROPOSALS, encode_time
 from gateway.stores.redis.link import RedisLink
 from gateway.stores.redis.outbox import outbox_arguments, queued_row, score
 from gateway.stores.rows import (
@@ -38,10 +38,10 @@ class RedisChanges:
         (id_,) = await self.link.run("number_change")
         change = ChangeId(int(id_))
         turn, (chat, told) = TurnId(f"{NOTICE_PREFIX}change:{change}"), outbox_arguments(notice(change))
-        full, bare = encode_proposal(proposal), encode_proposal(replace(proposal, before=None, after=None))
+        full, bare = PROPOSALS.encode(proposal), PROPOSALS.encode(replace(proposal, before=None, after=None))
         times = encode_time(now), encode_time(expires_at), score(expires_at)
         (reply,) = await self.link.run("propose", change, full, bare, *times, self.agents[0], turn, chat, told)
-        stored = PendingChange(change, decode_proposal(full), now, expires_at, ChangeState.WAITING)
+        stored = PendingChange(change, PROPOSALS.decode(full), now, expires_at, ChangeState.WAITING)
         return stored, queued_row(reply, turn, told, now)
 
     async def waiting(self) -> Sequence[PendingChange]:
@@ -68,7 +68,7 @@ def _change(fields: Fields, now: datetime) -> PendingChange:
     is_late = stored is ChangeState.WAITING and expires <= now
     return PendingChange(
         ChangeId(int(id_)),
-        decode_proposal(full or bare),
+        PROPOSALS.decode(full or bare),
         datetime.fromisoformat(created_at),
         expires,
         ChangeState.EXPIRED if is_late else stored,

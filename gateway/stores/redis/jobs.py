@@ -6,15 +6,7 @@ from datetime import datetime, timedelta
 
 from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
-from gateway.stores.codec import (
-    address_key,
-    decode_job_spec,
-    decode_message,
-    encode_job_spec,
-    encode_message,
-    encode_time,
-    message_key,
-)
+from gateway.stores.codec import JOB_SPECS, MESSAGES, address_key, encode_time, message_key
 from gateway.stores.jobs import RUNS_KEPT, Job, JobId, JobRun, JobSpec, RunState, Slot
 from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.link import Argument, RedisLink
@@ -36,7 +28,7 @@ class RedisJobs:
     agents: Sequence[str]
 
     async def add(self, spec: JobSpec, next_slot: datetime, most: int, key: str | None = None) -> Job | None:
-        facts = spec.agent, encode_job_spec(spec), encode_time(next_slot), most, key or ""
+        facts = spec.agent, JOB_SPECS.encode(spec), encode_time(next_slot), most, key or ""
         rows: list[Fields] = await self.link.run("add_job", *facts)
         return _job(rows[0]) if rows else None
 
@@ -59,11 +51,11 @@ class RedisJobs:
         if message is None:
             await self.link.run("take_slot", job, *times)
             return None
-        encoded, now = encode_message(message), self.clock.now()
+        encoded, now = MESSAGES.encode(message), self.clock.now()
         return _row(await self.link.run("take_slot", job, *times, *self._entry(message, encoded, now)), encoded, now)
 
     async def run(self, job: JobId, at: datetime, message: InboundMessage) -> InboxRow | None:
-        encoded, now = encode_message(message), self.clock.now()
+        encoded, now = MESSAGES.encode(message), self.clock.now()
         facts = job, encode_time(at), RUNS_KEPT
         return _row(await self.link.run("run_job", *facts, *self._entry(message, encoded, now)), encoded, now)
 
@@ -81,13 +73,13 @@ class RedisJobs:
 
 
 def _row(stored: Sequence[str], encoded: str, now: datetime) -> InboxRow | None:
-    return InboxRow(InboxId(int(stored[0])), decode_message(encoded), now) if stored else None
+    return InboxRow(InboxId(int(stored[0])), MESSAGES.decode(encoded), now) if stored else None
 
 
 def _job(fields: Fields) -> Job:
     id_, spec, is_enabled, next_slot, last_slot, failures = fields
     times = _time(next_slot), _time(last_slot)
-    return Job(JobId(int(id_)), decode_job_spec(spec), text_of(is_enabled) == "1", *times, int(failures))
+    return Job(JobId(int(id_)), JOB_SPECS.decode(spec), text_of(is_enabled) == "1", *times, int(failures))
 
 
 def _text(moment: datetime | None) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from adapters.channel import Address
 from gateway.runtime.clock import Clock
-from gateway.stores.codec import address_key, decode_outgoing, encode_outgoing, encode_time
+from gateway.stores.codec import OUTGOING, address_key, encode_time
 from gateway.stores.ports import LeaseLostError, RowStateError
 from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.link import Argument, RedisLink
@@ -90,12 +90,12 @@ class RedisOutbox:
 
 def outbox_arguments(outgoing: Outgoing) -> tuple[Argument, Argument]:
     """Return *outgoing* as the arguments of store.lua: its queue, and its content."""
-    return address_key(outgoing.address), encode_outgoing(outgoing)
+    return address_key(outgoing.address), OUTGOING.encode(outgoing)
 
 
 def queued_row(id_: str, turn_id: TurnId, encoded: Argument, now: datetime) -> OutboxRow:
     """Return a reply that was just stored, as a later read would."""
-    outgoing = decode_outgoing(str(encoded))
+    outgoing = OUTGOING.decode(str(encoded))
     return OutboxRow(OutboxId(int(id_)), turn_id, outgoing, now, OutboxState.QUEUED, 0, 0, None, None)
 
 
@@ -110,7 +110,7 @@ def _row(fields: Fields) -> OutboxRow:
     return OutboxRow(
         id=OutboxId(int(id_)),
         turn_id=TurnId(text_of(turn_id)),
-        outgoing=decode_outgoing(outgoing),
+        outgoing=OUTGOING.decode(outgoing),
         created_at=moment_of(created_at),
         state=OutboxState(state),
         parts_sent=int(parts_sent),

@@ -6,7 +6,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from gateway.runtime.clock import Clock
-from gateway.stores.codec import decode_message, decode_outgoing
+from gateway.stores.codec import MESSAGES, OUTGOING
 from gateway.stores.jobs import JobId
 from gateway.stores.quarantine import KINDS, QuarantinedRow, QuarantineKind, Retried
 from gateway.stores.redis.aside import Aside
@@ -47,7 +47,7 @@ class RedisQuarantine:
         match row.kind:
             case QuarantineKind.MESSAGE:
                 received = moment_of(fields["received_at"])
-                return InboxRow(InboxId(int(outcome[0])), decode_message(row.content), received)
+                return InboxRow(InboxId(int(outcome[0])), MESSAGES.decode(row.content), received)
             case QuarantineKind.REPLY:
                 return _reply(outcome, row.content)
             case QuarantineKind.JOB:
@@ -64,7 +64,7 @@ class RedisQuarantine:
 def _reply(outcome: Sequence[str], content: str) -> OutboxRow:
     id_, turn_id, created_at, parts_sent, attempts = outcome
     row = queued_row(id_, TurnId(turn_id), content, moment_of(created_at))
-    return replace(row, outgoing=decode_outgoing(content), parts_sent=int(parts_sent), attempts=int(attempts))
+    return replace(row, outgoing=OUTGOING.decode(content), parts_sent=int(parts_sent), attempts=int(attempts))
 
 
 def _fields(stored: Sequence[str]) -> Mapping[str, str]:

@@ -27,7 +27,7 @@ class SpooledMessage:
     """A message in the store's encoding."""
 
     message: str
-    """Encoded by `encode_message`."""
+    """Encoded by `MESSAGES.encode`."""
     received_at: str
 
 

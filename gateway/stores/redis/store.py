@@ -14,7 +14,7 @@ from gateway.errors import StoreError
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.runtime.clock import Clock, SystemClock, pause
 from gateway.stores.admission import UNREADABLE_MESSAGE, Overheard, Pairings, Silences
-from gateway.stores.codec import address_key, decode_message, encode_message, encode_time, message_key
+from gateway.stores.codec import MESSAGES, address_key, encode_time, message_key
 from gateway.stores.jobs import Jobs, RunState
 from gateway.stores.losses import StateLoss, keep_loss
 from gateway.stores.ports import Changes, Inbox, Outbox
@@ -93,13 +93,13 @@ class RedisInbox:
     """Keeps messages until they are answered, in case the server loses them."""
 
     async def append(self, message: InboundMessage) -> InboxRow | None:
-        now, encoded = self.clock.now(), encode_message(message)
+        now, encoded = self.clock.now(), MESSAGES.encode(message)
         names = self.agent_of(message), address_key(message.address), message_key(message.address, message.id)
         times = score(now), score(now + self.dedupe)
         stored = await self.link.run("append", *names, *times, encoded, encode_time(now), *mark_of(self.spool))
         if not stored:
             return None
-        row = InboxRow(InboxId(int(stored[0])), decode_message(encoded), now)
+        row = InboxRow(InboxId(int(stored[0])), MESSAGES.decode(encoded), now)
         if self.spool is not None:
             await self.spool.keep(row.id, SpooledMessage(encoded, encode_time(now)))
         return row
@@ -114,7 +114,7 @@ class RedisInbox:
             return None
         now, count = self.clock.now(), 0
         for id_, spooled in spool.kept():
-            message = decode_message(spooled.message)
+            message = MESSAGES.decode(spooled.message)
             names = self.agent_of(message), address_key(message.address), message_key(message.address, message.id)
             times = score(now), score(now + self.dedupe)
             put = await self.link.run("restore", *names, *times, spooled.message, spooled.received_at, id_)
@@ -323,4 +323,4 @@ def _inbox_row(entry: Entry) -> InboxRow:
     number, _, rest = id_.partition("-")
     if rest != "0":
         raise ValueError("it is none that a gateway wrote")  # and no answer would remove it
-    return InboxRow(InboxId(int(number)), decode_message(fields["message"]), moment_of(fields["received_at"]))
+    return InboxRow(InboxId(int(number)), MESSAGES.decode(fields["message"]), moment_of(fields["received_at"]))

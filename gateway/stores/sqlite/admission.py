@@ -10,7 +10,7 @@ from functools import partial
 from adapters.channel import Address, OverheardMessage
 from gateway.runtime.clock import Clock
 from gateway.stores.admission import SILENCES_KEPT, Context, Guest, PairingRequest, Silence, Visitor
-from gateway.stores.codec import address_key, decode_heard, encode_heard, encode_time
+from gateway.stores.codec import OVERHEARD, address_key, encode_time
 from gateway.stores.rows import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
 from gateway.stores.sqlite.group_commit import GroupCommit
 from gateway.stores.sqlite.ledger import count
@@ -189,7 +189,7 @@ def _keep(place: str, message_id: str, heard: OverheardMessage, most: int, db: s
     db.execute(
         "INSERT INTO heard (place, message, heard, at) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (place, message) DO UPDATE SET heard = excluded.heard",
-        (place, message_id, encode_heard(heard), encode_time(heard.sent_at)),
+        (place, message_id, OVERHEARD.encode(heard), encode_time(heard.sent_at)),
     )
     db.execute(
         "DELETE FROM heard WHERE place = ?1 AND id NOT IN "
@@ -202,7 +202,7 @@ def _heard(place: str, since: datetime, db: sqlite3.Connection) -> tuple[Context
     rows = db.execute(
         "SELECT id, CAST(heard AS BLOB) FROM heard WHERE place = ? AND at > ? ORDER BY id", (place, encode_time(since))
     ).fetchall()
-    found, bad = legible(rows, lambda row: decode_heard(row[1].decode()))
+    found, bad = legible(rows, lambda row: OVERHEARD.decode(row[1].decode()))
     for (id_, _), _why in bad:
         db.execute("DELETE FROM heard WHERE id = ?", (id_,))
         count(UNREADABLE_HEARD, 1, db)

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 
 from gateway.runtime.clock import Clock
-from gateway.stores.codec import decode_proposal, encode_proposal, encode_time
+from gateway.stores.codec import PROPOSALS, encode_time
 from gateway.stores.rows import (
     APPROVAL_EXPIRED,
     NOTICE_PREFIX,
@@ -70,7 +70,7 @@ def _propose(
         "INSERT INTO changes (proposal, created_at, expires_at, state, changed_at) "
         "VALUES (:proposal, :now, :expires, :state, :now) RETURNING id, proposal, created_at, expires_at, state",
         {
-            "proposal": encode_proposal(proposal),
+            "proposal": PROPOSALS.encode(proposal),
             "now": encode_time(now),
             "expires": encode_time(expires_at),
             "state": ChangeState.WAITING,
@@ -108,7 +108,7 @@ def _change(row: tuple[int, str, str, str, str], now: datetime) -> PendingChange
     is_late = stored is ChangeState.WAITING and expires <= now
     return PendingChange(
         ChangeId(id_),
-        decode_proposal(proposal),
+        PROPOSALS.decode(proposal),
         datetime.fromisoformat(created_at),
         expires,
         ChangeState.EXPIRED if is_late else stored,

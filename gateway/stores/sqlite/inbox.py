@@ -9,7 +9,7 @@ from functools import partial
 from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
 from gateway.stores.admission import UNREADABLE_MESSAGE
-from gateway.stores.codec import decode_message, encode_message, encode_time, message_key
+from gateway.stores.codec import MESSAGES, encode_time, message_key
 from gateway.stores.rows import FIRST, InboxId, InboxRow
 from gateway.stores.sqlite.admission import record_silence
 from gateway.stores.sqlite.group_commit import GroupCommit
@@ -59,7 +59,7 @@ def append(message: InboundMessage, now: datetime, dedupe: timedelta, db: sqlite
             "now": encode_time(now),
         },
     ).rowcount
-    return insert_message(encode_message(message), encode_time(now), now, db) if is_new else None
+    return insert_message(MESSAGES.encode(message), encode_time(now), now, db) if is_new else None
 
 
 def insert_message(encoded: str, received_at: str, now: datetime, db: sqlite3.Connection) -> InboxRow:
@@ -79,7 +79,7 @@ def _waiting(after: InboxId, limit: int, now: datetime, db: sqlite3.Connection) 
 
 def _inbox_row(row: Fields) -> InboxRow:
     id_, message, received_at = row
-    return InboxRow(InboxId(id_), decode_message(message), moment_of(received_at))
+    return InboxRow(InboxId(id_), MESSAGES.decode(message), moment_of(received_at))
 
 
 def _drop(row: InboxId, reason: str, db: sqlite3.Connection) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 
 from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
-from gateway.stores.codec import decode_job_spec, encode_job_spec, encode_time
+from gateway.stores.codec import JOB_SPECS, encode_time
 from gateway.stores.jobs import Job, JobId, JobRun, JobSpec, Slot
 from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.group_commit import GroupCommit
@@ -87,7 +87,7 @@ def _add(spec: JobSpec, next_slot: datetime, most: int, key: str | None, db: sql
         return None
     inserted = db.execute(
         f"INSERT INTO jobs (agent, key, errand, next_slot) VALUES (?, ?, ?, ?) RETURNING {_COLUMNS}",  # noqa: S608
-        (spec.agent, key, encode_job_spec(spec), encode_time(next_slot)),
+        (spec.agent, key, JOB_SPECS.encode(spec), encode_time(next_slot)),
     )
     (row,) = inserted.fetchall()
     return _job(row)
@@ -109,7 +109,7 @@ def _set_next(job: JobId, next_slot: datetime | None, db: sqlite3.Connection) ->
 def _job(row: Fields) -> Job:
     id_, spec, is_enabled, next_slot, last_slot, failures = row
     times = _time(next_slot), _time(last_slot)
-    return Job(JobId(id_), decode_job_spec(spec), bool(is_enabled), *times, failures)
+    return Job(JobId(id_), JOB_SPECS.decode(spec), bool(is_enabled), *times, failures)
 
 
 def _text(moment: datetime | None) -> str | None:

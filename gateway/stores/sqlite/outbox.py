@@ -10,7 +10,7 @@ from typing import Any
 
 from adapters.channel import Address
 from gateway.runtime.clock import Clock
-from gateway.stores.codec import decode_outgoing, encode_outgoing, encode_time
+from gateway.stores.codec import OUTGOING, encode_time
 from gateway.stores.jobs import RunState
 from gateway.stores.ports import RowStateError
 from gateway.stores.rows import (
@@ -77,7 +77,7 @@ class SqliteOutbox:
 
 def enqueue(turn_id: TurnId, outgoing: Outgoing, now: datetime, db: sqlite3.Connection) -> OutboxRow:
     """Store a new reply."""
-    values = (turn_id, encode_outgoing(outgoing), encode_time(now), encode_time(now))
+    values = (turn_id, OUTGOING.encode(outgoing), encode_time(now), encode_time(now))
     inserted = db.execute(_ENQUEUE, values)
     (row,) = inserted.fetchall()
     return _row(row)
@@ -179,7 +179,7 @@ def _row(row: Fields) -> OutboxRow:
     return OutboxRow(
         id=OutboxId(id_),
         turn_id=TurnId(text_of(turn_id)),
-        outgoing=decode_outgoing(outgoing),
+        outgoing=OUTGOING.decode(outgoing),
         created_at=moment_of(created_at),
         state=OutboxState(state),
         parts_sent=parts_sent,

@@ -16,7 +16,7 @@ from bench.figures import resident_mb
 from gateway.agent.entries import ToolCall, UserEntry
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.runtime.memory_trim import keep_small
-from gateway.stores.codec import decode_message, encode_message
+from gateway.stores.codec import MESSAGES
 from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, in_line, to_line
 from tests.fakes.patience import PATIENCE_S
@@ -115,7 +115,7 @@ async def test_no_id_of_a_conversation_is_kept_by_what_reads_json() -> None:
     said = InboundMessage(
         Address("telegram", "home", "-100"), "m-12", Sender("7", "Sam"), ChatKind.GROUP, "hi", True, now
     )
-    ids = [decode_message(encode_message(said)).id for _ in range(2)]
+    ids = [MESSAGES.decode(MESSAGES.encode(said)).id for _ in range(2)]
     assert ids[0] is not ids[1]
 
     heard: list[str] = []

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from adapters.channel import Address, ChatKind, InboundMessage, OverheardMessage, Quote, Sender
 from gateway.agent.entries import LogEntry, LogSection, ReplyEntry, ToolCall, Usage
-from gateway.stores.codec import decode_message, decode_outgoing, encode_message, encode_outgoing
+from gateway.stores.codec import MESSAGES, OUTGOING
 from gateway.stores.rows import Outgoing, TurnId
 from gateway.transcripts.codec import Record, in_line, to_line
 from workspaces.secrets import REMOVED, guarding
@@ -20,8 +20,8 @@ def test_a_stored_message_holds_no_secret() -> None:
         HERE, "1", Sender("7", f"Ann {KEY}"), ChatKind.DIRECT, f"a {KEY}\ud83d b", True, AT, Quote("Bob", KEY)
     )
     with guarding([KEY, "is_for_us"]):
-        stored = encode_message(said)
-    back = decode_message(stored)
+        stored = MESSAGES.encode(said)
+    back = MESSAGES.decode(stored)
     assert (back.text, back.sender.name) == (f"a {REMOVED}\ufffd b", f"Ann {REMOVED}")
     assert back.quote == Quote("Bob", REMOVED)
     assert (back.address, back.id, back.kind, back.sent_at) == (said.address, said.id, said.kind, said.sent_at)
@@ -30,7 +30,7 @@ def test_a_stored_message_holds_no_secret() -> None:
 def test_a_stored_reply_holds_no_secret() -> None:
     """Its text is redacted before it waits in the outbox."""
     with guarding([KEY]):
-        assert decode_outgoing(encode_outgoing(Outgoing(HERE, f"it is {KEY}"))).text == f"it is {REMOVED}"
+        assert OUTGOING.decode(OUTGOING.encode(Outgoing(HERE, f"it is {KEY}"))).text == f"it is {REMOVED}"
 
 
 def test_a_line_of_a_transcript_holds_no_secret() -> None:
@@ -52,4 +52,4 @@ def test_what_was_overheard_is_kept_without_a_secret() -> None:
         HERE, "1", Sender("7", "Ann"), ChatKind.GROUP, "hi", True, AT, heard=(OverheardMessage("Bob", KEY, AT),)
     )
     with guarding([KEY]):
-        assert decode_message(encode_message(said)).heard == (OverheardMessage("Bob", REMOVED, AT),)
+        assert MESSAGES.decode(MESSAGES.encode(said)).heard == (OverheardMessage("Bob", REMOVED, AT),)
