@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, tzinfo
 from functools import partial
@@ -24,17 +24,18 @@ from gateway.agent.prompt_files import prompt_extents
 from gateway.agent.recall import RecallSettings
 from gateway.agent.window.compact import ONECLAW_SHARE
 from gateway.app.house import house_folders, is_here
-from gateway.app.memory_notices import memory_faults
 from gateway.app.memory_worker import SERVER_PATIENCE_S
 from gateway.app.open_home import OpenHome
 from gateway.config import Config, MemorySettings
-from gateway.errors import ConfigError
+from gateway.delivery.owner_notices import Notices
+from gateway.errors import ConfigError, StoreError
 from gateway.home import Home
 from gateway.inbound.settings import QueueMode
 from gateway.runtime.threads import Threads
 from gateway.schedule.checklist import Rhythm
 from gateway.sessions.lifecycle import LifecycleSettings
 from gateway.settings.secrets import secret_gaps
+from gateway.stores.ports import Store
 from gateway.transcripts.memory_source import SETTLE_S, TranscriptNotes
 from gateway.turns.planning import TurnSettings
 from workspaces.access import Access, AgentId
@@ -47,6 +48,7 @@ from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
 from workspaces.memory.query import SearchDefaults
 from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.status import MemoryFaults
 from workspaces.memory.watch import Watched
 from workspaces.memory.workspace_source import WorkspaceNotes, note_folders
 from workspaces.run_blocking import RunBlocking
@@ -294,3 +296,26 @@ def lifecycle_settings(config: Config, zone: tzinfo) -> LifecycleSettings:
     return LifecycleSettings(
         **asdict(config.sessions), zone=zone, keep_days=config.subagents.keep_days, day_summaries=config.context.flush
     )
+
+
+def memory_faults(store: Store, notices: Notices, agent: AgentId) -> MemoryFaults:
+    """Return who learns of faults of the memory of *agent*: the counts, and the owner."""
+    return MemoryFaults(
+        store.count, partial(_tell_of_file, notices, agent), partial(_tell_of_held_change, notices, agent)
+    )
+
+
+async def _tell_of_file(notices: Notices, agent: AgentId, path: str) -> None:
+    """Notify the owner that search omits the notes in a file, since the memory worker crashes on it."""
+    with suppress(StoreError):  # status and doctor report it too
+        await notices.tell(
+            f"memory crashed:{agent}:{path}",
+            f"The search of agent {agent} crashed twice on {path}, so it skips this file: its content is not found. "
+            f"Change the file, or retry it: strandline quarantine retry file:{agent}:{path}.",
+        )
+
+
+async def _tell_of_held_change(notices: Notices, agent: AgentId, held: str) -> None:
+    """Notify the owner that an index was not replaced, since the new one finds less."""
+    with suppress(StoreError):  # status and doctor report it too
+        await notices.tell(f"memory held:{agent}:{held}", f"The memory of agent {agent}: {held}.")

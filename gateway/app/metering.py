@@ -1,12 +1,14 @@
 """Adds a meter to a gateway's parts; without one nothing is wrapped."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from adapters.channel import Address
 from gateway.admission.routing import Envelope
 from gateway.agent.agent import Agent
-from gateway.agent.models.metered import MeteredModel
+from gateway.agent.entries import ReplyEntry
+from gateway.agent.models.port import Model, ModelRequest, OnText, reader_of
 from gateway.observability.metrics import Meter
 from gateway.runtime.clock import Clock
 from gateway.stores.ports import Store
@@ -64,3 +66,27 @@ def measure(store: Store, meter: Meter | None) -> None:
 def sent_counter(meter: Meter | None) -> Callable[[Address], None] | None:
     """Return a function that counts a part sent to an address."""
     return None if meter is None else lambda address: meter.sent(address.channel)
+
+
+class MeteredModel:
+    """Implements `Model` with another one; the usage of a call counts for the model that replied, by its own name."""
+
+    def __init__(self, model: Model, agent: str, meter: Meter) -> None:
+        self._model = model
+        self._agent = agent
+        self._meter = meter
+        self.name = model.name
+        self.window_tokens = model.window_tokens
+        self.reader = reader_of(model)
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
+        began, answer = time.perf_counter(), None
+        try:
+            answer = await self._model.reply(request, on_text)
+            return answer
+        finally:
+            name, used = (answer.model, answer.usage) if answer is not None else (self.name, None)
+            self._meter.called(self._agent, name, time.perf_counter() - began, used)
+
+    async def close(self) -> None:
+        await self._model.close()

@@ -1,7 +1,8 @@
-"""`strandline agents …`: lists, adds and removes agents."""
+"""`strandline agents …`: lists, adds and removes agents, and adopts an agent's files among several gateways."""
 
 import asyncio
 import re
+import secrets
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -13,21 +14,19 @@ from urllib.parse import unquote
 
 import typer
 
-from gateway.cli.adopt import adopt
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.cli.status import memory_line
 from gateway.control.status_wire import MemoryOrder, MemoryStatus, StatusOrder
-from gateway.errors import ConfigError, StrandlineError
+from gateway.errors import ConfigError, StoreError, StrandlineError, WorkspaceLockedError
 from gateway.home import FOLDER_MODE, Home
 from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
-    from gateway.config import Config
+    from gateway.config import Config, RedisSettings
 
 app = command_app("Manage agents: list, show, add, remove, adopt.")
-app.command()(adopt)
 
 NAME = Annotated[str, typer.Argument(help="Name of the agent: lowercase letters, digits and hyphens.")]
 _WANTED = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -301,3 +300,50 @@ def _archive_folder(home: Home, agent: str, day: date) -> list[str]:
         f"All its files are in {place}.",
         f"To restore it, move that folder to {folder} and the lines of {_TAKEN} in it to {home.config_file}.",
     ]
+
+
+@app.command()
+def adopt(
+    context: typer.Context,
+    agent: Annotated[str, typer.Argument(help="Agent that no gateway runs.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the prompt.")] = False,
+    home: HomeOption = None,
+) -> None:
+    """Among gateways on one Redis: let an agent use its files in this home and no other copy from now on."""
+    from gateway.config import read_config
+
+    invocation: Invocation = context.obj
+    place = invocation.home(home)
+    config = read_config(place.config_file)
+    if agent not in config.agents:
+        raise ConfigError(f"agents.{agent}: no such agent; the agents are: {', '.join(config.agents)}")
+    if config.redis.url is None:
+        raise StrandlineError("there is nothing to adopt: this home keeps its own state, so its files are the agent's")
+    folder = place.agent(agent).root
+    if not folder.is_dir():
+        raise StrandlineError(f"there is no {folder}; put the agent's files there first")
+    if not yes:
+        question = f"Make {folder} the files of agent {agent}? Copies elsewhere are no longer used."
+        typer.confirm(question, abort=True)
+    asyncio.run(_adopt(invocation, place, agent, config.redis))
+    print(f"Agent {agent} now uses {folder}; a gateway of this home takes it.")
+
+
+async def _adopt(invocation: Invocation, home: Home, agent: str, settings: "RedisSettings") -> None:
+    """Give the files a new unique name; if interrupted between store and folder, run it again."""
+    from gateway.cluster.file_ownership import ClaimMark, write_mark
+    from gateway.cluster.workspace_locks import agent_lock
+    from gateway.stores.pins import Pin
+    from gateway.stores.redis.leases import adopt as adopted
+    from gateway.stores.redis.server import server_of
+
+    fresh, server = Pin(secrets.token_hex(8), 1), server_of(settings, invocation.environ_of(home))
+    try:
+        with agent_lock(home, agent):
+            if holder := await adopted(server, settings.prefix, agent, fresh):
+                raise StrandlineError(f"agent {agent} has a gateway ({holder}); stop that one first")
+            write_mark(home, agent, ClaimMark(fresh))
+    except WorkspaceLockedError as exc:
+        raise StrandlineError(f"a gateway works on the files of agent {agent}; stop that one first") from exc
+    except OSError as exc:
+        raise StoreError(f"{home.agent(agent).root} cannot be written: {exc.strerror}") from exc

@@ -4,16 +4,20 @@ Exit status: 0 done; 1 failed; 2 wrong configuration or usage; 3 another process
 """
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Annotated
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.cli.command_group import CommandEntry, lazy_group
-from gateway.cli.composition import compose_app
-from gateway.cli.invocation import Compose, HomeOption, Invocation
+from gateway.cli.invocation import Compose, Composed, HomeOption, Invocation
 from gateway.cli.redacted_output import redacted_output
 from gateway.errors import ConfigError, HomeLockedError, WorkspaceLockedError
+from gateway.home import Home
+
+if TYPE_CHECKING:
+    from gateway.config import Config
 
 FAILED, MISCONFIGURED, LOCKED = 1, 2, 3
 
@@ -70,6 +74,21 @@ COMMANDS = tuple(
     )
 )
 """Every command, in the order of the list."""
+
+
+@asynccontextmanager
+async def compose_app(
+    home: Home, config: "Config", environ: Mapping[str, str], *, channels: bool
+) -> AsyncIterator[Composed]:
+    """Open the application of *home*, whose lock the caller holds, for a command that needs a gateway."""
+    from gateway.app.app import App
+    from gateway.runtime.crash_report import reporting
+
+    async with App.open(home, config, environ, channels=channels) as app, reporting(home.crash_report):
+        resources = app.parts.resources
+        yield Composed(
+            app.operator, app.parts.health, app.run, resources.meter, app.web(environ), resources.home.share.over.set
+        )
 
 
 def run(argv: Sequence[str], environ: Mapping[str, str], program: str, compose: Compose = compose_app) -> int:

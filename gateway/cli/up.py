@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import secrets
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
@@ -16,7 +17,6 @@ import typer
 from gateway.cli.invocation import Composed, HomeOption, Invocation
 from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.cli.settings_watch import LiveSettings, SettingsWatch, read_settings
-from gateway.cli.signals import stop_on_signals
 from gateway.cli.standby import StandbyAddress, composed_again, outlasting
 from gateway.control.admission_wire import ClaimAnswer, ClaimOrder
 from gateway.control.status_wire import disabled_line
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gateway.config import Config
     from gateway.control.front import Front
 
+STOPPING = (signal.SIGTERM, signal.SIGINT)
 GARBAGE = (10_000, 10, 10)
 """Objects after which Python looks for cycles, and the thresholds of the older generations.
 
@@ -232,3 +233,29 @@ def collecting_seldom() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+@contextmanager
+def stop_on_signals(stop: asyncio.Event) -> Iterator[None]:
+    """Set *stop* at the first signal to stop while the block runs; the next one ends the process at once."""
+    loop = asyncio.get_running_loop()
+
+    def first() -> None:
+        stop.set()
+        _leave_to_the_system(loop)
+
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    for number in STOPPING:
+        loop.add_signal_handler(number, first)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+
+
+def _leave_to_the_system(loop: asyncio.AbstractEventLoop) -> None:
+    for number in STOPPING:
+        loop.remove_signal_handler(number)
+        signal.signal(number, signal.SIG_DFL)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from gateway.admission.policy import Policy
 from gateway.agent.agent import Agent
+from gateway.agent.budget import OTHERS_TOKENS_A_DAY, Budget, CostCause, total_spend
 from gateway.agent.cut_files import MEND, describe_cut_files
 from gateway.agent.models.paid import AgentBudget
 from gateway.automation.heartbeat_runner import Heartbeats
@@ -15,13 +16,13 @@ from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.cron import jobs_status
 from gateway.control.health import Health
 from gateway.control.memory import memory_status
-from gateway.control.spending import spending_of
 from gateway.control.status_text import brief
 from gateway.control.status_wire import (
     AgentStatus,
     ChannelStatus,
     HeartbeatStatus,
     MemoryStatus,
+    SpendingStatus,
     Status,
     StatusOrder,
     UnsureStatus,
@@ -36,6 +37,7 @@ from gateway.settings.zone import OwnerZone
 from gateway.stores.losses import latest_loss
 from gateway.stores.ports import Distant, Store
 from gateway.stores.rows import StoreOutage
+from gateway.stores.spending import NANOS, Spend
 from gateway.transcripts.archive import latest_receipt
 from gateway.transcripts.store import Sessions
 from workspaces.access import AgentId
@@ -176,3 +178,19 @@ def _heartbeat(stands: HeartbeatReport) -> HeartbeatStatus:
     return HeartbeatStatus(
         stands.state, stands.items, stands.ran, stands.outcome, stands.next_look, stands.failures, stands.faults
     )
+
+
+async def spending_of(agent_budget: AgentBudget | None) -> tuple[SpendingStatus, ...]:
+    """Return today's spending from *agent_budget*. Raises StoreError."""
+    if agent_budget is None:
+        return ()
+    spent = await agent_budget.spent()
+    rows = [_row("all", total_spend(spent), agent_budget.budgets)]
+    rows += [_row(cause, spent.get(cause, Spend()), agent_budget.budgets.of(cause)) for cause in CostCause]
+    unspent = (SpendingStatus(row.cause, 0, 0.0, 0, limit) for row in rows for limit in (None, OTHERS_TOKENS_A_DAY))
+    return tuple(row for row in rows if row not in {*unspent})
+
+
+def _row(cause: str, spend: Spend, budget: Budget) -> SpendingStatus:
+    money = spend.nanos / NANOS
+    return SpendingStatus(cause, spend.tokens, money, spend.unpriced_tokens, budget.tokens_a_day, budget.money_a_day)

@@ -1,10 +1,11 @@
 """Entry of a message in its conversation: the form in which a model reads it."""
 
-from adapters.channel import InboundMessage, Via
+from collections.abc import Iterator, Sequence
+
+from adapters.channel import InboundMessage, OverheardMessage, Via
 from gateway.admission.internal_channels import SUBAGENT, is_inner
-from gateway.agent.entries import UserEntry
+from gateway.agent.entries import HEARD, UserEntry
 from gateway.stores.rows import InboxRow
-from gateway.turns.group_context import context_lines
 from workspaces.access import SessionType
 
 
@@ -24,3 +25,15 @@ def entry_of(row: InboxRow, session_type: SessionType) -> UserEntry:
 def _holds_others_words(message: InboundMessage) -> bool:
     is_quoting = message.quote is not None and not message.quote.is_ours
     return bool(message.heard) or is_quoting or message.via is Via.AGENT or message.address.channel == SUBAGENT
+
+
+def context_lines(heard: Sequence[OverheardMessage]) -> Iterator[str]:
+    """Yield the lines that come before a message; none if nothing was *heard*. Times are in UTC."""
+    if not heard:
+        return
+    yield HEARD
+    for each in heard:
+        author = " ".join(each.author.replace(":", " ").split()) or "Somebody"
+        mark = f"> {each.sent_at:%Y-%m-%d %H:%M}Z {author}:"
+        yield from (f"{mark} {line}" for line in each.text.splitlines())
+    yield ""

@@ -27,7 +27,7 @@ from gateway.inbound.receive import StoreTrouble
 from gateway.stores.admission import Visitor
 from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
-from gateway.turns.group_context import context_lines
+from gateway.turns.message_entry import context_lines
 from strandline.testing.adapter import message
 from tests.fakes.clock import START, ManualClock
 from tests.fakes.reception import reception_of
