@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 
 from gateway.commands.command import Command, CommandCall, Who
-from gateway.commands.families import CommandResources
+from gateway.commands.resources import CommandResources
 from gateway.errors import ToolError
 
 __all__ = ["Command", "CommandCall", "CommandResources", "ToolError", "Who", "command"]

@@ -32,11 +32,11 @@ from gateway.approvals.approvals import Approvals
 from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
 from gateway.automation.job_runner import JobRunner, OwnerContact
 from gateway.automation.subagents import Subagents
-from gateway.commands.families import CommandResources
 from gateway.commands.loading import load_commands
 from gateway.commands.menu import menu_entries
 from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
+from gateway.commands.resources import CommandResources
 from gateway.commands.session import ENDS, STOP
 from gateway.config import Config
 from gateway.control.agents import AgentDirectory

@@ -8,9 +8,9 @@ from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
 from gateway.approvals.outgoing_acts import WaysOut
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.errors import ApprovalError, ToolError
 from gateway.stores.rows import PendingChange
-from gateway.turns.planning import Planner
 from workspaces.access import AgentId
 
 _NUMBER = re.compile(r"#?([0-9]{1,15})", re.ASCII)
@@ -18,12 +18,12 @@ _NUMBER = re.compile(r"#?([0-9]{1,15})", re.ASCII)
 Decide = Callable[[int, AgentId | None], Awaitable[str]]
 
 
-def approval_commands(planner: Planner) -> list[Command]:
+def approval_commands(parts: CommandResources) -> list[Command]:
     """Return `/approve` and `/refuse`; each concerns the changes of the addressed agent.
 
-    A tool that waited is one that *planner* gives the owner's turns; a file that waited goes out with the answer.
+    A tool that waited is one that the planner gives the owner's turns; a file that waited goes out with the answer.
     """
-    approvals = planner.approvals
+    planner, approvals = parts.planner, parts.planner.approvals
 
     async def approve(call: CommandCall) -> str:
         enclose = None if planner.enclosures is None else partial(planner.enclosures.enclose, call.asked)

@@ -10,8 +10,8 @@ from gateway.checkup.checkup import CheckedAgent, accept_in, checked_agent, read
 from gateway.checkup.proposals import CheckupProposal, CheckupRecord
 from gateway.checkup.summary import summary_of
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.errors import CheckupError, ToolError
-from gateway.transcripts.store import Sessions
 
 NAME = "checkup"
 OFFERED = re.compile(r"`/checkup accept (?P<mark>[0-9a-f]{8})`")
@@ -39,14 +39,14 @@ class _Decision:
     words: str
 
 
-def checkup_commands(sessions: Sessions) -> list[Command]:
+def checkup_commands(parts: CommandResources) -> list[Command]:
     """Return `/checkup`."""
 
     async def run(call: CommandCall) -> str:
         zone = call.now.tzinfo
         if zone is None:
             raise ToolError("The time of this message has no zone.")
-        checked = checked_agent(call.agent, sessions, zone)
+        checked = checked_agent(call.agent, parts.sessions, zone)
         try:
             return await _answer(call, checked)
         except CheckupError as exc:

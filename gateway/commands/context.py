@@ -9,6 +9,7 @@ from gateway.agent.models.paid import cost_of
 from gateway.agent.window.shown import VisibleHistory
 from gateway.agent.window.use import WindowUse
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted
 from gateway.errors import HookError, ToolError
 from gateway.sessions.compaction import BY_WORDING, CompactionResult
@@ -19,18 +20,18 @@ _BAR = 10
 _SHORT = "There is nothing to summarise yet: the whole conversation is still in the window."
 
 
-def context_commands(planner: Planner) -> list[Command]:
+def context_commands(parts: CommandResources) -> list[Command]:
     """Return the commands about the window; only the owner may summarise, which costs money."""
 
     async def context(call: CommandCall) -> str:
-        return "\n".join(_context(await planner.window(call.asked), call))
+        return "\n".join(_context(await parts.planner.window(call.asked), call))
 
     async def compact(call: CommandCall) -> str:
-        compacted = await _summarise(planner, call)
+        compacted = await _summarise(parts.planner, call)
         return _SHORT if compacted is None else "\n".join(_summary_lines(compacted))
 
     async def summarize(call: CommandCall) -> str:
-        compacted = await _summarise(planner, call)
+        compacted = await _summarise(parts.planner, call)
         return _SHORT if compacted is None else "\n".join([compacted.summary.text, "", *_summary_lines(compacted)])
 
     saves = "save notes of this conversation and summarise its older part, with a focus if you name one"

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from gateway.automation.job_requests import comes, job_lines, run_lines
 from gateway.automation.job_runner import JobRunner
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.errors import ScheduleError, ToolError
 from gateway.schedule.jobs import Wish
 from workspaces.access import AgentId
@@ -18,12 +19,12 @@ _ADDED = re.compile(r"(?P<when>(?:[^:]|:(?=\d\d\b))+):\s*(?P<what>.+)", re.DOTAL
 """A colon between two digits belongs to a time."""
 
 
-def cron_commands(job_runner: JobRunner) -> list[Command]:
+def cron_commands(parts: CommandResources) -> list[Command]:
 
     async def run(call: CommandCall) -> str:
         act, _, rest = call.arguments.partition(" ")
         try:
-            return await _run_action(job_runner, call, act.lower() or "list", rest.strip())
+            return await _run_action(parts.job_runner, call, act.lower() or "list", rest.strip())
         except ScheduleError as exc:
             raise ToolError(f"{exc}.") from exc
 

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from gateway.agent.entries import ForgottenEntry
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.errors import HistoryUnusableError
@@ -28,7 +29,7 @@ _NEAREST = 3
 _STAYS = "It remains in this conversation, in backups, and in older versions of these notes, until my owner purges it."
 
 
-def forget_commands() -> list[Command]:
+def forget_commands(_: CommandResources) -> list[Command]:
     told = "remove a note of this chat from its file and from search; several matches are listed first"
     return [Command("forget", "<words>", told, Who.ANYONE, False, _forget)]
 

@@ -15,6 +15,7 @@ from gateway.automation.job_runner import JobRunner
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.forget import forget_commands
 from gateway.commands.remember import remember_commands
+from gateway.commands.resources import CommandResources
 from gateway.errors import ScheduleError, ToolError
 from gateway.schedule.jobs import Wish
 from gateway.schedule.named_time import when_named
@@ -32,7 +33,7 @@ _NO_TIME = "I find no time in that message. `/cron add WHEN: WHAT` schedules it,
 _ELSEWHERE = "Jobs can only be changed in your own chat with me, where nobody else reads."
 
 
-def fulfil_commands(job_runner: JobRunner) -> list[Command]:
+def fulfil_commands(parts: CommandResources) -> list[Command]:
 
     async def run(call: CommandCall) -> str:
         asked = _asked(call)
@@ -41,13 +42,13 @@ def fulfil_commands(job_runner: JobRunner) -> list[Command]:
             return "That was already done."
         match request_in(asked):
             case Request.REMEMBER:
-                return await _by(remember_commands(), call, read_intent([asked]).note)
+                return await _by(remember_commands(parts), call, read_intent([asked]).note)
             case Request.FORGET:
-                return await _by(forget_commands(), call, read_intent([asked]).forgets)
+                return await _by(forget_commands(parts), call, read_intent([asked]).forgets)
             case Request.REMIND:
-                return await _remind(job_runner, call, asked)
+                return await _remind(parts.job_runner, call, asked)
             case Request.CANCEL:
-                return await _list(job_runner, call)
+                return await _list(parts.job_runner, call)
             case _:
                 raise ToolError("I cannot do that by myself; ask me again, in other words.")
 

@@ -3,18 +3,19 @@
 from collections.abc import Iterator, Sequence
 
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.delivery.group_requests import GroupRequest, GroupRequests, quoted
 from gateway.errors import StoreError, StrandlineError, ToolError
 
 _USAGE = "Use `/group`, `/group allow GROUP` or `/group refuse GROUP`."
 
 
-def group_commands(groups: GroupRequests) -> list[Command]:
+def group_commands(parts: CommandResources) -> list[Command]:
 
     async def run(call: CommandCall) -> str:
         act, _, place = call.arguments.partition(" ")
         try:
-            return await _decide(groups, act.lower() or "list", place.strip())
+            return await _decide(parts.groups, act.lower() or "list", place.strip())
         except StoreError:
             raise
         except StrandlineError as exc:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from gateway.automation.heartbeat_runner import Heartbeats
 from gateway.automation.heartbeat_state import HeartbeatReport
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted
 from gateway.errors import ToolError
 
@@ -18,11 +18,11 @@ _STATES = {
 }
 
 
-def heartbeat_commands(heartbeats: Heartbeats) -> list[Command]:
+def heartbeat_commands(parts: CommandResources) -> list[Command]:
     """Return `/heartbeat`, which shows the state of the agent's heartbeat, turns it on or off, or runs it at once."""
 
     async def run(call: CommandCall) -> str:
-        agent = call.access.agent
+        agent, heartbeats = call.access.agent, parts.heartbeats
         match call.arguments.lower():
             case "":
                 pass

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.errors import ToolError
 from workspaces.memory.query import MOST_RESULTS, Query
 from workspaces.memory.text.dates import mentions
@@ -14,7 +15,7 @@ SHOWN = 20
 _USAGE = "Add a thing, such as `/history staging port`, or a day and a thing: `/history 2026-03-03 staging port`."
 
 
-def history_commands() -> list[Command]:
+def history_commands(_: CommandResources) -> list[Command]:
     told = "what was said about a thing, oldest first; with a day before it, what was known then"
     return [Command("history", "[day] <words>", told, Who.ANYONE, True, _history)]
 

@@ -4,15 +4,17 @@ from gateway.admission.routing import session_of
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import reader_of
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.errors import ToolError
-from gateway.inbound.session_settings import Choices
 from workspaces.access import Locality
 
 _WORDS = {"on": True, "off": False, "": None}
 
 
-def house_commands(choices: Choices) -> list[Command]:
+def house_commands(parts: CommandResources) -> list[Command]:
     """Return `/house`, which shows the mark of this chat, or sets it."""
+
+    choices = parts.choices
 
     async def run(call: CommandCall) -> str:
         key, word = session_of(call.access), call.arguments.lower()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gateway.commands.command import NAME, Command
-from gateway.commands.families import CommandResources
+from gateway.commands.resources import CommandResources
 from gateway.plugins import COMMANDS, Plugin, each_of, unique
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
 from workspaces.memory.client import MemoryUnavailableError
@@ -16,7 +17,7 @@ from workspaces.memory.status import IndexStatus
 _RESULTS = 5
 
 
-def memory_commands() -> list[Command]:
+def memory_commands(_: CommandResources) -> list[Command]:
     return [Command("memory", "[words]", "search the notes of this chat", Who.ANYONE, True, _memory)]
 
 

@@ -4,18 +4,19 @@ from collections.abc import Iterator, Sequence
 
 from gateway.admission.pairing import Pairing, describe_visitor, format_code
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.errors import PairingError, ToolError
 from gateway.stores.admission import PairingRequest
 
 _USAGE = "Use `/pair`, `/pair approve CODE`, `/pair refuse CODE`, `/pair revoke PERSON` or `/pair people`."
 
 
-def pair_commands(pairing: Pairing) -> list[Command]:
+def pair_commands(parts: CommandResources) -> list[Command]:
 
     async def run(call: CommandCall) -> str:
         act, _, what = call.arguments.partition(" ")
         try:
-            return await _run_action(pairing, act or "list", what.strip())
+            return await _run_action(parts.pairing, act or "list", what.strip())
         except PairingError as exc:
             raise ToolError(f"{exc}.") from exc
 

@@ -13,6 +13,7 @@ from gateway.automation.job_requests import comes
 from gateway.automation.job_runner import JobRunner
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.fulfil import NAME, fulfilled_marks
+from gateway.commands.resources import CommandResources
 from gateway.commands.wording import quoted
 from gateway.stores.jobs import FAILURES, Job, JobRun, RunState
 from gateway.stores.rows import PendingChange
@@ -46,10 +47,11 @@ class Promises:
         return "\n\n".join(f"**{name}**\n{_listed(lines)}" for name, lines in parts)
 
 
-def promise_commands(job_runner: JobRunner, approvals: Approvals) -> list[Command]:
+def promise_commands(parts: CommandResources) -> list[Command]:
 
     async def run(call: CommandCall) -> str:
-        return str(await promises_of(call.access.agent, job_runner, approvals, call.transcript.records))
+        approvals, records = parts.planner.approvals, call.transcript.records
+        return str(await promises_of(call.access.agent, parts.job_runner, approvals, records))
 
     told = "list what I undertook to do: open, kept with the platform's message id, broken"
     return [Command("promises", "", told, Who.MAIN, True, run)]

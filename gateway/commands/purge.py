@@ -1,10 +1,12 @@
 """`/purge`: removes forgotten passages from notes, conversations, older versions, the index and the state, for good."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gateway.checkup.proposals import forget_texts
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted
 from gateway.errors import ToolError
 from workspaces.access import AgentId, may_write
@@ -22,16 +24,6 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Purges:
-    """Removal of passages from the gateway's own records. Both raise StoreError."""
-
-    sessions: Callable[[AgentId, Redaction], Awaitable[int]]
-    """Removes them from an agent's conversations and returns how many lines held one."""
-    state: Callable[[Redaction], Awaitable[int]]
-    """Removes them from finished messages and replies, and returns how many held one."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Done:
     """The result of a purge."""
 
@@ -44,7 +36,7 @@ class _Done:
     too_short: Sequence[str]
 
 
-def purge_commands(purges: Purges) -> list[Command]:
+def purge_commands(parts: CommandResources) -> list[Command]:
 
     async def run(call: CommandCall) -> str:
         passages = await _passages(call)
@@ -53,8 +45,9 @@ def purge_commands(purges: Purges) -> list[Command]:
         await _refuse_documents(call, redaction)
         # The history comes last: until it is done, the same command finds the passages again and continues.
         notes = await call.run(take_out, call.agent.workspace, call.access, redaction)
-        lines = await purges.sessions(call.agent.id, redaction)
-        stored = await purges.state(redaction)
+        lines = await parts.sessions.purge(call.agent.id, redaction)
+        await parts.sessions.run(forget_texts, parts.sessions.folder(call.agent.id).parent)
+        stored = await parts.purge_state(redaction)
         trouble = await _index_anew(call)
         history = await call.agent.history_writer.history()
         purged = await call.agent.history_writer.ask(history.purge, redaction, call.access)

@@ -1,6 +1,7 @@
 """`/remember`: writes a note at once, word for word, without a language model."""
 
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.commands.wording import quoted
 from gateway.errors import ToolError
 from workspaces.access import rights
@@ -9,7 +10,7 @@ from workspaces.notes import NoteReceipt, append_note
 from workspaces.sections import Category, memory_file, save_memory
 
 
-def remember_commands() -> list[Command]:
+def remember_commands(_: CommandResources) -> list[Command]:
     told = "save a note of this chat; in your own chat to MEMORY.md, also as `category: text`"
     return [Command("remember", "<text>", told, Who.ANYONE, False, _remember)]
 

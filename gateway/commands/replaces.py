@@ -13,6 +13,7 @@ from gateway.checkup.checkup import accept_in, checked_agent, refuse
 from gateway.checkup.fresh import propose, replacement
 from gateway.commands.checkup import NAME as CHECKUP
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.commands.undo import writing_of
 from gateway.errors import CheckupError, ToolError
 from gateway.transcripts.store import Sessions
@@ -25,11 +26,11 @@ _ASKED = re.compile(r"(?P<mark>[0-9a-f]{12})(?:\s+(?P<answer>no|later))?")
 _BULLET = re.compile(r"\A\s*+[-*+]\s++")
 
 
-def replaces_commands(sessions: Sessions) -> list[Command]:
+def replaces_commands(parts: CommandResources) -> list[Command]:
     """Return `/replaces`."""
 
     async def replaces(call: CommandCall) -> str:
-        return await _replaces(call, sessions)
+        return await _replaces(call, parts.sessions)
 
     told = "mark the older note that my answer's note replaces; with `no` both hold; its buttons send this"
     return [Command("replaces", "<mark> [no or later]", told, Who.MAIN, False, replaces)]

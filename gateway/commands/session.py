@@ -1,16 +1,15 @@
 """Commands on a session: `/new` and `/reset` end it, `/stop` cancels its turn, `/queue` and `/model` set it up."""
 
-from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import SessionKey, session_of
 from gateway.agent.entries import RecallEntry
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted
 from gateway.errors import ToolError
 from gateway.inbound.queue_modes import Queueing, Stopped
 from gateway.inbound.session_settings import Choices
 from gateway.inbound.settings import QueueMode
 from gateway.sessions.due import Ending
-from gateway.sessions.lifecycle import Lifecycle
 
 STOP = "stop"
 ENDS = 3
@@ -27,14 +26,14 @@ _MEANS = {
 }
 
 
-def session_commands(lifecycle: Lifecycle, ends: Rates) -> list[Command]:
-    """Return the commands that end this chat's session; *ends* limits how often others than the owner may do so."""
+def session_commands(parts: CommandResources) -> list[Command]:
+    """Return the commands that end this chat's session; others than the owner may do so only so often."""
 
     def ending(why: Ending, help_text: str) -> Command:
         async def run(call: CommandCall) -> str:
-            if not call.asker.is_owner and not ends.take(str(session_of(call.access))):
+            if not call.asker.is_owner and not parts.ends.take(str(session_of(call.access))):
                 raise ToolError(_TOO_OFTEN)
-            written = await lifecycle.end_session(session_of(call.access), why, call.turn_id)
+            written = await parts.lifecycle.end_session(session_of(call.access), why, call.turn_id)
             kept = " and ".join(f"`{path}`" for path in written)
             told = f"The facts are noted in {kept}; every word stays in the conversation, and both are searched."
             told = told if kept else "There was nothing to note."
@@ -50,11 +49,11 @@ def session_commands(lifecycle: Lifecycle, ends: Rates) -> list[Command]:
     ]
 
 
-def stop_commands(queueing: Queueing) -> list[Command]:
+def stop_commands(parts: CommandResources) -> list[Command]:
     """Return `/stop`; the gateway has executed it by its own turn, as it does not wait in the lane."""
 
     async def run(call: CommandCall) -> str:
-        return "\n".join(_stop_lines(queueing.stopped(session_of(call.access), call.asked.row.id)))
+        return "\n".join(_stop_lines(parts.queueing.stopped(session_of(call.access), call.asked.row.id)))
 
     return [Command(STOP, "", "cancel my running turn in this chat and discard waiting messages", Who.CHAT, True, run)]
 
@@ -72,15 +71,15 @@ def _stop_lines(stopped: Stopped) -> list[str]:
     return told or ["Nothing was running in this chat."]
 
 
-def queue_commands(queueing: Queueing, choices: Choices) -> list[Command]:
+def queue_commands(parts: CommandResources) -> list[Command]:
     """Return `/queue`, which shows the mode of this session or sets it until the session ends."""
 
     async def run(call: CommandCall) -> str:
         key = session_of(call.access)
         if call.arguments:
             mode = _mode(call.arguments)
-            await choices.choose(key, choices.of(key).model_copy(update={"mode": mode}))
-        return _queue_lines(queueing, choices, key)
+            await parts.choices.choose(key, parts.choices.of(key).model_copy(update={"mode": mode}))
+        return _queue_lines(parts.queueing, parts.choices, key)
 
     return [Command("queue", "[mode]", "show or set the handling of waiting messages", Who.CHAT, True, run)]
 
@@ -103,7 +102,7 @@ def _queue_lines(queueing: Queueing, choices: Choices, key: SessionKey) -> str:
     return "\n".join([f"`{mode}`, {since}: {_MEANS[mode]}.", "", "`/queue <mode>` changes that:", *others])
 
 
-def model_commands(choices: Choices) -> list[Command]:
+def model_commands(parts: CommandResources) -> list[Command]:
     """Return `/model`, which lists the models or chooses one until the session ends; the owner pays."""
 
     async def run(call: CommandCall) -> str:
@@ -113,8 +112,8 @@ def model_commands(choices: Choices) -> list[Command]:
             if wanted != _DEFAULT and wanted not in names:
                 raise ToolError(f"there is no such model; the models are: {', '.join([*names, _DEFAULT])}")
             model = None if wanted == _DEFAULT else wanted
-            await choices.choose(key, choices.of(key).model_copy(update={"model": model}))
-        return _model_lines(call, choices.of(key).model)
+            await parts.choices.choose(key, parts.choices.of(key).model_copy(update={"model": model}))
+        return _model_lines(call, parts.choices.of(key).model)
 
     help_text = "show or choose the model of this conversation"
     return [Command("model", "[name]", help_text, Who.OWNER, True, run)]

@@ -1,32 +1,29 @@
 """`/status`, `/whoami` and `/agents`: the state of the gateway, a chat's access, and the gateway's agents."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-from gateway.agent.agent import Agent
-from gateway.automation.subagents import RunningSubagent
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.context import kept_lines
-from workspaces.access import Access, AgentId, rights
+from gateway.commands.resources import CommandResources
+from workspaces.access import Access, rights
 
 
-def status_commands(status: Callable[[], Awaitable[str]]) -> list[Command]:
-    """Return `/status`: the result of *status*, and the saved notes and summary of this conversation."""
+def status_commands(parts: CommandResources) -> list[Command]:
+    """Return `/status`: the gateway's state, and the saved notes and summary of this conversation."""
 
     async def run(call: CommandCall) -> str:
-        return "\n".join([await status(), *kept_lines(call.transcript.records, call)])
+        return "\n".join([await parts.status(), *kept_lines(call.transcript.records, call)])
 
     return [Command("status", "", "show running parts, queues and problems", Who.MAIN, True, run)]
 
 
-def agent_commands(agents: Mapping[AgentId, Agent], helpers: Callable[[], Sequence[RunningSubagent]]) -> list[Command]:
-    """Return `/agents` over *agents* and their current *helpers*."""
+def agent_commands(parts: CommandResources) -> list[Command]:
+    """Return `/agents`: the agents, and their running subagents."""
 
     async def run(call: CommandCall) -> str:
         lines = (
             f"- `{agent.id}`, model `{agent.model.name}`{' (this chat)' if agent.id == call.agent.id else ''}"
-            for agent in agents.values()
+            for agent in parts.agents.values()
         )
-        at_work = [f"- {each}" for each in helpers()]
+        at_work = [f"- {each}" for each in parts.helpers()]
         return "\n".join(
             ["The agents of this gateway:", *lines, *(["Running subagents:", *at_work] if at_work else [])]
         )
@@ -34,7 +31,7 @@ def agent_commands(agents: Mapping[AgentId, Agent], helpers: Callable[[], Sequen
     return [Command("agents", "", "list the agents of this gateway and their running subagents", Who.MAIN, True, run)]
 
 
-def whoami_commands() -> list[Command]:
+def whoami_commands(_: CommandResources) -> list[Command]:
     return [Command("whoami", "", "show who you are to me, and my access in this chat", Who.ANYONE, True, _whoami)]
 
 

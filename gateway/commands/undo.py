@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 
 from gateway.agent.entries import ForgottenEntry
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.commands.wording import quoted
 from gateway.errors import ToolError
 from gateway.inbound.turn_mark import QUESTION
@@ -31,7 +32,7 @@ _QUOTED = 3
 _NOTHING = "I find nothing in the notes of this chat that {what} wrote down and that can still be undone."
 
 
-def undo_commands() -> list[Command]:
+def undo_commands(_: CommandResources) -> list[Command]:
     """Return `/undo` and `/correct`."""
     back = "undo the notes of my last answer here; a button below an answer undoes that one"
     other = "replace the note of my last answer here by your words"

@@ -6,6 +6,7 @@ from datetime import tzinfo
 from gateway.admission.explain import describe_silence
 from gateway.agent.entries import HOW_USED, UsedMemory
 from gateway.commands.command import Command, CommandCall, Who
+from gateway.commands.resources import CommandResources
 from gateway.commands.wording import quoted
 from gateway.errors import ToolError
 from gateway.stores.admission import Silence
@@ -16,13 +17,13 @@ SHOWN = 10
 """Most unanswered messages that one answer lists."""
 
 
-def why_commands(latest: Latest) -> list[Command]:
-    """Return `/why`; *latest* returns the ledger of unanswered messages, newest first."""
+def why_commands(parts: CommandResources) -> list[Command]:
+    """Return `/why`, for answers and for messages without one."""
 
     async def run(call: CommandCall) -> str:
         word, _, chat = call.arguments.partition(" ")
         if word.lower() == "silence":
-            found = [each for each in await latest() if chat.strip() in {"", each.address.chat}]
+            found = [each for each in await parts.silences.latest() if chat.strip() in {"", each.address.chat}]
             return "\n".join(_silences(found[:SHOWN], call.now.tzinfo))
         return await _why(call)
 

@@ -16,8 +16,8 @@ from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, P
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Routes
 from gateway.commands.command import Command, CommandCall, Who
-from gateway.commands.families import CommandResources
 from gateway.commands.loading import LoadedCommands, load_commands
+from gateway.commands.resources import CommandResources
 from gateway.stores.admission import PairingRequest, Visitor
 from gateway.stores.rows import InboxRow, Outgoing
 from tests.fakes.model import ScriptedModel

@@ -22,10 +22,10 @@ from gateway.approvals.approvals import Approvals
 from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
 from gateway.automation.job_runner import JobRunner, OwnerContact
 from gateway.commands.command import Command
-from gateway.commands.families import CommandResources
 from gateway.commands.loading import load_commands
 from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
+from gateway.commands.resources import CommandResources
 from gateway.commands.session import ENDS
 from gateway.config import LimitSettings
 from gateway.delivery.group_requests import GroupRequests
