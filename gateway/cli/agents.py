@@ -16,12 +16,11 @@ import typer
 
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import reach
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_answer, print_json
 from gateway.cli.status import memory_line
 from gateway.control.status_wire import MemoryOrder, MemoryStatus, StatusOrder
 from gateway.errors import ConfigError, StoreError, StrandlineError, WorkspaceLockedError
 from gateway.home import FOLDER_MODE, Home
-from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
     from gateway.config import Config, RedisSettings
@@ -88,11 +87,7 @@ def show(context: typer.Context, agent: NAME, as_json: JsonOption = False, home:
     """Show an agent's model, bindings, files, sessions and the state of its memory."""
     place = _home(context, home)
     shown = _agent_details(context.obj, place, agent)
-    if as_json:
-        print_json(asdict(shown))
-        return
-    for line in _lines(shown):
-        print(visible(line))
+    print_answer(shown, as_json, _lines(shown))
 
 
 @app.command()
@@ -312,8 +307,7 @@ def adopt(
     """Among gateways on one Redis: let an agent use its files in this home and no other copy from now on."""
     from gateway.config import read_config
 
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     config = read_config(place.config_file)
     if agent not in config.agents:
         raise ConfigError(f"agents.{agent}: no such agent; the agents are: {', '.join(config.agents)}")

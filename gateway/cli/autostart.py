@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import HomeOption, Invocation
+from gateway.cli.invocation import HomeOption, Invocation, invoked
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 
@@ -40,8 +40,7 @@ class Service:
 @app.command()
 def install(context: typer.Context, dry_run: DryRunOption = False, home: HomeOption = None) -> None:
     """Start the gateway now, and whenever you log in; it is restarted after a crash."""
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     if not dry_run and not place.exists:
         raise StrandlineError(f"there is no home at {place.path}; make one: {invocation.command('init', place)}")
     service = service_of(sys.platform, _program(invocation), place)

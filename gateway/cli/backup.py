@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_answer, print_json
 from gateway.errors import BackupError, ConfigError
 from gateway.home import Home
 from gateway.runtime.escape import visible
@@ -44,8 +44,7 @@ def backup(context: typer.Context, file: FileArgument, as_json: JsonOption = Fal
     from gateway.backup.taking import take_backup
     from gateway.config import read_config
 
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     config = read_config(place.config_file)
     invocation.guard(config, place)
     with _bar("Backing up") as progress:
@@ -75,11 +74,7 @@ def verify(
     with _bar("Checking") as progress:
         plan = examine_restore(backup, place, _parse_exceptions(allow), progress)
     losses = losses_of(place, plan.contents)
-    if as_json:
-        print_json(plan_as_json(plan, losses))
-        return
-    for line in plan_lines(plan, losses, backup, place):
-        print(visible(line))
+    print_answer(plan_as_json(plan, losses), as_json, plan_lines(plan, losses, backup, place))
 
 
 def restore(

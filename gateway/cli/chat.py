@@ -9,7 +9,7 @@ import typer
 from anyio.from_thread import BlockingPortal
 
 from gateway.cli.connect import Reached, reach
-from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, invoked, print_json
 from gateway.cli.redacted_output import styled_output
 from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.control.expected_errors import EXPECTED
@@ -35,8 +35,7 @@ def chat(
     home: HomeOption = None,
 ) -> None:
     """Talk to an agent, with or without a running gateway."""
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     if as_json and message is None:
         raise ConfigError("--json needs --message: an interactive chat has no JSON output")
     if not place.exists:

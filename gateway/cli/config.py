@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_json
 from gateway.cli.settings_report import taken_up
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
@@ -49,8 +49,7 @@ def set_(
     """Change a setting in config.toml, preserving comments; a running gateway takes it up."""
     from gateway.config.changes import set_text
 
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     set_text(place, key, value)
     print(f"Set {key} in {place.config_file}.")
     print(asyncio.run(taken_up(place, invocation.command("up", place))))
@@ -61,8 +60,7 @@ def edit(context: typer.Context, home: HomeOption = None) -> None:
     """Edit config.toml in your editor ($VISUAL or $EDITOR); it is checked before it is written."""
     from gateway.config.changes import change_config
 
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     editor = next((invocation.environ[name] for name in EDITORS if invocation.environ.get(name)), "vi")
     before = place.config_file.read_text("utf-8") if place.config_file.exists() else ""
     after = _edited(editor, before, place, invocation.environ)

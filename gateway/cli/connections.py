@@ -9,7 +9,7 @@ import typer
 
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import reach
-from gateway.cli.invocation import HomeOption, Invocation
+from gateway.cli.invocation import HomeOption, Invocation, invoked
 from gateway.cli.keys import ask_secret
 from gateway.cli.model_setup import ModelWish, connect_model
 from gateway.cli.settings_report import taken_up
@@ -91,8 +91,7 @@ def mcp(
     home: HomeOption = None,
 ) -> None:
     """Connect a tool server: its tools are asked for before anything is written."""
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     table: dict[str, object] = {"url": url} if url else {"command": list(command or ())}
     secret = f"MCP_{name.upper().replace('-', '_')}_TOKEN"
     environ = dict(invocation.environ_of(place))

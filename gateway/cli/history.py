@@ -9,10 +9,9 @@ import typer
 
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask
-from gateway.cli.invocation import AgentOption, HomeOption, JsonOption, print_answer, print_json
+from gateway.cli.invocation import AgentOption, HomeOption, JsonOption, print_answer
 from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryOrder
 from gateway.errors import ConfigError
-from gateway.runtime.escape import visible
 
 app = command_app("Show and restore file versions: log, show, diff, restore, bundle.")
 
@@ -35,11 +34,8 @@ def log(
     """List changes, newest first."""
     order = HistoryOrder("log", agent, path, limit=limit)
     answer = ask(context, home, order)
-    if as_json:
-        print_json({"commits": [asdict(commit) for commit in answer.commits]})
-        return
-    for commit in answer.commits:
-        print(visible(_line(commit)))
+    commits = {"commits": [asdict(commit) for commit in answer.commits]}
+    print_answer(commits, as_json, map(_line, answer.commits))
 
 
 @app.command()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.invocation import HomeOption, JsonOption, print_answer
 from gateway.control.status_wire import disabled_line
 from gateway.errors import ConfigError
 from gateway.home import Home
@@ -30,11 +30,9 @@ FAILED = 1
 def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List hooks in the order in which they run, and the rule for failures."""
     found = [_facts(hook) for hook in _hooks(context, home)]
-    if as_json:
-        print_json({"hooks": found})
-        return
-    for line in [_line(each) for each in found] or ["There are no hooks; docs/hooks.md shows how to write one."]:
-        print(visible(line))
+    print_answer(
+        {"hooks": found}, as_json, map(_line, found), "There are no hooks; docs/hooks.md shows how to write one."
+    )
 
 
 @app.command()
@@ -43,12 +41,8 @@ def enable(context: typer.Context, as_json: JsonOption = False, home: HomeOption
     place: Home = context.obj.home(home)
     enabled = place.disabled()
     place.disabled_code.unlink(missing_ok=True)
-    if as_json:
-        print_json({"enabled": enabled})
-        return
-    for each in enabled:
-        print(visible(f"enabled  {each}"))
-    print("They run from the next start of the gateway." if enabled else "No hook or tool server is disabled.")
+    last = "They run from the next start of the gateway." if enabled else "No hook or tool server is disabled."
+    print_answer({"enabled": enabled}, as_json, [*(f"enabled  {each}" for each in enabled), last])
 
 
 @app.command(name="test")
@@ -67,11 +61,7 @@ def try_out(
     if event is None:
         raise ConfigError(f"{hook.event} is not an event")
     trial = asyncio.run(_run_trial(hook, event, _parse_payload(payload)))
-    if as_json:
-        print_json(trial.as_json(event))
-    else:
-        for line in trial.lines(event):
-            print(visible(line))
+    print_answer(trial.as_json(event), as_json, trial.lines(event))
     if trial.failure:
         raise typer.Exit(FAILED)
 
@@ -154,8 +144,7 @@ def _hooks(context: typer.Context, home: Path | None) -> "list[Hook]":
     from gateway.hooks import hooks_of
     from gateway.hooks.running import in_order
 
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    place: Home = context.obj.home(home)
     for line in disabled_line(place.disabled()):
         print(visible(line), file=sys.stderr)
     return in_order(hooks_of(place))

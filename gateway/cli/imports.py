@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.invocation import HomeOption, Invocation
+from gateway.cli.invocation import HomeOption, invoked
 from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.errors import ConfigError
 from gateway.home import Home
@@ -50,8 +50,7 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
     """Import notes and conversations of other programs; nothing that is here is overwritten."""
     from gateway.importers.loading import imported
 
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     if undo is None and (source is None or file is None):
         raise ConfigError("name a format and a file: strandline import chatgpt export.zip; --help lists the formats")
     chosen = []

@@ -7,7 +7,7 @@ import typer
 
 from gateway.cli.connect import reach
 from gateway.cli.connections import BotWish, connect_bot
-from gateway.cli.invocation import HomeOption, Invocation
+from gateway.cli.invocation import HomeOption, Invocation, invoked
 from gateway.cli.model_setup import ModelWish, usual_model, write_model
 from gateway.cli.scaffold import MODELS, PROVIDERS, Wishes, prepare_home, wishes_of
 from gateway.cli.settings_report import running_settings, taken_up
@@ -35,8 +35,7 @@ def init(  # noqa: PLR0913  # each option is a parameter to typer
     home: HomeOption = None,
 ) -> None:
     """Create a home: config.toml and the workspace of agent main. Safe to repeat."""
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     asks = not yes and not _is_settled(place)
     has_bots = place.config_file.exists() and _has_bots(place)
     zone = time_zone or wishes_of(invocation.environ).time_zone

@@ -93,6 +93,12 @@ class Invocation:
         return f"{self.program} {words}" + ("" if is_default else f" --home {home.path}")
 
 
+def invoked(context: typer.Context, home: Path | None) -> tuple[Invocation, Home]:
+    """Return the start of the program that a command belongs to, and the home that it uses; *home* is its option."""
+    invocation: Invocation = context.obj
+    return invocation, invocation.home(home)
+
+
 HomeOption = Annotated[
     Path | None,
     typer.Option("--home", metavar="DIR", help="Folder of the gateway. Default: $STRANDLINE_HOME or ~/.strandline"),
@@ -106,10 +112,12 @@ def print_json(answer: Mapping[str, object]) -> None:
     print(json.dumps(answer, ensure_ascii=False, default=str))
 
 
-def print_answer(answer: "DataclassInstance", as_json: bool, lines: Iterable[str], none: str = "") -> None:
+def print_answer(
+    answer: "DataclassInstance | Mapping[str, object]", as_json: bool, lines: Iterable[str], none: str = ""
+) -> None:
     """Print *answer* as JSON or as its *lines*; *none* stands for no line at all."""
     if as_json:
-        print_json(asdict(answer))
+        print_json(answer if isinstance(answer, Mapping) else asdict(answer))
         return
     for line in [*lines] or [none] * bool(none):
         print(visible(line))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import HomeOption, Invocation
+from gateway.cli.invocation import HomeOption, Invocation, invoked
 from gateway.cli.settings_report import taken_up
 from gateway.errors import ConfigError
 from gateway.home import Home
@@ -26,8 +26,7 @@ def set_(context: typer.Context, name: KeyName, home: HomeOption = None) -> None
 
     if key_kind(name):
         raise ConfigError("that is a key, not its name: your shell's history has it now, so replace it by a new one")
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     set_secret(place, name, ask_secret(f"{name} (not shown)"))
     print(f"Stored {name} in {place.secrets_file}, which only you can read.")
     print(asyncio.run(taken_up(place, invocation.command("up", place))))
@@ -47,8 +46,7 @@ def remove(context: typer.Context, name: KeyName, home: HomeOption = None) -> No
     from gateway.config.changes import remove_secret
     from gateway.config.reading import nearest
 
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     if not remove_secret(place, name):
         raise ConfigError(f"{name} is not stored; {nearest(name, _names(place))}")
     print(f"Removed {name}.")

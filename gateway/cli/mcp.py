@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.connect import reach
-from gateway.cli.invocation import AgentOption, HomeOption, Invocation
+from gateway.cli.invocation import AgentOption, HomeOption, invoked
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.errors import StrandlineError
 
@@ -24,8 +24,7 @@ def mcp(
         from gateway.control.memory_server import MemoryServer
     except ImportError as exc:
         raise StrandlineError("the package for it is missing; run: pip install 'strandline[mcp]'") from exc
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
 
     async def ask(order: ToolOrder) -> ToolAnswer:
         async with reach(invocation, place, "strandline mcp") as reached:

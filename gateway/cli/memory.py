@@ -13,14 +13,13 @@ from gateway.cli.checkup import app as checkup
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask, reach
 from gateway.cli.history import SHOWN_DIGITS
-from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer, print_json
+from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer
 from gateway.cli.migrate import migrate
 from gateway.cli.progress import progress_bar
 from gateway.cli.status import memory_line
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.status_wire import MemoryOrder, MemoryStatus
 from gateway.control.wire import IndexOrder, MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why, WhyOrder
-from gateway.runtime.escape import visible
 from workspaces.memory.change_exam import LOST
 from workspaces.memory.search_notes import NOTHING_CLEAR
 
@@ -54,10 +53,7 @@ def index(
             return outcome, await reached.operator.ask(MemoryOrder(agent))
 
     outcome, state = asyncio.run(indexed())
-    if as_json:
-        print_json({"outcome": outcome, **asdict(state)})
-    else:
-        print(outcome)
+    print_answer({"outcome": outcome, **asdict(state)}, as_json, [outcome])
 
 
 @app.command()
@@ -78,11 +74,8 @@ def search(  # noqa: PLR0913 - one for each option
     """Search MEMORY.md and the daily notes as their owner."""
     order = SearchOrder(query, agent, max_results, as_of.date() if as_of else None)
     found = ask(context, home, order)
-    if as_json:
-        print_json({"hits": [asdict(hit) for hit in found.hits], "mode": found.mode, "reason": found.reason})
-        return
-    for line in hit_lines(found):
-        print(visible(line))
+    hits = [asdict(hit) for hit in found.hits]
+    print_answer({"hits": hits, "mode": found.mode, "reason": found.reason}, as_json, hit_lines(found))
 
 
 @app.command()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_json
 from gateway.errors import ConfigError, StrandlineError
 from gateway.runtime.escape import visible
 
@@ -36,8 +36,7 @@ def migrate(
     from gateway.app.ownership import own
     from gateway.config import QdrantSettings, read_config
 
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     if not place.exists:
         raise StrandlineError(f"there is no home at {place.path}; make one: {invocation.command('init', place)}")
     config = read_config(place.config_file)

@@ -16,11 +16,10 @@ import typer
 
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask, reach
-from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer
 from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, SessionsAnswer, SessionsOrder
 from gateway.errors import StrandlineError
 from gateway.home import Home
-from gateway.runtime.escape import visible
 
 app = command_app("Read stored conversations: list, show, export, search.")
 
@@ -45,13 +44,8 @@ def list_(
 ) -> None:
     """List conversations: current ones first, then ended ones, latest first."""
     answer = ask(context, home, SessionsOrder("list", agent))
-    if as_json:
-        print_json({"sessions": [asdict(row) for row in answer.sessions]})
-        return
-    for row in answer.sessions:
-        print(visible(_row(row)))
-    if not answer.sessions:
-        print("No conversations yet.")
+    rows = {"sessions": [asdict(row) for row in answer.sessions]}
+    print_answer(rows, as_json, map(_row, answer.sessions), "No conversations yet.")
 
 
 @app.command()
@@ -65,13 +59,11 @@ def show(
 ) -> None:
     """Show the end of a conversation, newest last."""
     answer = ask(context, home, SessionsOrder("show", agent, session, limit=limit))
-    if as_json:
-        records = [asdict(record) for record in answer.records]
-        print_json({"records": records, "damaged": answer.damaged, "unknown": answer.unknown})
-        return
-    for record in answer.records:
-        print(visible(_record_text(record)))
-    _tell_faults(answer.damaged, answer.unknown)
+    records = [asdict(record) for record in answer.records]
+    shown = {"records": records, "damaged": answer.damaged, "unknown": answer.unknown}
+    print_answer(shown, as_json, map(_record_text, answer.records))
+    if not as_json:
+        _tell_faults(answer.damaged, answer.unknown)
 
 
 @app.command()
@@ -104,15 +96,9 @@ def search(  # noqa: PLR0913 - one for each option
     """Search the conversations' text, newest first; the search includes both days."""
     days = since.date() if since else None, until.date() if until else None
     answer = ask(context, home, SessionsOrder("search", agent, None, text, *days, limit=limit))
-    if as_json:
-        print_json({"matches": [asdict(match) for match in answer.matches], "notice": answer.notice})
-        return
-    for match in answer.matches:
-        print(visible(_match(match)))
-    if not answer.matches:
-        print("Nothing found.")
-    if answer.notice:
-        print(f"({answer.notice})")
+    found = {"matches": [asdict(match) for match in answer.matches], "notice": answer.notice}
+    lines = [_match(match) for match in answer.matches] or ["Nothing found."]
+    print_answer(found, as_json, [*lines, f"({answer.notice})"] if answer.notice else lines)
 
 
 async def _export(invocation: Invocation, home: Home, order: SessionsOrder, form: Form, output: Path | None) -> None:

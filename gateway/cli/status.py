@@ -8,25 +8,20 @@ from datetime import timedelta
 import typer
 
 from gateway.cli.connect import reach
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_answer
 from gateway.control.cron_wire import JobsStatus
 from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, MemoryStatus, Status, StatusOrder
 from gateway.home import Home
-from gateway.runtime.escape import visible
 from workspaces.memory.search_notes import progress_text
 
 
 def status(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Show running components, queues and dropped messages. Works without a running gateway too."""
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     state, address = asyncio.run(_ask(invocation, place))
-    if as_json:
-        print_json({"running": address is not None, "address": address, **asdict(state)})
-        return
-    for line in _lines(state, address, invocation.command("up", place)):
-        print(visible(line))
+    facts = {"running": address is not None, "address": address, **asdict(state)}
+    print_answer(facts, as_json, _lines(state, address, invocation.command("up", place)))
 
 
 async def _ask(invocation: Invocation, home: Home) -> tuple[Status, str | None]:

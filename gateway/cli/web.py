@@ -8,7 +8,7 @@ import typer
 
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_answer
 from gateway.control.browsers import BrowserOrder
 from gateway.errors import StrandlineError
 from gateway.home import Home
@@ -22,26 +22,21 @@ def login(context: typer.Context, as_json: JsonOption = False, home: HomeOption 
     invocation: Invocation = context.obj
     address, is_public = _address(invocation.home(home))
     answer = ask(context, home, BrowserOrder("link"))
-    if as_json:
-        print_json({"address": address, "code": answer.code})
-        return
     one_time = f"{address}/#{answer.code}"  # behind "#", so that no browser sends it in an address, and no log has it
-    if is_public:
-        print(_qr_code(one_time))
-    print(f"Open {one_time}, or type the code {answer.code} at {address}. It works once, within ten minutes.")
+    lines = [_qr_code(one_time)] if is_public else []
+    lines += [f"Open {one_time}, or type the code {answer.code} at {address}. It works once, within ten minutes."]
+    print_answer({"address": address, "code": answer.code}, as_json, lines)
 
 
 @app.command()
 def sessions(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List signed-in browsers."""
     answer = ask(context, home, BrowserOrder("sessions"))
-    if as_json:
-        print_json({"sessions": [asdict(each) for each in answer.sessions]})
-        return
-    for each in answer.sessions:
-        print(f"{each.session}  since {each.since:%Y-%m-%d %H:%M}  until {each.until:%Y-%m-%d} (UTC)")
-    if not answer.sessions:
-        print("No browser is signed in.")
+    lines = [
+        f"{each.session}  since {each.since:%Y-%m-%d %H:%M}  until {each.until:%Y-%m-%d} (UTC)"
+        for each in answer.sessions
+    ]
+    print_answer({"sessions": [asdict(each) for each in answer.sessions]}, as_json, lines, "No browser is signed in.")
 
 
 @app.command()
@@ -56,10 +51,7 @@ def revoke(
     if (session is None) != everybody:
         raise typer.BadParameter("name one session, or --all")
     answer = ask(context, home, BrowserOrder("revoke", session))
-    if as_json:
-        print_json({"outcome": answer.outcome})
-    else:
-        print(answer.outcome)
+    print_answer({"outcome": answer.outcome}, as_json, [answer.outcome])
 
 
 def _qr_code(text: str) -> str:

@@ -20,7 +20,7 @@ from gateway.cli.doctor.plugins import check_plugins
 from gateway.cli.doctor.servers import check_servers
 from gateway.cli.doctor.tool_servers import check_tool_servers
 from gateway.cli.doctor.web import check_http_door
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_json
 from gateway.cli.settings_report import running_settings
 from gateway.cli.status import memory_line
 from gateway.control.expected_errors import EXPECTED
@@ -56,8 +56,7 @@ def doctor(
 
     Exit status 1 if something does not work, 2 if the configuration cannot be read.
     """
-    invocation: Invocation = context.obj
-    place = invocation.home(home)
+    invocation, place = invoked(context, home)
     mended = mend_home(place, invocation.environ) if fix else []
     findings = [*mended, *asyncio.run(_examine(invocation, place))]
     if as_json:
