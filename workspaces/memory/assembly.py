@@ -56,17 +56,14 @@ def _compare(said: Sequence[Statement], older: int, newer: int, marks: dict[int,
     first, second = said[older].hit, said[newer].hit
     if first.date is None or second.date is None or older in marks:
         return
-    for before in said[older].claims:
-        for after in said[newer].claims:
-            match relation(before, after, second.date):
-                case Relation.REPLACES:
-                    marks[older] = f"until {second.date}, now {second.citation}"
-                    marks.setdefault(newer, f"now, since {second.date}")
-                case Relation.CONTRADICTS:
-                    marks.setdefault(older, f"contradicts {second.citation}")
-                    marks.setdefault(newer, f"contradicts {first.citation}")
-                case _:
-                    pass
+    claims = ((before, after) for before in said[older].claims for after in said[newer].claims)
+    relations = {relation(before, after, second.date) for before, after in claims}
+    if Relation.REPLACES in relations or said[newer].corrects(said[older]):
+        marks[older] = f"until {second.date}, now {second.citation}"
+        marks.setdefault(newer, f"now, since {second.date}")
+    elif Relation.CONTRADICTS in relations:
+        marks.setdefault(older, f"contradicts {second.citation}")
+        marks.setdefault(newer, f"contradicts {first.citation}")
 
 
 def _gather(said: Sequence[Statement], order: list[int], denying: int, marks: dict[int, str]) -> None:

@@ -132,7 +132,9 @@ class MemoryIndex(SourceIndex):
         if is_patient and not query.as_of and (best := correctable(found.hits, query.text)):
             with suppress(MemoryUnavailableError):
                 near = await super().search(replace(query, text=best.snippet), access, is_patient=False)
-                hits = assembled(with_correction(found.hits, best, near.hits), query.text, self._clock.today())
+                hits = assembled(
+                    with_correction(found.hits, best, near.hits, query.text), query.text, self._clock.today()
+                )
                 found = replace(found, hits=hits[: self.defaults.applied_to(query).most])
         if not holds or query.as_of:
             return replace(found, is_house=holds and is_here)

@@ -12,7 +12,7 @@ from datetime import date
 
 from workspaces.memory.hits import CLEAR, Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
-from workspaces.memory.text.claims import Claim, Value, claims_in, is_corrected_by, may_correct
+from workspaces.memory.text.claims import Claim, Value, claims_in, corrected, may_correct
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line
 from workspaces.memory.text.facts import FactKind
@@ -52,16 +52,13 @@ def correctable(hits: Sequence[Hit], question: str) -> Hit | None:
     return hits[0] if is_value and hits and hits[0].score >= CLEAR and _VALUE.search(hits[0].snippet) else None
 
 
-def with_correction(hits: Sequence[Hit], best: Hit, near: Sequence[Hit]) -> Sequence[Hit]:
+def with_correction(hits: Sequence[Hit], best: Hit, near: Sequence[Hit], question: str) -> Sequence[Hit]:
     """Return *hits* with the one that corrects *best*, as relevant as that; *near* are the hits for its words."""
-    before = claims_in(best.snippet)
-    for hit in near:
-        is_later = (hit.date or date.max, hit.path, hit.start_line) > (
-            best.date or date.max,
-            best.path,
-            best.start_line,
-        )
-        if is_later and any(is_corrected_by(old, new) for old in before for new in claims_in(hit.snippet)):
+    asked = Asked(question)
+    older = Statement(best, 0, asked)
+    for place, hit in enumerate(near, 1):
+        newer = Statement(hit, place, asked)
+        if older.comes_before(newer) and newer.corrects(older):
             known = [each for each in hits if each.citation != hit.citation]
             return [*known, replace(hit, score=best.score, similarity=best.similarity, matched=best.matched)]
     return hits
@@ -128,6 +125,11 @@ class Statement:
         """Tell whether it is the line right below *older*, by the same speaker, with another value for one of it."""
         is_next = self.hit.path == older.hit.path and self.hit.start_line == older.hit.end_line + 1
         return is_next and self._line.speaker == older._line.speaker and corrects(self._line.text, older._line.text)
+
+    def corrects(self, older: "Statement") -> bool:
+        """Tell whether it names a value of *older*, of the kind that is asked for, and gives another in its place."""
+        pairs = ((before, after) for before in older.claims for after in self.claims)
+        return any(map(self._asked.takes, (each for before, after in pairs for each in corrected(before, after))))
 
     def _gives_other_value(self, older: "Statement") -> bool:
         return any(

@@ -106,9 +106,12 @@ def say_own_words(said: Sequence[str]) -> str:
 
 
 def _clear(found: SearchToolResult) -> Sequence[QuotedHit]:
+    """Return the hits that answer, best first; the first one need only be near, as the ranking knows more of it."""
     best = max(map(found.bearing, found.hits), default=0.0)
+    if best < 1.0:
+        return []
     floor = max(1.0, best * NEAR_BEST)
-    return [hit for hit in found.hits if found.bearing(hit) >= floor][:QUOTES]
+    return [hit for place, hit in enumerate(found.hits) if found.bearing(hit) >= (floor if place else NEAR)][:QUOTES]
 
 
 def _remark(found: SearchToolResult) -> str:

@@ -198,9 +198,8 @@ def claims_in(text: str, about: frozenset[str] | None = None, *, is_whole: bool 
 
 def relation(older: Claim, newer: Claim, newer_day: date | None = None) -> Relation | None:
     """Return how *newer*, written on *newer_day*, relates to *older*; `None` if they may speak of different things."""
-    is_corrected = is_corrected_by(older, newer)
-    if is_corrected or not _is_same_subject(older, newer):
-        return Relation.REPLACES if is_corrected else None
+    if not _is_same_subject(older, newer):
+        return None
     if _plain(older.sentence) == _plain(newer.sentence):
         return Relation.REPEATS
     if older.denies != newer.denies:
@@ -219,20 +218,20 @@ def may_correct(text: str) -> bool:
     return bool(_CHANGED.search(text) or _DENIES.search(text))
 
 
-def is_corrected_by(older: Claim, newer: Claim) -> bool:
-    """Tell whether *newer* names a value of *older* and gives another in its place: "not Tuesday, Thursday instead".
+def corrected(older: Claim, newer: Claim) -> tuple[Value, ...]:
+    """Return the values of *older* that *newer* names to give others in their place: "not Tuesday, Thursday instead".
 
     That alone shows what it is about: besides, one common word is enough, and none where an identifier is corrected.
     """
     if not (newer.changes or newer.denies) or older.denies:
-        return False
+        return ()
     old = {each.normal for each in older.values}
     named = [each for each in newer.values if each.normal in old and each.kind in _CORRECTED]
     given = {each.kind for each in newer.values if each.normal not in old}
-    corrected = [each for each in named if each.kind in given]
-    values = frozenset(stem for each in corrected for stem in _stems(each.text))
-    is_identified = any(each.kind is FactKind.IDENTIFIER for each in corrected)
-    return bool(corrected) and (is_identified or bool(older.words & newer.words - values - _EMPTY - {""}))
+    found = tuple(each for each in named if each.kind in given)
+    values = frozenset(stem for each in found for stem in _stems(each.text))
+    is_identified = any(each.kind is FactKind.IDENTIFIER for each in found)
+    return found if is_identified or older.words & newer.words - values - _EMPTY - {""} else ()
 
 
 def differing(older: Claim, newer: Claim) -> tuple[Value, Value] | None:

@@ -121,6 +121,15 @@ async def test_a_reminder_is_scheduled_and_comes_as_the_persons_own_words() -> N
     assert job.notified == [f"A reminder:\n\n> {asked}"]
 
 
+async def test_the_first_result_is_quoted_even_if_another_is_more_alike() -> None:
+    """The ranking also knows which line holds the kind of answer that was asked for."""
+    number = PORT | {"snippet": "the technician is Rashid 0478 22 91 03", "similarity": 0.16, "matched": 0.39}
+    called = PORT | {"snippet": "Rashid called", "similarity": 0.53, "matched": 0.39}
+    answer = await Talk(number, called).say("whats rashids number")
+    assert "0478 22 91 03" in answer
+    assert "0478" not in await Talk(called, number | {"similarity": 0.0}).say("whats rashids number")
+
+
 async def test_news_is_offered_as_a_note_without_quotes_that_do_not_answer() -> None:
     """Nobody asked, so the nearest line would be noise."""
     near = PORT | {"similarity": 0.35, "matched": 0.1}

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from workspaces.memory.text.claims import Relation, claims_in, relation
+from workspaces.memory.text.claims import Relation, claims_in, corrected, relation
 
 REPLACED = [
     ("The staging port is 5432", "The staging port is 5433 now."),
@@ -83,6 +83,24 @@ def test_of_a_month_of_notes_that_all_hold_hardly_a_line_is_called_replaced() ->
 def test_repetitions_and_contradictions(older: str, newer: str, how: Relation | None) -> None:
     """The same in other spelling, what one denies, and things that have nothing to do with each other."""
     assert relation(claims_in(older)[0], claims_in(newer)[0]) is how
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "values"),
+    [
+        ("The oven is broken, Rashid comes on Thursday", "Rashid can't make it Thursday, Monday instead", ["thu"]),
+        ("The meeting with Ann is at 10:00", "Ann can't do 10:00, 11:00 instead", ["10:00"]),
+        ("The staging port is 5432", "it's not 5432 any more, it is 5433", ["5432"]),
+        ("Die Müllabfuhr kommt am Dienstag", "Die Müllabfuhr kommt nicht Dienstag, sondern Mittwoch", ["die"]),
+        ("The dentist is on Tuesday", "Ann can't do Tuesday, Thursday instead", []),
+        ("Rashid comes on Thursday", "Rashid comes on Thursday and on Monday", []),
+        ("Rashid comes on Thursday", "Rashid called, he comes on Monday instead", []),
+    ],
+)
+def test_a_correction_names_the_value_that_it_corrects(older: str, newer: str, values: list[str]) -> None:
+    """And gives another of its kind; a second value, or a correction of something else, is none."""
+    (before,), (after,) = claims_in(older), claims_in(newer)
+    assert [each.normal for each in corrected(before, after)] == values
 
 
 def test_claims_that_are_kept_take_little_memory() -> None:
