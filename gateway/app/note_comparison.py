@@ -1,6 +1,5 @@
 """Comparison of new notes with the lasting ones: a likely replacement is asked about by chat, once a day."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +15,7 @@ from gateway.checkup.fresh import compare_fresh
 from gateway.checkup.proposals import CheckupProposal
 from gateway.delivery.owner_notices import Notices
 from gateway.errors import CheckupError, StoreError
+from gateway.runtime.clock import Clock, pause
 from workspaces.access import AgentId, owner_access
 from workspaces.errors import WorkspaceError
 
@@ -32,6 +32,7 @@ class NoteComparison:
     agents: Iterable[CheckedAgent]
     now: Callable[[], datetime]
     """Time in the owner's zone."""
+    clock: Clock
     owner_chat: Callable[[AgentId], Awaitable[Address | None]]
     notices: Notices
 
@@ -43,7 +44,7 @@ class NoteComparison:
                     await self.look(checked)
                 except (CheckupError, StoreError, WorkspaceError, OSError) as exc:
                     log.warning("new notes were not compared", agent=checked.agent.id, detail=str(exc))
-            await asyncio.sleep(LOOK_EVERY_S)
+            await pause(self.clock, LOOK_EVERY_S)
 
     async def look(self, checked: CheckedAgent) -> None:
         """Compare what was written since the last time."""
@@ -75,4 +76,4 @@ def note_comparison(resources: Resources) -> NoteComparison:
     """Return the comparison for all agents of a gateway."""
     home = resources.home
     agents = [checked_agent(agent, resources.sessions, home.zone.zone) for agent in resources.agents.values()]
-    return NoteComparison(agents, home.now, home.owner_chats.of, home.notices)
+    return NoteComparison(agents, home.now, home.clock, home.owner_chats.of, home.notices)

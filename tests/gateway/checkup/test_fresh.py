@@ -103,7 +103,7 @@ async def test_the_question_comes_once_a_day_and_a_changed_line_is_refused(tmp_p
         async def owner(_: AgentId) -> object:
             return OWNER.address
 
-        comparison = NoteComparison([checked], house.clock.now, owner, notices)  # type: ignore[arg-type]
+        comparison = NoteComparison([checked], house.clock.now, house.clock, owner, notices)  # type: ignore[arg-type]
         house.put("MEMORY.md", f"{NOTES}- The staging port is 5433 now.\n")
         await comparison.look(checked)
         house.put("MEMORY.md", f"{NOTES}- The staging port is 5433 now.\n- Ann lives in Hamburg now.\n")
