@@ -169,7 +169,7 @@ WAYS = {
     "exact search": call("search_memory", query="Sam is the owner"),
     "reading a note": call("memory_get", path="memory/2026-03-10.md"),
     "reading a file": call("read_file", path="memory/2026-03-10.md"),
-    "an edit that fits several places": call("edit_file", path="memory/2026-03-10.md", old="er", new="x"),
+    "an edit that fits several places": call("edit_file", path="memory/2026-03-10.md", old="e", new="x"),
     "an edit that nearly fits": call("edit_file", path="memory/2026-03-10.md", old="09:00 Sam is the winner.", new="x"),
 }
 
