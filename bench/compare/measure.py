@@ -297,8 +297,8 @@ async def _killed(place: Place, found: Findings) -> None:
             for chat, texts in zip(chats, sent, strict=True):
                 fates += await _fates(gateway, chat, texts)
     found[f"messages before {KILLS} x kill -9"] = [len(fates)]
-    found["of them lost"] = [sum(fate.is_lost for fate in fates)]
-    found["of them kept, never answered"] = [sum(fate.is_unanswered for fate in fates)]
+    found["of them unknown afterwards"] = [sum(fate.is_lost for fate in fates)]
+    found["of them known, never answered"] = [sum(fate.is_unanswered for fate in fates)]
     found["of them there twice"] = [sum(fate.is_doubled for fate in fates)]
 
 
