@@ -42,7 +42,7 @@ from workspaces.access import Access, AgentId
 from workspaces.errors import HistoryUnusableError
 from workspaces.fault_points import Checkpoint
 from workspaces.files import FileCaps, FolderEvent, WriteAttempt
-from workspaces.history import ExposedTurns, History, LineOrigins
+from workspaces.history import ExposedTurns, History, LineOrigins, exposed_place
 from workspaces.memory.as_of import Lookback
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
@@ -181,7 +181,7 @@ def _history_writer(home: OpenHome, workspace: Workspace, run: RunBlocking, besi
         home.store.count,
         Alarm(agent, workspace.folder, tell, home.now),
         CutFiles(agent, look, home.store, tell, home.now),
-        ExposedTurns(history.with_name(f"{history.name}.exposed")),
+        ExposedTurns(exposed_place(history)),
     )
 
 

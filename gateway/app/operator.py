@@ -45,7 +45,9 @@ def local_operator(parts: Parts) -> LocalOperator:
 
 def _answers(parts: Parts, memory: MemoryOperator, checkups: CheckupOperator) -> Answers:
     resources, home, agents = parts.resources, parts.resources.home, parts.status.agents
-    admission = AdmissionOperator(home.routes, home.store, parts.admission.pairing, parts.admission.claims)
+    admission = AdmissionOperator(
+        home.routes, home.store, parts.admission.pairing, home.zone.zone, parts.admission.claims
+    )
     tools = ToolOperator(agents, parts.approvals, home.owner_chats.of, parts.conversation, home.now)
     jobs, delivery = parts.job_runner, parts.delivery
     return {

@@ -24,6 +24,7 @@ from workspaces.access import Access, SessionType
 from workspaces.bulk import SYNCS_ALL, durable_at_the_end
 from workspaces.errors import NoSuchFileError
 from workspaces.file_slot import digest_of
+from workspaces.history.exposed_turns import ExposedTurns, exposed_place
 from workspaces.history.history import History
 from workspaces.history.messages import OWNERS_COMMANDS, Origin
 from workspaces.secrets import redact_bytes
@@ -32,6 +33,7 @@ from workspaces.workspace import TextFile, Workspace, template
 T = TypeVar("T")
 PART = 1_000
 """Files that are made durable and recorded together; our choice: a second's work."""
+_OTHERS = Origin(OWNERS_COMMANDS, others=True)
 Step = Callable[[], None]
 """Called after each file and conversation that was written."""
 
@@ -121,6 +123,15 @@ class ImportTarget:
         history = self._history()
         receipt = self._receipt(plan, history)
         self._keep(receipt)
+        with ExposedTurns(exposed_place(self.home.history)).during(receipt.id, _OTHERS):
+            left_out = self._write_files(plan, history, step)
+        self._archive(plan.sessions, step)
+        done = replace(receipt, is_whole=True, left_out=left_out)
+        self._keep(done)
+        return done
+
+    def _write_files(self, plan: ImportPlan, history: History, step: Step) -> list[str]:
+        """Write and record the files; return a line for each that is refused."""
         fresh = {path: text for path, text in plan.files.items() if path not in plan.replaced}
         for path in plan.replaced:
             self.workspace.write(path, plan.files[path], self.owner, self._present(path))
@@ -135,10 +146,7 @@ class ImportTarget:
             for _ in part:
                 step()
         _record(history, recorded, f"import: {self.source}, {len(recorded):,} files", is_others=True)
-        self._archive(plan.sessions, step)
-        done = replace(receipt, is_whole=True, left_out=left_out)
-        self._keep(done)
-        return done
+        return left_out
 
     def unfinished(self) -> ImportReceipt | None:
         """Return the receipt of an import of this kind that was cut short."""
@@ -242,7 +250,8 @@ class ImportTarget:
 
 def _record(history: History, paths: Sequence[str], subject: str, *, is_others: bool) -> None:
     """Commit *paths*; imported lines count as others' words until the owner has looked through them."""
-    history.record([PurePosixPath(path) for path in paths], subject, Origin(OWNERS_COMMANDS, others=is_others))
+    origin = _OTHERS if is_others else Origin(OWNERS_COMMANDS)
+    history.record([PurePosixPath(path) for path in paths], subject, origin)
 
 
 def _beside(path: str, source: str) -> Iterator[str]:

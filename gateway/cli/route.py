@@ -72,6 +72,6 @@ def _explanation(answer: Explanation) -> Iterator[str]:
 
 def _ledger(answer: SilencesAnswer) -> Iterator[str]:
     for each in answer.silences:
-        yield f"{each.at:%Y-%m-%d %H:%M}Z  {each.told}"
+        yield f"{each.at:%Y-%m-%d %H:%M}  {each.told}"
         if each.mend:
             yield f"         → {each.mend}"

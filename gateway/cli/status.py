@@ -89,7 +89,7 @@ def _oddities(state: Status) -> Iterator[str]:
     if state.quarantined:
         yield f"quarantine {state.quarantined} could not be processed: strandline quarantine list"
     for unsure in state.unsure:
-        yield f"unsure    {unsure.at:%Y-%m-%d %H:%M:%SZ} part {unsure.part + 1} to {unsure.address}: {unsure.why}"
+        yield f"unsure    {unsure.at:%Y-%m-%d %H:%M:%S} part {unsure.part + 1} to {unsure.address}: {unsure.why}"
     for each in state.assumed:
         yield f"assumed   {each}"
     for each in state.troubles:

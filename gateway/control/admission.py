@@ -1,7 +1,7 @@
 """Operator requests about admission: pairing, routes, unanswered messages."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from adapters.http import CHANNEL as HTTP
@@ -46,6 +46,8 @@ class AdmissionOperator:
     routes: Routes
     store: Store
     pairing: Pairing
+    zone: tzinfo
+    """The owner's."""
     claims: Claims | None = None
 
     async def pair(self, order: PairOrder) -> PairAnswer:
@@ -104,7 +106,7 @@ class AdmissionOperator:
     async def silences(self, order: SilencesOrder) -> SilencesAnswer:
         """Return the unanswered messages, latest first."""
         found = [each for each in await self.store.silences.latest() if order.chat in {None, each.address.chat}]
-        return SilencesAnswer(tuple(map(_row, found[: order.limit])))
+        return SilencesAnswer(tuple(_row(each, self.zone) for each in found[: order.limit]))
 
 
 def _account_row(name: str, account: AccountPolicy) -> AccountRow:
@@ -140,8 +142,7 @@ def _guest(guest: Guest) -> GuestRow:
     return GuestRow(visitor.person, visitor.name, f"{visitor.channel}.{visitor.account}", guest.since)
 
 
-def _row(silence: Silence) -> SilenceRow:
+def _row(silence: Silence, zone: tzinfo) -> SilenceRow:
     what, mend = describe_silence(silence)
-    return SilenceRow(
-        silence.at, str(silence.address), silence.person, silence.reason, silence.times, told=what, mend=mend
-    )
+    at, address = silence.at.astimezone(zone), str(silence.address)
+    return SilenceRow(at, address, silence.person, silence.reason, silence.times, told=what, mend=mend)

@@ -51,13 +51,13 @@ class JobOperator:
                 return CronAnswer(runs=tuple(rows))
 
 
-def jobs_status(jobs: Sequence[Job]) -> JobsStatus:
-    """Return the state of *jobs*, which belong to one agent."""
+def jobs_status(jobs: Sequence[Job], zone: tzinfo) -> JobsStatus:
+    """Return the state of *jobs*, which belong to one agent; times are in *zone*."""
     coming = [job for job in jobs if job.is_enabled and job.next_slot is not None]
     soonest = min((job.next_slot for job in coming if job.next_slot is not None), default=None)
-    return JobsStatus(
-        len(coming), soonest, sum(job.failures > 0 for job in coming), sum(not job.is_enabled for job in jobs)
-    )
+    soonest = soonest and soonest.astimezone(zone)
+    failing, stopped = sum(job.failures > 0 for job in coming), sum(not job.is_enabled for job in jobs)
+    return JobsStatus(len(coming), soonest, failing, stopped)
 
 
 def _rows(jobs: Sequence[Job], zone: tzinfo) -> tuple[JobRow, ...]:

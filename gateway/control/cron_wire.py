@@ -39,7 +39,7 @@ class JobsStatus:
     """Jobs disabled until somebody enables them."""
 
     def __str__(self) -> str:
-        soon = f", the next {self.next_due:%Y-%m-%d %H:%MZ}" if self.next_due else ""
+        soon = f", the next {self.next_due:%Y-%m-%d %H:%M}" if self.next_due else ""
         failing = f", {self.failing} failed in their last run" if self.failing else ""
         stopped = f", {self.stopped} stopped" if self.stopped else ""
         return f"{self.count} scheduled{soon}{failing}{stopped}"

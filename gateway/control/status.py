@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 
 from gateway.admission.policy import Policy
 from gateway.agent.agent import Agent
@@ -82,8 +83,8 @@ class AgentReports:
     async def with_store(self, known: AgentStatus) -> AgentStatus:
         """Add the store's part. Raises StoreError."""
         name = AgentId(known.agent)
-        beat = _heartbeat(await self.heartbeats.standing(name))
-        jobs = jobs_status(await self.job_runner.job_schedule.all(name))
+        beat = _heartbeat(await self.heartbeats.standing(name), self.zone.zone)
+        jobs = jobs_status(await self.job_runner.job_schedule.all(name), self.zone.zone)
         return replace(known, heartbeat=beat, jobs=jobs, spending=await spending_of(self.budgets.get(name)))
 
 
@@ -144,7 +145,10 @@ class StatusOperator:
             inbox_waiting=report.inbox_waiting,
             outbox_queued=report.outbox_queued,
             outbox_dead=report.outbox_dead,
-            unsure=tuple(UnsureStatus(str(u.address), u.part, u.at, u.why) for u in report.unsure),
+            unsure=tuple(
+                UnsureStatus(str(u.address), u.part, u.at.astimezone(self.reports.zone.zone), u.why)
+                for u in report.unsure
+            ),
             reasons=report.reasons,
             approvals_waiting=report.approvals_waiting,
             quarantined=report.quarantined,
@@ -166,7 +170,7 @@ class StatusOperator:
 
     async def _state_losses(self) -> list[str]:
         loss = await latest_loss(self.store, utc_now())
-        return [] if loss is None else [f"{loss.at:%Y-%m-%d %H:%MZ}: {loss.said}"]
+        return [] if loss is None else [f"{loss.at.astimezone(self.reports.zone.zone):%Y-%m-%d %H:%M}: {loss.said}"]
 
     def _history_repairs(self) -> Iterator[str]:
         for agent in self.agents:
@@ -174,10 +178,9 @@ class StatusOperator:
                 yield f"agent {agent.id}: {repair}"
 
 
-def _heartbeat(stands: HeartbeatReport) -> HeartbeatStatus:
-    return HeartbeatStatus(
-        stands.state, stands.items, stands.ran, stands.outcome, stands.next_look, stands.failures, stands.faults
-    )
+def _heartbeat(stands: HeartbeatReport, zone: tzinfo) -> HeartbeatStatus:
+    ran, soon = (at and at.astimezone(zone) for at in (stands.ran, stands.next_look))
+    return HeartbeatStatus(stands.state, stands.items, ran, stands.outcome, soon, stands.failures, stands.faults)
 
 
 async def spending_of(agent_budget: AgentBudget | None) -> tuple[SpendingStatus, ...]:

@@ -72,8 +72,8 @@ class HeartbeatStatus:
     def __str__(self) -> str:
         items = "1 item" if self.items == 1 else f"{self.items} items"
         known = f"{_HEARTBEAT_STATES.get(self.state, self.state)}, {items}"
-        last = f", last run {self.last_run:%Y-%m-%d %H:%MZ} ({self.outcome})" if self.last_run else ""
-        soon = f", next check {self.next_look:%Y-%m-%d %H:%MZ}" if self.next_look else ""
+        last = f", last run {self.last_run:%Y-%m-%d %H:%M} ({self.outcome})" if self.last_run else ""
+        soon = f", next check {self.next_look:%Y-%m-%d %H:%M}" if self.next_look else ""
         failed = f", {self.failures} failed in a row" if self.failures else ""
         return f"{known}{last}{soon}{failed}"
 

@@ -1,6 +1,7 @@
 """Somebody who has used another program for a year brings everything along."""
 
 import asyncio
+import subprocess
 import sys
 import time
 from datetime import UTC, datetime
@@ -103,9 +104,15 @@ def vault(folder: Path, areas: int, notes: int) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("goes_on", [True, False])
-async def test_an_import_that_was_killed_is_continued_or_taken_back(tmp_path: Path, goes_on: bool) -> None:
-    """Under one name, to the last byte; nothing of it counts as the owner's own words."""
+def commits(home: Home, path: str) -> list[str]:
+    """Return the messages of the commits that changed *path*."""
+    command = ["git", "--git-dir", str(home.agent("main").history), "log", "--format=%B%x00", "--", path]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")[:-1]
+
+
+@pytest.mark.parametrize("then", ["goes on", "starts", "undo"])
+async def test_an_import_that_was_killed_is_continued_or_taken_back(tmp_path: Path, then: str) -> None:
+    """Under one name, to the last byte; nothing counts as the owner's own words, even if the gateway starts next."""
     home = make_home(tmp_path / "home")
     source = vault(tmp_path / "vault", 4, 700)
     before = everything(home)
@@ -119,7 +126,13 @@ async def test_an_import_that_was_killed_is_continued_or_taken_back(tmp_path: Pa
     process.kill()
     await process.wait()
     assert sum(1 for _ in place.rglob("*.md")) < 2_800
-    if goes_on:
+    if then == "starts":
+        async with running(home) as app:
+            await app.parts.resources.agents[AgentId("main")].history_writer.ready()
+        messages = await asyncio.to_thread(commits, home, "memory/imports")
+        assert len(messages) > 1
+        assert all("Others: yes" in message for message in messages)
+    if then == "goes on":
         assert await asyncio.to_thread(run, home, "markdown", str(source)) == 0
         assert sum(1 for _ in place.rglob("*.md")) == 2_800
         workspace = Workspace.open(home.agent("main").workspace, AgentId("main"))

@@ -108,7 +108,7 @@ async def test_the_status_says_when_the_next_job_comes_and_which_fail(tmp_path: 
             assert (await app.operator.ask(StatusOrder())).agents[0].jobs == JobsStatus(
                 2, NOON + timedelta(minutes=20), stopped=1
             )
-            assert "jobs: 2 scheduled, the next 2036-03-01 12:20Z, 1 stopped" in await app.parts.status.brief()
+            assert "jobs: 2 scheduled, the next 2036-03-01 13:20, 1 stopped" in await app.parts.status.brief()
 
 
 @pytest.mark.parametrize("remembers", [False, True])

@@ -1,7 +1,7 @@
 """Version history of an agent's text files, filtered by a turn's access."""
 
 from workspaces.history.commits import Commit, CommitId, Diff, FileChange, FileDiff
-from workspaces.history.exposed_turns import ExposedTurns
+from workspaces.history.exposed_turns import ExposedTurns, exposed_place
 from workspaces.history.filtered_view import LogQuery, View, VisibleCommit
 from workspaces.history.history import Authors, History, RestoredFile
 from workspaces.history.line_origins import LineOrigin, LineOrigins, changes_of, saved_beside

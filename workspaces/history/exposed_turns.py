@@ -2,13 +2,18 @@
 
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history.messages import Origin, compose, parse
+
+
+def exposed_place(history: Path) -> Path:
+    """Return the journal's place beside the *history*."""
+    return history.with_name(f"{history.name}.exposed")
 
 
 class ExposedTurns:
@@ -45,6 +50,17 @@ class ExposedTurns:
                 raise WorkspaceUnusableError(f"{self._place} cannot be written: {exc.strerror}") from exc
             self._is_written = True
             self._open.add(turn)
+
+    @contextmanager
+    def during(self, name: str, origin: Origin) -> Iterator[None]:
+        """Write down *name* while the block runs, and for ever if it fails; what a crash of others left there stays."""
+        if self.left_over() not in {None, origin}:
+            yield
+            return
+        self.begin(name, origin)
+        yield
+        self.end(name)
+        self.settle(lambda: False)
 
     def end(self, turn: str) -> None:
         """Record that *turn* writes no more."""

@@ -50,9 +50,9 @@ def test_a_route_is_explained(at_home: Terminal) -> None:
 def test_silences_are_listed_with_what_to_do(at_home: Terminal) -> None:
     """All of them, or one chat's; the latest first."""
     assert at_home("route", "why").out.splitlines() == [
-        "2026-03-03 09:30Z  too fast in -100",
+        "2026-03-03 09:30  too fast in -100",
         "         → wait",
-        "2026-03-03 09:30Z  too fast in -200",
+        "2026-03-03 09:30  too fast in -200",
         "         → wait",
     ]
     assert at_home("route", "why", "--chat", "-200").out.splitlines()[0].endswith("too fast in -200")

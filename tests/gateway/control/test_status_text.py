@@ -72,7 +72,7 @@ def test_jobs_that_fail_or_were_stopped_are_told_of() -> None:
     told = brief(replace(FINE, agents=(busy, AgentStatus("idle", "stub", None)))).splitlines()
     assert told[1:3] == [
         (
-            "- agent `main`: model `stub`, jobs: 3 scheduled, the next 2026-03-01 12:05Z, 1 failed in their last "
+            "- agent `main`: model `stub`, jobs: 3 scheduled, the next 2026-03-01 12:05, 1 failed in their last "
             "run, 2 stopped"
         ),
         "- agent `idle`: model `stub`",
