@@ -119,10 +119,11 @@ async def test_an_import_that_was_killed_is_continued_or_taken_back(tmp_path: Pa
     words = ("import", "markdown", str(source), "--home", str(home.path))
     process = await asyncio.create_subprocess_exec(sys.executable, "-m", "gateway", *words)
     place = home.agent("main").workspace / "memory" / "imports" / "vault"
+    of_the_second_part = place / "area1" / sorted(f"note-{number}.md" for number in range(700))[400]
     async with asyncio.timeout(60):
-        while sum(1 for _ in place.rglob("*.md")) < 1_050:
+        while not of_the_second_part.exists():
             assert process.returncode is None
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.001)
     process.kill()
     await process.wait()
     assert sum(1 for _ in place.rglob("*.md")) < 2_800
