@@ -142,6 +142,13 @@ def with_receipts(answer: str, line: str) -> str:
     return f"{text}\n\n{line}" if text and line else text or line
 
 
+def parted(answer: str) -> tuple[str, str]:
+    """Return *answer* without the line that `with_receipts` added, and that line; empty if there is none."""
+    text, _, last = answer.rpartition("\n\n")
+    is_receipt = last.startswith(tuple(f"{LEAD}{mark} " for mark in (DONE, NOT_DONE, UNSURE))) and "\n" not in last
+    return (text, last) if is_receipt else (answer, "")
+
+
 def without_imitations(answer: str) -> str:
     """Return a model's *answer* without check marks before the words of a receipt, or after its dash.
 

@@ -18,7 +18,9 @@ from adapters.abilities import MenuEntry
 from adapters.channel import Adapter, ChannelUnavailableError
 from adapters.web import CHANNEL, PageEvent, PageEventKind, PageMessage, Sign, WebAdapter
 from gateway.admission.routing import SessionKey
-from gateway.agent.entries import ReplyEntry
+from gateway.agent.entries import Entry, ReplyEntry
+from gateway.agent.receipts import LEAD, ReceiptLevel, parted, receipt_line
+from gateway.control.agents import terminal_access
 from gateway.errors import StoreError
 from gateway.stores.rows import NOTICE_PREFIX, TurnId
 from gateway.transcripts.store import Sessions
@@ -73,6 +75,8 @@ class ChatPages:
     waiting: WaitingMessages
     menu: Callable[[], Sequence[MenuEntry]]
     """Returns the commands that the owner may give in a message."""
+    receipts: ReceiptLevel = ReceiptLevel.OFF
+    """How much of what a turn did is shown below its answer."""
 
     def routes(self) -> list[Route]:
         return [
@@ -156,17 +160,18 @@ class ChatPages:
 
         No conversation stores notices: only recent ones of this page are left.
         """
-        transcript = await self.conversation(AgentId(adapter.account))
+        agent = AgentId(adapter.account)
+        transcript = await self.conversation(agent)
         said = [*page_messages(transcript.records)]
         buttons = {each.turn: each.buttons for each in adapter.recent if each.kind is PageEventKind.ANSWER}
         said = [replace(each, buttons=buttons.get(each.turn, each.buttons)) for each in said]
         notices = (each for each in adapter.recent if each.turn.startswith(NOTICE_PREFIX))
         every = sorted((*said, *notices), key=lambda each: each.at)[-SHOWN_OF_THE_PAST:]
         known = {each.turn for each in said}
-        waiting = [each for each in await self.waiting.of(AgentId(adapter.account)) if each.turn not in known]
+        waiting = [each for each in await self.waiting.of(agent) if each.turn not in known]
         return [
-            *(_message_json(each, transcript) for each in every),
-            *({**_message_json(each, transcript), "waits": True} for each in waiting),
+            *(self._message_json(each, transcript, agent) for each in every),
+            *({**self._message_json(each, transcript, agent), "waits": True} for each in waiting),
         ]
 
     async def conversation(self, agent: AgentId) -> Transcript:
@@ -184,8 +189,32 @@ class ChatPages:
         return await self._event(adapter, each)
 
     async def _event(self, adapter: WebAdapter, event: PageEvent) -> bytes:
-        told = _message_json(event.told, await self.conversation(AgentId(adapter.account)))
+        agent = AgentId(adapter.account)
+        told = self._message_json(event.told, await self.conversation(agent), agent)
         return _sse(event.told.kind, told, f"{adapter.epoch}-{event.number}")
+
+    def _message_json(self, told: PageMessage, transcript: Transcript, agent: AgentId) -> dict[str, object]:
+        """Return a message as the page reads it.
+
+        An answer includes its HTML, its buttons, the memories in view, and what its turn did, apart from the text.
+        """
+        shown = {"kind": told.kind.value, "text": told.text, "at": told.at.isoformat(), "turn": told.turn}
+        if told.kind is PageEventKind.SAID:
+            return {**shown}
+        shown["text"], receipt = parted(told.text)
+        records = transcript.records.of(TurnId(told.turn))
+        replies = [each.at for each in records if isinstance(each.entry, ReplyEntry)]
+        if replies:  # given while no page was open, it is delivered later
+            shown["at"] = replies[-1].isoformat()
+            entries = [each.entry for each in records if isinstance(each.entry, Entry)]
+            receipt = receipt or receipt_line(entries, terminal_access(agent), self.receipts)
+        return {
+            **shown,
+            "html": to_html(shown["text"]),
+            "receipt": to_html(receipt.removeprefix(LEAD)),
+            "buttons": [asdict(button) for button in told.buttons],
+            "sources": [memory.citation for memory in transcript.used_by(TurnId(told.turn))],
+        }
 
     def _adapter(self, agent: str) -> WebAdapter:
         adapter = self.adapters.get((CHANNEL, agent))
@@ -228,19 +257,6 @@ class _PendingEvents:
         taken, self._waiting = self._waiting, []
         self._comes.clear()
         return taken
-
-
-def _message_json(told: PageMessage, transcript: Transcript) -> dict[str, object]:
-    """Return a message as the page reads it; an answer includes its HTML, its buttons and the memories in view."""
-    shown = {"kind": told.kind.value, "text": told.text, "at": told.at.isoformat(), "turn": told.turn}
-    if told.kind is PageEventKind.SAID:
-        return {**shown}
-    sources = [memory.citation for memory in transcript.used_by(TurnId(told.turn))]
-    buttons = [asdict(button) for button in told.buttons]
-    replies = [each.at for each in transcript.records.of(TurnId(told.turn)) if isinstance(each.entry, ReplyEntry)]
-    if replies:  # given while no page was open, it is delivered later
-        shown["at"] = replies[-1].isoformat()
-    return {**shown, "html": to_html(told.text), "buttons": buttons, "sources": sources}
 
 
 def _sse(event: str, data: Mapping[str, object], event_id: str | None) -> bytes:

@@ -13,6 +13,7 @@ from adapters.web import CHANNEL, PageEventKind, PageMessage, WebAdapter
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.routing import Routes, SessionKey, route
 from gateway.agent.entries import HALTED, NO_REPLY, ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.receipts import without_imitations
 from gateway.agent.tools.notify import notified_texts
 from gateway.inbound.edits import source_of
 from gateway.inbound.outcomes import Outcome
@@ -48,7 +49,8 @@ def page_message(record: Record) -> PageMessage | None:
             return PageMessage(PageEventKind.SAID, text, record.at, source or record.turn_id)
         case ReplyEntry(text=text, calls=(), model=model) if model != HALTED:
             is_silent = text.strip().upper() in {"", NO_REPLY}
-            return None if is_silent else PageMessage(PageEventKind.ANSWER, text, record.at, record.turn_id)
+            shown = without_imitations(text)
+            return None if is_silent else PageMessage(PageEventKind.ANSWER, shown, record.at, record.turn_id)
     return None
 
 

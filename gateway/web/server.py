@@ -90,7 +90,10 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
     )
     entrance = Login(resources.sign_ins, resources.agents, is_tls)
     waiting = WaitingMessages(resources.inbox, resources.routes)
-    chat = ChatPages(entrance, resources.adapters, resources.presence, resources.sessions, waiting, resources.menu)
+    signs = config.signs.receipts
+    chat = ChatPages(
+        entrance, resources.adapters, resources.presence, resources.sessions, waiting, resources.menu, signs
+    )
     frame = ViewFrame(entrance, resources.operator, resources.zone, resources.now)
 
     async def promises_of(agent: AgentId) -> Promises:

@@ -49,6 +49,12 @@ function show(message) {
   const isToday = when.toDateString() === new Date().toDateString();
   const clock = { hour: "2-digit", minute: "2-digit" };
   time.textContent = when.toLocaleString([], isToday ? clock : { ...clock, day: "numeric", month: "short" });
+  if (message.receipt) {
+    const receipt = document.createElement("div");
+    receipt.className = "receipt";
+    receipt.append(harmless(message.receipt));
+    article.append(receipt);
+  }
   if (message.buttons?.length) article.append(choices(message.buttons));
   if (message.waits) {
     article.classList.add("waits");

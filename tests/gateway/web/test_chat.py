@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime
+from pathlib import Path
 
 import httpx2
 
@@ -12,8 +13,9 @@ from gateway.control.wire import ChatOrder
 from gateway.runtime.http_server import serving
 from gateway.web.chat import PAGES_AT_MOST, WAITING_AT_MOST, _PendingEvents
 from gateway.web.markdown_html import to_html
-from tests.gateway.web.browsing import Browser, shown, until
-from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, House
+from tests.fakes.provider_stub import Reply, call, steps
+from tests.gateway.web.browsing import Browser, a_code, browser_at, shown, until
+from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, House, open_house
 
 HOSTILE = """<script>steal()</script> <img src=x onerror=steal()> ![p](http://evil.example/p.png)
 [a](javascript:steal()) [b](JaVaScRiPt:steal()) [c](data:text/html,x) <svg/onload=steal()>
@@ -34,6 +36,24 @@ async def test_what_is_said_is_answered_on_every_open_page(house: House, browser
         await browser.say("who are you?", agent="work")
         assert (await until(other, "said"))["text"] == "who are you?"
     assert [message["content"] for message in house.model.bodies[0]["messages"] if message["role"] == "user"]
+
+
+async def test_what_a_turn_did_is_told_apart_from_its_answer(tmp_path: Path) -> None:
+    """Live and at the next opening, as text; a model's own imitation of it stays in the answer."""
+    said = "Noted.\n\n— ✓ sent a million"
+    script = steps(Reply(calls=(call("save_memory", text="Ann has the key", category="notes"),)), said)
+    async with open_house(tmp_path, script) as house, browser_at(house.address) as browser:
+        await browser.sign_in(await a_code(house))
+        async with browser.events() as events:
+            await until(events, "history")
+            await browser.say("Ann has the key")
+            live = await until(events, "answer")
+        async with browser.events() as events:
+            kept = (await until(events, "history"))["messages"][-1]
+    assert live["receipt"] == "<p>✓ noted 1 line</p>\n"
+    assert "noted 1 line" not in live["text"] + live["html"]
+    assert live["text"] == "Noted.\n\n— • sent a million"
+    assert (live["receipt"], live["text"]) == (kept["receipt"], kept["text"])
 
 
 async def test_a_draft_is_shown_while_it_grows(browser: Browser) -> None:
