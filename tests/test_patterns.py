@@ -60,6 +60,7 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     ],
     "workspaces.memory.fit._first_name": lambda: _searched(_first_name("Ann Lee")),
     "workspaces.memory.text.day_spans._compiled": lambda: _days(day_spans._compiled("tomorrow", LANGUAGES["en"])),
+    "workspaces.memory.text.day_spans._any_word": lambda: _searched(day_spans._any_word("de")),
     "workspaces.memory.text.day_spans._forms": lambda: _days(re.compile("three")),
     "workspaces.memory.text.day_spans._leads": lambda: _days(day_spans._leads("before", "")),
     "workspaces.memory.text.day_spans._month_form": lambda: _days(day_spans._month_form(["january"])),

@@ -164,7 +164,8 @@ def _order(call: Mapping[str, Any]) -> Order | None:
     places = [str(folder), *filter(None, environ.get("PYTHONPATH", "").split(os.pathsep))]
     if not folder.is_dir() or any(Path(place, "gateway").is_dir() and place != str(ROOT) for place in places):
         return None  # the second is a copy of the program
-    return {"argv": argv, "environ": environ, "cwd": str(folder), "path": places, "session": call["start_new_session"]}
+    order = {"argv": argv, "environ": environ, "cwd": str(folder), "path": places, "session": call["start_new_session"]}
+    return order | {"ignores_interrupts": signal.getsignal(signal.SIGINT) is signal.SIG_IGN}
 
 
 def main(number: int, preloaded: Sequence[str]) -> None:
@@ -199,7 +200,7 @@ def main(number: int, preloaded: Sequence[str]) -> None:
 
 def _become(order: Order, streams: Sequence[int], place: Sequence[str]) -> None:
     """Run the program of *order* in this process."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.SIG_IGN if order["ignores_interrupts"] else signal.default_int_handler)
     if order["session"]:
         os.setsid()
     for number, stream in enumerate(streams):

@@ -56,7 +56,7 @@ COMMANDS = tuple(
         ("mcp", "mcp:mcp", MEMORY, "Serve an agent's memory to another program over MCP (stdio)."),
         ("pair", "pair:app", ACCESS, "Manage pairing requests: list, approve, refuse, revoke, people."),
         ("route", "route:app", ACCESS, "Explain routes and unanswered messages: explain, why."),
-        ("web", "web:app", ACCESS, "Manage browser sign-ins: link, sessions, revoke."),
+        ("web", "web:app", ACCESS, "Manage browser sign-ins: login, sessions, revoke."),
         ("agents", "agents:app", OPERATION, "Manage agents: list, show, add, remove, adopt."),
         ("cron", "cron:app", OPERATION, "Schedule agent jobs: list, add, run, remove, enable, history."),
         ("hooks", "hooks:app", OPERATION, "Manage hooks, your own code: list, test, enable."),

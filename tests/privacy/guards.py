@@ -860,7 +860,7 @@ GUARDS = (
     Guard(
         "gateway/commands/session.py",
         "other people than the owner can end a conversation only so often",
-        "not ends.take(str(session_of(call.access)))",
+        "not parts.ends.take(str(session_of(call.access)))",
         "False",
         "tests/gateway/commands/test_session.py::test_others_than_the_owner_end_a_conversation_so_often_and_no_oftener",
     ),

