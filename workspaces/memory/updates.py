@@ -127,9 +127,18 @@ class Statement:
         return is_next and self._line.speaker == older._line.speaker and corrects(self._line.text, older._line.text)
 
     def corrects(self, older: "Statement") -> bool:
-        """Tell whether it names a value of *older*, of the kind that is asked for, and gives another in its place."""
+        """Tell whether it names the value of *older* that is asked for, and gives another in its place."""
+        if self._asked.kind not in _CORRECTABLE:
+            return False
         pairs = ((before, after) for before in older.claims for after in self.claims)
-        return any(map(self._asked.takes, (each for before, after in pairs for each in corrected(before, after))))
+        return any(self._asks(each, before) for before, after in pairs for each in corrected(before, after))
+
+    def _asks(self, value: Value, claim: Claim) -> bool:
+        """Tell whether *value* of *claim* is asked for: of several numbers, the one whose noun the question names."""
+        if self._asked.kind is AnswerKind.CODE:
+            return value.kind is FactKind.IDENTIFIER
+        is_only = sum(each.kind is value.kind for each in claim.values) == 1
+        return self._asked.takes(value) and (is_only or value.head in self._asked.words)
 
     def _gives_other_value(self, older: "Statement") -> bool:
         return any(

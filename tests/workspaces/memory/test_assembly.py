@@ -59,3 +59,36 @@ def test_no_hit_is_lost() -> None:
     """Whatever changes its place."""
     hits = [hit(f"The port is {n} now", date(2026, 1, 1 + n % 28), n) for n in range(1, 60)]
     assert sorted(each.start_line for each in assembled(hits, "port", TODAY)) == list(range(1, 60))
+
+
+@pytest.mark.parametrize(
+    ("question", "marks"),
+    [
+        ("When does Rashid come?", [f"now, since {NEW}", f"until {NEW}, now memory/{NEW}.md#L1-L1"]),
+        ("Where does Rashid come from?", ["", ""]),
+        ("What is Rashid's phone number?", ["", ""]),
+    ],
+)
+def test_a_correction_counts_for_the_kind_of_value_that_it_corrects(question: str, marks: list[str]) -> None:
+    """Another day says nothing of a place or a telephone number."""
+    older = hit("The technician Rashid, 0478 229 103, comes on Thursday", OLD)
+    newer = hit("Rashid can't make it Thursday, Monday instead", NEW)
+    found = assembled([older, newer], question, TODAY)
+    assert [each.mark for each in found] == marks
+    assert (found[0] == older) is not any(marks)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_corrected"),
+    [
+        ("How many copies did we order?", True),
+        ("How much was the deposit?", False),
+        ("What is the order number?", False),
+    ],
+)
+def test_a_correction_counts_for_the_number_that_is_asked_for(question: str, is_corrected: bool) -> None:
+    """Of several in a line, the one whose noun the question names."""
+    older = hit("Ordered 34 copies with a deposit of 200 €, order number NV-40718-B", OLD)
+    newer = hit("The copies arrived, 33 not 34", NEW)
+    found = assembled([older, newer], question, TODAY)
+    assert (found[0].snippet == newer.snippet, bool(found[0].mark)) == (is_corrected, is_corrected)

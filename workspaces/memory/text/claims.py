@@ -225,10 +225,9 @@ def corrected(older: Claim, newer: Claim) -> tuple[Value, ...]:
     """
     if not (newer.changes or newer.denies) or older.denies:
         return ()
-    old = {each.normal for each in older.values}
-    named = [each for each in newer.values if each.normal in old and each.kind in _CORRECTED]
-    given = {each.kind for each in newer.values if each.normal not in old}
-    found = tuple(each for each in named if each.kind in given)
+    old, new = ({each.normal for each in claim.values} for claim in (older, newer))
+    given = {each.kind for each in newer.values if each.normal not in old} & _CORRECTED
+    found = tuple(each for each in older.values if each.normal in new and each.kind in given)
     values = frozenset(stem for each in found for stem in _stems(each.text))
     is_identified = any(each.kind is FactKind.IDENTIFIER for each in found)
     return found if is_identified or older.words & newer.words - values - _EMPTY - {""} else ()
