@@ -8,7 +8,7 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
-LOCKED := --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
+LOCKED := --universal --no-strip-extras --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 
 .DEFAULT_GOAL := help
 .PHONY: help up test check bench compare nightly oracles site lock clean

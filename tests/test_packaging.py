@@ -1,6 +1,7 @@
 import re
 import stat
 import tomllib
+from importlib.metadata import distributions, requires
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ LOCKS = ["requirements.lock", "requirements-dev.lock"]
 def pins(lock: str) -> dict[str, str]:
     """Return the version of each package in *lock*."""
     text = (ROOT / lock).read_text("utf-8")
-    return dict(re.findall(r"^([a-z0-9][a-z0-9.-]*)==([^\s;]+)", text, re.MULTILINE))
+    return dict(re.findall(r"^([a-z0-9][a-z0-9.-]*)(?:\[[^]]*\])?==([^\s;]+)", text, re.MULTILINE))
 
 
 @pytest.mark.parametrize("lock", LOCKS)
@@ -54,6 +55,20 @@ def test_tests_run_on_what_is_shipped() -> None:
     """What both locks hold, they hold in the same version."""
     shipped, tested = pins("requirements.lock"), pins("requirements-dev.lock")
     assert {name: tested.get(name) for name in shipped} == shipped
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_names_the_extras_that_packages_ask_for(lock: str) -> None:
+    """Without them pip looks at the newest release of such a package, and refuses it for want of a hash."""
+    text = (ROOT / lock).read_text("utf-8")
+    extras = {
+        name: set(given.split(",")) for name, given in re.findall(r"^([a-z0-9.-]+)\[([^]]+)\]==", text, re.MULTILINE)
+    }
+    for package in pins(lock).keys() & {canonicalize_name(each.name) for each in distributions()}:
+        for requirement in map(Requirement, requires(package) or []):
+            if requirement.extras and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
+                given = extras.get(canonicalize_name(requirement.name), set())
+                assert requirement.extras <= given, f"{package} asks for {requirement}; run `make lock`"
 
 
 # --- the container
