@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ValidationError
 
-from gateway.agent.entries import NO_REPLY, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import NO_REPLY, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry, own_words
 from gateway.agent.models.offline_intents import Intent, is_statement, read_intent
 from gateway.agent.models.offline_languages import LANGUAGES
 from gateway.agent.models.offline_quotes import OFFER, as_quote, say_found, say_noted, say_own_words
@@ -72,7 +72,10 @@ def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     earlier = request.entries[: len(request.entries) - len(since)]
     tools = {spec.name for spec in request.tools}
     intent = _intent(said, _last_answer(earlier), tools)
-    told = [part for part in (_outcome_text(*outcome, can_note=NOTE in tools) for outcome in _outcomes(since)) if part]
+    own = [own_words(entry) for entry in earlier if isinstance(entry, UserEntry)][:-1]
+    told = [
+        part for part in (_outcome_text(*outcome, own, can_note=NOTE in tools) for outcome in _outcomes(since)) if part
+    ]
     reminder = _reminder(said[-1], tools)
     if not told and not reminder and (calls := tuple(_calls(intent, tools))):
         return ReplyEntry("", calls, OFFLINE, Usage())
@@ -156,8 +159,11 @@ class _ToolArguments(BaseModel):
             return cls()
 
 
-def _outcome_text(result: ResultEntry, asked: _ToolArguments, *, can_note: bool) -> str:
-    """Return the outcome of a call as text; empty for tools called only by a real model that answered before us."""
+def _outcome_text(result: ResultEntry, asked: _ToolArguments, said: Sequence[str], *, can_note: bool) -> str:
+    """Return the outcome of a call as text; empty for tools called only by a real model that answered before us.
+
+    *said*: the earlier messages of the conversation, oldest first.
+    """
     if result.is_error:
         return f"{_FAILED[result.name]}: {result.text}" if result.name in _FAILED else ""
     match result.name:
@@ -166,7 +172,7 @@ def _outcome_text(result: ResultEntry, asked: _ToolArguments, *, can_note: bool)
         case "schedule":
             return result.text
         case "memory_search":
-            return say_found(result.text, asked.query, may_be_noted=can_note and is_statement(asked.query))
+            return say_found(result.text, asked.query, said, may_be_noted=can_note and is_statement(asked.query))
         case _:
             return ""
 

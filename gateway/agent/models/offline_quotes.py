@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gateway.agent.models.offline_intents import content_words, is_statement
+from workspaces.memory.text.tokens import query_terms, terms
 
 CLEAR = 0.55
 """Similarity plus half the matched share from which a note is relevant to a question.
@@ -26,6 +27,8 @@ NEAR = 0.6
 the fact's, 13 have it so and 7 have a relevant one; of 9 questions about other things none. Our choice.
 """
 NEAREST = 2
+SAID_SHARE = 0.5
+"""Share of a question's words in an earlier message of the same conversation from which that is quoted. Our choice."""
 QUOTES = 4
 QUOTE_CAP = 360
 """Longest quote, in characters: four of them fit a phone's screen without scrolling."""
@@ -36,7 +39,7 @@ OFFER = "Shall I write that into your notes? Answer “yes”, or say “remembe
 _LONG_TEXT = 6
 """Words from which a text that memory knows something about is taken for news rather than for keywords."""
 
-_TIME = re.compile(r"(\d{1,2}:\d{2})\s+")
+_TIME = re.compile(r"^(\d{1,2}:\d{2})\s+")
 
 
 class _ToolJson(BaseModel):
@@ -68,9 +71,10 @@ class SearchToolResult(_ToolJson):
         return (hit.similarity + hit.matched / 2) / CLEAR
 
 
-def say_found(result: str, question: str, *, may_be_noted: bool = False) -> str:
+def say_found(result: str, question: str, said: Sequence[str] = (), *, may_be_noted: bool = False) -> str:
     """Return the answer to *question* from the JSON *result* of a search.
 
+    *said*: the earlier messages of this conversation, oldest first: the newest ones are not in memory yet.
     *may_be_noted*: it is rather a statement, and notes can be written.
     """
     try:
@@ -81,7 +85,9 @@ def say_found(result: str, question: str, *, may_be_noted: bool = False) -> str:
     is_news = may_be_noted and (question.endswith((".", "!")) or len(question.split()) >= _LONG_TEXT)
     near = clear or [hit for hit in found.hits if found.bearing(hit) >= NEAR][: 0 if is_news else NEAREST]
     parts = [_quote(hit, question) for hit in near]
-    if not clear and (near or not may_be_noted):
+    if not may_be_noted and (here := _said_about(question, said, near)):
+        parts = [_in_this_conversation([here], question), *(parts if clear else ())]
+    elif not clear and (near or not may_be_noted):
         parts = [UNCLEAR, *parts] if near else [NOTHING]
     if may_be_noted and (not clear or is_news):
         parts.append(OFFER)
@@ -102,7 +108,25 @@ def say_own_words(said: Sequence[str]) -> str:
     stated = [text.strip() for text in said if is_statement(text)][-QUOTES:]
     if not stated:
         return "You have not told me anything in this conversation yet."
-    return "In this conversation you said:\n" + "\n".join(as_quote(excerpt(text, "")) for text in stated)
+    return _in_this_conversation(stated, "")
+
+
+def _in_this_conversation(said: Sequence[str], question: str) -> str:
+    return "In this conversation you said:\n" + "\n".join(as_quote(excerpt(text, question)) for text in said)
+
+
+def _said_about(question: str, said: Sequence[str], quoted: Sequence[QuotedHit]) -> str:
+    """Return the statement of *said* that holds most words of *question*, the newest of several.
+
+    Empty if none holds `SAID_SHARE` of them, or one of *quoted* has it.
+    """
+    asked = set(query_terms(question))
+    best, most = "", SAID_SHARE
+    for text in filter(is_statement, said):
+        share = len(asked.intersection(terms(text))) / max(len(asked), 1)
+        if share >= most:
+            best, most = text.strip(), share
+    return "" if any(best in hit.snippet or _without_time(hit.snippet) in best for hit in quoted) else best
 
 
 def _clear(found: SearchToolResult) -> Sequence[QuotedHit]:
@@ -123,13 +147,16 @@ def _remark(found: SearchToolResult) -> str:
 def _quote(hit: QuotedHit, question: str) -> str:
     text = hit.snippet.strip().removeprefix("- ")
     time = _TIME.match(text)
-    if time:
-        text = text[time.end() :]
+    text = _without_time(text)
     day = f"{hit.date:%A}, {hit.date.day} {hit.date:%B %Y}" if hit.date else ""
     moment = f"{day}, {time.group(1)}" if day and time else day
     heading = f"{moment} (`{hit.citation}`)" if moment else f"`{hit.citation}`"
     mark = f" ({hit.holds})" if hit.holds else ""
     return f"{heading}{mark}:\n{as_quote(excerpt(text, question))}"
+
+
+def _without_time(snippet: str) -> str:
+    return _TIME.sub("", snippet.strip().removeprefix("- "), count=1)
 
 
 def as_quote(text: str) -> str:

@@ -138,6 +138,27 @@ async def test_news_is_offered_as_a_note_without_quotes_that_do_not_answer() -> 
     assert (await Talk(near).say("broken oven?")).startswith(UNCLEAR)
 
 
+async def test_a_statement_of_this_conversation_answers_at_once() -> None:
+    """Memory takes in the newest messages after a pause; until then they are quoted from the conversation."""
+    talk = Talk()
+    await talk.say("the deadline is 18 January, they pay 0.11 per word")
+    await talk.say("my back hurts so I do pilates thursdays at 19:15 with Mireia")
+    assert "> the deadline is 18 January" in await talk.say("when is my deadline?")
+    assert "> my back hurts so I do pilates thursdays at 19:15" in await talk.say("when is my pilates class")
+    assert (await talk.say("where do I park?")).startswith(NOTHING)
+
+
+async def test_a_newer_statement_stands_above_an_older_note() -> None:
+    """A note that holds no longer is not the whole answer; the same words are quoted once."""
+    note = PORT | {"snippet": "09:14 The deadline is 18 January"}
+    talk = Talk(note)
+    await talk.say("they moved the deadline to 25 January, finally")
+    answer = await talk.say("when is the deadline?")
+    assert 0 < answer.index("> they moved the deadline to 25 January") < answer.index("> The deadline is 18 January")
+    talk.hits[:] = [PORT | {"snippet": "Owner: they moved the deadline to 25 January, finally"}]
+    assert (await talk.say("when is the deadline?")).count("25 January") == 1
+
+
 async def test_a_question_is_answered_with_quote_day_and_place() -> None:
     """The note's day is told in words, the time stands beside it, and the citation leads to the line."""
     answer = await Talk(PORT, FAINT).say("Where is the staging database?")
