@@ -22,6 +22,7 @@ from workspaces.errors import NoSuchFileError
 SHOWN = 60
 """Notes of a file in one view."""
 _LATEST = 14
+_SHARED = "memory/shared/"
 _FILES_SHOWN = 60
 _LEVELS = (0, 500, 2_000, 6_000)
 """Bytes from which on a day is drawn darker."""
@@ -241,6 +242,8 @@ class MemoryPages:
         ]
 
     async def _readers(self, agent: str, path: str) -> str:
+        if not path.startswith(_SHARED):
+            return ""
         chat = next((each.chat for each in await self._rows(agent) if each.path == path), "")
         return _chat_name(chat, await self._people()) if chat else ""
 

@@ -14,7 +14,7 @@ from gateway.control.exam_wire import ExamOrder
 from gateway.control.finding import findings_of
 from gateway.control.notes_wire import NotesOrder
 from gateway.control.quarantine_wire import QuarantineOrder
-from gateway.control.status_wire import AgentStatus, MemoryOrder, Status, StatusOrder
+from gateway.control.status_wire import AgentStatus, Status, StatusOrder
 from gateway.control.wire import ApprovalOrder, SessionsOrder, WaitingChange
 from gateway.web.errors import HttpError
 from gateway.web.view_frame import ViewFrame, day_given, number_given
@@ -58,11 +58,9 @@ class WorkPages:
         agent = self.frame.agent(request)
         status = await self._status(agent)
         exams = await self.frame.ask(ExamOrder(agent, "list"))
-        memory = await self.frame.ask(MemoryOrder(agent))
         facts = {
             "tab": "Overview",
             "status": status,
-            "memory": memory,
             "exams": exams,
             "promises": await self.promises_of(AgentId(agent)),
             "days": await self._written(agent),

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -105,7 +105,11 @@ def _true_line(document: Document, place: int) -> int:
 
 
 def _section_date(section: Sequence[str]) -> date | None:
-    return next((day for heading in reversed(section) if (day := date_in(heading))), None)
+    return next((day for heading in reversed(section) if (day := _heading_date(heading))), None)
+
+
+_heading_date = lru_cache(maxsize=64)(date_in)
+"""Every entry asks for its section's headings: with a thousand entries, a sixth of the time."""
 
 
 @cache
