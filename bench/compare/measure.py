@@ -9,9 +9,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import aiohttp
@@ -86,19 +87,31 @@ class Running:
 
     async def say(self, text: str, chat: str) -> str:
         """Send a message; return the answer. Raises aiohttp.ClientError without one."""
+        async with self._post(text, chat) as got:
+            answer: Body = await got.json()
+        return str(answer["choices"][0]["message"]["content"])
+
+    async def stream(self, text: str, chat: str, accepted: Callable[[], None]) -> None:
+        """Send a message, and read its answer to the end; *accepted* is called at the first event."""
+        async with self._post(text, chat, stream=True) as got:
+            async for line in got.content:
+                if line.startswith(b"data:"):
+                    accepted()
+
+    @asynccontextmanager
+    async def _post(self, text: str, chat: str, **fields: object) -> AsyncIterator[aiohttp.ClientResponse]:
         request = self.rival.request(chat)
-        body = {"model": request.model, "messages": [{"role": "user", "content": text}], **request.fields}
+        body = {"model": request.model, "messages": [{"role": "user", "content": text}], **request.fields, **fields}
         timeout = aiohttp.ClientTimeout(ANSWERS_WITHIN_S)
-        status, answer = TOO_MANY, Body()
         for _ in range(WAITS):
             async with self.http.post(CHAT, json=body, headers=request.headers, timeout=timeout) as got:
-                status, answer = got.status, await got.json()
-            if status != TOO_MANY:
-                break
+                if got.status == 200:
+                    yield got
+                    return
+                if got.status != TOO_MANY:
+                    raise aiohttp.ClientError(f"{got.status}: {(await got.text())[:300]}")
             await asyncio.sleep(0.05)  # as a program does that is told to come again
-        if status != 200:
-            raise aiohttp.ClientError(f"{status}: {str(answer)[:300]}")
-        return str(answer["choices"][0]["message"]["content"])
+        raise aiohttp.ClientError(f"{TOO_MANY}, again and again")
 
 
 def _family(pid: int) -> list[int]:
@@ -123,15 +136,18 @@ def _pss_kb(pid: int) -> int:
     return 0
 
 
-async def measure(rival: Rival, folder: Path) -> Findings:
-    """Return everything that is measured of *rival*, which is installed in *folder*; a part that fails says why."""
+async def measure(rival: Rival, folder: Path, until: float) -> Findings:
+    """Return everything that is measured of *rival*, which is installed in *folder*; a part that fails says why.
+
+    The loop's time *until* bounds all parts together.
+    """
     found = Findings()
     with tempfile.TemporaryDirectory(prefix="strandline-compare-") as name:
         async with CompareModel(rival.search, rival.remember) as model:
             for number, part in enumerate((_boots, _story, _killed, _notes, _talk)):
                 place = Place(rival, folder, Path(name) / f"home{number}", model)
                 try:
-                    async with asyncio.timeout(PART_S):
+                    async with asyncio.timeout_at(min(until, asyncio.get_running_loop().time() + PART_S)):
                         await part(place, found)
                 except (AssertionError, RuntimeError, OSError, TimeoutError, aiohttp.ClientError) as exc:
                     found[part.__name__.strip("_")] = f"not to the end: {type(exc).__name__}"
@@ -304,6 +320,8 @@ async def _killed(place: Place, found: Findings) -> None:
             for chat, texts in zip(chats, sent, strict=True):
                 fates += await _fates(gateway, chat, texts)
     found[f"messages before {KILLS} x kill -9"] = [len(fates)]
+    found["of them, stream had begun"] = [sum(fate.is_accepted for fate in fates)]
+    found["stream had begun, unknown afterwards"] = [sum(fate.is_accepted and fate.is_lost for fate in fates)]
     found["of them unknown afterwards"] = [sum(fate.is_lost for fate in fates)]
     found["of them known, never answered"] = [sum(fate.is_unanswered for fate in fates)]
     found["of them there twice"] = [sum(fate.is_doubled for fate in fates)]
@@ -313,6 +331,7 @@ async def _killed(place: Place, found: Findings) -> None:
 class Fate:
     """What a conversation knows of a message after a kill."""
 
+    is_accepted: bool
     asked: int
     answered: int
 
@@ -329,23 +348,27 @@ class Fate:
         return max(self.asked, self.answered) > 1
 
 
-async def _fates(gateway: Running, chat: str, texts: Sequence[str]) -> list[Fate]:
+async def _fates(gateway: Running, chat: str, texts: Mapping[str, bool]) -> list[Fate]:
     """Say one more thing, and read the conversation from the model's request."""
     before = len(gateway.model.bodies)
     await gateway.say(f"and now, {chat}?", chat)
     body = next((each for each in gateway.model.bodies[before:] if f"and now, {chat}?" in last_of(each)), None)
     if body is None:
         raise RuntimeError(f"the model was not asked: {gateway.model.bodies[-1]['messages'][-1]}")
-    return [Fate(said(body, "user", text), said(body, "assistant", text)) for text in texts]
+    return [
+        Fate(is_accepted, said(body, "user", text), said(body, "assistant", text))
+        for text, is_accepted in texts.items()
+    ]
 
 
-async def _until_killed(gateway: Running, chat: str) -> list[str]:
-    """Talk until the connection breaks; return each text."""
-    sent: list[str] = []
+async def _until_killed(gateway: Running, chat: str) -> dict[str, bool]:
+    """Talk until the connection breaks; return each text, and whether its answer had begun."""
+    sent: dict[str, bool] = {}
     with suppress(aiohttp.ClientError, OSError):
         for number in range(100):
-            sent.append(f"say {chat}n{number}z")
-            await gateway.say(sent[-1], chat)
+            text = f"say {chat}n{number}z"
+            sent[text] = False
+            await gateway.stream(text, chat, partial(sent.__setitem__, text, True))
     return sent
 
 
