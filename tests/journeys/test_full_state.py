@@ -70,7 +70,7 @@ async def fill_database(_: Home, app: App) -> Callable[[], Awaitable[None]]:
     assert isinstance(store, SqliteStore)
 
     async def done(statement: str) -> None:
-        await store._commits.run(lambda db: db.execute(statement).close())
+        await store.commits.run(lambda db: db.execute(statement).close())
 
     await done("CREATE TABLE filler (x)")
     await done("PRAGMA max_page_count = 1")  # never less than there are

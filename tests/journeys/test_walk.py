@@ -2,6 +2,7 @@
 
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +22,9 @@ async def test_a_message_passes_the_stops_of_the_design_in_their_order(tmp_path:
     assert len(stops) == len(set(stops)) <= MOST_STOPS
     async with BotApi() as bot, OpenAIStub(lambda _: "Good morning.") as provider:
         home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
-        async with running(home):
-            with entered() as files:
+        with entered() as files:
+            async with running(home):
+                files.clear()
                 bot.says(OWNER, "Good morning")
                 (sent,) = await bot.wait_for_sent(1)
     assert sent.text == "Good morning."
@@ -38,7 +40,7 @@ def walk() -> list[str]:
 
 @contextmanager
 def entered() -> Iterator[list[str]]:
-    """Record the files whose functions this thread enters or resumes, in order, as paths below the root."""
+    """Record the files whose functions this thread, or one that it starts, enters or resumes, in order, as paths."""
     files: list[str] = []
     root = f"{ROOT}/"
 
@@ -49,9 +51,11 @@ def entered() -> Iterator[list[str]]:
 
     before = sys.getprofile()
     sys.setprofile(note)
+    threading.setprofile(note)  # the store works on a thread of its own
     try:
         yield files
     finally:
+        threading.setprofile(None)
         sys.setprofile(before)
 
 

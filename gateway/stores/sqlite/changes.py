@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import PROPOSALS, encode_time
@@ -19,7 +18,7 @@ from gateway.stores.rows import (
     Proposal,
     TurnId,
 )
-from gateway.stores.sqlite.group_commit import GroupCommit
+from gateway.stores.sqlite.group_commit import GroupCommit, transaction
 from gateway.stores.sqlite.ledger import count
 from gateway.stores.sqlite.outbox import enqueue
 
@@ -42,64 +41,51 @@ class SqliteChanges:
     commits: GroupCommit
     clock: Clock
 
-    async def propose(
-        self, proposal: Proposal, expires_at: datetime, notice: Notice
+    @transaction
+    def propose(
+        self, db: sqlite3.Connection, proposal: Proposal, expires_at: datetime, notice: Notice
     ) -> tuple[PendingChange, OutboxRow]:
-        return await self.commits.run(partial(_propose, proposal, expires_at, notice, self.clock.now()))
+        now = self.clock.now()
+        inserted = db.execute(
+            "INSERT INTO changes (proposal, created_at, expires_at, state, changed_at) "
+            "VALUES (:proposal, :now, :expires, :state, :now) RETURNING id, proposal, created_at, expires_at, state",
+            {
+                "proposal": PROPOSALS.encode(proposal),
+                "now": encode_time(now),
+                "expires": encode_time(expires_at),
+                "state": ChangeState.WAITING,
+            },
+        )
+        (row,) = inserted.fetchall()
+        change = _change(row, now)
+        return change, enqueue(TurnId(f"{NOTICE_PREFIX}change:{change.id}"), notice(change.id), now, db)
 
-    async def waiting(self) -> Sequence[PendingChange]:
-        return await self.commits.run(partial(_waiting, self.clock.now()))
+    @transaction
+    def waiting(self, db: sqlite3.Connection) -> Sequence[PendingChange]:
+        now = self.clock.now()
+        rows = db.execute(
+            "SELECT id, proposal, created_at, expires_at, state FROM changes "
+            "WHERE state = 'waiting' AND expires_at > ? ORDER BY id",
+            (encode_time(now),),
+        )
+        return [_change(row, now) for row in rows]
 
-    async def get(self, change: ChangeId) -> PendingChange | None:
-        return await self.commits.run(partial(_get, change, self.clock.now()))
+    @transaction
+    def get(self, db: sqlite3.Connection, change: ChangeId) -> PendingChange | None:
+        asked = "SELECT id, proposal, created_at, expires_at, state FROM changes WHERE id = ?"
+        row = db.execute(asked, (change,)).fetchone()
+        return None if row is None else _change(row, self.clock.now())
 
-    async def decide(self, change: ChangeId, state: ChangeState) -> bool:
-        return await self.commits.run(partial(_decide, change, state, self.clock.now()))
+    @transaction
+    def decide(self, db: sqlite3.Connection, change: ChangeId, state: ChangeState) -> bool:
+        values = {"state": state, "now": encode_time(self.clock.now()), "id": change}
+        return db.execute(_DECIDE, values).rowcount == 1
 
 
 def expire(now: datetime, db: sqlite3.Connection) -> None:
     """Expire and count changes that were not decided in time, inside the caller's transaction."""
     if closed := db.execute(_EXPIRE, {"now": encode_time(now)}).rowcount:
         count(APPROVAL_EXPIRED, closed, db)
-
-
-def _propose(
-    proposal: Proposal, expires_at: datetime, notice: Notice, now: datetime, db: sqlite3.Connection
-) -> tuple[PendingChange, OutboxRow]:
-    inserted = db.execute(
-        "INSERT INTO changes (proposal, created_at, expires_at, state, changed_at) "
-        "VALUES (:proposal, :now, :expires, :state, :now) RETURNING id, proposal, created_at, expires_at, state",
-        {
-            "proposal": PROPOSALS.encode(proposal),
-            "now": encode_time(now),
-            "expires": encode_time(expires_at),
-            "state": ChangeState.WAITING,
-        },
-    )
-    (row,) = inserted.fetchall()
-    change = _change(row, now)
-    return change, enqueue(TurnId(f"{NOTICE_PREFIX}change:{change.id}"), notice(change.id), now, db)
-
-
-def _waiting(now: datetime, db: sqlite3.Connection) -> list[PendingChange]:
-    rows = db.execute(
-        "SELECT id, proposal, created_at, expires_at, state FROM changes "
-        "WHERE state = 'waiting' AND expires_at > ? ORDER BY id",
-        (encode_time(now),),
-    )
-    return [_change(row, now) for row in rows]
-
-
-def _get(change: ChangeId, now: datetime, db: sqlite3.Connection) -> PendingChange | None:
-    row = db.execute(
-        "SELECT id, proposal, created_at, expires_at, state FROM changes WHERE id = ?", (change,)
-    ).fetchone()
-    return None if row is None else _change(row, now)
-
-
-def _decide(change: ChangeId, state: ChangeState, now: datetime, db: sqlite3.Connection) -> bool:
-    values = {"state": state, "now": encode_time(now), "id": change}
-    return db.execute(_DECIDE, values).rowcount == 1
 
 
 def _change(row: tuple[int, str, str, str, str], now: datetime) -> PendingChange:

@@ -5,11 +5,11 @@ import errno
 import shlex
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from gateway.errors import StoreError
 from gateway.runtime.threads import Threads
@@ -18,6 +18,7 @@ from gateway.stores.rows import STORE_TROUBLE
 from gateway.stores.sqlite.ledger import count
 from workspaces.fault_points import Checkpoint
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Operation = Callable[[sqlite3.Connection], T]
 """Reads and writes inside a transaction managed for it; it may be run again after a rollback."""
@@ -158,6 +159,28 @@ class GroupCommit:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
         return results
+
+
+class Writes(Protocol):
+    """State that one writer changes."""
+
+    @property
+    def commits(self) -> GroupCommit: ...
+
+
+W = TypeVar("W", bound=Writes)
+
+
+def transaction(
+    operation: Callable[Concatenate[W, sqlite3.Connection, P], T],
+) -> Callable[Concatenate[W, P], Coroutine[Any, Any, T]]:
+    """Make a coroutine method of *operation*, which runs on the writer's thread inside a transaction."""
+
+    @wraps(operation)
+    async def run(self: W, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.commits.run(lambda db: operation(self, db, *args, **kwargs))
+
+    return run
 
 
 def _compact(connection: sqlite3.Connection) -> None:

@@ -12,7 +12,7 @@ from gateway.stores.admission import UNREADABLE_MESSAGE
 from gateway.stores.codec import MESSAGES, encode_time, message_key
 from gateway.stores.rows import FIRST, InboxId, InboxRow
 from gateway.stores.sqlite.admission import record_silence
-from gateway.stores.sqlite.group_commit import GroupCommit
+from gateway.stores.sqlite.group_commit import GroupCommit, transaction
 from gateway.stores.sqlite.ledger import count
 from gateway.stores.sqlite.runs import settle_drop
 from gateway.stores.sqlite.unreadable import Fields, ReadRows, RowQuery, read_on
@@ -27,18 +27,20 @@ class SqliteInbox:
     clock: Clock
     dedupe: timedelta
 
-    async def append(self, message: InboundMessage) -> InboxRow | None:
-        return await self.commits.run(partial(append, message, self.clock.now(), self.dedupe))
+    @transaction
+    def append(self, db: sqlite3.Connection, message: InboundMessage) -> InboxRow | None:
+        return append(message, self.clock.now(), self.dedupe, db)
 
     async def waiting(self, after: InboxId = FIRST, limit: int | None = None) -> Sequence[InboxRow]:
         found = await self.commits.run(partial(_waiting, after, -1 if limit is None else limit, self.clock.now()))
         return found.told()
 
-    async def drop(self, row: InboxId, reason: str) -> None:
-        await self.commits.run(partial(_drop, row, reason))
+    @transaction
+    def drop(self, db: sqlite3.Connection, row: InboxId, reason: str) -> None:
+        if db.execute("DELETE FROM inbox WHERE id = ?", (row,)).rowcount:
+            count(reason, 1, db)
+            settle_drop(row, db)
 
-
-# The rest runs on the writer's thread, inside a transaction.
 
 # A turn is named after its row, in a transcript that is not kept here. If this file is lost or replaced by an older
 # one, the clock keeps numbers that the transcripts know from being reused.
@@ -80,9 +82,3 @@ def _waiting(after: InboxId, limit: int, now: datetime, db: sqlite3.Connection) 
 def _inbox_row(row: Fields) -> InboxRow:
     id_, message, received_at = row
     return InboxRow(InboxId(id_), MESSAGES.decode(message), moment_of(received_at))
-
-
-def _drop(row: InboxId, reason: str, db: sqlite3.Connection) -> None:
-    if db.execute("DELETE FROM inbox WHERE id = ?", (row,)).rowcount:
-        count(reason, 1, db)
-        settle_drop(row, db)

@@ -24,10 +24,10 @@ from gateway.stores.rows import (
     TurnId,
     UnsureSend,
 )
-from gateway.stores.sqlite.group_commit import GroupCommit
+from gateway.stores.sqlite.group_commit import GroupCommit, transaction
 from gateway.stores.sqlite.ledger import count
 from gateway.stores.sqlite.runs import settle_reply
-from gateway.stores.sqlite.unreadable import Fields, ReadRows, RowQuery, read_on
+from gateway.stores.sqlite.unreadable import Fields, RowQuery, read_on
 from gateway.stores.unreadable import UNREADABLE_REPLY, moment_of, text_of
 
 Values = Mapping[str, str | int]
@@ -43,36 +43,46 @@ class SqliteOutbox:
     """Most unsure sends listed; the oldest are dropped first."""
 
     async def unfinished(self) -> Sequence[OutboxRow]:
-        return (await self.commits.run(partial(_unfinished, self.clock.now()))).told()
+        asked = RowQuery(UNREADABLE_REPLY, _UNFINISHED)
+        return (await self.commits.run(partial(read_on, asked, _row, self.clock.now()))).told()
 
-    async def begin_part(self, row: OutboxId, part: int, at: datetime) -> None:
-        values: Values = {"row": row, "part": part, "at": encode_time(at)}
-        await self.commits.run(partial(_change, _BEGIN_PART, values))
+    @transaction
+    def begin_part(self, db: sqlite3.Connection, row: OutboxId, part: int, at: datetime) -> None:
+        _change(_BEGIN_PART, {"row": row, "part": part, "at": encode_time(at)}, db)
 
-    async def part_sent(self, row: OutboxId, part: int, message_id: str, *, is_last: bool) -> None:
+    @transaction
+    def part_sent(self, db: sqlite3.Connection, row: OutboxId, part: int, message_id: str, *, is_last: bool) -> None:
         state = OutboxState.SENT if is_last else OutboxState.QUEUED
         values: Values = {"row": row, "part": part, "state": state, "message_id": message_id, "now": self._now()}
-        await self.commits.run(partial(_part_sent, row if is_last else None, values))
+        _change(_PART_SENT, values, db)
+        db.execute("INSERT INTO receipts VALUES (:row, :part, :message_id, :now)", values)
+        if is_last:
+            settle_reply(row, RunState.DELIVERED, db)
 
-    async def put_back(self, row: OutboxId, not_before: datetime, why: str) -> None:
+    @transaction
+    def put_back(self, db: sqlite3.Connection, row: OutboxId, not_before: datetime, why: str) -> None:
         values: Values = {"row": row, "not_before": encode_time(not_before), "why": why, "now": self._now()}
-        await self.commits.run(partial(_change, _PUT_BACK, values, reason=SEND_DELAYED))
+        _change(_PUT_BACK, values, db, reason=SEND_DELAYED)
 
-    async def record_unsure(self, row: OutboxId, part: int, why: str) -> None:
+    @transaction
+    def record_unsure(self, db: sqlite3.Connection, row: OutboxId, part: int, why: str) -> None:
         values: Values = {"row": row, "part": part, "why": why, "now": self._now(), "kept": self.unsure_kept}
-        await self.commits.run(partial(_record_unsure, values))
+        _change(_UNSURE, values, db, reason=SEND_UNSURE)
+        db.execute(_LIST_UNSURE, values)
+        db.execute("DELETE FROM unsure WHERE id <= (SELECT max(id) FROM unsure) - :kept", values)
 
-    async def finish(self, row: OutboxId) -> None:
-        await self.commits.run(partial(_finish, row, {"row": row, "now": self._now()}))
+    @transaction
+    def finish(self, db: sqlite3.Connection, row: OutboxId) -> None:
+        _change(_FINISH, {"row": row, "now": self._now()}, db)
+        settle_reply(row, RunState.DELIVERED, db)
 
-    async def bury(self, row: OutboxId, why: str) -> None:
-        await self.commits.run(partial(_bury, row, {"row": row, "why": why, "now": self._now()}))
+    @transaction
+    def bury(self, db: sqlite3.Connection, row: OutboxId, why: str) -> None:
+        _change(_BURY, {"row": row, "why": why, "now": self._now()}, db, reason=DEAD_LETTER)
+        settle_reply(row, RunState.DEAD, db)
 
     def _now(self) -> str:
         return encode_time(self.clock.now())
-
-
-# The rest runs on the writer's thread, inside a transaction.
 
 
 def enqueue(turn_id: TurnId, outgoing: Outgoing, now: datetime, db: sqlite3.Connection) -> OutboxRow:
@@ -144,34 +154,6 @@ def _change(statement: str, values: Values, db: sqlite3.Connection, *, reason: s
         raise RowStateError(f"outbox row {values['row']} {stands}: the change does not start from there")
     if reason:
         count(reason, 1, db)
-
-
-def _part_sent(sent: OutboxId | None, values: Values, db: sqlite3.Connection) -> None:
-    """Record the receipt of a part; the last one makes the reply *sent*."""
-    _change(_PART_SENT, values, db)
-    db.execute("INSERT INTO receipts VALUES (:row, :part, :message_id, :now)", values)
-    if sent is not None:
-        settle_reply(sent, RunState.DELIVERED, db)
-
-
-def _finish(row: OutboxId, values: Values, db: sqlite3.Connection) -> None:
-    _change(_FINISH, values, db)
-    settle_reply(row, RunState.DELIVERED, db)
-
-
-def _bury(row: OutboxId, values: Values, db: sqlite3.Connection) -> None:
-    _change(_BURY, values, db, reason=DEAD_LETTER)
-    settle_reply(row, RunState.DEAD, db)
-
-
-def _record_unsure(values: Values, db: sqlite3.Connection) -> None:
-    _change(_UNSURE, values, db, reason=SEND_UNSURE)
-    db.execute(_LIST_UNSURE, values)
-    db.execute("DELETE FROM unsure WHERE id <= (SELECT max(id) FROM unsure) - :kept", values)
-
-
-def _unfinished(now: datetime, db: sqlite3.Connection) -> ReadRows[OutboxRow]:
-    return read_on(RowQuery(UNREADABLE_REPLY, _UNFINISHED), _row, now, db)
 
 
 def _row(row: Fields) -> OutboxRow:

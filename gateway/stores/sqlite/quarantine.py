@@ -5,13 +5,12 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 from gateway.errors import StoreError
 from gateway.runtime.clock import Clock
 from gateway.stores.jobs import JobId
 from gateway.stores.quarantine import QuarantinedRow, QuarantineKind, Retried
-from gateway.stores.sqlite.group_commit import GroupCommit
+from gateway.stores.sqlite.group_commit import GroupCommit, transaction
 from gateway.stores.sqlite.inbox import insert_message
 from gateway.stores.sqlite.outbox import insert_reply
 from gateway.stores.sqlite.unreadable import Fields, as_it_stands, quarantine_row
@@ -32,38 +31,27 @@ class SqliteQuarantine:
     commits: GroupCommit
     clock: Clock
 
-    async def all(self) -> Sequence[QuarantinedRow]:
-        return await self.commits.run(_all)
+    @transaction
+    def all(self, db: sqlite3.Connection) -> Sequence[QuarantinedRow]:
+        return [_row(fields)[0] for fields in db.execute(_ALL)]
 
-    async def add(self, reason: str, row: int, why: str) -> bool:
-        return await self.commits.run(partial(_add, Unreadable(reason, str(row), why), self.clock.now()))
+    @transaction
+    def add(self, db: sqlite3.Connection, reason: str, row: int, why: str) -> bool:
+        return quarantine_row(Unreadable(reason, str(row), why), self.clock.now(), db) is not None
 
-    async def retry(self, id: str) -> Retried | None:  # noqa: A002  # the field's name
-        return await self.commits.run(partial(_retry, id, self.clock.now()))
+    @transaction
+    def retry(self, db: sqlite3.Connection, id: str) -> Retried | None:  # noqa: A002  # the field's name
+        found = db.execute(_ONE, (id,)).fetchone()
+        if found is None:
+            return None
+        row, beside = _row(found)
+        row.check()
+        _drop(id, db)
+        return _restore(row, beside, self.clock.now(), db)
 
-    async def drop(self, id: str) -> bool:  # noqa: A002  # the field's name
-        return await self.commits.run(partial(_drop, id))
-
-
-# The rest runs on the writer's thread, inside a transaction.
-
-
-def _all(db: sqlite3.Connection) -> list[QuarantinedRow]:
-    return [_row(fields)[0] for fields in db.execute(_ALL)]
-
-
-def _add(aside: Unreadable, now: datetime, db: sqlite3.Connection) -> bool:
-    return quarantine_row(aside, now, db) is not None
-
-
-def _retry(id_: str, now: datetime, db: sqlite3.Connection) -> Retried | None:
-    found = db.execute(_ONE, (id_,)).fetchone()
-    if found is None:
-        return None
-    row, beside = _row(found)
-    row.check()
-    _drop(id_, db)
-    return _restore(row, beside, now, db)
+    @transaction
+    def drop(self, db: sqlite3.Connection, id: str) -> bool:  # noqa: A002  # the field's name
+        return _drop(id, db)
 
 
 def _restore(row: QuarantinedRow, beside: str, now: datetime, db: sqlite3.Connection) -> Retried:

@@ -7,7 +7,7 @@ from datetime import date
 from functools import partial
 
 from gateway.stores.spending import Spend
-from gateway.stores.sqlite.group_commit import GroupCommit
+from gateway.stores.sqlite.group_commit import GroupCommit, transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +16,18 @@ class SqliteSpending:
 
     commits: GroupCommit
 
-    async def add(self, agent: str, day: date, cause: str, spend: Spend) -> None:
-        await self.commits.run(partial(_add, (agent, day.isoformat(), cause), spend))
+    @transaction
+    def add(self, db: sqlite3.Connection, agent: str, day: date, cause: str, spend: Spend) -> None:
+        _add((agent, day.isoformat(), cause), spend, db)
 
     async def correct(self, agent: str, day: date, cause: str, spend: Spend) -> None:
         self.commits.ride(partial(_add, (agent, day.isoformat(), cause), spend))
 
-    async def on(self, agent: str, day: date) -> Mapping[str, Spend]:
-        return await self.commits.run(partial(_on, agent, day.isoformat()))
+    @transaction
+    def on(self, db: sqlite3.Connection, agent: str, day: date) -> Mapping[str, Spend]:
+        asked = "SELECT cause, input, output, cached, nanos, unpriced FROM spending WHERE agent = ? AND day = ?"
+        found = {str(cause): Spend(*amounts) for cause, *amounts in db.execute(asked, (agent, day.isoformat()))}
+        return {cause: spend for cause, spend in found.items() if spend != Spend()}
 
 
 def _add(key: tuple[str, str, str], spend: Spend, db: sqlite3.Connection) -> None:
@@ -33,9 +37,3 @@ def _add(key: tuple[str, str, str], spend: Spend, db: sqlite3.Connection) -> Non
         "nanos = nanos + excluded.nanos, unpriced = unpriced + excluded.unpriced",
         (*key, spend.input_tokens, spend.output_tokens, spend.cached_tokens, spend.nanos, spend.unpriced_tokens),
     )
-
-
-def _on(agent: str, day: str, db: sqlite3.Connection) -> dict[str, Spend]:
-    asked = "SELECT cause, input, output, cached, nanos, unpriced FROM spending WHERE agent = ? AND day = ?"
-    found = {str(cause): Spend(*amounts) for cause, *amounts in db.execute(asked, (agent, day))}
-    return {cause: spend for cause, spend in found.items() if spend != Spend()}

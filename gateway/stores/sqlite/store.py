@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from gateway.runtime.clock import Clock, SystemClock
@@ -18,7 +17,7 @@ from gateway.stores.rows import NOTICE_PREFIX, OutboxRow, Outgoing, StoreReport,
 from gateway.stores.spending import Spending
 from gateway.stores.sqlite.admission import SqliteOverheard, SqlitePairings, SqliteSilences
 from gateway.stores.sqlite.changes import SqliteChanges, expire
-from gateway.stores.sqlite.group_commit import GroupCommit
+from gateway.stores.sqlite.group_commit import GroupCommit, transaction
 from gateway.stores.sqlite.inbox import SqliteInbox
 from gateway.stores.sqlite.jobs import SqliteJobs
 from gateway.stores.sqlite.ledger import count, counters
@@ -36,7 +35,7 @@ class SqliteStore:
     """Implements `Store`; made by `open`."""
 
     def __init__(self, commits: GroupCommit, clock: Clock, retention: Retention) -> None:
-        self._commits = commits
+        self.commits = commits
         self._clock = clock
         self._retention = retention
         self.inbox: Inbox = SqliteInbox(commits, clock, retention.dedupe)
@@ -73,74 +72,66 @@ class SqliteStore:
 
     def measure(self, on_commit: Callable[[float], None]) -> None:
         """Call *on_commit* with the seconds that each commit takes from now on."""
-        self._commits.measure(on_commit)
+        self.commits.measure(on_commit)
 
-    async def commit_turn(self, commit: TurnCommit) -> Sequence[OutboxRow]:
-        return await self._commits.run(partial(_commit_turn, commit, self._clock.now()))
+    @transaction
+    def commit_turn(self, db: sqlite3.Connection, commit: TurnCommit) -> Sequence[OutboxRow]:
+        now = self._clock.now()
+        if db.execute("SELECT 1 FROM turns WHERE id = ?", (commit.turn_id,)).fetchone():
+            return []
+        answered = sum(db.execute("DELETE FROM inbox WHERE id = ?", (row,)).rowcount for row in commit.answers)
+        if commit.answers and not answered:
+            return []
+        db.execute("INSERT INTO turns VALUES (?, ?)", (commit.turn_id, encode_time(now)))
+        settle_turn(commit, db)
+        return [enqueue(commit.turn_id, outgoing, now, db) for outgoing in commit.outgoing]
 
-    async def notify(self, key: str, outgoing: Outgoing) -> OutboxRow | None:
-        return await self._commits.run(partial(_notify, key, outgoing, self._clock.now()))
+    @transaction
+    def notify(self, db: sqlite3.Connection, key: str, outgoing: Outgoing) -> OutboxRow | None:
+        now = self._clock.now()
+        if not db.execute("INSERT OR IGNORE INTO notices VALUES (?, ?)", (key, encode_time(now))).rowcount:
+            return None
+        return enqueue(TurnId(NOTICE_PREFIX + key), outgoing, now, db)
 
-    async def count(self, reason: str, amount: int = 1) -> None:
-        await self._commits.run(partial(count, reason, amount))
+    @transaction
+    def count(self, db: sqlite3.Connection, reason: str, amount: int = 1) -> None:
+        count(reason, amount, db)
 
-    async def get(self, key: str) -> str | None:
-        return await self._commits.run(partial(_get, key))
+    @transaction
+    def get(self, db: sqlite3.Connection, key: str) -> str | None:
+        row = db.execute("SELECT value FROM kv WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
 
-    async def put(self, key: str, value: str) -> None:
-        await self._commits.run(partial(_put, key, value))
+    @transaction
+    def put(self, db: sqlite3.Connection, key: str, value: str) -> None:
+        db.execute("INSERT INTO kv VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2", (key, value))
 
-    async def report(self) -> StoreReport:
-        return await self._commits.run(partial(_report, self._clock.now()))
+    @transaction
+    def report(self, db: sqlite3.Connection) -> StoreReport:
+        waiting, queued, dead, undecided, quarantined = db.execute(
+            "SELECT (SELECT count(*) FROM inbox), (SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending')), "
+            "(SELECT count(*) FROM outbox WHERE state = 'dead'), "
+            "(SELECT count(*) FROM changes WHERE state = 'waiting' AND expires_at > ?), "
+            "(SELECT count(*) FROM quarantine)",
+            (encode_time(self._clock.now()),),
+        ).fetchone()
+        return StoreReport(waiting, queued, dead, unsure_sends(db), counters(db), undecided, quarantined)
 
-    async def prune(self, now: datetime) -> int:
-        return await self._commits.run(partial(_prune, now, self._retention))
+    @transaction
+    def prune(self, db: sqlite3.Connection, now: datetime) -> int:
+        expire(now, db)
+        kept = self._retention
+        ages = {"sent": kept.sent, "dead": kept.dead, "decided": kept.decided, "keys": kept.keys}
+        ages |= {"heard": kept.heard, "silences": kept.silences}
+        limits = {"now": encode_time(now)} | {name: encode_time(now - age) for name, age in ages.items()}
+        limits["spending"] = (now - kept.spending).date().isoformat()
+        return sum(db.execute(statement, limits).rowcount for statement in _PRUNING)
 
     async def purge(self, redaction: Redaction) -> int:
-        return await purge(self._commits, redaction)
+        return await purge(self.commits, redaction)
 
     async def close(self) -> None:
-        await self._commits.close()
-
-
-# The rest runs on the writer's thread, inside a transaction.
-
-
-def _commit_turn(commit: TurnCommit, now: datetime, db: sqlite3.Connection) -> list[OutboxRow]:
-    if db.execute("SELECT 1 FROM turns WHERE id = ?", (commit.turn_id,)).fetchone():
-        return []
-    answered = sum(db.execute("DELETE FROM inbox WHERE id = ?", (row,)).rowcount for row in commit.answers)
-    if commit.answers and not answered:
-        return []
-    db.execute("INSERT INTO turns VALUES (?, ?)", (commit.turn_id, encode_time(now)))
-    settle_turn(commit, db)
-    return [enqueue(commit.turn_id, outgoing, now, db) for outgoing in commit.outgoing]
-
-
-def _notify(key: str, outgoing: Outgoing, now: datetime, db: sqlite3.Connection) -> OutboxRow | None:
-    if not db.execute("INSERT OR IGNORE INTO notices VALUES (?, ?)", (key, encode_time(now))).rowcount:
-        return None
-    return enqueue(TurnId(NOTICE_PREFIX + key), outgoing, now, db)
-
-
-def _get(key: str, db: sqlite3.Connection) -> str | None:
-    row = db.execute("SELECT value FROM kv WHERE key = ?", (key,)).fetchone()
-    return None if row is None else str(row[0])
-
-
-def _put(key: str, value: str, db: sqlite3.Connection) -> None:
-    db.execute("INSERT INTO kv VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2", (key, value))
-
-
-def _report(now: datetime, db: sqlite3.Connection) -> StoreReport:
-    waiting, queued, dead, undecided, quarantined = db.execute(
-        "SELECT (SELECT count(*) FROM inbox), (SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending')), "
-        "(SELECT count(*) FROM outbox WHERE state = 'dead'), "
-        "(SELECT count(*) FROM changes WHERE state = 'waiting' AND expires_at > ?), "
-        "(SELECT count(*) FROM quarantine)",
-        (encode_time(now),),
-    ).fetchone()
-    return StoreReport(waiting, queued, dead, unsure_sends(db), counters(db), undecided, quarantined)
+        await self.commits.close()
 
 
 _PRUNING = (
@@ -156,12 +147,3 @@ _PRUNING = (
     "DELETE FROM silences WHERE at <= :silences",
     "DELETE FROM spending WHERE day <= :spending",
 )
-
-
-def _prune(now: datetime, retention: Retention, db: sqlite3.Connection) -> int:
-    expire(now, db)
-    ages = {"sent": retention.sent, "dead": retention.dead, "decided": retention.decided, "keys": retention.keys}
-    ages |= {"heard": retention.heard, "silences": retention.silences}
-    limits = {"now": encode_time(now)} | {name: encode_time(now - age) for name, age in ages.items()}
-    limits["spending"] = (now - retention.spending).date().isoformat()
-    return sum(db.execute(statement, limits).rowcount for statement in _PRUNING)

@@ -143,7 +143,7 @@ async def test_who_waits_is_told_that_the_answer_cannot_be_stored(house: House) 
         told.append((message.id, exc))
 
     turns = replace(house.turns(ScriptedModel("Good morning.", "Good morning.")), unstored=unstored)
-    await house.store._commits.run(lambda db: db.execute("PRAGMA query_only = ON").close())
+    await house.store.commits.run(lambda db: db.execute("PRAGMA query_only = ON").close())
     for row in (asked, own):
         assert isinstance(await answer(turns, row), RetryLater)
     ((told_of, why),) = told
