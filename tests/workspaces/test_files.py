@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -126,6 +127,25 @@ def _device(path: Path) -> None:
         os.mknod(path, 0o600 | 0o020000, os.makedev(1, 5))
     except PermissionError:
         pytest.skip("only root makes devices")
+
+
+def test_a_link_is_not_even_opened(folder: Folder, root: Path) -> None:
+    """Opening has effects: a program that waits at a pipe outside the workspace would be woken by a link to it."""
+    pipe = root.parent / "outside/pipe"
+    os.mkfifo(pipe)
+    (root / NOTE).symlink_to(pipe)
+    wait = "import os, sys; print(flush=True); os.open(sys.argv[1], os.O_WRONLY)"
+    with subprocess.Popen([sys.executable, "-c", wait, pipe], stdout=subprocess.PIPE) as writer:
+        try:
+            assert writer.stdout
+            writer.stdout.readline()
+            for _ in range(20):
+                with pytest.raises(NoSuchFileError):
+                    folder.read(NOTE)
+                time.sleep(0.02)
+            assert writer.poll() is None
+        finally:
+            writer.kill()
 
 
 @pytest.mark.parametrize("make", [_link, _dangling, _hard_link, os.mkfifo, _socket, _device, Path.mkdir])
