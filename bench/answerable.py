@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
+from bench.asked import AskedConversation, QuestionKind
 from bench.recall import as_hit
 from bench.retrieval import Bench, conversations_in, corpus_of
-from gateway.importers.locomo import LocomoConversation, QuestionKind
 from workspaces.memory.fit import fit
 from workspaces.memory.hits import CLEAR
 from workspaces.memory.index.embeddings.local import LocalEmbedder
@@ -27,7 +27,7 @@ def area(answerable: Sequence[float], unanswerable: Sequence[float]) -> float:
     return fmean((one > other) + (one == other) / 2 for one in answerable for other in unanswerable)
 
 
-def unanswerable_of(conversation: LocomoConversation) -> list[str]:
+def unanswerable_of(conversation: AskedConversation) -> list[str]:
     """Return the questions of *conversation* whose answer was never said."""
     adversarial = [each.text for each in conversation.questions if each.kind == QuestionKind.ADVERSARIAL]
     return [*conversation.unanswerable, *adversarial]

@@ -18,11 +18,9 @@ from statistics import fmean
 import numpy as np
 
 from bench.aids import NOBODY, Aids
+from bench.asked import CHAT, AskedConversation, read_beam, read_locomo, read_realtalk
 from gateway.errors import StrandlineError
-from gateway.importers.beam import CHAT, read_beam
 from gateway.importers.imported import ImportFormatError
-from gateway.importers.locomo import LocomoConversation, read_locomo
-from gateway.importers.realtalk import read_realtalk
 from workspaces.access import scope_of
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.index.embeddings import Embedder
@@ -239,7 +237,7 @@ def run(file: Path, methods: Sequence[str], aids: Aids = NOBODY) -> "Report":
     return measure(corpora, list(dict.fromkeys(["default", *methods])), aids=aids)
 
 
-def conversations_in(file: Path) -> list[LocomoConversation]:
+def conversations_in(file: Path) -> list[AskedConversation]:
     """Return the conversations of *file*, in any of the formats that `run` takes. Raises ImportFormatError."""
     if not file.is_dir():
         return read_locomo(file)
@@ -247,7 +245,7 @@ def conversations_in(file: Path) -> list[LocomoConversation]:
     return [chat for each in chats or map(read_realtalk, sorted(file.glob("*.json"))) for chat in each]
 
 
-def corpus_of(conversation: LocomoConversation) -> Corpus:
+def corpus_of(conversation: AskedConversation) -> Corpus:
     """Return *conversation* with the locations of its questions' evidence."""
     questions = [
         Question(

@@ -1,28 +1,20 @@
-"""REALTALK, a public benchmark of real chats over three weeks: daily notes and questions about them.
+"""REALTALK, a public benchmark of real chats over three weeks, as daily notes with one entry a message.
 
-One session becomes a part of a day's note with one entry a message. Format and questions:
-https://github.com/danny911kr/REALTALK (evaluation only: its texts are nobody's to copy)
+Format: https://github.com/danny911kr/REALTALK (evaluation only: its texts are nobody's to copy)
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from gateway.importers.imported import ImportFormatError
-from gateway.importers.locomo import (
-    LocomoConversation,
-    LocomoQuestion,
-    QuestionKind,
-    TurnLocation,
-    evidence_of,
-)
+from gateway.importers.locomo import PlacedConversation, TurnLocation
 
 _SESSION = re.compile(r"session_(\d+)")
-_KINDS = {1: QuestionKind.MULTI_HOP, 2: QuestionKind.TEMPORAL, 3: QuestionKind.OPEN}
 
 
 class _RealtalkMessage(BaseModel):
@@ -34,20 +26,12 @@ class _RealtalkMessage(BaseModel):
     blip_caption: str | None = None
 
 
-class _RealtalkQuestion(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-    question: str
-    category: int
-    evidence: list[str] = []
-
-
 class _Chat(BaseModel):
     model_config = ConfigDict(extra="allow")
     name: Mapping[str, str]
-    qa: list[_RealtalkQuestion]
 
 
-def read_realtalk(file: Path) -> list[LocomoConversation]:
+def read_realtalk(file: Path) -> list[PlacedConversation]:
     """Read the one chat of *file*. Raises ImportFormatError, which names the fault."""
     try:
         data = json.loads(file.read_text("utf-8"))
@@ -58,10 +42,11 @@ def read_realtalk(file: Path) -> list[LocomoConversation]:
         raise ImportFormatError(f"{file.name} is not in REALTALK's format: {str(exc)[:200]}") from exc
 
 
-def conversation(name: str, data: Mapping[str, object]) -> LocomoConversation:
-    """Turn a chat's parsed JSON into notes and questions. Raises ValueError."""
-    chat = _Chat.model_validate(data)
-    sessions = [_messages(data[key]) for key in data if _SESSION.fullmatch(key)]
+def conversation(name: str, data: Mapping[str, object]) -> PlacedConversation:
+    """Turn a chat's parsed JSON into notes. Raises ValueError."""
+    _Chat.model_validate(data)
+    found = TypeAdapter(list[_RealtalkMessage])
+    sessions = [found.validate_python(data[key]) for key in data if _SESSION.fullmatch(key)]
     lines: dict[str, list[str]] = {}
     places: dict[str, TurnLocation] = {}
     for session in sorted(filter(None, sessions), key=lambda session: _moment(session[0])):
@@ -72,11 +57,7 @@ def conversation(name: str, data: Mapping[str, object]) -> LocomoConversation:
             places[message.dia_id] = TurnLocation(path, len(note))
     notes = {path: "\n".join(note) + "\n" for path, note in lines.items()}
     agent = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "chat"
-    return LocomoConversation(agent, notes, places=places, questions=tuple(_questions(chat.qa, places)))
-
-
-def _messages(data: object) -> list[_RealtalkMessage]:
-    return TypeAdapter(list[_RealtalkMessage]).validate_python(data)
+    return PlacedConversation(agent, notes, places=places)
 
 
 def _moment(message: _RealtalkMessage) -> datetime:
@@ -86,10 +67,3 @@ def _moment(message: _RealtalkMessage) -> datetime:
 def _message_text(message: _RealtalkMessage) -> str:
     photo = f" [shares a photo: {message.blip_caption}]" if message.blip_caption else ""
     return " ".join(f"{message.clean_text or ''}{photo}".split())
-
-
-def _questions(asked: list[_RealtalkQuestion], places: Mapping[str, TurnLocation]) -> Iterator[LocomoQuestion]:
-    for question in asked:
-        evidence = evidence_of(question.evidence, places)
-        if evidence and question.category in _KINDS:
-            yield LocomoQuestion(question.question, _KINDS[question.category], evidence)

@@ -1,4 +1,4 @@
-"""Import of a LoCoMo conversation as daily notes, with the evidence kept apart."""
+"""Import of a LoCoMo conversation as daily notes."""
 
 import json
 from copy import deepcopy
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.importers.imported import ImportFormatError
-from gateway.importers.locomo import QuestionKind, TurnLocation, conversations, read_locomo
+from gateway.importers.locomo import TurnLocation, conversations, read_locomo
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Document
 from workspaces.memory.text.chunking import entries_of
@@ -59,15 +59,6 @@ def test_the_place_of_a_turn_is_the_line_that_search_will_cite() -> None:
     assert talk.places["D3:1"] == TurnLocation("memory/2023-07-03.md", 2)
 
 
-def test_questions_keep_the_evidence_that_exists() -> None:
-    """Ids are split where several stand in one string; a question without evidence cannot be measured."""
-    [talk] = conversations(SAMPLE)
-    assert [(q.text, q.kind, q.evidence) for q in talk.questions] == [
-        ("What did Ann share?", QuestionKind.SINGLE_HOP, ("D1:1",)),
-        ("Both?", QuestionKind.MULTI_HOP, ("D1:2", "D3:1")),
-    ]
-
-
 def test_nothing_of_an_answer_is_in_the_notes() -> None:
     """Neither answers nor turn ids are searched."""
     [talk] = conversations(SAMPLE)
@@ -92,33 +83,17 @@ def test_what_is_not_locomo_is_refused_with_the_place(tmp_path: Path) -> None:
     del wrong[0]["conversation"]["session_1"][1]["dia_id"]
     with pytest.raises(ImportFormatError, match=r"at Talk 7/b\.session_1\.1\.dia_id"):
         conversations(wrong)
-    wrong = deepcopy(SAMPLE)
-    wrong[0]["qa"][1]["category"] = "hard"
-    with pytest.raises(ImportFormatError, match=r"at 0\.qa\.1\.category"):
-        conversations(wrong)
     with pytest.raises(ImportFormatError, match="at the top"):
         conversations("talk")
     with pytest.raises(ImportFormatError, match="two conversations are called talk-7-b"):
         conversations(SAMPLE * 2)
 
 
-@pytest.mark.parametrize("evidence", [["D01:002"], "D1:2", ["see D1:2, and D9:9."]])
-def test_evidence_is_read_as_people_write_it(evidence: list[str] | str) -> None:
-    """With leading zeros, as one string, among other words; what names no turn is left out."""
-    odd = deepcopy(SAMPLE)
-    odd[0]["qa"] = [{"question": "What?", "evidence": evidence, "category": "4"}]
-    [question] = conversations(odd[0])[0].questions
-    assert (question.evidence, question.kind) == (("D1:2",), QuestionKind.SINGLE_HOP)
-
-
-@pytest.mark.parametrize("odd", [{"evidence": None}, {}, {"evidence": ["D1:2"], "category": 9}])
-def test_a_question_that_cannot_be_measured_is_left_out(odd: dict[str, Any]) -> None:
-    """Without evidence, or of a kind that the benchmark does not know."""
+def test_a_turn_without_words_is_told_by_its_photo() -> None:
+    """Its caption alone becomes the entry."""
     talk = deepcopy(SAMPLE)
-    talk[0]["qa"] = [{"question": "What?", "category": 4, **odd}]
     talk[0]["conversation"]["session_1"][0]["text"] = None
     [read] = conversations(talk)
-    assert read.questions == ()
     assert "13:56 Ann: [shares a photo: a red kite]" in read.notes["memory/2023-05-08.md"]
 
 

@@ -1,4 +1,4 @@
-"""A chat in REALTALK's format becomes daily notes, with the evidence kept apart."""
+"""A chat in REALTALK's format becomes daily notes."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.importers.imported import ImportFormatError
-from gateway.importers.locomo import QuestionKind, TurnLocation
+from gateway.importers.locomo import TurnLocation
 from gateway.importers.realtalk import read_realtalk
 
 CHAT: dict[str, Any] = {
@@ -35,8 +35,6 @@ def test_a_session_lies_in_the_note_of_the_day_it_began(tmp_path: Path) -> None:
         "memory/2024-01-01.md": "- 23:58 Ann: Hi you\n- 00:01 bo: [shares a photo: a kite]\n",
         "memory/2024-01-02.md": "- 00:04 bo: Back.\n",
     }
-    [question] = chat.questions
-    assert (question.kind, question.evidence) == (QuestionKind.MULTI_HOP, ("D1:2",))
     assert chat.places["D1:2"] == TurnLocation("memory/2024-01-01.md", 2)
 
 
