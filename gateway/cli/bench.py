@@ -1,101 +1,12 @@
 """`strandline bench …`: the project's own measurements; needs the source tree."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Annotated
+from gateway.errors import StrandlineError
 
-import typer
-
-from gateway.cli.command_group import command_app
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
-from gateway.errors import ConfigError, StrandlineError
-
-if TYPE_CHECKING:
-    from bench.figures import Figure
-
-app = command_app("Measure memory search and indexing; needs the source.")
-
-
-@app.command()
-def retrieval(
-    context: typer.Context,
-    data: Annotated[
-        Path,
-        typer.Option("--data", help="Conversations with questions: a file of LoCoMo, a folder of REALTALK or BEAM."),
-    ],
-    method: Annotated[
-        list[str] | None, typer.Option("--method", help="Search method; may be repeated. `default` always runs first.")
-    ] = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Measure how often search finds the notes that answer a question, compared with keywords, vectors and both.
-
-    `rerank` needs a provider, which the home's configuration names; it is measured only on request.
-    """
-    from gateway.config import read_config
-
-    bench, aids = _from_source("retrieval"), _from_source("aids")
-    methods = method or list(bench.METHODS)
-    known = [*bench.METHODS, *bench.ASSISTED]
-    unknown = [name for name in methods if name not in known]
-    if unknown:
-        raise ConfigError(f"--method {unknown[0]}: there is none; the methods are: {', '.join(known)}")
-    invocation: Invocation = context.obj
-    config = read_config(invocation.home(home).config_file)
-    with aids.configured(config, invocation.environ, methods) as found:
-        report = bench.run(data, methods, found)
-    if as_json:
-        print_json(report.as_json())
-    else:
-        print(report.as_text())
-
-
-@app.command()
-def search(
-    entries: Annotated[int, typer.Option("--entries", min=14, help="Number of generated lines to search.")] = 5_000,
-    searches: Annotated[int, typer.Option("--searches", min=10, help="Number of searches in each of five runs.")] = 200,
-    as_json: JsonOption = False,
-) -> None:
-    """Measure the search latency on generated notes as a turn sees it, including the question's embedding."""
-    import asyncio
-
-    _show(asyncio.run(_from_source("search").run(entries, searches)), as_json)
-
-
-@app.command()
-def index(
-    entries: Annotated[
-        int, typer.Option("--entries", min=0, help="Number of generated lines of 20 words to index.")
-    ] = 1_000,
-    passages: Annotated[
-        int, typer.Option("--passages", min=0, help="Number of generated passages of 400 tokens to index.")
-    ] = 150,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Number of rounds for both sides.")] = 3,
-    as_json: JsonOption = False,
-) -> None:
-    """Measure indexing speed, from files to searchable notes, compared with the embedding model alone."""
-    import asyncio
-
-    _show(asyncio.run(_from_source("index").run(entries, passages, rounds)), as_json)
-
-
-def _show(figures: "Sequence[Figure]", as_json: bool) -> None:
-    if as_json:
-        print_json({figure.name: {"median": figure.value, "runs": list(figure.runs)} for figure in figures})
-        return
-    for figure in figures:
-        print(figure.line())
-
-
-def _from_source(name: str) -> ModuleType:
-    """Return a module of the benchmarks, which only the source tree contains."""
-    from importlib import import_module
-
-    try:
-        return import_module(f"bench.{name}")
-    except ModuleNotFoundError as exc:
-        if exc.name is not None and exc.name.partition(".")[0] == "bench":
-            raise StrandlineError("the benchmarks come with the source: run `make bench` in a checkout") from exc
+try:
+    from bench.commands import app
+except ModuleNotFoundError as exc:
+    if (exc.name or "").partition(".")[0] != "bench":
         raise
+    raise StrandlineError("the benchmarks come with the source: run `make bench` in a checkout") from exc
+
+__all__ = ["app"]
