@@ -63,7 +63,7 @@ class History:
     def __init__(self, repository: "Repository", workspace: Workspace, clock: Callable[[], datetime]) -> None:
         self._repository = repository
         self._git = Git(repository.path)
-        self._changes = LineChanges(self._git, repository.path)
+        self._changes = LineChanges(repository, self._git)
         self._workspace = workspace
         self._clock = clock
         self._mender = Mender(repository, workspace.folder, clock)

@@ -12,11 +12,15 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from workspaces.history.git_command import Git
 from workspaces.history.messages import Origin, parse
 from workspaces.house import may_mark
+
+if TYPE_CHECKING:
+    from workspaces.history.repository import Repository
 
 _PATCHES = (
     *("log", "--reverse", "--first-parent", "-m", "--root", "-p", "-U0", "--no-renames", "--no-color", "--text"),
@@ -27,6 +31,8 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _FRAME = struct.Struct("<II")
 """Length and checksum of the commits that were appended at once."""
 _IN_A_FRAME = 500
+_NEAR = 64
+"""Most commits whose changes are read without git's own program, whose start takes longer than the reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +120,10 @@ class LineChanges:
     Where the file cannot be written, they cost time and nothing else.
     """
 
-    def __init__(self, git: Git, git_dir: Path) -> None:
+    def __init__(self, repository: "Repository", git: Git) -> None:
+        self._repository = repository
         self._git = git
-        self._place = git_dir.with_name(f"{git_dir.name}.lines")
+        self._place = repository.path.with_name(f"{repository.path.name}.lines")
         self._newest = ""
         """The newest commit in the file; empty while that is not known."""
 
@@ -134,6 +141,8 @@ class LineChanges:
         start, fresh = self._extend(head)
         if start == commit:
             return fresh
+        if (near := self._near(commit, head)) is not None:
+            return [*_patches(near)]
         patches = self.until(head)
         place = next((n for n, patch in enumerate(patches, 1) if patch.commit == commit), 0)
         return patches[place:]
@@ -146,10 +155,13 @@ class LineChanges:
     def _extend(self, head: str) -> tuple[str, list[Patch]]:
         """Append the commits up to *head*; return the newest one before, and the patches of the new ones."""
         if not self._newest or not self._place.exists():
-            self._newest = next(reversed(self._read()), "")
+            self._newest = self._newest_kept()
         start = self._newest
         if start == head:
             return start, []
+        if (near := self._near(start, head)) is not None:
+            self._newest = head if self._append(b"\0".join(near)) else ""
+            return start, [*_patches(near)]
         if start and not self._is_before(start, head):
             start = ""
         if not start:
@@ -163,6 +175,10 @@ class LineChanges:
                 is_kept = is_kept and self._append(b"\0".join(fields))
         self._newest = head if is_kept else ""
         return start, fresh
+
+    def _near(self, start: str, head: str) -> list[bytes] | None:
+        """Return the fields of the commits after *start*; `None` if they are many, or it is none of this history."""
+        return self._repository.told_after(start, head, _NEAR) if start else None
 
     def _is_before(self, commit: str, head: str) -> bool:
         return self._git.succeeds("merge-base", "--is-ancestor", commit, head, deadline_s=_DEADLINE_S)
@@ -178,11 +194,17 @@ class LineChanges:
 
     def _read(self) -> dict[str, Patch]:
         """Return the patches of the file by their commits; two processes may have appended the same ones."""
+        return {patch.commit: patch for body in self._kept() for patch in _patches(body.split(b"\0"))}
+
+    def _newest_kept(self) -> str:
+        last = next(reversed(self._kept()), None)
+        return "" if last is None else [*_patches(last.split(b"\0"))][-1].commit
+
+    def _kept(self) -> list[bytes]:
         try:
-            data = self._place.read_bytes()
+            return [*_frames(self._place.read_bytes())]
         except OSError:
-            return {}
-        return {patch.commit: patch for body in _frames(data) for patch in _patches(body.split(b"\0"))}
+            return []
 
 
 def writers_of(lines: Iterable[int], path: PurePosixPath, patches: Sequence[Patch]) -> dict[str, None]:

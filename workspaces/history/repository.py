@@ -3,12 +3,12 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path, PurePosixPath
 
 import pygit2
 from filelock import FileLock, Timeout
-from pygit2.enums import ConfigLevel, ObjectType, RepositoryInitFlag, RepositoryOpenFlag
+from pygit2.enums import ConfigLevel, DeltaStatus, DiffOption, ObjectType, RepositoryInitFlag, RepositoryOpenFlag
 
 from workspaces.access import AgentId
 from workspaces.errors import HistoryUnusableError
@@ -165,6 +165,21 @@ class Repository:
         _, added, removed = patch.line_stats
         return FileDiff(path, added, removed, names + "".join(_lines_of(patch)))
 
+    def told_after(self, start: str, head: str, most: int) -> list[bytes] | None:
+        """Return id and day, message, and changes without context of the commits after *start*, oldest first.
+
+        `None` if *start* is not among the last *most* commits before *head*.
+        """
+        with self._open() as repository:
+            commits = list[pygit2.Commit]()
+            commit = _commit(repository, head)
+            while str(commit.id) != start:
+                if not commit.parent_ids or len(commits) == most:
+                    return None
+                commits.append(commit)
+                commit = commit.parents[0]
+            return [field for each in reversed(commits) for field in _told(each)]
+
     def id_of(self, data: bytes) -> str:
         """Return git's id of a file with the content *data*."""
         return str(pygit2.hash(data))
@@ -288,6 +303,25 @@ def _newest(repository: pygit2.Repository) -> pygit2.Commit:
 
 def _commit(repository: pygit2.Repository, commit: str) -> pygit2.Commit:
     return repository[commit].peel(pygit2.Commit)
+
+
+def _told(commit: pygit2.Commit) -> Iterator[bytes]:
+    """Yield what `git log` tells of *commit*; only that a name holds no escapes."""
+    author = commit.author
+    day = datetime.fromtimestamp(author.time, timezone(timedelta(minutes=author.offset))).date()
+    yield f"{commit.id} {day}".encode()
+    yield commit.raw_message
+    diff = commit.parents[0].tree.diff_to_tree(commit.tree, DiffOption.FORCE_TEXT, context_lines=0)
+    yield "".join(part for patch in diff for part in _changes_of(patch)).encode()
+
+
+def _changes_of(patch: pygit2.Patch) -> Iterator[str]:
+    was, now = patch.delta.old_file.path, patch.delta.new_file.path
+    yield f"diff --git a/{was} b/{now}\n"
+    if patch.delta.status is DeltaStatus.ADDED:
+        yield "new file mode 100644\n"
+    yield f"--- a/{was}\n+++ {os.devnull if patch.delta.status is DeltaStatus.DELETED else f'b/{now}'}\n"
+    yield from _lines_of(patch)
 
 
 def _lines_of(patch: pygit2.Patch) -> Iterator[str]:

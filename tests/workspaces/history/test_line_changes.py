@@ -8,7 +8,7 @@ import pytest
 
 from tests.workspaces.history.home import ORIGIN, Home
 from workspaces.access import AgentId, owner_access
-from workspaces.history import CommitId, LogQuery, Origin
+from workspaces.history import CommitId, LineOrigins, LogQuery, Origin
 from workspaces.redact import Redaction
 
 OWNER = owner_access(AgentId("main"), "test")
@@ -148,3 +148,30 @@ def test_no_origin_is_lost(home: Home) -> None:
         Origin("main", "m-1", "t-1"),
         [PurePosixPath(MEMORY)],
     )
+
+
+def test_changes_are_read_as_git_tells_them(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the lines, names, line ends and bytes; and without a start of git's program for a few commits."""
+    chance, history = random.Random(3), home.open()
+    texts: dict[str, list[str]] = {name: [] for name in (MEMORY, 'a "q" name.md', "memory/日記.md")}
+    kinds = ("- a", "", "--- x", "+++ b/y", "日", "\\ No newline", "x\u2028y", "a\rb", "@@ -1 +1 @@")
+    first = history._repository.head()
+    history.trace(LineOrigins())
+    for number in range(40):
+        name, rows = chance.choice([*texts.items()])
+        rows.insert(chance.randint(0, len(rows)), f"{chance.choice(kinds)} {number}")
+        if chance.random() < 0.3:
+            rows.pop(chance.randrange(len(rows)))
+        data = ("\ufeff" * (number % 2) + "\n".join(rows) + "\n" * (number % 3 > 0)).encode() + b"\xff" * (
+            number % 5 < 1
+        )
+        path = home.remove(name) if number % 11 == 10 and rows[1:] else home.put(name, data)
+        history.record([path], f"subject\n\né {number}" if number % 2 else None, ORIGIN)
+    kept(home).unlink()
+    told = home.open()._changes.until(history._repository.head())[1:]  # by git's program: nothing is kept
+    monkeypatch.setenv("PATH", "")
+    fresh = history._changes.since(first, history._repository.head())
+    assert [(each.commit, each.day, each.message) for each in fresh] == [
+        (each.commit, each.day, each.message) for each in told
+    ]
+    assert [[*each.files()] for each in fresh] == [[*each.files()] for each in told]
