@@ -58,6 +58,7 @@ class AnthropicProvider:
         self._thoughts: Keepsakes[Sequence[Json]] = Keepsakes()
         self._http = httpx2.AsyncClient(
             timeout=httpx2.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
+            trust_env=not settings.is_here,
             headers={"Accept-Encoding": "identity"},  # a cap on the bytes sent must be one on the bytes read
         )
         sdk = AsyncAnthropic(

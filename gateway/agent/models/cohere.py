@@ -56,6 +56,7 @@ class CohereProvider:
         self._settings = settings
         self._http = httpx.AsyncClient(
             timeout=httpx.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
+            trust_env=not settings.is_here,
             headers={"Accept-Encoding": "identity"},  # the guarded bytes must be the bytes sent
             event_hooks={"response": [guard]},
         )

@@ -61,6 +61,7 @@ class GoogleProvider:
         self._signatures: Keepsakes[bytes] = Keepsakes()
         self._http = httpx2.AsyncClient(
             timeout=httpx2.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
+            trust_env=not settings.is_here,
             headers={"Accept-Encoding": "identity"},  # the guarded bytes must be the bytes sent
             event_hooks={"response": [guard]},
         )

@@ -41,6 +41,7 @@ class OpenAIProvider:
         self._prefix_cache = PrefixCache()
         self._http = DefaultAioHttpClient(
             timeout=httpx2.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
+            trust_env=not settings.is_here,
             headers={"Accept-Encoding": "identity"},  # a cap on the bytes sent must be one on the bytes read
             follow_redirects=False,
         )

@@ -94,6 +94,7 @@ class Rigs:
         *,
         vision: bool = False,
         output_tokens: int | None = None,
+        is_here: bool = False,
     ) -> Rig:
         stub = await self._stack.enter_async_context(STUBS[self.provider](script))
         waits: list[float] = []
@@ -112,6 +113,7 @@ class Rigs:
             vision=vision,
             output_tokens=output_tokens,
             pictures_mb=1,
+            is_here=is_here,
         )
         model = HostedModel(settings, Retry(sleep=sleep, chance=lambda: 1.0), self.room)
         self._stack.push_async_callback(model.close)
@@ -400,3 +402,27 @@ async def test_a_reply_without_a_word_is_silence_only_after_notify(
     else:
         with pytest.raises(ModelUnavailableError, match="the reply is empty"):
             await rig.ask(request)
+
+
+async def test_a_model_on_the_owners_machine_is_asked_through_no_proxy(
+    rigs: Rigs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the variables of the environment say: a proxy would read what stays here."""
+    async with STUBS[rigs.provider](steps("from the proxy")) as proxy:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+            monkeypatch.setenv(name.lower(), proxy.url)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        rig = await rigs.open(steps("from here"), is_here=True)
+        assert (await rig.ask()).text == "from here"
+        assert proxy.headers == []
+
+
+async def test_a_redirect_is_not_followed(rigs: Rigs) -> None:
+    """A server here that points elsewhere is an error: the other address gets nothing."""
+    async with STUBS[rigs.provider](steps("elsewhere")) as other:
+        rig = await rigs.open(steps(*[Refusal(307, {"Location": f"{other.url}/v1"})] * 3), is_here=True)
+        with pytest.raises((ModelRefusedError, ModelUnavailableError)):
+            await rig.ask()
+        assert other.headers == []
