@@ -68,6 +68,21 @@ def house_lines(text: str) -> frozenset[int]:
     return frozenset(place + 1 for place in covered)
 
 
+def unmarks(before: str, after: str) -> bool:
+    """Tell whether a line that the mark covers in *before* stands in *after* without it, wherever it stood."""
+    if not (stays := house_lines(before)):
+        return False
+    covered = house_lines(after)
+    kept, free = _said(before, stays), _said(after, set(range(1, after.count("\n") + 2)) - covered)
+    return not kept.isdisjoint(free - _said(before, set(range(1, before.count("\n") + 2)) - stays))
+
+
+def _said(text: str, lines: Collection[int]) -> set[str]:
+    """Return the words of *lines*, from 1, of *text*, without marks."""
+    rows = (row for number, row in enumerate(text.split("\n"), 1) if number in lines)
+    return {" ".join(re.findall(r"\w+", _TAG.sub("", row).casefold())) for row in rows} - {""}
+
+
 def blanked(text: str, lines: Collection[int]) -> str:
     """Return *text* with *lines*, from 1, empty: the others keep their numbers."""
     if not lines:

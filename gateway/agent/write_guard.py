@@ -18,7 +18,7 @@ from gateway.agent.write_policy import (
 from gateway.errors import ToolError
 from workspaces.access import Access, SessionType, may_know, rights
 from workspaces.history import Act
-from workspaces.house import Make, projected, tagged, tagged_file
+from workspaces.house import Make, projected, tagged, tagged_file, unmarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,17 @@ class WriteGuard:
     def reason(self, path: PurePosixPath, act: Act = Act.WRITE) -> ApprovalReason | None:
         """Return why this write has to wait; `None` if it may be tried at once."""
         return reason_to_ask(self._access, path, act, is_exposed=self._is_exposed)
+
+    def reason_to_unmark(self, before: str | None, after: str | None) -> ApprovalReason | None:
+        """Return why a change has to wait that takes the mark `house` from a line; `None` if it takes none.
+
+        Raises ToolError in a conversation that never asks the owner.
+        """
+        if before is None or after is None or not unmarks(before, after):
+            return None
+        if not rights(self._access).private:
+            raise ToolError("this takes the mark house from a line that stays; only the owner can do that")
+        return ApprovalReason.UNMARKED
 
     def reason_for_job(self, *, is_asked: bool) -> ApprovalReason | None:
         """Return why a job has to wait; *is_asked*: a message of the owner began the turn."""

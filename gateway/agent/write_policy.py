@@ -28,6 +28,7 @@ class ApprovalReason(StrEnum):
     SHARED = "shared"
     UNTRUSTED = "untrusted"
     UNASKED = "unasked"
+    UNMARKED = "unmarked"
 
     @property
     def in_words(self) -> str:
@@ -40,6 +41,7 @@ _IN_WORDS = {
     ApprovalReason.SHARED: "others read this file",
     ApprovalReason.UNTRUSTED: "the conversation holds text that others wrote",
     ApprovalReason.UNASKED: "none of your messages asked for it",
+    ApprovalReason.UNMARKED: "it takes the mark `house` from text",
 }
 
 

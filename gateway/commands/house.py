@@ -36,4 +36,5 @@ def _state(call: CommandCall, *, is_house: bool) -> str:
     local = [name for name, model in call.agent.others.items() if reader_of(model) is Locality.HERE]
     named = ", ".join(f"`{name}`" for name in local if name != OFFLINE)
     models = f"These models answer here: {named}." if named else "No language model of yours runs there: none answers."
-    return f"This chat is marked `house`: what is said stays on your own machines. {models} `/house off` ends it."
+    said = "no provider of models elsewhere is sent what is said; a chat app still carries what is written in it."
+    return f"This chat is marked `house`: {said} {models} `/house off` ends it."

@@ -39,12 +39,12 @@ class Plan:
     """Notice for the sender beside the answer."""
     hears: Callable[[Entry], None] | None = None
     """Called with further entries that the model sees from now on, other than results."""
-    withheld: Callable[[], str] = lambda: ""
-    """Returns the notice for the sender on what the model asked for and was not shown; empty without any."""
+    house_notice: Callable[[], str] = lambda: ""
+    """Returns the notice for the sender on text with the mark `house`; empty without any."""
 
     def answer(self, text: str) -> str:
         """Return the outgoing text for the model's *text*; a silent turn stays silent."""
-        return "\n\n".join(filter(None, (text, self.notice, self.withheld()))) if text else text
+        return "\n\n".join(filter(None, (text, self.notice, self.house_notice()))) if text else text
 
 
 Shortcut = Callable[[TurnRequest], Plan | None]

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
-from adapters.channel import InboundMessage
+from adapters import http, terminal, web
+from adapters.channel import Address, InboundMessage
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry, Mark, ReplyEntry
 from gateway.agent.house import shown_entries, shown_mark
@@ -16,6 +17,8 @@ from gateway.transcripts.codec import Record
 from gateway.transcripts.records import Records
 from workspaces.access import Access, Locality, SessionType, may_know
 from workspaces.house import has_tag
+
+_OURS = frozenset({http.CHANNEL, terminal.CHANNEL, web.CHANNEL})
 
 
 def known_records(records: Records, reader: Locality) -> Records:
@@ -51,12 +54,23 @@ def carries_mark(message: InboundMessage, records: Records) -> bool:
     return has_tag(message.text) or has_tag(quote.text) or (quote.is_ours and records.has_house)
 
 
-def withheld_notice(asked: TurnRequest, guard: WriteGuard) -> str:
-    """Return the sentence about what the turn's model asked for and was not shown; empty without any."""
-    if not guard.is_withholding:
+def house_notice(asked: TurnRequest, guard: WriteGuard) -> str:
+    """Return the sentence about marked text that the turn's model was not shown, or that a chat app may now carry."""
+    if guard.is_withholding:
+        why, remedy = _why(asked.agent), _remedy(asked.agent, asked.access)
+        return f"(Some of this is marked `house`. {why}, so I was not shown it. {remedy})"
+    app = chat_app(asked.row.message.address)
+    if not app or not guard.has_read_house or asked.access.session_type is not SessionType.MAIN:
         return ""
-    why, remedy = _why(asked.agent), _remedy(asked.agent, asked.access)
-    return f"(Some of this is marked `house`. {why}, so I was not shown it. {remedy})"
+    before = (each.entry for each in asked.transcript.records if each.turn_id != asked.row.turn_id)
+    if any(isinstance(entry, ReplyEntry) and entry.is_house for entry in before):
+        return ""
+    return f"(I have read text marked `house`, and {app} carries what I say here. The page and the terminal do not.)"
+
+
+def chat_app(address: Address) -> str:
+    """Return the name of the platform whose servers carry the chat at *address*; empty for our own channels."""
+    return "" if address.channel in _OURS else address.channel.capitalize()
 
 
 def refusal(agent: Agent, access: Access) -> str:

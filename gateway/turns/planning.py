@@ -49,7 +49,7 @@ from gateway.sessions.session import Session
 from gateway.sessions.turn_request import Plan, TurnRequest
 from gateway.transcripts.records import Records
 from gateway.transcripts.writer import Record
-from gateway.turns.house_notice import follows_house, known_records, withheld_notice
+from gateway.turns.house_notice import follows_house, house_notice, known_records
 from gateway.turns.vision import sight_of
 from workspaces.access import Access, AgentId, Locality, SessionType, read_by, rights
 from workspaces.bootstrap import BootstrapFile
@@ -167,8 +167,8 @@ class Planner:
             guard.withholds()
         if not asked.agent.history_writer.origins.is_loaded:  # any line of the prompt may hold others' words
             guard.reads_others()
-        withheld = partial(withheld_notice, asked, guard)
-        return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears, withheld)
+        told = partial(house_notice, asked, guard)
+        return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears, told)
 
     async def make_room(self, asked: TurnRequest, focus: str = "") -> CompactionResult | None:
         """Summarise the older part of the conversation on request; `None` if there is nothing to summarise.

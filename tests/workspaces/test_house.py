@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaces.house import HouseFolders, blanked, has_tag, house_lines, is_whole, restored, tagged, tagged_file
+from workspaces.house import (
+    HouseFolders,
+    blanked,
+    has_tag,
+    house_lines,
+    is_whole,
+    restored,
+    tagged,
+    tagged_file,
+    unmarks,
+)
 
 TEXTS = {
     "- tea\n- the code is 7 #house\n- cake\n": {2},
@@ -84,6 +94,25 @@ def test_no_line_put_between_them_parts_a_line_from_its_mark(before: str, place:
     lines = shown.split("\n")
     made = restored(before, "\n".join([*lines[:place], new, *lines[place:]]), house_lines(before))
     assert not any(word in blanked(made, house_lines(made)) for word in ("diagnosis", "secret", "7"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "takes"),
+    [
+        ("- the code is 7 #house\n", "- the code is 7\n", True),
+        ("- tea\n- the code is 7 #house\n", "- The code is 7.\n- tea\n", True),
+        ("## Health #house\n\n- pills\n", "## Health\n\n- pills\n", True),
+        ("## Health #house\n\n- pills\n", "## Health #house\n\n## Work\n\n- pills\n", True),
+        ("---\nhouse: true\n---\n- pills\n", "- pills\n", True),
+        ("- the code is 7 #house\n", "- tea\n", False),
+        ("- the code is 7 #house\n", "- the code is 7, or 8 #house\n- tea\n", False),
+        ("- the code is 7 #house\n- the code is 7\n", "- the code is 7\n", False),
+        ("- tea\n", "- milk\n", False),
+    ],
+)
+def test_a_text_loses_the_mark_if_a_line_of_it_stays_without(before: str, after: str, takes: bool) -> None:
+    """Wherever it stands then, and whether the mark was its own, its heading's or the file's."""
+    assert unmarks(before, after) is takes
 
 
 def test_a_text_is_marked_line_by_line_and_a_file_as_a_whole() -> None:

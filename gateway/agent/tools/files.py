@@ -98,6 +98,12 @@ class _WriteTools:
         """
         place, seen = clean_path(path), self.known.get(path)
         reason = self.guard.reason(place, act)
+        if (
+            reason is None
+            and act is Act.WRITE
+            and (there := await self.run(self.workspace.present, place, self.access))
+        ):
+            reason = self.guard.reason_to_unmark(there.whole, make(there.whole))
         if reason is None:
             return None
         now = await self.run(self.workspace.compare, place, self.access, seen)

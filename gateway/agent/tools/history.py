@@ -90,10 +90,11 @@ def _restoring_tool(history: History, access: Access, run: RunBlocking, writer: 
         """Bring a file back as it was at a revision. What it is now stays in the history, so this can be undone."""
         await _look_for_house(access, run, writer)
         place = clean_path(path)
-        if (reason := writer.guard.reason(place)) is not None:
-            then = await run(history.view(access).text_at, revision, place)
-            now = await run(writer.workspace.present, place, access)
-            present = now.whole if now else None
+        then = await run(history.view(access).text_at, revision, place)
+        now = await run(writer.workspace.present, place, access)
+        present = now.whole if now else None
+        reason = writer.guard.reason(place) or writer.guard.reason_to_unmark(present, then)
+        if reason is not None:
             return await writer.guard.ask(WantedChange(place, present, lambda _: then), reason)
         restored = await run(history.restore, revision, path, access, writer.origin)
         if not restored.changed:

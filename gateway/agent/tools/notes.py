@@ -101,8 +101,9 @@ class _LongTermMemory:
 
     async def asked(self, make: Make) -> Told | None:
         """Ask the owner about the text that *make* returns, if necessary; `None` if the write may happen at once."""
-        path, _ = await self.run(sections.memory_file, self.workspace, self.access)
-        if (reason := self.guard.reason(path)) is None:
+        path, whole = await self.run(sections.memory_file, self.workspace, self.access)
+        reason = self.guard.reason(path) or (whole and self.guard.reason_to_unmark(whole, make(whole)))
+        if not reason:
             return None
         present = await self.run(self.workspace.compare, path, self.access, None)
         return await self.guard.ask(WantedChange(path, present.whole if present else None, make), reason)

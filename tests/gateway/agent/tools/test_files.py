@@ -11,9 +11,10 @@ import pytest
 from gateway.agent.entries import ResultEntry, ToolCall
 from gateway.agent.tools.files import file_tools
 from gateway.agent.tools.tool import RESULT_CAP, Toolbox
-from tests.fakes.approvals import guard
+from gateway.agent.write_policy import ApprovalReason
+from tests.fakes.approvals import FakeApprovalSink, guard
 from tests.workspaces.turns import AGENT, CRON, GROUP, HEARTBEAT, MAIN, OWN, SUBAGENT
-from workspaces.access import Access
+from workspaces.access import Access, Locality, read_by
 from workspaces.workspace import Workspace
 
 P = ParamSpec("P")
@@ -186,3 +187,21 @@ async def test_a_path_outside_is_refused_by_every_tool(workspace: Workspace, pat
         ("delete_file", {}),
     ):
         assert await turn.refused(name, path=path, **more)
+
+
+async def test_an_agent_takes_the_mark_house_from_no_line_unasked(workspace: Workspace) -> None:
+    """Not blindly, nor by writing the file anew: its owner is asked; in a chat with others it is refused."""
+    here = read_by(MAIN, Locality.HERE)
+    workspace.write("plan.md", "- the code is 7 #house\n- tea\n", here, None)
+    turn, sink = Turn(workspace, here), FakeApprovalSink()
+    turn.box = Toolbox(file_tools(workspace, here, run, guard(here, (), sink)), here)
+    assert "mark `house`" in await turn.done("edit_file", path="plan.md", old=" #house", new="")
+    assert [(each.after, each.reason) for each in sink.waiting] == [
+        ("- the code is 7\n- tea\n", ApprovalReason.UNMARKED)
+    ]
+    assert workspace.read("plan.md", here).whole == "- the code is 7 #house\n- tea\n"
+    await turn.done("edit_file", path="plan.md", old="tea", new="milk")
+    group = read_by(GROUP, Locality.HERE)
+    place = f"{OWN}/notes.md"
+    workspace.write(place, "- the code is 7 #house\n", group, None)
+    assert "only the owner" in await Turn(workspace, group).refused("edit_file", path=place, old=" #house", new="")
