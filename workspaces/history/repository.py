@@ -312,7 +312,7 @@ def _told(commit: pygit2.Commit) -> Iterator[bytes]:
     yield f"{commit.id} {day}".encode()
     yield commit.raw_message
     diff = commit.parents[0].tree.diff_to_tree(commit.tree, DiffOption.FORCE_TEXT, context_lines=0)
-    yield "".join(part for patch in diff for part in _changes_of(patch)).encode()
+    yield "".join(part for patch in diff if patch is not None for part in _changes_of(patch)).encode()
 
 
 def _changes_of(patch: pygit2.Patch) -> Iterator[str]:
