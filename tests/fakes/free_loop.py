@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
+from typing import Literal
 
 from blockbuster import BlockBuster, BlockBusterFunction
 
@@ -14,6 +15,7 @@ ROOT = Path(__file__).parent.parent.parent
 OURS = tuple(f"{ROOT / name}/" for name in ("adapters", "gateway", "workspaces"))
 TESTS = tuple(f"{ROOT / name}/" for name in ("bench", "strandline/testing", "tests"))
 COMMANDS = f"{ROOT}/gateway/cli/"
+LIBRARIES = {each.full_name: each.can_block_functions for each in BlockBuster().functions.values()}
 _ASYNC = CO_COROUTINE | CO_ASYNC_GENERATOR
 
 DELIBERATE = {
@@ -74,20 +76,26 @@ def _offence(frame: FrameType | None, function: BlockBusterFunction) -> str:
     calls: list[str] = []
     blamed = is_coroutine = False
     while frame is not None:
-        if _is_deliberate(frame.f_code, function):
+        code = frame.f_code
+        if _may(code.co_filename, code.co_name, function.full_name):
             return ""
-        file, is_ours = frame.f_code.co_filename, frame.f_code.co_filename.startswith(OURS)
-        if not is_coroutine and (is_ours or file.startswith(TESTS)):
-            calls.append(f"{file.removeprefix(f'{ROOT}/')}:{frame.f_lineno} {frame.f_code.co_name}")
-            blamed, is_coroutine = is_ours, bool(frame.f_code.co_flags & _ASYNC)
+        if not is_coroutine and (whose := _whose(code.co_filename)):
+            calls.append(f"{code.co_filename.removeprefix(f'{ROOT}/')}:{frame.f_lineno} {code.co_name}")
+            blamed, is_coroutine = whose == "ours", bool(code.co_flags & _ASYNC)
         frame = frame.f_back
     return " < ".join(calls) if blamed else ""
 
 
-def _is_deliberate(code: CodeType, function: BlockBusterFunction) -> bool:
-    file, name = code.co_filename, code.co_name
+@cache  # each of these is asked millions of times about some thousand functions
+def _whose(file: str) -> Literal["ours", "tests", ""]:
+    return "ours" if file.startswith(OURS) else "tests" if file.startswith(TESTS) else ""
+
+
+@cache
+def _may(file: str, name: str, blocking: str) -> bool:
+    """Tell whether *blocking* may be called within the function *name*: by our list, or by blockbuster's own."""
+    is_command = file.startswith(COMMANDS) and not file.endswith("/up.py")
+    is_deliberate = any(file.endswith(end) and name == each for end, each in DELIBERATE)
     return (
-        any(file.endswith(end) and name in names for end, names in function.can_block_functions)
-        or any(file.endswith(end) and name == each for end, each in DELIBERATE)
-        or (file.startswith(COMMANDS) and not file.endswith("/up.py"))
+        is_command or is_deliberate or any(file.endswith(end) and name in names for end, names in LIBRARIES[blocking])
     )
