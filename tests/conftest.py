@@ -6,8 +6,11 @@ A promised duration is tested where it is made, with that duration; everywhere e
 import os
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 
+import certifi
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from gateway.agent.recall import RecallSettings
@@ -33,6 +36,23 @@ def patient_memory() -> Iterator[None]:
         defaults = {each.name: each.default for each in fields(RecallSettings)} | {"deadline_s": PATIENCE_S}
         patch.setattr(RecallSettings.__init__, "__defaults__", tuple(defaults.values()))
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Trust one certificate instead of 140: each client reads them, and none leaves this machine."""
+    first, end, _ = Path(certifi.where()).read_text().partition("-----END CERTIFICATE-----\n")
+    file = tmp_path_factory.mktemp("authority") / "cert.pem"
+    file.write_text(first + end)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(file))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def plain_tracebacks() -> None:
+    """Log an error as the gateway does, without a picture of each frame's variables, which takes seconds."""
+    structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
 
 
 @pytest.fixture(autouse=True, scope="session")
