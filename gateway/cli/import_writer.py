@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -115,7 +116,7 @@ class ImportTarget:
                 return place, there
         return None
 
-    def write(self, plan: ImportPlan, now: datetime, step: Step = lambda: None) -> ImportReceipt:
+    def write(self, plan: ImportPlan, step: Step = lambda: None) -> ImportReceipt:
         """Write *plan* in parts, each durable and recorded before the next; the receipt is on disk before all of them.
 
         Return the receipt.
@@ -178,6 +179,13 @@ class ImportTarget:
                 f"{len(plan.files):,} files are more than limits.workspace_files allows ({most:,}); "
                 f"raise it: strandline config set limits.workspace_files {wanted + 1_000}"
             )
+        names = self.workspace.folder.caps.names
+        for folder, number in Counter(PurePosixPath(path).parent for path in plan.files).most_common(1):
+            if number > names:
+                raise StrandlineError(
+                    f"{number:,} notes would lie in {folder}, and a folder holds {names:,}: "
+                    "spread them over several folders, and import them again"
+                )
 
     def _keep(self, receipt: ImportReceipt) -> None:
         self._receipts.mkdir(mode=0o700, exist_ok=True)
@@ -197,17 +205,16 @@ class ImportTarget:
                     _write(self.home.archive / name, b"".join(_lines(session, self.source)), is_durable=not SYNCS_ALL)
                     step()
 
-    def take_back(self, name: str) -> tuple[str, ...]:
-        """Remove what the import *name* wrote; return the paths that were changed since, which stay.
-
-        Raises StrandlineError if there is no such import.
-        """
-        file = self._receipts / f"{name}.json"
+    def receipt(self, name: str) -> ImportReceipt:
+        """Return the receipt of the import *name*. Raises StrandlineError if there is none."""
         try:
-            receipt = _RECEIPT.validate_json(file.read_bytes())
+            return _RECEIPT.validate_json((self._receipts / f"{name}.json").read_bytes())
         except (OSError, ValidationError) as exc:
             known = ", ".join(sorted(each.stem for each in self._receipts.glob("*.json"))) or "none"
             raise StrandlineError(f"there is no import {name}; those that can be taken back: {known}") from exc
+
+    def take_back(self, receipt: ImportReceipt, step: Step = lambda: None) -> tuple[str, ...]:
+        """Remove what an import wrote; return the paths that were changed since, which stay."""
         kept: list[str] = []
         for path, text in receipt.replaced.items():
             present = self._present(path)
@@ -216,11 +223,15 @@ class ImportTarget:
             elif present is not None and present.text != text:
                 kept.append(path)
         fresh = {path: digest for path, digest in receipt.files.items() if path not in receipt.replaced}
-        kept += self._remove(fresh, is_whole=receipt.is_whole)
+        for part in _parts(fresh):
+            kept += self._remove(part, is_whole=receipt.is_whole)
+            for _ in part:
+                step()
         for name in receipt.sessions:
             (self.home.archive / name).unlink(missing_ok=True)
-        _record(self._history(), [*receipt.files], f"import: take back {name}", is_others=False)
-        file.unlink()
+            step()
+        _record(self._history(), [*receipt.files], f"import: take back {receipt.id}", is_others=False)
+        (self._receipts / f"{receipt.id}.json").unlink()
         return tuple(kept)
 
     def _remove(self, digests: Mapping[str, str], *, is_whole: bool) -> list[str]:

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +15,7 @@ from gateway.errors import ConfigError
 from gateway.home import Home
 
 if TYPE_CHECKING:
-    from gateway.cli.import_writer import ImportTarget
+    from gateway.cli.import_writer import ImportTarget, Step
     from gateway.importers.imported import ImportedConversation
 
 SHOWN = 20
@@ -71,7 +70,9 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
 
 
 def _take_back(target: "ImportTarget", agent: str, name: str) -> None:
-    kept = target.take_back(name)
+    receipt = target.receipt(name)
+    with _bar(agent, len(receipt.files) + len(receipt.sessions)) as step:
+        kept = target.take_back(receipt, step)
     print(f"Agent {agent}: {name} is taken back")
     _print_some("Changed since, and kept", kept)
 
@@ -86,13 +87,20 @@ def _take_in(target: "ImportTarget", found: "ImportedConversation", *, is_dry: b
     elif not plan.files and not plan.sessions and target.unfinished() is None:
         print(f"Agent {found.agent}: nothing new{known}")
     else:
-        with typer.progressbar(length=len(plan.files) + len(plan.sessions), label=found.agent, file=sys.stderr) as bar:
-            receipt = target.write(plan, datetime.now(UTC), lambda: bar.update(1))
+        with _bar(found.agent, len(plan.files) + len(plan.sessions)) as step:
+            receipt = target.write(plan, step)
         print(f"Agent {found.agent}: {count} are imported{known}")
         print(f"Take it back with: --undo {receipt.id}")
         _print_some("Could not be written", receipt.left_out)
     _print_some("Left out", plan.left_out)
     _print_some("Jobs and bindings that it had, none of which is set up here; for those that you want", found.proposals)
+
+
+@contextmanager
+def _bar(label: str, length: int) -> "Iterator[Step]":
+    """Yield what advances a progress bar by one."""
+    with typer.progressbar(length=length, label=label, file=sys.stderr, update_min_steps=1 + length // 200) as bar:
+        yield lambda: bar.update(1)
 
 
 def _print_some(title: str, lines: Sequence[str]) -> None:

@@ -143,12 +143,22 @@ async def test_an_import_that_was_killed_is_continued_or_taken_back(tmp_path: Pa
     assert everything(home) == before
 
 
-def test_more_files_than_fit_are_one_line_with_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("areas", "notes", "limit", "said"),
+    [
+        (2, 20, 30, "strandline config set limits.workspace_files"),
+        (1, 5_001, 20_000, "5,001 notes would lie in memory/imports/vault/area0, and a folder holds 5,000"),
+    ],
+)
+def test_more_files_than_fit_are_one_line_with_the_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], areas: int, notes: int, limit: int, said: str
+) -> None:
     """Before anything is written."""
     home = make_home(tmp_path / "home")
     with home.config_file.open("a") as file:
-        file.write("\n[limits]\nworkspace_files = 30\n")
+        file.write(f"\n[limits]\nworkspace_files = {limit}\n")
     before = everything(home)
-    assert run(home, "markdown", str(vault(tmp_path / "vault", 2, 20))) == 1
-    assert "strandline config set limits.workspace_files" in capsys.readouterr().err
+    assert run(home, "markdown", str(vault(tmp_path / "vault", areas, notes))) == 1
+    told = capsys.readouterr().err
+    assert (said in told, told.count("\n")) == (True, 1)
     assert everything(home) == before

@@ -80,8 +80,8 @@ async def test_changed_settings_and_secrets_are_taken_up(tmp_path: Path) -> None
     assert await taken_up(home, "strandline up") == "No gateway is running; start it: strandline up"
 
 
-async def test_settings_that_cannot_be_used_change_nothing(tmp_path: Path) -> None:
-    """Invalid, or refused by a part: the earlier ones stay in force, and say why; a mended file is taken up."""
+async def test_settings_that_cannot_be_used_change_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Invalid, or refused by a part: the earlier ones stay in force, as the doctor says; a mended file is taken up."""
     home, gateway = Home(tmp_path / "home"), Watched()
     async with up(home, gateway):
         home.write(home.config_file, "[limits]\nstpes = 7\n")
@@ -92,6 +92,8 @@ async def test_settings_that_cannot_be_used_change_nothing(tmp_path: Path) -> No
         home.write(home.config_file, "[limits]\ndrain_s = 13\n")
         assert "13 is not served" in await taken_up(home, "start")
         assert gateway.runs[-1][0].limits.drain_s == 10
+        assert await asyncio.to_thread(main.run, ["doctor", "--home", str(home.path)], {}, "strandline", gateway) == 1
+        assert "fail  settings: the running gateway keeps its earlier settings" in capsys.readouterr().out
         home.write(home.config_file, "[limits]\ndrain_s = 14\n")
         assert await taken_up(home, "start") == "Taken up by the running gateway."
         assert gateway.runs[-1][0].limits.drain_s == 14

@@ -32,9 +32,9 @@ class Patient:
         status = main.run([*argv, "--home", str(self.home.path)], environ or {}, "strandline", self.gateway)
         return status, self._capsys.readouterr().out
 
-    def findings(self, environ: dict[str, str] | None = None) -> tuple[int, dict[str, tuple[str, str]]]:
+    def findings(self, environ: dict[str, str] | None = None, *options: str) -> tuple[int, dict[str, tuple[str, str]]]:
         """Return the exit status, and the worst level with its detail by check."""
-        status, out = self.run("doctor", "--json", environ=environ)
+        status, out = self.run("doctor", "--json", *options, environ=environ)
         worst: dict[str, tuple[str, str]] = {}
         order = list(Level)
         for found in json.loads(out)["findings"]:
