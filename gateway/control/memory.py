@@ -33,7 +33,7 @@ from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Record
 from workspaces.access import Grant, SessionType
 from workspaces.errors import WorkspaceError
-from workspaces.memory.hits import Hit
+from workspaces.memory.hits import Hit, as_shown
 from workspaces.memory.query import Query
 
 _MOST_ORIGINS = 20
@@ -54,7 +54,9 @@ class MemoryOperator:
         query = asked if order.max_results is None else replace(asked, max_results=order.max_results)
         found = await agent.memory.search(query, terminal_access(agent.id))
         result = await agent.memory.with_languages(found, terminal_access(agent.id))
-        return MemorySearchAnswer(tuple(map(_search_hit, result.hits)), result.mode, result.notice, result.is_clear)
+        return MemorySearchAnswer(
+            tuple(map(_search_hit, as_shown(result.hits))), result.mode, result.notice, result.is_clear
+        )
 
     async def why(self, order: WhyOrder) -> Why:
         """Return the memories that an answer in the owner's chat used."""

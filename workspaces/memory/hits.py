@@ -1,7 +1,9 @@
 """Search results: a passage, its location and its scores."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date
+from itertools import accumulate
 
 from workspaces.access import Scope
 from workspaces.memory.entry import cited_path
@@ -58,6 +60,12 @@ class Hit:
     def citation(self) -> str:
         """Location, as `path#Lx-Ly`, with `@` and a day for earlier notes."""
         return f"{self.path}#L{self.start_line}-L{self.end_line}{f'@{self.as_of}' if self.as_of else ''}"
+
+
+def as_shown(hits: Sequence[Hit]) -> list[Hit]:
+    """Return *hits*, best first, each with at least the score of the next: what orders them knows more than its own."""
+    scores = [*accumulate((hit.score for hit in reversed(hits)), max)]
+    return [replace(hit, score=score) for hit, score in zip(hits, reversed(scores), strict=True)]
 
 
 def hit_of_frame(frame: Frame) -> Hit:

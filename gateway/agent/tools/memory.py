@@ -15,7 +15,7 @@ from workspaces.access import PRIVATE, Access, rights
 from workspaces.errors import NoSuchFileError
 from workspaces.memory.entry import PART_LINES, Document, UnreadableDocumentError, part_path
 from workspaces.memory.exact_search import ExactQuery, ExactResult
-from workspaces.memory.hits import Hit
+from workspaces.memory.hits import Hit, as_shown
 from workspaces.memory.query import MOST_RESULTS, Query
 from workspaces.memory.search import MemoryIndex, SearchResult
 from workspaces.memory.search_notes import NOTHING_CLEAR
@@ -174,7 +174,7 @@ class _Search:
 def _answer(result: SearchResult) -> dict[str, object]:
     """Return a search's result for a model, which is told where nothing clearly fits, and what is left out."""
     unclear = {"verdict": NOTHING_CLEAR} if result.hits and not result.is_clear else {}
-    hits = [_hit_json(hit) for hit in result.hits]
+    hits = [_hit_json(hit) for hit in as_shown(result.hits)]
     return {**unclear, "hits": hits, "mode": result.mode, "notice": result.notice, **_left_out(result)}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import islice
+from itertools import chain, islice, zip_longest
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.day_spans import latest
 from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line
+from workspaces.memory.text.nicknames import renamed
 from workspaces.memory.text.sparse import SparseVector, query_vector
 
 POOL = 50
@@ -55,6 +56,8 @@ NEIGHBOURED = 25
 """Number of the best candidates whose neighbours are scored too; worse ones have little to lend."""
 CORRECTED = 6
 """Number of the best results that may have been corrected right afterwards."""
+DECLARING = 6
+"""Number of the best results in which other names of what is asked for are looked for."""
 SPARE = 2
 """Results read beyond those wanted, in place of orders that a note follows."""
 LONGEST_SPAN, MOST_SPANS = 32, 3
@@ -110,7 +113,19 @@ class Finder:
         self._spelling = Spelling(manifest.words, embedder)
 
     def find(self, asked: SearchRequest) -> list[MatchingEntry]:
-        """Return the best `asked.limit` entries, best first; none if no scope may be searched."""
+        """Return the best `asked.limit` entries, best first; none if no scope may be searched.
+
+        If one of the best declares another name of somebody in the query, that is searched for too, unless it asks
+        for a name.
+        """
+        found = self._best(asked)
+        if asked.blend or asked_kind(asked.text) is AnswerKind.NAME:
+            return found[: asked.limit]
+        if other := renamed(asked.text, [read_line(each.entry.text).text for each in found[:DECLARING]]):
+            found = _in_turn(self._best(replace(asked, text=other)), found)
+        return found[: asked.limit]
+
+    def _best(self, asked: SearchRequest) -> list[MatchingEntry]:
         request, question = self.request(asked), question_of(asked.text, asked.today)
         scores = self._engine.score(request, self._candidates(request, question, asked.today))
         scores = scores.merged(self._engine.score(request, self._neighbours(scores, max(NEIGHBOURED, asked.limit))))
@@ -125,8 +140,7 @@ class Finder:
         )
         evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text))
         found = without_noted_orders(list(islice(evidence, max(asked.limit, DEPTH) + SPARE)))
-        in_order = found if asked.blend else self._with_corrections(_answering_first(found, asked.text), pool)
-        return in_order[: asked.limit]
+        return found if asked.blend else self._with_corrections(_answering_first(found, asked.text), pool)
 
     def _with_corrections(self, found: Sequence[MatchingEntry], pool: Pool) -> list[MatchingEntry]:
         """Return *found*, best first, with what takes a value of one of the best back above it: it shares no word."""
@@ -251,6 +265,14 @@ class _Telling:
             is_exact=bool(self.pool.held[row]),
             rank=ranked.score,
         )
+
+
+def _in_turn(*results: Sequence[MatchingEntry]) -> list[MatchingEntry]:
+    """Return the entries of *results* by their best places, each once."""
+    found: dict[tuple[str, int], MatchingEntry] = {}
+    for each in filter(None, chain.from_iterable(zip_longest(*results))):
+        found.setdefault((each.entry.path, each.entry.position), each)
+    return list(found.values())
 
 
 def _takes_back(later: Entry, earlier: Entry) -> bool:

@@ -83,6 +83,7 @@ _HELD = {
 """For texts in lower case: patterns that ignore case take three times as long."""
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-zß-öø-ÿа-яё][\w'’-]+|[\"“„][^\"”“]{1,60}[\"”“]")
 """A capitalised word within a sentence, or a quotation."""
+_WORDS = re.compile(r"\w+")
 
 
 def asked_kind(question: str) -> AnswerKind | None:
@@ -91,8 +92,10 @@ def asked_kind(question: str) -> AnswerKind | None:
 
 
 def holds(kind: AnswerKind, text: str, question: str) -> bool:
-    """Tell whether *text* holds an answer of *kind* to *question*; a name in the question answers nothing."""
+    """Tell whether *text* holds an answer of *kind* to *question*; what the question says itself answers nothing."""
+    known = question.casefold()
     if kind is AnswerKind.NAME:
-        known = question.casefold()
         return any(match[0].strip('"“”„').casefold() not in known for match in _NAME.finditer(text))
-    return kind in _HELD and _HELD[kind].search(text.lower()) is not None
+    asked = set(_WORDS.findall(known))
+    found = _HELD[kind].finditer(text.lower()) if kind in _HELD else ()
+    return any(not asked.issuperset(_WORDS.findall(match[0])) for match in found)

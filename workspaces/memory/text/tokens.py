@@ -43,10 +43,10 @@ _ENGLISH = """
 a about after again all also am an and any are aren't as at be because been before being both but by can can't could
 couldn't did didn't do does doesn't doing don't down during each ever few for from further get gets got had hadn't has
 hasn't have haven't having he her here hers herself him himself his how i if in into is isn't it its itself just let
-me more most my myself no nor not now of off on once only or other our ours ourselves out over own same she should
-shouldn't so some such than that the their theirs them themselves then there these they this those through to too
-under until up very was wasn't we were weren't what when where which while who whom whose why will with won't would
-wouldn't you your yours yourself yourselves
+many me more most much my myself no nor not now of off on once only or other our ours ourselves out over own same she
+should shouldn't so some such than that the their theirs them themselves then there these they this those through to
+too under until up very was wasn't we were weren't what when where which while who whom whose why will with won't
+would wouldn't you your yours yourself yourselves
 """
 _ASKING = "whats whos wheres whens whys hows thats theres heres im ive youre theyre hes shes"
 STOP_WORDS = frozenset([*_ENGLISH.split(), *_ENGLISH.replace("'", "").split(), *_ASKING.split()])

@@ -58,3 +58,22 @@ def test_a_correction_stands_above_the_line_that_it_takes_back(tmp_path: Path, w
 def test_a_misspelt_word_is_read_as_one_of_the_notes(tmp_path: Path) -> None:
     """Without an embedder too."""
     assert "friendly" in found(tmp_path, NOTE, "frendly")[0]
+
+
+def test_somebody_is_found_by_another_name_that_a_note_declares(tmp_path: Path) -> None:
+    """The line with the answer stands above the one that declares the name, and each is there once."""
+    note = """- Dell is short for Delphine
+- Dell organises the bus
+- the bus is red
+"""
+    texts = found(tmp_path, note, "what does Delphine organise")
+    assert texts[0] == "Dell organises the bus"
+    assert len(set(texts)) == len(texts)
+
+
+def test_who_somebody_is_is_answered_by_the_line_that_says_so(tmp_path: Path) -> None:
+    """A question for a name is not asked by the name."""
+    note = """- Kat is my sister
+- Kat likes the sea
+"""
+    assert found(tmp_path, note, "who is my sister")[0] == "Kat is my sister"

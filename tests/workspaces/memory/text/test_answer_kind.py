@@ -46,6 +46,8 @@ def test_a_text_holds_an_answer_of_a_kind(kind: AnswerKind, answer: str, other: 
     assert not holds(kind, other, question)
 
 
-def test_a_name_of_the_question_answers_nothing() -> None:
-    """Who is asked for is somebody else."""
+def test_what_the_question_says_answers_nothing() -> None:
+    """Who is asked for is somebody else, and when is another time."""
     assert not holds(NAME, "the teacher of Emil was late", "Who teaches Emil?")
+    assert not holds(TIME, "recycling day", "what day is the recycling collected")
+    assert holds(TIME, "the recycling day is Thursday", "what day is the recycling collected")

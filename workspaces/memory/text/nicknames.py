@@ -1,0 +1,60 @@
+"""Other names of somebody, as lines declare them: "Dell is short for Delphine", "my sister Kat"."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from workspaces.memory.text.tokens import STOP_WORDS
+
+_NAMED = r"[^\W\d_][\w-]{1,30}"
+_PROPER = r"[^\W\d_a-zß-öø-ÿа-яё][\w-]{1,30}"
+_ROLE = (
+    "(?i:mother|mum|mom|father|dad|sister|brother|wife|husband|son|daughter|partner|girlfriend|boyfriend|aunt|uncle"
+    "|niece|nephew|cousin|grandmother|grandma|grandfather|grandpa|boss|landlord|landlady|neighbour|neighbor|doctor"
+    "|dentist|vet|teacher|babysitter|plumber|electrician|accountant|lawyer|colleague|friend|dog|cat"
+    "|mutter|vater|schwester|bruder|frau|mann|sohn|tochter|tante|onkel|chef|chefin|vermieter|nachbar|nachbarin|hund|katze"
+    "|mère|père|sœur|soeur|frère|femme|mari|fils|fille|hermana|hermano|madre|padre|hija|hijo|esposa|marido|jefe|jefa)"
+)
+_MINE = r"(?:[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Nn]otre|[Mm]i|[Nn]uestr[oa])"
+_PAIRS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\b(?P<one>{_NAMED}) (?:is |= ?)?(?:short|an? nickname|the nickname|kurz) (?:for|of|für) (?P<two>{_NAMED})",
+        rf"\b(?P<one>{_NAMED}),? (?:aka|a\.k\.a\.|alias|genannt|nicknamed|known as|goes by) (?P<two>{_NAMED})",
+        rf"\b(?:calls?|nennen|nennt|appelle|appelons) (?P<one>{_PROPER}) (?P<two>{_PROPER})",
+        rf"\b{_MINE} (?P<one>{_ROLE}),? (?:(?:is|heißt|s'appelle|se llama) (?:called )?)?(?P<two>{_PROPER})",
+        rf"\b(?P<two>{_PROPER}) (?:is|ist|est|es) {_MINE} (?P<one>{_ROLE})\b",
+    )
+)
+"""Both names stand beside the words. No pattern repeats without bound."""
+_CALLED = re.compile(
+    rf"\b(?:calls?|called|nennen|nennt|appelle|llaman) (?:him|her|them|me|it|sie|ihn|mich) (?P<nick>{_PROPER})"
+    rf"|\bto be called (?P<wish>{_NAMED})"
+)
+"""One name stands after the words, and the other somewhere before them."""
+_WORD = re.compile(r"[^\W\d_][\w-]*")
+_CAPITAL = re.compile(rf"\b{_PROPER}")
+
+
+def renamed(question: str, lines: Iterable[str]) -> str:
+    """Return *question* with a name or a role replaced by another that one of *lines* declares, or nothing."""
+    words = {word.casefold() for word in _WORD.findall(question)} - STOP_WORDS
+    for pair in (pair for line in lines for pair in _pairs(line)):
+        for name, instead in (pair, pair[::-1]):
+            if name.casefold() in words and instead.casefold() not in words:
+                return _WORD.sub(partial(_replaced, name.casefold(), instead), question)
+    return ""
+
+
+def _replaced(name: str, instead: str, word: re.Match[str]) -> str:
+    return instead if word[0].casefold() == name else word[0]
+
+
+def _pairs(line: str) -> Iterator[tuple[str, str]]:
+    for match in (match for pattern in _PAIRS for match in pattern.finditer(line)):
+        if match["two"].casefold() not in STOP_WORDS:
+            yield match["one"], match["two"]
+    for match in _CALLED.finditer(line):
+        before = _CAPITAL.search(line[: match.start()])
+        if before:
+            yield before[0], match["nick"] or match["wish"]
