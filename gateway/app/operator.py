@@ -38,8 +38,9 @@ from gateway.control.wire import (
 
 def local_operator(parts: Parts) -> LocalOperator:
     """Return the operator of the gateway that consists of *parts*."""
-    agents, sessions = parts.status.agents, parts.resources.sessions
-    memory, checkups = MemoryOperator(agents, sessions), CheckupOperator(agents, sessions, parts.resources.home.now)
+    agents, sessions, home = parts.status.agents, parts.resources.sessions, parts.resources.home
+    memory = MemoryOperator(agents, sessions, home.zone.zone)
+    checkups = CheckupOperator(agents, sessions, home.now)
     return LocalOperator(agents, parts.conversation, memory, checkups, _answers(parts, memory, checkups))
 
 
@@ -49,7 +50,7 @@ def _answers(parts: Parts, memory: MemoryOperator, checkups: CheckupOperator) ->
         home.routes, home.store, parts.admission.pairing, home.zone.zone, parts.admission.claims
     )
     tools = ToolOperator(agents, parts.approvals, home.owner_chats.of, parts.conversation, home.now)
-    jobs, delivery = parts.job_runner, parts.delivery
+    jobs, delivery, zone = parts.job_runner, parts.delivery, home.zone.zone
     return {
         StatusOrder: parts.status.status,
         SearchOrder: memory.search,
@@ -61,14 +62,14 @@ def _answers(parts: Parts, memory: MemoryOperator, checkups: CheckupOperator) ->
         AcceptIndexOrder: memory.accept_change,
         CheckupOrder: checkups.answer,
         HistoryOrder: HistoryOperator(agents).answer,
-        SessionsOrder: SessionsOperator(agents, resources.sessions, home.zone.zone).answer,
-        ApprovalOrder: ApprovalOperator(agents, parts.approvals).answer,
+        SessionsOrder: SessionsOperator(agents, resources.sessions, zone).answer,
+        ApprovalOrder: ApprovalOperator(agents, parts.approvals, zone).answer,
         QuarantineOrder: QuarantineOperator(
-            home.store.quarantine, resources.agents, delivery.wake, jobs.hand_on
+            home.store.quarantine, resources.agents, delivery.wake, jobs.hand_on, zone
         ).answer,
         CronOrder: JobOperator(agents, jobs).answer,
         ToolOrder: tools.answer,
-        BrowserOrder: BrowserOperator(parts.sign_ins).answer,
+        BrowserOrder: BrowserOperator(parts.sign_ins, zone).answer,
         ClaimOrder: admission.claim,
         PairOrder: admission.pair,
         RoomsOrder: admission.rooms,

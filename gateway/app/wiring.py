@@ -112,7 +112,7 @@ class Parts:
     def subagents(self) -> Subagents:
         home, settings = self._home, self._config.subagents
         return Subagents(
-            settings, self._settings.limits, self.queueing, home.store.count, home.clock.now, home.entrance.enter
+            settings, self._settings.limits, self.queueing, home.store.count, home.now, home.entrance.enter
         )
 
     # --- delivery

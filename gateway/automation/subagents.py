@@ -42,6 +42,8 @@ class RunningSubagent:
     """Key of its own session."""
     row: InboxRow
     """Its task."""
+    since: datetime
+    """In the owner's zone."""
 
     @property
     def id(self) -> str:
@@ -55,7 +57,7 @@ class RunningSubagent:
         return SessionKey(self.key.agent, kind_of(address)[1] if address else "")
 
     def __str__(self) -> str:
-        return f"{self.id} of {self.parent}, since {self.row.received_at:%Y-%m-%d %H:%M:%SZ}"
+        return f"{self.id} of {self.parent}, since {self.since:%Y-%m-%d %H:%M}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +69,15 @@ class Subagents:
     queueing: Queueing
     count: Callable[[str], Awaitable[None]]
     now: Callable[[], datetime]
+    """Time in the owner's zone."""
     enter: Callable[[InboundMessage], Awaitable[bool]]
     """Accepts a task durably."""
 
     def running(self) -> list[RunningSubagent]:
         """Return the subagents that wait or run."""
+        zone = self.now().tzinfo
         return [
-            RunningSubagent(key, oldest)
+            RunningSubagent(key, oldest, oldest.received_at.astimezone(zone))
             for key, _, oldest in self.queueing.queues
             if isinstance(oldest, InboxRow) and key.name.startswith(f"{SessionType.SUBAGENT}:")
         ]

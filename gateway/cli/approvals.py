@@ -60,5 +60,5 @@ def _lines(answer: ApprovalAnswer) -> Iterator[str]:
 
 
 def _line(change: WaitingChange) -> str:
-    until = f"until {change.expires_at:%Y-%m-%d %H:%M}Z"
+    until = f"until {change.expires_at:%Y-%m-%d %H:%M}"
     return f"#{change.number} agent {change.agent}: {change.path} ({change.reason}), {until}"

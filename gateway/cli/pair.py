@@ -54,7 +54,7 @@ def _run(context: typer.Context, home: Path | None, order: PairOrder, as_json: b
 
 def _lines(answer: PairAnswer) -> Iterator[str]:
     for each in answer.waiting:
-        yield f"{each.code}  {each.person} at {each.account}, until {each.expires_at:%H:%M}Z: {each.name}"
+        yield f"{each.code}  {each.person} at {each.account}, until {each.expires_at:%H:%M}: {each.name}"
     for guest in answer.guests:
         yield f"{guest.person} at {guest.account}, since {guest.since:%Y-%m-%d}: {guest.name}"
     if answer.outcome:

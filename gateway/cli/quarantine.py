@@ -41,7 +41,7 @@ def _run(context: typer.Context, home: Path | None, order: QuarantineOrder, as_j
 
 def _lines(answer: QuarantineAnswer) -> Iterator[str]:
     for row in answer.rows:
-        yield f"{row.id}  {row.kind} of {row.at:%Y-%m-%d %H:%M}Z: {row.excerpt}"
+        yield f"{row.id}  {row.kind} of {row.at:%Y-%m-%d %H:%M}: {row.excerpt}"
         yield f"    {row.reason}: {row.why}"
     yield from (f"{file}  search crashes on it and leaves it out" for file in answer.files)
     if answer.outcome:

@@ -33,8 +33,7 @@ def sessions(context: typer.Context, as_json: JsonOption = False, home: HomeOpti
     """List signed-in browsers."""
     answer = ask(context, home, BrowserOrder("sessions"))
     lines = [
-        f"{each.session}  since {each.since:%Y-%m-%d %H:%M}  until {each.until:%Y-%m-%d} (UTC)"
-        for each in answer.sessions
+        f"{each.session}  since {each.since:%Y-%m-%d %H:%M}  until {each.until:%Y-%m-%d}" for each in answer.sessions
     ]
     print_answer({"sessions": [asdict(each) for each in answer.sessions]}, as_json, lines, "No browser is signed in.")
 

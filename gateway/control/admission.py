@@ -53,9 +53,9 @@ class AdmissionOperator:
     async def pair(self, order: PairOrder) -> PairAnswer:
         """Execute *order*. Raises PairingError, and StrandlineError for an unknown code or person."""
         if order.act == "list":
-            return PairAnswer(waiting=tuple(map(_applicant, await self.pairing.waiting())))
+            return PairAnswer(waiting=tuple(_applicant(each, self.zone) for each in await self.pairing.waiting()))
         if order.act == "people":
-            return PairAnswer(guests=tuple(map(_guest, await self.pairing.guests())))
+            return PairAnswer(guests=tuple(_guest(each, self.zone) for each in await self.pairing.guests()))
         if not order.what:
             raise StrandlineError("name a code to approve or refuse, or a person to revoke")
         decide = {"approve": self.pairing.approve, "refuse": self.pairing.refuse, "revoke": self.pairing.revoke}
@@ -129,17 +129,16 @@ def _sample_message(order: RouteOrder) -> InboundMessage:
     )
 
 
-def _applicant(request: PairingRequest) -> Applicant:
-    visitor = request.visitor
+def _applicant(request: PairingRequest, zone: tzinfo) -> Applicant:
+    visitor, code = request.visitor, format_code(request.code)
     account = f"{visitor.channel}.{visitor.account}"
-    return Applicant(
-        format_code(request.code), visitor.person, visitor.name, account, request.asked_at, request.expires_at
-    )
+    asked_at, expires_at = request.asked_at.astimezone(zone), request.expires_at.astimezone(zone)
+    return Applicant(code, visitor.person, visitor.name, account, asked_at, expires_at)
 
 
-def _guest(guest: Guest) -> GuestRow:
+def _guest(guest: Guest, zone: tzinfo) -> GuestRow:
     visitor = guest.visitor
-    return GuestRow(visitor.person, visitor.name, f"{visitor.channel}.{visitor.account}", guest.since)
+    return GuestRow(visitor.person, visitor.name, f"{visitor.channel}.{visitor.account}", guest.since.astimezone(zone))
 
 
 def _row(silence: Silence, zone: tzinfo) -> SilenceRow:

@@ -1,6 +1,7 @@
 """Operator requests about changes that wait for approval."""
 
 from dataclasses import dataclass
+from datetime import tzinfo
 
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
@@ -17,26 +18,28 @@ class ApprovalOperator:
 
     agents: AgentDirectory
     approvals: Approvals
+    zone: tzinfo
+    """The owner's."""
 
     async def answer(self, order: ApprovalOrder) -> ApprovalAnswer:
         """Execute *order*. Raises StrandlineError for a missing or unknown number, and the errors of deciding."""
         approvals, agent = self.approvals, self.agents.one_or_all(order.agent)
         if order.act == "list":
-            return ApprovalAnswer(tuple(_change(change) for change in await approvals.waiting(agent)))
+            return ApprovalAnswer(tuple(_change(change, self.zone) for change in await approvals.waiting(agent)))
         if order.number is None:
             raise StrandlineError("the number of a change is missing; strandline approvals list shows them")
         match order.act:
             case "show":
                 change = await approvals.get(order.number, agent)
                 diff = difference(change.proposal.before, change.proposal.after)
-                return ApprovalAnswer((_change(change, diff),))
+                return ApprovalAnswer((_change(change, self.zone, diff),))
             case "approve":
                 return ApprovalAnswer(outcome=await approvals.approve(order.number, agent))
             case "refuse":
                 return ApprovalAnswer(outcome=await approvals.refuse(order.number, agent))
 
 
-def _change(change: PendingChange, diff: str = "") -> WaitingChange:
+def _change(change: PendingChange, zone: tzinfo, diff: str = "") -> WaitingChange:
     asked = change.proposal
     return WaitingChange(
         number=change.id,
@@ -45,7 +48,7 @@ def _change(change: PendingChange, diff: str = "") -> WaitingChange:
         reason=ApprovalReason(asked.reason).in_words,
         session=asked.session,
         message=asked.message,
-        created_at=change.created_at,
-        expires_at=change.expires_at,
+        created_at=change.created_at.astimezone(zone),
+        expires_at=change.expires_at.astimezone(zone),
         diff=diff,
     )

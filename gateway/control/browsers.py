@@ -1,7 +1,7 @@
 """Operator requests about browsers: sign one in, list them, sign them out."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Literal
 
 from gateway.control.order import Order
@@ -44,6 +44,8 @@ class BrowserOperator:
     """Signs the owner's browsers in and out."""
 
     sign_ins: "SignIns"
+    zone: tzinfo
+    """The owner's."""
 
     async def answer(self, order: BrowserOrder) -> BrowserAnswer:
         """Execute *order*. Raises StrandlineError for an unknown session, and StoreError."""
@@ -51,7 +53,8 @@ class BrowserOperator:
             case "link":
                 return BrowserAnswer(code=await self.sign_ins.code())
             case "sessions":
-                rows = [BrowserRow(each.id, each.since, each.until) for each in await self.sign_ins.sessions()]
+                found, zone = await self.sign_ins.sessions(), self.zone
+                rows = (BrowserRow(each.id, each.since.astimezone(zone), each.until.astimezone(zone)) for each in found)
                 return BrowserAnswer(sessions=tuple(rows))
             case "revoke":
                 count = await self.sign_ins.revoke(order.session)

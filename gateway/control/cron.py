@@ -46,8 +46,9 @@ class JobOperator:
                 return CronAnswer(outcome=f"job {job.id} is enabled again; {comes(job, job_schedule.zone)}")
             case "history":
                 runs = await job_runner.history(order.number, agent)
-                lines = run_lines(runs, job_schedule.zone)
-                rows = (RunRow(run.slot, run.state, run.turn, line) for run, line in zip(runs, lines, strict=True))
+                zone = job_schedule.zone
+                lines = zip(runs, run_lines(runs, zone), strict=True)
+                rows = (RunRow(run.slot.astimezone(zone), run.state, run.turn, line) for run, line in lines)
                 return CronAnswer(runs=tuple(rows))
 
 
@@ -61,11 +62,12 @@ def jobs_status(jobs: Sequence[Job], zone: tzinfo) -> JobsStatus:
 
 
 def _rows(jobs: Sequence[Job], zone: tzinfo) -> tuple[JobRow, ...]:
-    return tuple(_row(job, line) for job, line in zip(jobs, job_lines(jobs, zone), strict=True))
+    return tuple(_row(job, line, zone) for job, line in zip(jobs, job_lines(jobs, zone), strict=True))
 
 
-def _row(job: Job, line: str) -> JobRow:
+def _row(job: Job, line: str, zone: tzinfo) -> JobRow:
     spec = job.spec
+    soon, last = (at and at.astimezone(zone) for at in (job.next_slot, job.last_slot))
     return JobRow(
         job.id,
         spec.agent,
@@ -76,8 +78,8 @@ def _row(job: Job, line: str) -> JobRow:
         spec.private,
         spec.made_by,
         job.is_enabled,
-        job.next_slot,
-        job.last_slot,
+        soon,
+        last,
         job.failures,
         line,
     )

@@ -4,8 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
 from importlib.metadata import version
 from pathlib import Path
 
@@ -39,32 +39,32 @@ class _PastExam:
     def __str__(self) -> str:
         found = len(self.asked) - len(self.missed)
         share = f"{found / max(len(self.asked), 1):.1%}"
-        return f"{self.at:%Y-%m-%d %H:%MZ}  {found} of {len(self.asked)} ({share}), {self.embedder}, {self.version}"
+        return f"{self.at:%Y-%m-%d %H:%M}  {found} of {len(self.asked)} ({share}), {self.embedder}, {self.version}"
 
 
 _PAST_EXAMS = TypeAdapter(_PastExam)
 
 
-async def earlier_exams(agent: Agent, folder: Path) -> ExamReport:
+async def earlier_exams(agent: Agent, folder: Path, zone: tzinfo) -> ExamReport:
     """Return the record of earlier examinations alone."""
-    known = (await agent.run(_earlier, folder / EXAMS))[-SHOWN:]
+    known = (await agent.run(_earlier, folder / EXAMS, zone))[-SHOWN:]
     return ExamReport(0, 0, 0, before=tuple(map(str, known)), trend=tuple(each.point for each in known))
 
 
-async def examination(agent: Agent, folder: Path) -> ExamReport:
+async def examination(agent: Agent, folder: Path, zone: tzinfo) -> ExamReport:
     """Examine the memory of *agent* as its owner, and add the outcome to the record in *folder*.
 
     Raises MemoryUnavailableError, WorkspaceError and OSError.
     """
     file = folder / EXAMS
     answers = await examine(agent.memory, owner_access(agent.id, VIA))
-    known = await agent.run(_earlier, file)
+    known = await agent.run(_earlier, file, zone)
     embedder = (await agent.memory.status()).embedder or "keywords alone"
     missed = [each for each in answers if not each.rank]
     ids, missed_ids = (tuple(each.question.id for each in some) for some in (answers, missed))
     if answers:
         here = await agent.run(version, "strandline")  # it is in a file
-        await agent.run(_add, file, _PastExam(datetime.now(UTC), here, embedder, ids, missed_ids))
+        await agent.run(_add, file, _PastExam(datetime.now(zone), here, embedder, ids, missed_ids))
     return ExamReport(
         len(answers),
         len(answers) - len(missed),
@@ -83,12 +83,13 @@ def _by_kind(answers: Sequence[ExamAnswer]) -> dict[str, tuple[int, int]]:
     return {kind: (found[kind], asked[kind]) for kind in sorted(asked)}
 
 
-def _earlier(file: Path) -> list[_PastExam]:
-    """Return the readable records, the latest last."""
+def _earlier(file: Path, zone: tzinfo) -> list[_PastExam]:
+    """Return the readable records with their times in *zone*, the latest last."""
     records = []
     for line in file.read_text("utf-8").splitlines() if file.exists() else ():
         with suppress(ValidationError):
-            records.append(_PAST_EXAMS.validate_json(line))
+            record = _PAST_EXAMS.validate_json(line)
+            records.append(replace(record, at=record.at.astimezone(zone)))
     return records
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import asdict, dataclass, replace
+from datetime import tzinfo
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
@@ -46,6 +47,8 @@ class MemoryOperator:
 
     agents: AgentDirectory
     transcripts: Sessions
+    zone: tzinfo
+    """The owner's."""
 
     async def search(self, order: SearchOrder) -> MemorySearchAnswer:
         """Search an agent's memory."""
@@ -117,7 +120,7 @@ class MemoryOperator:
         """Examine an agent's memory as its owner."""
         agent = self.agents.named(order.agent)
         folder = self.transcripts.folder(agent.id).parent
-        return await (examination if order.act == "examine" else earlier_exams)(agent, folder)
+        return await (examination if order.act == "examine" else earlier_exams)(agent, folder, self.zone)
 
     async def accept_change(self, order: AcceptIndexOrder) -> bool:
         """Take a change of an agent's index that was held back into use; tell whether there was one."""

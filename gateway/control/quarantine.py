@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 
 from gateway.agent.agent import Agent
 from gateway.control.quarantine_wire import QuarantineAnswer, QuarantineLine, QuarantineOrder
@@ -22,11 +23,13 @@ class QuarantineOperator:
     """Notified of a reply that waits to be sent again."""
     take_in: Callable[[InboxRow], None]
     """Notified of a message that waits for its turn again."""
+    zone: tzinfo
+    """The owner's."""
 
     async def answer(self, order: QuarantineOrder) -> QuarantineAnswer:
         """Execute *order*. Raises StrandlineError for an unknown row, and StoreError."""
         if order.act == "list":
-            rows = tuple(_line(row) for row in await self.quarantine.all())
+            rows = tuple(_line(row, self.zone) for row in await self.quarantine.all())
             return QuarantineAnswer(rows, tuple(self._files()))
         if order.id is None:
             raise StrandlineError("the row is missing; strandline quarantine list names them")
@@ -67,5 +70,5 @@ def _unknown(row: str) -> StrandlineError:
     return StrandlineError(f"there is no row {row!r} in quarantine; strandline quarantine list names them")
 
 
-def _line(row: QuarantinedRow) -> QuarantineLine:
-    return QuarantineLine(row.id, row.kind, row.reason, row.why, row.at, row.excerpt)
+def _line(row: QuarantinedRow, zone: tzinfo) -> QuarantineLine:
+    return QuarantineLine(row.id, row.kind, row.reason, row.why, row.at.astimezone(zone), row.excerpt)

@@ -13,8 +13,8 @@ def test_what_waits_is_listed_oldest_first(at_home: Terminal) -> None:
     at_home("chat", "--message", "one")
     at_home("chat", "--message", "two", "--agent", "work")
     assert at_home("approvals", "list").out.splitlines() == [
-        "#1 agent main: memory/2026-03-03.md (one), until 2026-03-03 09:30Z",
-        "#2 agent work: memory/2026-03-03.md (two), until 2026-03-03 09:30Z",
+        "#1 agent main: memory/2026-03-03.md (one), until 2026-03-03 09:30",
+        "#2 agent work: memory/2026-03-03.md (two), until 2026-03-03 09:30",
     ]
     (of_work,) = json.loads(at_home("approvals", "list", "--agent", "work", "--json").out)["changes"]
     assert (of_work["number"], of_work["agent"], of_work["diff"]) == (2, "work", "")

@@ -9,7 +9,7 @@ __all__ = ["at_home", "terminal"]
 
 def test_who_waits_is_listed_and_decided_about(at_home: Terminal) -> None:
     """A line each, in which nothing steers the terminal; then nobody waits, and they are a guest."""
-    assert at_home("pair", "list").out == ("AAAAA-BBBBB  telegram:99 at telegram.home, until 09:30Z: Eve \\x1b[31m\n")
+    assert at_home("pair", "list").out == ("AAAAA-BBBBB  telegram:99 at telegram.home, until 09:30: Eve \\x1b[31m\n")
     assert at_home("pair", "people").out == "No guests were approved by pairing.\n"
     assert at_home("pair", "approve", "AAAAA-BBBBB").out == "approve AAAAA-BBBBB: done\n"
     assert at_home("pair", "list").out == "No pairing requests.\n"
