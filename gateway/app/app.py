@@ -15,10 +15,9 @@ from adapters.channel import Adapter, Address
 from gateway.agent.history_writer import HistoryWriter
 from gateway.app.agents import watched_folders
 from gateway.app.channels import TERMINAL
-from gateway.app.checkup_digest import checkup_digest
 from gateway.app.crash_recovery import quarantine_suspects
 from gateway.app.lost_records import tell_of_state
-from gateway.app.note_comparison import note_comparison
+from gateway.app.note_checks import note_checks
 from gateway.app.operator import local_operator
 from gateway.app.resources import THIS_MACHINE, Machine, open_resources
 from gateway.app.wiring import Parts
@@ -136,8 +135,7 @@ class App:
             yield from (_warm(agent.memory) for agent in agents)
             yield self._tidy([agent.history_writer for agent in agents])
             yield keep_small()
-            yield checkup_digest(parts.resources, home.config.memory.checkup_days).work()
-            yield note_comparison(parts.resources).work()
+            yield from note_checks(parts.resources, home.config.memory.checkup_days).work()
             yield keep_fresh(self.watched, home.config.memory.watch, home.config.memory.sync_every_s)
             yield parts.lifecycle.watch(parts.lanes.submit)
             yield parts.heartbeats.work()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.app.checkup_digest import CheckupDigest
+from gateway.app.note_checks import NoteChecks
 from gateway.checkup.checkup import checked_agent
 from gateway.control.checkup_wire import CheckOrder, CheckupOrder
 from gateway.errors import CheckupError
@@ -46,11 +46,9 @@ async def test_a_digest_comes_once_in_its_days_and_only_if_something_waits(tmp_p
         parts = app.parts.resources
         [agent] = parts.agents.values()
         checked = checked_agent(agent, parts.sessions, UTC)
-        digest = CheckupDigest(
-            7, [checked], lambda: now, parts.home.clock, parts.home.owner_chats.of, parts.home.notices
-        )
-        await digest.look(checked)
-        await digest.look(checked)
+        checks = NoteChecks(7, [checked], lambda: now, parts.home.clock, parts.home.owner_chats.of, parts.home.notices)
+        await checks.check(checked)
+        await checks.check(checked)
         rows = [row.outgoing for row in await parts.home.store.outbox.unfinished()]
         [notice] = [row for row in rows if row.text.startswith("Check-up of the notes of main.")]
         assert "1 double" in notice.text

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from adapters.channel import Quote
-from gateway.app.note_comparison import NoteComparison
+from gateway.app.note_checks import NoteChecks
 from gateway.checkup.checkup import accept, checked_agent, read_checkup, undo
 from gateway.checkup.fresh import compare_fresh
 from gateway.checkup.proposals import CheckupProposal
@@ -103,11 +103,11 @@ async def test_the_question_comes_once_a_day_and_a_changed_line_is_refused(tmp_p
         async def owner(_: AgentId) -> object:
             return OWNER.address
 
-        comparison = NoteComparison([checked], house.clock.now, house.clock, owner, notices)  # type: ignore[arg-type]
+        checks = NoteChecks(0, [checked], house.clock.now, house.clock, owner, notices)  # type: ignore[arg-type]
         house.put("MEMORY.md", f"{NOTES}- The staging port is 5433 now.\n")
-        await comparison.look(checked)
+        await checks.compare(checked)
         house.put("MEMORY.md", f"{NOTES}- The staging port is 5433 now.\n- Ann lives in Hamburg now.\n")
-        await comparison.look(checked)
+        await checks.compare(checked)
         [notice] = [row.outgoing for row in await house.store.outbox.unfinished() if row.is_notice]
         assert "5433 now" in notice.text
         answers = {each.label: each.command for each in notice.buttons}
