@@ -8,6 +8,7 @@ import typer
 from gateway.cli.connect import reach
 from gateway.cli.connections import BotWish, connect_bot
 from gateway.cli.invocation import HomeOption, Invocation, invoked
+from gateway.cli.keys import ask, ask_one_of
 from gateway.cli.model_setup import ModelWish, usual_model, write_model
 from gateway.cli.scaffold import MODELS, PROVIDERS, Wishes, prepare_home, wishes_of
 from gateway.cli.settings_report import running_settings, taken_up
@@ -39,13 +40,13 @@ def init(  # noqa: PLR0913  # each option is a parameter to typer
     asks = not yes and not _is_settled(place)
     has_bots = place.config_file.exists() and _has_bots(place)
     zone = time_zone or wishes_of(invocation.environ).time_zone
-    name = owner_name or (typer.prompt("Your name", default="", show_default=False) if asks else "")
+    name = owner_name or (ask("Your name") if asks else "")
     zone = _checked_zone(_ask_zone(zone) if asks and time_zone is None else zone)
     _make(invocation, place, Wishes(zone))
     wish = ModelWish(provider or (_ask_provider(invocation, place) if asks else None), model, None, base_url, None)
     if wish.provider not in {None, "offline"}:
         _connect_model(invocation, place, wish, asks=asks)
-    if asks and not has_bots and (platform := _ask_platform()) != "none":
+    if asks and not has_bots and (platform := ask_one_of(PLATFORMS, "Chat platform", PLATFORMS[0])) != "none":
         _connect_bot(invocation, place, platform)
     if name:
         asyncio.run(_first_memory(invocation, place, f"My owner's name is {name}."))
@@ -112,10 +113,10 @@ def _checked_zone(zone: str) -> str:
 def _ask_zone(guess: str) -> str:
     from gateway.settings.zone import load_zone
 
-    zone: str = typer.prompt("Your time zone", default=guess)
-    while load_zone(zone) is None:
-        zone = typer.prompt(f"{zone} is not a time zone; an example is Europe/Berlin", default=guess)
-    return zone
+    def refusal(zone: str) -> str:
+        return "" if load_zone(zone) else f"{zone} is not a time zone; an example is Europe/Berlin"
+
+    return ask("Your time zone", guess, refusal)
 
 
 def _ask_provider(invocation: Invocation, home: Home) -> str:
@@ -123,11 +124,7 @@ def _ask_provider(invocation: Invocation, home: Home) -> str:
     found = [each for each in MODELS if environ.get(each.variable, "").strip()]
     for each in found:
         print(f"Found {each.variable}, a key of {each.provider}.")
-    choices, usual = ", ".join(PROVIDERS), found[0].provider if found else PROVIDERS[0]
-    provider: str = typer.prompt(f"Language model, one of {choices}", default=usual)
-    while provider not in PROVIDERS:
-        provider = typer.prompt(f"One of {choices}", default=usual)
-    return provider
+    return ask_one_of(PROVIDERS, "Language model", found[0].provider if found else PROVIDERS[0])
 
 
 def _connect_model(invocation: Invocation, home: Home, wish: ModelWish, *, asks: bool) -> None:
@@ -139,13 +136,6 @@ def _connect_model(invocation: Invocation, home: Home, wish: ModelWish, *, asks:
         if not asks:
             raise
         print(f"{exc}. Later: {invocation.command('connect model', home)}")
-
-
-def _ask_platform() -> str:
-    platform: str = typer.prompt(f"Chat platform, one of {', '.join(PLATFORMS)}", default=PLATFORMS[0])
-    while platform not in PLATFORMS:
-        platform = typer.prompt(f"One of {', '.join(PLATFORMS)}", default=PLATFORMS[0])
-    return platform
 
 
 def _connect_bot(invocation: Invocation, home: Home, platform: str) -> None:

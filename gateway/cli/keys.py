@@ -1,7 +1,9 @@
 """`strandline keys …`: the home's own keys and tokens, which are never shown."""
 
 import asyncio
+import shutil
 import sys
+from collections.abc import Callable, Sequence
 from getpass import getpass
 from typing import Annotated
 
@@ -9,6 +11,7 @@ import typer
 
 from gateway.cli.command_group import command_app
 from gateway.cli.invocation import HomeOption, Invocation, invoked
+from gateway.cli.redacted_output import styled_output
 from gateway.cli.settings_report import taken_up
 from gateway.errors import ConfigError
 from gateway.home import Home
@@ -58,6 +61,31 @@ def ask_secret(prompt: str) -> str:
     if not sys.stdin.isatty():
         return sys.stdin.readline().strip()
     return getpass(f"{prompt}: ").strip()  # it ends the echo before it prompts: a quick paste is not shown
+
+
+def ask(question: str, default: str = "", refusal: Callable[[str], str] = lambda _: "") -> str:
+    """Return what is typed in full view. A key is taken off the screen, and not used.
+
+    *refusal* returns the next question for an answer that cannot be used, else an empty text.
+    """
+    from gateway.settings.key_kinds import key_kind
+
+    while True:
+        answer: str = typer.prompt(question, default=default, show_default=bool(default))
+        if kind := key_kind(answer):
+            rows = 1 + len(f"{question} [{default}]: {answer}") // shutil.get_terminal_size().columns
+            print(f"\x1b[{rows}A\x1b[J" if sys.stdout.isatty() else "", end="", file=styled_output())
+            print(f"That is a key ({kind}), which has a prompt of its own that shows nothing: it was not used.")
+        elif not (again := refusal(answer)):
+            return answer
+        else:
+            question = again
+
+
+def ask_one_of(choices: Sequence[str], what: str, default: str) -> str:
+    """Return one of *choices*; *what* they are."""
+    known = ", ".join(choices)
+    return ask(f"{what}, one of {known}", default, lambda answer: "" if answer in choices else f"One of {known}")
 
 
 def _names(home: Home) -> list[str]:

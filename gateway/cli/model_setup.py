@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import typer
-
 from gateway.cli.invocation import Invocation
-from gateway.cli.keys import ask_secret
+from gateway.cli.keys import ask_one_of, ask_secret
 from gateway.cli.scaffold import MODELS, PROVIDERS, UsualModel
 from gateway.cli.settings_report import taken_up
 from gateway.errors import ConfigError, ModelError, ModelFault
@@ -114,10 +112,7 @@ def _ask_provider(invocation: Invocation, home: Home) -> str:
     environ = invocation.environ_of(home)
     known = next((each.provider for each in MODELS if environ.get(each.variable, "").strip()), "")
     choices = [each for each in PROVIDERS if each != "offline"]
-    provider: str = typer.prompt(f"Provider, one of {', '.join(choices)}", default=known or choices[0])
-    while provider not in choices:
-        provider = typer.prompt(f"One of {', '.join(choices)}", default=known or choices[0])
-    return provider
+    return ask_one_of(choices, "Provider", known or choices[0])
 
 
 def _ask_key(invocation: Invocation, usual: UsualModel, wish: ModelWish) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
@@ -13,6 +14,7 @@ from prompt_toolkit.key_binding.key_processor import KeyPressEvent
 
 from adapters.abilities import MenuEntry
 from gateway.home import FILE_MODE
+from gateway.settings.key_kinds import key_kind
 
 MARK = "> "
 
@@ -57,12 +59,18 @@ class ChatPrompt:
 
 
 def _line_keys() -> KeyBindings:
-    """Return the keys of a chat: Enter sends, Alt-Enter begins a new line."""
+    """Return the keys of a chat: Enter sends what is no secret, Alt-Enter begins a new line."""
     keys = KeyBindings()
 
     @keys.add("enter")
     def _(event: KeyPressEvent) -> None:
-        event.current_buffer.validate_and_handle()
+        buffer = event.current_buffer
+        if kind := key_kind(buffer.text):
+            buffer.reset()
+            told = f"That is a key ({kind}). It was not sent, and is kept nowhere: strandline keys set stores keys."
+            run_in_terminal(lambda: print(told))
+        else:
+            buffer.validate_and_handle()
 
     @keys.add("escape", "enter")
     def _(event: KeyPressEvent) -> None:

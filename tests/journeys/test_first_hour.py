@@ -17,6 +17,7 @@ from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, Refusal, Step, without_note
+from tests.fakes.screen import on_screen
 from tests.journeys.prompt import Prompt, prompt
 
 OWNER, STRANGER = 777, 666
@@ -103,6 +104,7 @@ async def until_running(shown: Prompt) -> None:
     await shown.sees("Ctrl-C")
 
 
+@pytest.mark.timeout(WITHIN_S + 60)
 async def test_from_nothing_to_a_fact_that_is_known_after_a_restart(
     home: Home, model: OpenAIStub, telegram: BotApi
 ) -> None:
@@ -162,6 +164,26 @@ async def test_a_key_in_the_wrong_prompt_goes_nowhere(home: Home, telegram: BotA
         assert token not in said
     assert not any(canary in json.dumps(request.params) for request in telegram.requests)
     assert not home.secrets_file.exists()
+
+
+async def test_a_key_in_a_prompt_that_shows_it_is_taken_off_the_screen(home: Home) -> None:
+    """It becomes neither the owner's name nor a memory, and stands in no file of the home."""
+    canary = "sk-ant-api03-canary0123456789"
+    async with prompt("init", "--home", str(home.path)) as shown:
+        for question, wanted in (
+            ("Your name", "Nia"),
+            ("Your time zone [Europe/Berlin]", ""),
+            ("Language model", "offline"),
+            ("Chat platform", "none"),
+        ):
+            await shown.sees(question)
+            shown.types(canary)
+            await shown.sees("That is a key (Anthropic key)")
+            await shown.sees(question)
+            shown.types(wanted)
+        said = await shown.ends()
+    assert canary not in on_screen(said)
+    assert not any(canary.encode() in file.read_bytes() for file in home.path.rglob("*") if file.is_file())
 
 
 async def test_a_model_that_refuses_the_key_is_not_written(home: Home) -> None:

@@ -25,6 +25,13 @@ def test_enter_sends_and_alt_enter_begins_a_line(tmp_path: Path) -> None:
     assert typed("one\x1b\rtwo\rthree\r\x04", tmp_path / "history") == ["one\ntwo", "three"]
 
 
+def test_a_key_is_not_sent_and_leaves_no_trace(tmp_path: Path) -> None:
+    """The owner meant another prompt; neither a model nor the history gets it."""
+    key = "sk-ant-api03-canary0123456789"
+    assert typed(f"{key}\rhello\r\x04", tmp_path / "history") == ["hello"]
+    assert key not in (tmp_path / "history").read_text("utf-8")
+
+
 def test_ctrl_c_drops_the_line_and_the_chat_goes_on(tmp_path: Path) -> None:
     """Nobody loses a conversation by it."""
     assert typed("half a th\x03hello\r\x04", tmp_path / "history") == ["hello"]
