@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from workspaces.errors import BadPathError, FileChangedError, TooLargeError, WorkspaceError
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.file_errors import translated_errors
-from workspaces.file_slot import FileSlot, digest_of, names_in
+from workspaces.file_slot import FileSlot, names_in
 from workspaces.files import Folder, Written
 from workspaces.paths import fold
 from workspaces.secrets import redact_bytes
@@ -116,8 +116,3 @@ def _remove(folder: Folder, handle: int, digests: Mapping[PurePosixPath, str]) -
 
 def _slot(folder: Folder, handle: int, path: PurePosixPath) -> FileSlot:
     return FileSlot(handle, path.name, path, folder.caps.file_bytes, folder.checkpoint, is_durable=not SYNCS_ALL)
-
-
-def digests_of(files: Mapping[PurePosixPath, bytes]) -> dict[PurePosixPath, str]:
-    """Return the digest of each file as it will be on disk."""
-    return {path: digest_of(redact_bytes(data)) for path, data in files.items()}

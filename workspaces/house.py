@@ -193,11 +193,7 @@ def _covered(lines: Sequence[str], place: int) -> Iterator[int]:
             yield below
         elif _HEADING.match(line):
             return
-        elif (item and _indent(line) > len(item[1])) or (is_open and not _ITEM.match(line)):
+        elif (item and len(line) - len(line.lstrip()) > len(item[1])) or (is_open and not _ITEM.match(line)):
             yield below
         else:
             return
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())

@@ -29,7 +29,7 @@ def with_targets(markdown: str) -> str:
     tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(markdown, found)
     places = {label: place["map"] for label, place in found.get("references", {}).items()}
     targets = {
-        label: _target(str(place["href"]))
+        label: str(place["href"]).replace("(", "%28").replace(")", "%29")
         for label, place in found.get("references", {}).items()
         if not label.startswith("^") and len(str(place["href"])) <= _LONGEST_TARGET
     }
@@ -71,7 +71,3 @@ class _Links:
             return found[0]
         self.used.add(label)
         return f"[{found[1]}]({target})"
-
-
-def _target(href: str) -> str:
-    return href.replace("(", "%28").replace(")", "%29")

@@ -19,7 +19,6 @@ from aiogram.types import (
     MessageOriginHiddenUser,
     MessageOriginUnion,
     MessageOriginUser,
-    PhotoSize,
     Update,
 )
 
@@ -292,17 +291,13 @@ def attachments_of(message: Message) -> tuple[Attachment, ...]:
 
 def _attachment(message: Message) -> Attachment | None:
     if message.photo:
-        photo = max(message.photo, key=_area)
+        photo = max(message.photo, key=lambda photo: photo.width * photo.height)
         return Attachment(AttachmentKind.PHOTO, photo.file_id, mime="image/jpeg", size=photo.file_size)
     if message.sticker:
         sticker = message.sticker
         mime = "video/webm" if sticker.is_video else "application/x-tgsticker" if sticker.is_animated else "image/webp"
         return Attachment(AttachmentKind.STICKER, sticker.file_id, sticker.set_name or "", mime, sticker.file_size)
     return _recording(message) or _document(message)
-
-
-def _area(photo: PhotoSize) -> int:
-    return photo.width * photo.height
 
 
 def _recording(message: Message) -> Attachment | None:

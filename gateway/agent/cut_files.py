@@ -82,7 +82,7 @@ class CutFiles:
 
     async def _told(self, files: Sequence[ShownExtent]) -> None:
         key = f"cut_files:{self._agent}"
-        told = _decode_told(await self._store.get(key))
+        told = {name: Told(*numbers) for name, numbers in json.loads((await self._store.get(key)) or "{}").items()}
         fresh, known = news(told, files)
         for file in fresh:
             said = (
@@ -93,7 +93,3 @@ class CutFiles:
             await self._tell_owner(f"{key}:{file.name}:{file.length}:{file.missing}:{self._clock():%Y-%m-%d}", said)
         if known != told:
             await self._store.put(key, json.dumps({name: [each.length, each.missing] for name, each in known.items()}))
-
-
-def _decode_told(text: str | None) -> dict[str, Told]:
-    return {name: Told(*numbers) for name, numbers in json.loads(text or "{}").items()}

@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 
 from gateway.agent.entries import ReplyEntry, ResultEntry, UsedEntry, UserEntry, own_words
 from gateway.checkup.notes import Read
-from gateway.stores.rows import TurnId
 from gateway.transcripts.archive import ArchivedConversation, archived_sessions, part_at
 from gateway.transcripts.codec import Record
 from workspaces.access import Access, AgentId
@@ -179,13 +178,9 @@ def count_parts(folder: Path, access: Access) -> int:
 
 
 def _turns(kept: ArchivedConversation, read: Read) -> Iterator[list[Record]]:
-    for _, turn in groupby(_records(kept), key=_turn_of):
+    for _, turn in groupby(_records(kept), key=lambda record: record.turn_id):
         yield list(turn)
     read()
-
-
-def _turn_of(record: Record) -> TurnId:
-    return record.turn_id
 
 
 def _records(kept: ArchivedConversation) -> Iterator[Record]:

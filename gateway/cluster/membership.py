@@ -282,9 +282,5 @@ async def _first_claim(share: Share, leases: "RedisLeases", *, alone: bool) -> N
         if not share.strays:
             log.info("on standby: every agent has its gateway")
     await leases.release(
-        _names([name for name in share.config.agents if name not in share.agents])
+        [f"agent:{name}" for name in share.config.agents if name not in share.agents]
     )  # of the run before
-
-
-def _names(agents: Sequence[str]) -> list[str]:
-    return [f"agent:{agent}" for agent in agents]

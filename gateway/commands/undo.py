@@ -7,7 +7,6 @@ our question for the new text is `/correct` with these words.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 from gateway.agent.entries import ForgottenEntry
 from gateway.commands.command import Command, CommandCall, Who
@@ -166,8 +165,4 @@ def _undo_lines(files: Sequence[FileWriting]) -> list[str]:
         told += [f"Restored in `{file.path}`:\n{quoted(text)}\n" for text in passages(file.after, file.before)]
     if len(told) > _MOST_TOLD:
         return [*told[:_MOST_TOLD], f"and {len(told) - _MOST_TOLD:,} passages more."]
-    return told or [f"Undone in {', '.join(f'`{path}`' for path in _paths(files))}."]
-
-
-def _paths(files: Sequence[FileWriting]) -> list[PurePosixPath]:
-    return list(dict.fromkeys(file.path for file in files))
+    return told or [f"Undone in {', '.join(f'`{path}`' for path in dict.fromkeys(file.path for file in files))}."]

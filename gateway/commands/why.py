@@ -1,6 +1,6 @@
 """`/why`: the memories that an answer used, with source and scores; or the reasons for unanswered messages."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 
 from gateway.admission.explain import describe_silence
@@ -10,8 +10,6 @@ from gateway.commands.resources import CommandResources
 from gateway.commands.wording import quoted
 from gateway.errors import ToolError
 from gateway.stores.admission import Silence
-
-Latest = Callable[[], Awaitable[Sequence[Silence]]]
 
 SHOWN = 10
 """Most unanswered messages that one answer lists."""

@@ -43,14 +43,6 @@ def _checked_url(url: str, schemes: tuple[str, str]) -> str:
     return url
 
 
-def _plain_url(url: str) -> str:
-    return _checked_url(url, ("http", "https")).rstrip("/")
-
-
-def _socket_url(url: str) -> str:
-    return _checked_url(url, ("ws", "wss"))
-
-
 def _is_host(host: str) -> bool:
     """Return whether *host* is an IP address or a host name as written."""
     if ":" not in host:
@@ -93,8 +85,8 @@ PersonId = Annotated[str, StringConstraints(pattern=PERSON, max_length=200)]
 ChatId = Annotated[str, StringConstraints(pattern=r"^-?[0-9]+$")]
 RootedPath = Annotated[Path, AfterValidator(_rooted)]
 Host = Annotated[str, AfterValidator(_listening_host)]
-Url = Annotated[str, AfterValidator(_plain_url)]
-SocketUrl = Annotated[str, AfterValidator(_socket_url)]
+Url = Annotated[str, AfterValidator(lambda url: _checked_url(url, ("http", "https")).rstrip("/"))]
+SocketUrl = Annotated[str, AfterValidator(lambda url: _checked_url(url, ("ws", "wss")))]
 TimeZone = Annotated[str, AfterValidator(_known_zone)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 

@@ -4,8 +4,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from workspaces.bulk import add_files, digests_of, remove_files
+from workspaces.bulk import add_files, remove_files
 from workspaces.errors import BadPathError, FileChangedError, TooLargeError
+from workspaces.file_slot import digest_of
 from workspaces.files import FileCaps, Folder
 
 
@@ -18,6 +19,10 @@ def root(tmp_path: Path) -> Path:
 
 def of(*names: str) -> dict[PurePosixPath, bytes]:
     return {PurePosixPath(name): name.encode() for name in names}
+
+
+def digests_of(files: dict[PurePosixPath, bytes]) -> dict[PurePosixPath, str]:
+    return {path: digest_of(data) for path, data in files.items()}
 
 
 def content(root: Path) -> dict[str, bytes]:

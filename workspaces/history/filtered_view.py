@@ -303,9 +303,5 @@ def _as_one(steps: Sequence[TurnChanges]) -> TurnChanges | None:
     return replace(steps[0], files=files, others=tuple(path for step in steps for path in step.others))
 
 
-def _names(commit: Commit) -> str:
-    return "\n".join(str(change.path) for change in commit.changes)
-
-
 def _is_within(path: PurePosixPath, folder: PurePosixPath | None) -> bool:
     return folder is None or path == folder or folder in path.parents

@@ -25,11 +25,7 @@ def load_tools(turn: ToolResources) -> list[Tool]:
 
 def tool_faults() -> list[str]:
     """Return a sentence for each package whose tools cannot be loaded."""
-    return each_of(TOOLS, _package_tools)[1]
-
-
-def _package_tools(plugin: Plugin) -> list[object]:
-    return [plugin.load()]
+    return each_of(TOOLS, lambda plugin: [plugin.load()])[1]
 
 
 def _tools_of(plugin: Plugin, turn: ToolResources) -> list[Tool]:

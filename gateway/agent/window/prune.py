@@ -39,7 +39,9 @@ def prune(
     if not cold:
         return Pruned(list(entries))
     end = _kept_from(entries[:cold], settings.whole_turns)
-    prunable = [i for i, entry in enumerate(entries[:end]) if _is_prunable(entry, settings)]
+    prunable = [
+        i for i, entry in enumerate(entries[:end]) if isinstance(entry, ResultEntry) and settings.may_trim(entry.name)
+    ]
     shown = list(entries)
     used = base_tokens + sum(entry_tokens(entry) for entry in entries[:cold])
     trimmed = cleared = 0
@@ -54,7 +56,9 @@ def prune(
     for i in prunable:
         if used < settings.clear_share * window_tokens:
             break
-        used -= _replace_text(shown, i, _mark(_text(entries[i])))
+        used -= _replace_text(
+            shown, i, f"[An old result of {len(_text(entries[i])):,} characters made way; ask again for it.]"
+        )
         trimmed -= len(_text(entries[i])) > settings.long_chars
         cleared += 1
     return Pruned(shown, trimmed, cleared)
@@ -73,10 +77,6 @@ def _kept_from(entries: Sequence[Entry], turns: int) -> int:
     return begins[-turns] if len(begins) >= turns else 0
 
 
-def _is_prunable(entry: Entry, settings: ContextSettings) -> bool:
-    return isinstance(entry, ResultEntry) and settings.may_trim(entry.name)
-
-
 def _text(entry: Entry) -> str:
     return entry.text if isinstance(entry, ResultEntry) else ""
 
@@ -85,10 +85,6 @@ def _ends(text: str, settings: ContextSettings) -> str:
     left_out = len(text) - settings.head_chars - settings.tail_chars
     note = f"[… {left_out:,} characters of an old result are not shown; ask again for them …]"
     return f"{text[: settings.head_chars]}\n{note}\n{text[len(text) - settings.tail_chars :]}"
-
-
-def _mark(text: str) -> str:
-    return f"[An old result of {len(text):,} characters made way; ask again for it.]"
 
 
 def _replace_text(shown: list[Entry], place: int, text: str) -> int:

@@ -19,7 +19,6 @@ from workspaces.memory.text.tokens import STOP_WORDS, normalised, stem
 from workspaces.memory.workspace_source import day_of
 
 _WORD = re.compile(r"\w+")
-_ITEM = re.compile(r"\s*+(?:[-*+]|\d{1,3}[.)])\s")
 _HEADING = re.compile(r"\s*+#{1,6}\s")
 _DENIALS = "not no nor never none cannot don't isn't doesn't can't won't didn't aren't"
 _DENYING = frozenset([*_DENIALS.split(), *_DENIALS.replace("'", "").split()])
@@ -196,11 +195,6 @@ def _fenced(lines: Sequence[str]) -> set[int]:
 def _is_prose(raw: str, text: str) -> bool:
     first = raw.lstrip()
     return not first.startswith("|") and not _HEADING.match(raw) and bool(text.strip())
-
-
-def is_item(raw: str) -> bool:
-    """Return whether the lines *raw* are a list item."""
-    return _ITEM.match(raw) is not None
 
 
 def digest_of(*facts: str) -> str:

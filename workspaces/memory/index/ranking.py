@@ -191,7 +191,7 @@ def rank(question: ParsedQuery, pool: Pool, weights: Weights, today: date) -> It
     It should include the neighbours of each match as well: missing ones lend nothing.
     """
     kinds = np.array([entry.kind for entry in pool.entries], np.int8)
-    days = np.array([_ordinal(entry.date) for entry in pool.entries], np.int64)
+    days = np.array([entry.date.toordinal() if entry.date else UNDATED for entry in pool.entries], np.int64)
     places = _places(pool.entries)
     parts = _own_parts(pool.scores, weights)
     speaks = (kinds != LineKind.NOTE).astype(np.float64)
@@ -201,7 +201,9 @@ def rank(question: ParsedQuery, pool: Pool, weights: Weights, today: date) -> It
     speakers = [entry.speaker for entry in pool.entries]
     lenders, asking = _Lenders(places, own * telling), _Lenders(places, own * asks, speakers)
     parts["date"] = (DAY_ALONE if question.asks_day_alone else weights.date) * _named_days(question, days)
-    parts["conversation"] = -weights.conversation * _conversations(pool.entries)
+    parts["conversation"] = -weights.conversation * np.array(
+        [entry.path.startswith(TRANSCRIPTS) for entry in pool.entries], np.float64
+    )
     parts["agent"] = -weights.agent * (kinds == LineKind.ANSWER) * (not asks_agent(question.text))
     parts["neighbour"] = weights.neighbour * speaks * lenders.best(REACH)
     parts["answer"] = weights.answer * speaks * asking.before()
@@ -225,10 +227,6 @@ def _own_parts(scores: Scores, weights: Weights) -> dict[str, Column]:
 
 def _share(bm25: Column) -> Column:
     return bm25 / (bm25.max(initial=0.0) or 1.0)
-
-
-def _conversations(entries: Sequence[EntryFacts]) -> Column:
-    return np.array([entry.path.startswith(TRANSCRIPTS) for entry in entries], np.float64)
 
 
 def _total(parts: Mapping[str, Column]) -> Column:
@@ -284,10 +282,6 @@ ASKING = (LineKind.ASKS, LineKind.QUESTION)
 def answers(asking: EntryFacts, entry: EntryFacts) -> bool:
     """Tell whether *entry*, which follows *asking*, may answer it: somebody asks, and somebody else speaks next."""
     return entry.kind != LineKind.NOTE and asking.kind in ASKING and asking.speaker != entry.speaker
-
-
-def _ordinal(day: date | None) -> int:
-    return day.toordinal() if day else UNDATED
 
 
 def _named_days(question: ParsedQuery, days: Ids) -> Column:

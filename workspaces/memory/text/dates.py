@@ -67,13 +67,11 @@ def _forms() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(form, re.IGNORECASE) for form in _FORMS)
 
 
-def dates_named(text: str) -> list[NamedDate]:
-    """Return the dates in *text*, most exact forms first: "on 8 May 2023", "in June", "2023-05-08", "2022"."""
-    return list(dict.fromkeys(named for _, _, named in mentions(text)))
-
-
 def mentions(text: str) -> list[tuple[int, int, NamedDate]]:
-    """Return start, end and date of each date in *text*, most exact forms first; 3/4/2026 is named in both orders."""
+    """Return start, end and date of each date in *text*, most exact forms first: "on 8 May 2023", "in June", "2022".
+
+    3/4/2026 is named in both orders.
+    """
     found: list[tuple[int, int, NamedDate]] = []
     if not _HINT.search(text):
         return found

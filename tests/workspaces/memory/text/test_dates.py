@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaces.memory.text.dates import NamedDate, date_in, dates_named
+from workspaces.memory.text.dates import NamedDate, date_in, mentions
+
+
+def dates_named(text: str) -> list[NamedDate]:
+    """Return the dates in *text*, each once."""
+    return list(dict.fromkeys(named for _, _, named in mentions(text)))
 
 
 @pytest.mark.parametrize(
