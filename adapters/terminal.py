@@ -5,15 +5,12 @@ A terminal has no platform: its user writes through `say` and reads through `att
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import NoReturn
 
 from uuid_utils import uuid7
 
-from adapters.channel import Address, Body, ChannelUnavailableError, OutboundMessage, Receive, Sent
-from adapters.readers import Readers
-from adapters.spoken import CHAT, OWNER, Spoken
+from adapters.channel import Address, Body, ChannelUnavailableError, OutboundMessage, Sent
+from adapters.spoken import CHAT, OWNER, OwnerChannel
 from adapters.text import terminal_parts
 
 __all__ = ["CHANNEL", "CHAT", "OWNER", "Sink", "TerminalAdapter"]
@@ -26,11 +23,7 @@ READER_PATIENCE_S = 5.0
 """Time a reader may take for one message before it counts as gone; our choice."""
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-class TerminalAdapter:
+class TerminalAdapter(OwnerChannel[Sink]):
     """The owner's terminals on this machine: many may be open, and all show the one chat.
 
     Anyone who can use this machine's terminal as the gateway's own user is the owner.
@@ -39,45 +32,27 @@ class TerminalAdapter:
     channel = CHANNEL
 
     def __init__(
-        self, account: str, *, now: Callable[[], datetime] = _utc_now, patience_s: float = READER_PATIENCE_S
+        self,
+        account: str,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        patience_s: float = READER_PATIENCE_S,
     ) -> None:
         """Take the name of the *account*: a gateway gives each of its agents a terminal."""
-        self.account = account
-        self._spoken = Spoken(Address(CHANNEL, account, CHAT), now)
-        self._readers = Readers[Sink]()
+        super().__init__(Address(CHANNEL, account, CHAT), now)
         self._patience_s = patience_s
-
-    async def say(self, text: str) -> str:
-        """Send *text* as the owner; return the message's id once it is durable.
-
-        Raises the error of `receive` when it could not be made durable, and ChannelUnavailableError on a closed
-        adapter.
-        """
-        return (await self._spoken.say(text)).id
-
-    def attach(self, sink: Sink) -> AbstractContextManager[None]:
-        """Show every message to *sink* while the context is open."""
-        return self._readers.attached(sink)
-
-    def on_reachable(self, wake: Callable[[], None]) -> None:
-        """Call *wake* whenever a reader attaches."""
-        self._readers.on_coming(wake)
 
     def render(self, markdown: str) -> Sequence[Body]:
         """Return *markdown* with its control characters made harmless."""
         return terminal_parts(markdown)
-
-    async def listen(self, receive: Receive) -> NoReturn:
-        """Pass on messages in order; a message interrupted by cancellation is passed on again."""
-        await self._spoken.hand_over(receive)
 
     async def send(self, message: OutboundMessage) -> Sent:
         """Show *message* to every attached reader; a reader that is gone or stuck is dropped.
 
         Raises ChannelUnavailableError when no reader took it.
         """
-        self._spoken.check_open()
-        taken = [await self._show(sink, message) for sink in self._readers]
+        self._check_open()
+        taken = [await self._show(sink, message) for sink in tuple(self._readers)]
         if not any(taken):
             raise ChannelUnavailableError("no terminal is open")
         return Sent(str(uuid7()))
@@ -87,11 +62,6 @@ class TerminalAdapter:
             async with asyncio.timeout(self._patience_s):
                 await sink(message)
         except OSError:  # includes TimeoutError
-            self._readers.drop(sink)
+            self._drop(sink)
             return False
         return True
-
-    async def close(self) -> None:
-        """Drop all readers and refuse messages not yet passed on."""
-        self._readers.clear()
-        self._spoken.close()

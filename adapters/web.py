@@ -7,24 +7,19 @@ its last one. Numbering restarts with the process: older events are in the conve
 import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, StrEnum
-from typing import NoReturn
 
 from adapters.channel import (
     Address,
     Body,
     Button,
     ChannelUnavailableError,
-    InboundMessage,
     OutboundMessage,
-    Receive,
     Sent,
 )
-from adapters.readers import Readers
-from adapters.spoken import CHAT, OWNER, Spoken
+from adapters.spoken import CHAT, OWNER, OwnerChannel
 
 __all__ = ["CHANNEL", "CHAT", "OWNER", "PageEvent", "PageEventKind", "PageMessage", "Reader", "Sign", "WebAdapter"]
 
@@ -69,30 +64,18 @@ Reader = Callable[[PageEvent | Sign | None], None]
 """Called with each event, synchronously and in the event loop; `None` is the end."""
 
 
-class WebAdapter:
+class WebAdapter(OwnerChannel[Reader]):
     """The open pages of one agent; a signed-in user is its owner."""
 
     channel = CHANNEL
 
     def __init__(self, account: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         """Take the name of the *account*: a gateway gives each of its agents one."""
-        self.account = account
-        self.address = Address(CHANNEL, account, CHAT)
+        super().__init__(Address(CHANNEL, account, CHAT), now)
         self.epoch = secrets.token_hex(4)
         """Identifies the process that the numbers belong to."""
-        self._now = now
-        self._spoken = Spoken(self.address, now)
-        self._readers = Readers[Reader]()
         self._recent: deque[PageEvent] = deque(maxlen=REMEMBERED)
         self._count = 0
-
-    async def say(self, text: str, message_id: str = "") -> InboundMessage:
-        """Send *text* as the owner; return the message once it is durable.
-
-        A page that does not know whether a message arrived sends it again with the same *message_id*. Raises
-        ChannelUnavailableError on a closed adapter, and the gateway's own error when it cannot store the message.
-        """
-        return await self._spoken.say(text, message_id)
 
     @property
     def readers(self) -> int:
@@ -116,25 +99,13 @@ class WebAdapter:
         """The number of the newest event."""
         return self._count
 
-    def attach(self, reader: Reader) -> AbstractContextManager[None]:
-        """Call *reader* with every event until the block ends; messages waiting for a reader are sent now."""
-        return self._readers.attached(reader)
-
-    def on_reachable(self, wake: Callable[[], None]) -> None:
-        """Call *wake* whenever a page is opened."""
-        self._readers.on_coming(wake)
-
     def render(self, markdown: str) -> Sequence[Body]:
         """Return *markdown* unchanged: a page has no limit, and its server renders safe HTML."""
         return [Body(markdown)] if markdown.strip() else []
 
-    async def listen(self, receive: Receive) -> NoReturn:
-        """Pass on messages in order; a message interrupted by cancellation is passed on again."""
-        await self._spoken.hand_over(receive)
-
     async def send(self, message: OutboundMessage) -> Sent:
         """Show *message* on every open page. Raises ChannelUnavailableError when there is none."""
-        self._spoken.check_open()
+        self._check_open()
         if not self._readers:
             raise ChannelUnavailableError("no page is open")
         told = PageMessage(PageEventKind.ANSWER, message.body.text, self._now(), message.turn, message.buttons)
@@ -142,7 +113,7 @@ class WebAdapter:
 
     async def show_typing(self, _: Address) -> None:
         """Show once, on every open page, that an answer is on its way; the sign expires by itself."""
-        for reader in self._readers:
+        for reader in tuple(self._readers):
             reader(Sign.WRITING)
 
     def tell(self, told: PageMessage) -> int:
@@ -156,18 +127,18 @@ class WebAdapter:
         self._count += 1
         event = PageEvent(self._count, told)
         self._recent.append(event)
-        for reader in self._readers:
+        for reader in tuple(self._readers):
             reader(event)
         return event.number
 
     async def close(self) -> None:
         """Drop all pages and refuse messages not yet passed on."""
         self.end()
-        self._spoken.close()
+        await super().close()
 
     def end(self) -> None:
         """Tell every page that the channel ends."""
-        for reader in self._readers:
+        for reader in tuple(self._readers):
             reader(None)
 
 

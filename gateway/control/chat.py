@@ -64,7 +64,7 @@ class ChatOperator:
             ),
             self.outcomes.postponements(address, postpone),
         ):
-            said = await self.terminals[agent].say(text)
+            said = (await self.terminals[agent].say(text)).id
             outcome = await unless(is_postponed, self.outcomes.of(said))
             for reply in outcome or self.outcomes.known(said):
                 await self.delivery.finished(reply.id)

@@ -39,7 +39,7 @@ async def test_what_is_said_is_the_owners_direct_message() -> None:
     assert received.messages == [
         InboundMessage(
             address=Address("terminal", "main", "owner"),
-            id=said,
+            id=said.id,
             sender=Sender("0", "owner"),
             kind=ChatKind.DIRECT,
             text="hello",
@@ -57,7 +57,7 @@ async def test_say_returns_only_when_the_message_is_durable() -> None:
         await received.begun.wait()
         assert not saying.done()
         received.go_on.set()
-        assert await saying == received.messages[0].id
+        assert await saying == received.messages[0]
 
 
 async def test_who_speaks_hears_that_it_was_not_stored() -> None:
@@ -169,7 +169,7 @@ def _into(texts: list[str]) -> Sink:
     return sink
 
 
-async def _outcome(saying: Awaitable[str]) -> str | Exception:
+async def _outcome(saying: Awaitable[InboundMessage]) -> InboundMessage | Exception:
     try:
         return await saying
     except (OSError, ChannelUnavailableError) as exc:

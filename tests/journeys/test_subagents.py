@@ -131,7 +131,7 @@ class House:
     async def say(self, text: str) -> None:
         """Say *text* as the owner, and wait for its answer."""
         said = await self.app.operator.conversation.terminals[MAIN].say(text)
-        for row in await self.app.parts.outcomes.of(said):
+        for row in await self.app.parts.outcomes.of(said.id):
             await self.app.parts.delivery.finished(row.id)
 
     async def quiet(self) -> None:
