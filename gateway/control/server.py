@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.checkup_wire import CheckOrder
 from gateway.control.expected_errors import EXPECTED
-from gateway.control.operator_api import LocalApi, Readiness
+from gateway.control.operator_api import LocalApi, Progress, Readiness
 from gateway.control.order import answer_of, path_of
 from gateway.control.wire import ChatOrder, IndexOrder, StreamEvent
 from gateway.errors import StrandlineError
@@ -80,24 +80,10 @@ class ControlPages:
         return _LineStream(work)
 
     async def index(self, request: Request) -> Response:
-        order = await _body(request, IndexOrder)
-
-        async def work(tell: Tell) -> str:
-            return await self._operator.index(
-                order, lambda done, total: tell(StreamEvent("progress", done=done, total=total))
-            )
-
-        return _LineStream(work)
+        return await _follow(request, IndexOrder, self._operator.index)
 
     async def check(self, request: Request) -> Response:
-        order = await _body(request, CheckOrder)
-
-        async def work(tell: Tell) -> str:
-            return await self._operator.check(
-                order, lambda done, total: tell(StreamEvent("progress", done=done, total=total))
-            )
-
-        return _LineStream(work)
+        return await _follow(request, CheckOrder, self._operator.check)
 
 
 class _LineStream(Response):
@@ -174,6 +160,11 @@ def control_app(operator: LocalApi, readiness: Readiness, token: str) -> ASGIApp
     refusals = dict.fromkeys(EXPECTED, _error_response)
     pages = Starlette(routes=ControlPages(operator, readiness).routes(), exception_handlers=refusals)
     return ControlGuard(pages, token)
+
+
+async def _follow(request: Request, kind: type[Body], execute: Callable[[Body, Progress], Awaitable[str]]) -> Response:
+    order = await _body(request, kind)
+    return _LineStream(lambda tell: execute(order, lambda *steps: tell(StreamEvent("progress", "", *steps))))
 
 
 async def _body(request: Request, kind: type[Body]) -> Body:
