@@ -1,9 +1,10 @@
 """Encodes stored messages, replies and changes as versioned JSON, and decodes them."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -11,7 +12,18 @@ from pydantic_core import PydanticSerializationError
 from adapters.channel import Address, InboundMessage, OverheardMessage
 from gateway.errors import StoreError
 from gateway.stores.jobs import JobSpec
-from gateway.stores.rows import Outgoing, Proposal
+from gateway.stores.rows import (
+    ChangeId,
+    ChangeState,
+    OutboxId,
+    OutboxRow,
+    OutboxState,
+    Outgoing,
+    PendingChange,
+    Proposal,
+    TurnId,
+)
+from gateway.stores.unreadable import moment_of, text_of
 from workspaces.secrets import holds_secret, redact_all
 
 T = TypeVar("T")
@@ -98,3 +110,36 @@ def message_key(address: Address, message_id: str) -> str:
 def encode_time(moment: datetime) -> str:
     """Return *moment*, which has a zone, as text in UTC that sorts by time."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def reply_row(fields: Sequence[Any]) -> OutboxRow:
+    """Return a stored reply from its fields, in the order of `OutboxRow`; numbers may be text.
+
+    Raises StoreError and ValueError.
+    """
+    id_, turn_id, outgoing, created_at, state, parts_sent, attempts, not_before, begun_at = fields
+    return OutboxRow(
+        OutboxId(int(id_)),
+        TurnId(text_of(turn_id)),
+        OUTGOING.decode(outgoing),
+        moment_of(created_at),
+        OutboxState(state),
+        int(parts_sent),
+        int(attempts),
+        None if not_before is None else moment_of(not_before),
+        None if begun_at is None else moment_of(begun_at),
+    )
+
+
+def change_row(fields: Sequence[Any], now: datetime) -> PendingChange:
+    """Return a stored change from number, proposal, both times and state; one past its time counts as expired."""
+    id_, proposal, created_at, expires_at, state = fields
+    expires, stored = datetime.fromisoformat(expires_at), ChangeState(state)
+    is_late = stored is ChangeState.WAITING and expires <= now
+    return PendingChange(
+        ChangeId(int(id_)),
+        PROPOSALS.decode(proposal),
+        datetime.fromisoformat(created_at),
+        expires,
+        ChangeState.EXPIRED if is_late else stored,
+    )

@@ -1,11 +1,11 @@
 """Changes that wait for the owner's decision, in Redis."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gateway.runtime.clock import Clock
-from gateway.stores.codec import PROPOSALS, encode_time
+from gateway.stores.codec import PROPOSALS, change_row, encode_time
 from gateway.stores.redis.link import RedisLink
 from gateway.stores.redis.outbox import outbox_arguments, queued_row, score
 from gateway.stores.rows import (
@@ -47,29 +47,15 @@ class RedisChanges:
     async def waiting(self) -> Sequence[PendingChange]:
         now = self.clock.now()
         rows: list[Fields] = await self.link.run("changes", score(now))
-        changes = [_change(row, now) for row in rows]
-        return sorted((each for each in changes if self._is_ours(each)), key=lambda change: change.id)
+        return sorted(self._ours(rows, now), key=lambda change: change.id)
 
     async def get(self, change: ChangeId) -> PendingChange | None:
         rows: list[Fields] = await self.link.run("change", change)
-        found = [_change(row, self.clock.now()) for row in rows]
-        return next(filter(self._is_ours, found), None)
+        return next(self._ours(rows, self.clock.now()), None)
 
     async def decide(self, change: ChangeId, state: ChangeState) -> bool:
         return bool(await self.link.run("decide", change, state.value, score(self.clock.now())))
 
-    def _is_ours(self, change: PendingChange) -> bool:
-        return change.proposal.agent in self.agents
-
-
-def _change(fields: Fields, now: datetime) -> PendingChange:
-    id_, full, bare, created_at, expires_at, state = fields
-    expires, stored = datetime.fromisoformat(expires_at), ChangeState(state)
-    is_late = stored is ChangeState.WAITING and expires <= now
-    return PendingChange(
-        ChangeId(int(id_)),
-        PROPOSALS.decode(full or bare),
-        datetime.fromisoformat(created_at),
-        expires,
-        ChangeState.EXPIRED if is_late else stored,
-    )
+    def _ours(self, rows: Sequence[Fields], now: datetime) -> Iterator[PendingChange]:
+        found = (change_row((id_, full or bare, *rest), now) for id_, full, bare, *rest in rows)
+        return (change for change in found if change.proposal.agent in self.agents)

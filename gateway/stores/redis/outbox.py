@@ -7,13 +7,13 @@ from datetime import datetime
 
 from adapters.channel import Address
 from gateway.runtime.clock import Clock
-from gateway.stores.codec import OUTGOING, address_key, encode_time
+from gateway.stores.codec import OUTGOING, address_key, encode_time, reply_row
 from gateway.stores.ports import LeaseLostError, RowStateError
 from gateway.stores.redis.aside import Aside
 from gateway.stores.redis.link import Argument, RedisLink
 from gateway.stores.redis.spool import Spool
 from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnId, UnsureSend
-from gateway.stores.unreadable import UNREADABLE_REPLY, legible, moment_of, text_of
+from gateway.stores.unreadable import UNREADABLE_REPLY, legible
 
 MICROSECOND = 1_000_000
 Fields = tuple[str, str, str, str, str, str, str, str, str | None, str | None]
@@ -38,7 +38,7 @@ class RedisOutbox:
 
     async def unfinished(self) -> Sequence[OutboxRow]:
         rows: list[Fields] = await self.link.run_over("unfinished", self.agents)
-        good, bad = legible(rows, _row)
+        good, bad = legible(rows, lambda row: reply_row(row[1:]))  # the agent comes first
         aside = Aside(self.link, "set_reply_aside", UNREADABLE_REPLY, self.clock)
         for (agent, id_, *_), why in bad:
             await aside.keep(agent, id_, why)
@@ -103,22 +103,3 @@ def unsure_send(entry: str) -> UnsureSend:
     """Read an entry of the list of unsure sends."""
     row, address, part, at, why = json.loads(entry)
     return UnsureSend(OutboxId(int(row)), Address(*json.loads(address)), int(part), datetime.fromisoformat(at), why)
-
-
-def _row(fields: Fields) -> OutboxRow:
-    _, id_, turn_id, outgoing, created_at, state, parts_sent, attempts, not_before, begun_at = fields
-    return OutboxRow(
-        id=OutboxId(int(id_)),
-        turn_id=TurnId(text_of(turn_id)),
-        outgoing=OUTGOING.decode(outgoing),
-        created_at=moment_of(created_at),
-        state=OutboxState(state),
-        parts_sent=int(parts_sent),
-        attempts=int(attempts),
-        not_before=_time(not_before),
-        begun_at=_time(begun_at),
-    )
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else moment_of(text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gateway.runtime.clock import Clock
-from gateway.stores.codec import PROPOSALS, encode_time
+from gateway.stores.codec import PROPOSALS, change_row, encode_time
 from gateway.stores.rows import (
     APPROVAL_EXPIRED,
     NOTICE_PREFIX,
@@ -57,7 +57,7 @@ class SqliteChanges:
             },
         )
         (row,) = inserted.fetchall()
-        change = _change(row, now)
+        change = change_row(row, now)
         return change, enqueue(TurnId(f"{NOTICE_PREFIX}change:{change.id}"), notice(change.id), now, db)
 
     @transaction
@@ -68,13 +68,13 @@ class SqliteChanges:
             "WHERE state = 'waiting' AND expires_at > ? ORDER BY id",
             (encode_time(now),),
         )
-        return [_change(row, now) for row in rows]
+        return [change_row(row, now) for row in rows]
 
     @transaction
     def get(self, db: sqlite3.Connection, change: ChangeId) -> PendingChange | None:
         asked = "SELECT id, proposal, created_at, expires_at, state FROM changes WHERE id = ?"
         row = db.execute(asked, (change,)).fetchone()
-        return None if row is None else _change(row, self.clock.now())
+        return None if row is None else change_row(row, self.clock.now())
 
     @transaction
     def decide(self, db: sqlite3.Connection, change: ChangeId, state: ChangeState) -> bool:
@@ -86,16 +86,3 @@ def expire(now: datetime, db: sqlite3.Connection) -> None:
     """Expire and count changes that were not decided in time, inside the caller's transaction."""
     if closed := db.execute(_EXPIRE, {"now": encode_time(now)}).rowcount:
         count(APPROVAL_EXPIRED, closed, db)
-
-
-def _change(row: tuple[int, str, str, str, str], now: datetime) -> PendingChange:
-    id_, proposal, created_at, expires_at, state = row
-    expires, stored = datetime.fromisoformat(expires_at), ChangeState(state)
-    is_late = stored is ChangeState.WAITING and expires <= now
-    return PendingChange(
-        ChangeId(id_),
-        PROPOSALS.decode(proposal),
-        datetime.fromisoformat(created_at),
-        expires,
-        ChangeState.EXPIRED if is_late else stored,
-    )

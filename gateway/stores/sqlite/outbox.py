@@ -10,7 +10,7 @@ from typing import Any
 
 from adapters.channel import Address
 from gateway.runtime.clock import Clock
-from gateway.stores.codec import OUTGOING, encode_time
+from gateway.stores.codec import OUTGOING, encode_time, reply_row
 from gateway.stores.jobs import RunState
 from gateway.stores.ports import RowStateError
 from gateway.stores.rows import (
@@ -27,8 +27,8 @@ from gateway.stores.rows import (
 from gateway.stores.sqlite.group_commit import GroupCommit, transaction
 from gateway.stores.sqlite.ledger import count
 from gateway.stores.sqlite.runs import settle_reply
-from gateway.stores.sqlite.unreadable import Fields, RowQuery, read_on
-from gateway.stores.unreadable import UNREADABLE_REPLY, moment_of, text_of
+from gateway.stores.sqlite.unreadable import RowQuery, read_on
+from gateway.stores.unreadable import UNREADABLE_REPLY
 
 Values = Mapping[str, str | int]
 
@@ -44,7 +44,7 @@ class SqliteOutbox:
 
     async def unfinished(self) -> Sequence[OutboxRow]:
         asked = RowQuery(UNREADABLE_REPLY, _UNFINISHED)
-        return (await self.commits.run(partial(read_on, asked, _row, self.clock.now()))).told()
+        return (await self.commits.run(partial(read_on, asked, reply_row, self.clock.now()))).told()
 
     @transaction
     def begin_part(self, db: sqlite3.Connection, row: OutboxId, part: int, at: datetime) -> None:
@@ -90,7 +90,7 @@ def enqueue(turn_id: TurnId, outgoing: Outgoing, now: datetime, db: sqlite3.Conn
     values = (turn_id, OUTGOING.encode(outgoing), encode_time(now), encode_time(now))
     inserted = db.execute(_ENQUEUE, values)
     (row,) = inserted.fetchall()
-    return _row(row)
+    return reply_row(row)
 
 
 def insert_reply(encoded: str, others: Sequence[Any], now: datetime, db: sqlite3.Connection) -> OutboxRow:
@@ -100,7 +100,7 @@ def insert_reply(encoded: str, others: Sequence[Any], now: datetime, db: sqlite3
         _INSERT_REPLY, (turn_id, encoded, created_at, encode_time(now), parts_sent, attempts, not_before)
     )
     (row,) = inserted.fetchall()
-    return _row(row)
+    return reply_row(row)
 
 
 def unsure_sends(db: sqlite3.Connection) -> list[UnsureSend]:
@@ -154,22 +154,3 @@ def _change(statement: str, values: Values, db: sqlite3.Connection, *, reason: s
         raise RowStateError(f"outbox row {values['row']} {stands}: the change does not start from there")
     if reason:
         count(reason, 1, db)
-
-
-def _row(row: Fields) -> OutboxRow:
-    id_, turn_id, outgoing, created_at, state, parts_sent, attempts, not_before, begun_at = row
-    return OutboxRow(
-        id=OutboxId(id_),
-        turn_id=TurnId(text_of(turn_id)),
-        outgoing=OUTGOING.decode(outgoing),
-        created_at=moment_of(created_at),
-        state=OutboxState(state),
-        parts_sent=parts_sent,
-        attempts=attempts,
-        not_before=_time(not_before),
-        begun_at=_time(begun_at),
-    )
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else moment_of(text)
