@@ -4,7 +4,7 @@ By rule alone (`updates.py`, `text/claims.py`), without a model. Nothing is left
 A hit is only called replaced if the thing has one value at a time; where both may hold, both stand with their dates.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import permutations
@@ -30,6 +30,7 @@ def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...
     said = [Statement(hit, place, asked) for place, hit in enumerate(hits[:CONSIDERED])]
     order = list(range(len(said)))
     marks: dict[int, str] = {}
+    replaced: dict[int, set[int]] = {}
     for one in range(len(said)):
         for other in range(one + 1, len(said)):
             older, newer = (one, other) if said[one].comes_before(said[other]) else (other, one)
@@ -37,11 +38,10 @@ def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...
             is_replaced = marks.get(older, "").startswith("until") and not asked.names_day
             if is_replaced or said[newer].replaces(said[older]):
                 _place_before(order, newer, older)
-    for place, each in enumerate(said):
-        if (noted := until(each.hit.snippet)) is not None:
-            marks[place] = f"until {noted[0]}, now {noted[1]}"
-            for newer in [at for at, other in enumerate(said) if _holds(other.hit, noted[1])]:
-                _place_before(order, newer, place)
+                replaced.setdefault(newer, set()).add(older)
+    _place_noted(said, order, marks)
+    if asked.wants_earlier:
+        _put_back(order, replaced)
     for older, newer in permutations(range(len(said)), 2):
         if said[newer].takes_back(said[older]):
             _place_before(order, newer, older)
@@ -66,6 +66,15 @@ def _compare(said: Sequence[Statement], older: int, newer: int, marks: dict[int,
         marks.setdefault(newer, f"contradicts {first.citation}")
 
 
+def _place_noted(said: Sequence[Statement], order: list[int], marks: dict[int, str]) -> None:
+    """Mark the hits that a note calls replaced, and place the lines that hold now above them."""
+    for place, each in enumerate(said):
+        if (noted := until(each.hit.snippet)) is not None:
+            marks[place] = f"until {noted[0]}, now {noted[1]}"
+            for newer in [at for at, other in enumerate(said) if _holds(other.hit, noted[1])]:
+                _place_before(order, newer, place)
+
+
 def _gather(said: Sequence[Statement], order: list[int], denying: int, marks: dict[int, str]) -> None:
     """Place the hits that say most of what *denying* denies beside it, and mark them as contradicting."""
     others = [place for place in order if place != denying and said[place].affirmed >= NEAR and not said[place].denies]
@@ -76,6 +85,13 @@ def _gather(said: Sequence[Statement], order: list[int], denying: int, marks: di
         if order.index(partner) > order.index(denying):
             order.remove(partner)
             order.insert(order.index(denying) + 1, partner)
+
+
+def _put_back(order: list[int], replaced: Mapping[int, set[int]]) -> None:
+    """Place each hit that none replaces below the best of those that it replaces: what held before is asked for."""
+    for newest in sorted(replaced.keys() - set().union(*replaced.values())):
+        order.remove(newest)
+        order.insert(min(map(order.index, replaced[newest])) + 1, newest)
 
 
 def _holds(hit: Hit, place: str) -> bool:

@@ -38,6 +38,13 @@ NEAR = 0.2
 _CHANGE = frozenset(map(stem, "new now change changed current currently latest moved move".split()))  # noqa: SIM905
 """Words of a question that say nothing of the thing."""
 _EMPTY = frozenset(map(stem, STOP_WORDS))
+_EARLIER = re.compile(
+    r"\b(?:before|at first|back then)\W*$"
+    r"|\b(?:previous(?:ly)?|used to|former(?:ly)?|originally|(?:my|our|his|her) old)\b"
+    r"|\b(?:vorher|früher|davor|ursprünglich|auparavant|раньше)\b|\b(?:avant|antes|prima)\W*$",
+    re.IGNORECASE,
+)
+"""Words of a question for the value before the one that holds: "what was it before?"."""
 _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 """Kinds of which another value is mostly another thing."""
 
@@ -53,14 +60,14 @@ def correctable(hits: Sequence[Hit], question: str) -> Hit | None:
 
 
 def with_correction(hits: Sequence[Hit], best: Hit, near: Sequence[Hit], question: str) -> Sequence[Hit]:
-    """Return *hits* with the one that corrects *best*, as relevant as that; *near* are the hits for its words."""
+    """Return *hits* with what corrects *best* above it, as relevant as that; *near* are the hits for its words."""
     asked = Asked(question)
     older = Statement(best, 0, asked)
     for place, hit in enumerate(near, 1):
         newer = Statement(hit, place, asked)
         if older.comes_before(newer) and newer.corrects(older):
-            known = [each for each in hits if each.citation != hit.citation]
-            return [*known, replace(hit, score=best.score, similarity=best.similarity, matched=best.matched)]
+            known = [each for each in hits if each.citation not in {hit.citation, best.citation}]
+            return [replace(hit, score=best.score, similarity=best.similarity, matched=best.matched), best, *known]
     return hits
 
 
@@ -74,6 +81,7 @@ class Asked:
         self.things = self.words - _CHANGE or self.words
         self.kind = asked_kind(question)
         self.wants_newest = not names_day and self.kind not in _UNCHANGING
+        self.wants_earlier = not names_day and _EARLIER.search(question) is not None
 
     def takes(self, value: Value) -> bool:
         """Tell whether *value* is of the kind that is asked for."""

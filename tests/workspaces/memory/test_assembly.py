@@ -28,6 +28,19 @@ def test_the_newer_value_stands_above_the_older_one(older: str, newer: str) -> N
     assert [each.mark for each in found] == [f"now, since {NEW}", f"until {NEW}, now memory/{NEW}.md#L1-L1", ""]
 
 
+@pytest.mark.parametrize(
+    "question", ["What was the rent before?", "what was our old rent", "what did the rent use to be, originally?"]
+)
+def test_a_question_for_what_held_before_leads_to_it(question: str) -> None:
+    """The value right before the one that holds is first, and those before it follow the latter."""
+    first, then = hit("The rent is 900 a month", OLD), hit("The rent is now 950 a month", date(2026, 2, 10))
+    now = hit("The rent is now 1,010 a month", NEW)
+    found = assembled([first, now, then], question, TODAY)
+    assert [each.snippet for each in found] == [then.snippet, now.snippet, first.snippet]
+    assert assembled([first, now, then], "What is the rent?", TODAY)[0].snippet == now.snippet
+    assert assembled([first, now, then], "What was the rent before the move?", TODAY)[0].snippet == now.snippet
+
+
 def test_what_may_both_hold_is_not_marked() -> None:
     """Nor is a line without a day, whose age nobody knows."""
     both = assembled([hit("Ann likes Berlin.", OLD), hit("Ann likes Paris.", NEW)], "What does Ann like?", TODAY)

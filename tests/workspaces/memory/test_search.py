@@ -133,6 +133,8 @@ async def test_a_correction_without_a_word_of_the_question_stands_above_what_it_
     newer, older = "Rashid called, not Thursday, Monday instead", "the technician Rashid comes on Thursday"
     assert [each.snippet for each in hits[:2]] == [newer, older]
     assert [each.mark.split(",")[0] for each in hits[:2]] == ["now", "until 2026-03-02"]
+    unasked = await home.index.search(Query("when does the technician come?"), MAIN, is_patient=False)
+    assert [each.snippet for each in unasked.hits[:2]] == [newer, older]
     home.worker.calls.clear()
     assert older in await home.found("the technician Rashid")
     assert home.worker.calls.count("search") == 1
