@@ -14,7 +14,7 @@ from gateway.admission.internal_channels import NOBODY, heartbeat_address, is_he
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
 from gateway.agent.models.offline import OFFLINE
-from gateway.automation.heartbeat_state import HeartbeatReport, HeartbeatState, Outcome
+from gateway.automation.heartbeat_state import HeartbeatState, HeartbeatStatus, Outcome
 from gateway.automation.silence import has_failed
 from gateway.errors import StoreError
 from gateway.runtime.clock import Clock
@@ -265,7 +265,7 @@ class Heartbeats:
                 return 0
             return len(due) if await self._ask(agent, stored, stored, due) else 0
 
-    async def standing(self, agent: AgentId) -> HeartbeatReport:
+    async def standing(self, agent: AgentId) -> HeartbeatStatus:
         """Return the state of the heartbeats of *agent*. Raises StoreError."""
         stored = await self._stored_state(agent)
         checklist = await self._checklist(agent)
@@ -273,7 +273,7 @@ class Heartbeats:
         state = self._state(agent, stored)
         soonest = next_look(checklist, stored.looked or self._around.clock.now(), rhythm) if state == "on" else None
         items, faults = len(checklist.items), checklist.faults
-        return HeartbeatReport(state, stored.ran, stored.outcome, soonest, stored.failures, items, faults)
+        return HeartbeatStatus(state, items, stored.ran, stored.outcome, soonest, stored.failures, faults)
 
     def _state(self, agent: AgentId, stored: HeartbeatState) -> str:
         rhythm = self._around.rhythms[agent]

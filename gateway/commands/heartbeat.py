@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gateway.automation.heartbeat_state import HeartbeatReport
+from gateway.automation.heartbeat_state import HeartbeatStatus
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted
@@ -44,12 +44,12 @@ def _check_result(count: int) -> str:
     return f"I am checking {counted(count, 'item')} now, and will tell you what you should know."
 
 
-def _lines(stands: HeartbeatReport, call: CommandCall) -> Iterator[str]:
+def _lines(stands: HeartbeatStatus, call: CommandCall) -> Iterator[str]:
     zone = call.now.tzinfo
     yield f"{_STATES[stands.state]} {counted(stands.items, 'item')} on my list (`HEARTBEAT.md`)."
     yield from (f"- I cannot process {fault}" for fault in stands.faults)
-    if stands.ran is not None:
-        yield f"- last run {stands.ran.astimezone(zone):%Y-%m-%d %H:%M}: {stands.outcome or 'cut off'}"
+    if stands.last_run is not None:
+        yield f"- last run {stands.last_run.astimezone(zone):%Y-%m-%d %H:%M}: {stands.outcome or 'cut off'}"
     if stands.failures:
         yield f"- {counted(stands.failures, 'failure')} in a row"
     if stands.next_look is not None:

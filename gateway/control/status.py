@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import tzinfo
 
 from gateway.admission.policy import Policy
 from gateway.agent.agent import Agent
@@ -11,7 +10,6 @@ from gateway.agent.budget import OTHERS_TOKENS_A_DAY, Budget, CostCause, total_s
 from gateway.agent.cut_files import MEND, describe_cut_files
 from gateway.agent.models.paid import AgentBudget
 from gateway.automation.heartbeat_runner import Heartbeats
-from gateway.automation.heartbeat_state import HeartbeatReport
 from gateway.automation.job_runner import JobRunner
 from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.cron import jobs_status
@@ -21,7 +19,6 @@ from gateway.control.status_text import brief
 from gateway.control.status_wire import (
     AgentStatus,
     ChannelStatus,
-    HeartbeatStatus,
     MemoryStatus,
     SpendingStatus,
     Status,
@@ -83,7 +80,9 @@ class AgentReports:
     async def with_store(self, known: AgentStatus) -> AgentStatus:
         """Add the store's part. Raises StoreError."""
         name = AgentId(known.agent)
-        beat = _heartbeat(await self.heartbeats.standing(name), self.zone.zone)
+        beat = await self.heartbeats.standing(name)
+        ran, soon = (at and at.astimezone(self.zone.zone) for at in (beat.last_run, beat.next_look))
+        beat = replace(beat, last_run=ran, next_look=soon)
         jobs = jobs_status(await self.job_runner.job_schedule.all(name), self.zone.zone)
         return replace(known, heartbeat=beat, jobs=jobs, spending=await spending_of(self.budgets.get(name)))
 
@@ -176,11 +175,6 @@ class StatusOperator:
         for agent in self.agents:
             for repair in agent.history_writer.repairs():
                 yield f"agent {agent.id}: {repair}"
-
-
-def _heartbeat(stands: HeartbeatReport, zone: tzinfo) -> HeartbeatStatus:
-    ran, soon = (at and at.astimezone(zone) for at in (stands.ran, stands.next_look))
-    return HeartbeatStatus(stands.state, stands.items, ran, stands.outcome, soon, stands.failures, stands.faults)
 
 
 async def spending_of(agent_budget: AgentBudget | None) -> tuple[SpendingStatus, ...]:

@@ -12,7 +12,7 @@ from gateway.admission.policy import AccountPolicy, DirectPolicy
 from gateway.admission.routing import SessionKey, route
 from gateway.agent.models.port import Model
 from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
-from gateway.automation.heartbeat_state import HeartbeatReport
+from gateway.automation.heartbeat_state import HeartbeatStatus
 from gateway.errors import StoreError
 from gateway.schedule.checklist import Rhythm
 from gateway.schedule.settings import HeartbeatSettings
@@ -108,7 +108,7 @@ class Beating:
         """What is on its way to somebody: where, and what."""
         return [(row.outgoing.address, row.outgoing.text) for row in await self.house.store.outbox.unfinished()]
 
-    async def standing(self) -> HeartbeatReport:
+    async def standing(self) -> HeartbeatStatus:
         return await self.heartbeats.standing(MAIN)
 
     def lists(self, *lines: str) -> None:
