@@ -38,6 +38,10 @@ class Agent:
     fallbacks: tuple[str, ...] = ()
     """Names of the models to ask when the chosen one cannot answer."""
 
+    def with_models(self, wrap: Callable[[Model], Model]) -> "Agent":
+        """Return the agent with its models, each behind what *wrap* makes of it."""
+        return replace(self, model=wrap(self.model), others={name: wrap(each) for name, each in self.others.items()})
+
     async def toolbox(
         self,
         access: Access,

@@ -1,12 +1,10 @@
 """The agents' budgets, by the configured limits and prices."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
-from gateway.agent.agent import Agent
 from gateway.agent.budget import Budgets
-from gateway.agent.models.paid import AgentBudget, PaidModel, Prices
+from gateway.agent.models.paid import AgentBudget, Prices
 from gateway.agent.models.prices import Price, listed_price
 from gateway.config import Config, ModelSettings
 from gateway.stores.ports import Store
@@ -22,16 +20,6 @@ def agent_budgets_of(
         AgentId(name): AgentBudget(AgentId(name), agent.budget, prices, store.spending, now, count)
         for name, agent in config.agents.items()
     }
-
-
-def paid_agents(agents: Mapping[AgentId, Agent], agent_budgets: Mapping[AgentId, AgentBudget]) -> dict[AgentId, Agent]:
-    """Return the agents with models that charge their budgets."""
-    return {name: _paying(agent, agent_budgets[name]) for name, agent in agents.items()}
-
-
-def _paying(agent: Agent, agent_budget: AgentBudget) -> Agent:
-    others = {name: PaidModel(other, agent_budget) for name, other in agent.others.items()}
-    return replace(agent, model=PaidModel(agent.model, agent_budget), others=others)
 
 
 def unpriced_models(config: Config) -> tuple[str, ...]:

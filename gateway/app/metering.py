@@ -1,35 +1,26 @@
 """Adds a meter to a gateway's parts; without one nothing is wrapped."""
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 
 from adapters.channel import Address
 from gateway.admission.routing import Envelope
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry
-from gateway.agent.models.port import Model, ModelRequest, OnText, reader_of
+from gateway.agent.models.port import Model, ModelRequest, OnText, WrappedModel
 from gateway.observability.metrics import Meter
 from gateway.runtime.clock import Clock
 from gateway.stores.ports import Store
 from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.stores.sqlite.store import SqliteStore
-from workspaces.access import AgentId
 
 Submit = Callable[[Envelope, InboxRow], None]
 Outcome = Callable[[InboxRow, list[OutboxRow]], None]
 
 
-def metered_agents(agents: Mapping[AgentId, Agent], meter: Meter | None) -> dict[AgentId, Agent]:
-    """Return the agents with metered models."""
-    if meter is None:
-        return dict(agents)
-    return {name: _metered_agent(agent, meter) for name, agent in agents.items()}
-
-
-def _metered_agent(agent: Agent, meter: Meter) -> Agent:
-    others = {name: MeteredModel(other, agent.id, meter) for name, other in agent.others.items()}
-    return replace(agent, model=MeteredModel(agent.model, agent.id, meter), others=others)
+def metered_agent(agent: Agent, meter: Meter | None) -> Agent:
+    """Return *agent* with metered models."""
+    return agent if meter is None else agent.with_models(lambda model: MeteredModel(model, agent.id, meter))
 
 
 def count_accepted(submit: Submit, meter: Meter | None) -> Submit:
@@ -68,16 +59,13 @@ def sent_counter(meter: Meter | None) -> Callable[[Address], None] | None:
     return None if meter is None else lambda address: meter.sent(address.channel)
 
 
-class MeteredModel:
+class MeteredModel(WrappedModel):
     """Implements `Model` with another one; the usage of a call counts for the model that replied, by its own name."""
 
     def __init__(self, model: Model, agent: str, meter: Meter) -> None:
-        self._model = model
+        super().__init__(model)
         self._agent = agent
         self._meter = meter
-        self.name = model.name
-        self.window_tokens = model.window_tokens
-        self.reader = reader_of(model)
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         began, answer = time.perf_counter(), None
@@ -87,6 +75,3 @@ class MeteredModel:
         finally:
             name, used = (answer.model, answer.usage) if answer is not None else (self.name, None)
             self._meter.called(self._agent, name, time.perf_counter() - began, used)
-
-    async def close(self) -> None:
-        await self._model.close()

@@ -13,9 +13,9 @@ from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
 from gateway.agent.mcp.servers import ToolServers, open_servers
 from gateway.agent.models.failures import ModelTroubles
-from gateway.agent.models.paid import AgentBudget
+from gateway.agent.models.paid import AgentBudget, PaidModel
 from gateway.app.agents import open_agents, open_models, open_workspaces, turn_settings
-from gateway.app.budgets import agent_budgets_of, paid_agents
+from gateway.app.budgets import agent_budgets_of
 from gateway.app.channels import (
     bot_accounts,
     reaction_of,
@@ -26,10 +26,10 @@ from gateway.app.channels import (
 )
 from gateway.app.lost_records import tell_of_transcript
 from gateway.app.memory_worker import memory_worker
-from gateway.app.metering import measure, metered_agents
+from gateway.app.metering import measure, metered_agent
 from gateway.app.open_home import OpenHome
 from gateway.app.tool_servers import server_settings, tell_of_tool_server
-from gateway.app.tracing import traced_agents
+from gateway.app.tracing import traced_agent
 from gateway.automation.subagent_results import ResultChannel
 from gateway.cluster.membership import open_share
 from gateway.config import Config, owner_zone
@@ -127,7 +127,12 @@ async def open_resources(
         opened = OpenHome(home, share, routes, store, machine.clock, owner_zone(config.owner.time_zone, environ))
         bare = await stack.enter_async_context(open_agents(opened, workspaces, models, worker))
         agent_budgets = agent_budgets_of(config, store, opened.now, store.count)
-        agents = paid_agents(traced_agents(metered_agents(bare, meter), config.traces), agent_budgets)
+        agents = {
+            name: traced_agent(metered_agent(agent, meter), config.traces).with_models(
+                partial(PaidModel, agent_budget=agent_budgets[name])
+            )
+            for name, agent in bare.items()
+        }
         threads = stack.enter_context(closing(Threads("transcripts", TRANSCRIPT_THREADS)))
         accounts = await stack.enter_async_context(_open_channels(opened, environ, has_bots=channels))
         stands = partial(tell_of_tool_server, opened.notices, store, opened.now)

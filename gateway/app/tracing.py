@@ -3,22 +3,20 @@
 The parts always create their spans (`gateway/observability/spans.py`); this module sets up their export.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from opentelemetry import trace
 
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry
-from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.agent.models.port import Model, ModelRequest, OnText, WrappedModel
 from gateway.config import TraceSettings
 from gateway.errors import ConfigError
 from gateway.observability.spans import span
 from gateway.runtime.lanes import RetryLater
 from gateway.stores.rows import InboxRow
 from gateway.turns.worker import Item
-from workspaces.access import AgentId
 
 FLUSH_MS = 3_000
 """Milliseconds that shutdown waits for the collector to accept spans (our choice)."""
@@ -72,26 +70,17 @@ def traced(work: Work) -> Work:
     return work_traced
 
 
-def traced_agents(agents: Mapping[AgentId, Agent], settings: TraceSettings) -> dict[AgentId, Agent]:
-    """Return the agents, with traced models if *settings* enable it."""
-    if not settings.enabled:
-        return dict(agents)
-    return {name: _traced_agent(agent) for name, agent in agents.items()}
+def traced_agent(agent: Agent, settings: TraceSettings) -> Agent:
+    """Return *agent*, with traced models if *settings* enable it."""
+    return agent.with_models(lambda model: TracedModel(model, agent.id)) if settings.enabled else agent
 
 
-def _traced_agent(agent: Agent) -> Agent:
-    others = {name: TracedModel(other, agent.id) for name, other in agent.others.items()}
-    return replace(agent, model=TracedModel(agent.model, agent.id), others=others)
-
-
-class TracedModel:
+class TracedModel(WrappedModel):
     """Wraps a `Model` with a span around each call."""
 
     def __init__(self, model: Model, agent: str) -> None:
-        self._model = model
+        super().__init__(model)
         self._agent = agent
-        self.name = model.name
-        self.window_tokens = model.window_tokens
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         with span(f"chat {self.name}", agent=self._agent) as found:
@@ -100,6 +89,3 @@ class TracedModel:
             found.set_attribute("gen_ai.usage.input_tokens", answer.usage.input_tokens)
             found.set_attribute("gen_ai.usage.output_tokens", answer.usage.output_tokens)
             return answer
-
-    async def close(self) -> None:
-        await self._model.close()

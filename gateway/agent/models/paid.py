@@ -10,7 +10,7 @@ from operator import add
 from gateway.agent.budget import Budgets, CostCause, ModelCall, check_budget
 from gateway.agent.entries import ReplyEntry, Usage
 from gateway.agent.models.offline import OFFLINE
-from gateway.agent.models.port import Model, ModelRequest, OnText, reader_of
+from gateway.agent.models.port import Model, ModelRequest, OnText, WrappedModel
 from gateway.agent.models.prices import Price, cost_of_usage
 from gateway.agent.window.count import CAUTIOUS, request_characters
 from gateway.errors import BudgetError, ModelError, ModelFloodError
@@ -74,14 +74,11 @@ class AgentBudget:
         return await self.spending.on(self.agent, day or self.now().date())
 
 
-class PaidModel:
+class PaidModel(WrappedModel):
     """Implements `Model` with another one; every call is charged to *agent_budget*, as one for *cause*."""
 
     def __init__(self, model: Model, agent_budget: AgentBudget, cause: CostCause = CostCause.CHAT) -> None:
-        self.name = model.name
-        self.window_tokens = model.window_tokens
-        self.reader = reader_of(model)
-        self._model = model
+        super().__init__(model)
         self._agent_budget = agent_budget
         self._cause = cause
 
@@ -115,9 +112,6 @@ class PaidModel:
         has_counted = reply.usage.input_tokens > 0 or reply.model == OFFLINE
         await self._agent_budget.settle(call, self.cost(reply) if has_counted else call.least)
         return redact_all(reply)
-
-    async def close(self) -> None:
-        await self._model.close()
 
 
 def paid_for(model: Model, cause: CostCause) -> Model:

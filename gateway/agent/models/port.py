@@ -137,3 +137,17 @@ class Placed(Protocol):
 def reader_of(model: Model) -> Locality:
     """Return where *model* runs: elsewhere, unless it is known to run on the owner's machines."""
     return model.reader if isinstance(model, Placed) else Locality.ELSEWHERE
+
+
+class WrappedModel:
+    """A model in front of another one, under its name and where it runs."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.name = model.name
+        self.window_tokens = model.window_tokens
+        self.reader = reader_of(model)
+
+    async def close(self) -> None:
+        """Release connections."""
+        await self._model.close()
