@@ -1,7 +1,6 @@
 """`/cron`: the agent's scheduled jobs."""
 
 import re
-from collections.abc import Awaitable, Callable
 
 from gateway.automation.job_requests import comes, job_lines, run_lines
 from gateway.automation.job_runner import JobRunner
@@ -45,35 +44,21 @@ async def _run_action(job_runner: JobRunner, call: CommandCall, act: str, rest: 
             Wish(agent, found["when"].strip(), found["what"], "you, by /cron"), f"{call.turn_id}"
         )
         return f"Scheduled as job {job.id}; {comes(job, job_schedule.zone)}."
-    acts: dict[str, Callable[[int, AgentId], Awaitable[str]]] = {
-        "run": job_runner.run_now,
-        "remove": _remover(job_runner),
-        "enable": _enabler(job_runner),
-        "history": _historian(job_runner),
-    }
-    if act not in acts or not rest.isdecimal():
+    if act not in {"run", "remove", "enable", "history"} or not rest.isdecimal():
         raise ToolError(_USAGE)
-    return await acts[act](int(rest), agent)
+    return await _act_on(job_runner, act, int(rest), agent)
 
 
-def _remover(job_runner: JobRunner) -> Callable[[int, AgentId], Awaitable[str]]:
-    async def remove(number: int, agent: AgentId) -> str:
-        return f"Job {(await job_runner.job_schedule.remove(number, agent)).id} has been removed."
-
-    return remove
-
-
-def _enabler(job_runner: JobRunner) -> Callable[[int, AgentId], Awaitable[str]]:
-    async def enable(number: int, agent: AgentId) -> str:
-        job = await job_runner.job_schedule.enable(number, agent)
-        return f"Job {number} is enabled again; {comes(job, job_runner.job_schedule.zone)}."
-
-    return enable
-
-
-def _historian(job_runner: JobRunner) -> Callable[[int, AgentId], Awaitable[str]]:
-    async def history(number: int, agent: AgentId) -> str:
-        runs = await job_runner.history(number, agent)
-        return "\n".join(f"- {line}" for line in run_lines(runs, job_runner.job_schedule.zone)) or "It was not due yet."
-
-    return history
+async def _act_on(job_runner: JobRunner, act: str, number: int, agent: AgentId) -> str:
+    job_schedule = job_runner.job_schedule
+    match act:
+        case "run":
+            return await job_runner.run_now(number, agent)
+        case "remove":
+            return f"Job {(await job_schedule.remove(number, agent)).id} has been removed."
+        case "enable":
+            job = await job_schedule.enable(number, agent)
+            return f"Job {number} is enabled again; {comes(job, job_schedule.zone)}."
+        case _:
+            runs = await job_runner.history(number, agent)
+            return "\n".join(f"- {line}" for line in run_lines(runs, job_schedule.zone)) or "It was not due yet."
