@@ -6,10 +6,11 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 from gateway.agent.entries import UsedMemory
 from gateway.agent.tools.tool import Field, Told, Tool, told, tool
+from gateway.agent.write_guard import WriteGuard
 from gateway.errors import ToolError
 from workspaces.access import PRIVATE, Access, rights
 from workspaces.errors import NoSuchFileError
@@ -32,27 +33,14 @@ async def ignore_used(_: Sequence[UsedMemory]) -> None:
     """Do not record which memories are used."""
 
 
-class HouseWatch(Protocol):
-    """Is told of text with the mark `house` in a turn."""
-
-    @property
-    def has_read_house(self) -> bool:
-        """Whether the model has seen such text: its queries may hold some."""
-
-    def reads_house(self) -> None:
-        """Record that it does now."""
-
-    def withholds(self) -> None:
-        """Record that it asked for such text, and may not know it."""
-
-
 @dataclass(frozen=True, slots=True)
 class MemoryWatch:
     """What a turn records about the texts that its model sees of memory."""
 
     holds_others: Callable[[str], bool] = lambda _: False
     """Tells whether a text of a note holds others' words."""
-    house: HouseWatch | None = None
+    house: WriteGuard | None = None
+    """Is told of text with the mark `house`."""
 
     @property
     def stays_here(self) -> bool:
