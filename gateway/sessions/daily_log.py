@@ -15,6 +15,7 @@ from gateway.sessions.due import Ending, Pause
 from gateway.sessions.extractive_summary import SpokenLine, conversation
 from gateway.sessions.session import Session, noting
 from gateway.stores.rows import TurnId
+from gateway.transcripts.records import records_after
 from gateway.transcripts.writer import Record
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
@@ -57,7 +58,7 @@ class DailyLog:
     async def _sections(self, session: Session, why: Ending | Pause) -> list[LogSection]:
         """Return a section for each of the owner's days with messages that are not logged."""
         records = session.transcript.records
-        fresh = unlogged_records(records)
+        fresh = records_after(records, LogEntry)
         earlier = records[: len(records) - len(fresh)]
         said = conversation(fresh, session.agent.id, self._zone, earlier)
         sections = []
@@ -90,12 +91,6 @@ def unfinished_entry(records: Sequence[Record]) -> LogEntry | None:
         if isinstance(record.entry, LogEntry):
             return record.entry
     return None
-
-
-def unlogged_records(records: Sequence[Record]) -> Sequence[Record]:
-    """Return the records after the last mark."""
-    marks = [place for place, record in enumerate(records, 1) if isinstance(record.entry, LogEntry)]
-    return records[marks[-1] if marks else 0 :]
 
 
 def _count(workspace: Workspace, access: Access, path: PurePosixPath, text: str) -> int:

@@ -15,7 +15,7 @@ from gateway.sessions.daily_log import LOG
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.extractive_summary import SpokenLine, conversation
 from gateway.sessions.session import Session, noting
-from gateway.transcripts.codec import Record
+from gateway.transcripts.records import records_after
 from workspaces.access import rights
 from workspaces.house import tagged
 from workspaces.memory.client import MemoryUnavailableError
@@ -65,7 +65,7 @@ class RecallCheck:
         if why not in _OCCASIONS or not rights(session.access).flush:
             return []
         records = session.transcript.records
-        fresh = unchecked(records)
+        fresh = records_after(records, RecallEntry)
         said = conversation(fresh, session.agent.id, self._zone, records[: len(records) - len(fresh)])
         facts = stated_facts(said)
         if not facts:
@@ -97,12 +97,6 @@ class RecallCheck:
                 async with asyncio.timeout(left_s):
                     missed[each] = not await _is_found(session, each.fact)
         return missed
-
-
-def unchecked(records: Sequence[Record]) -> Sequence[Record]:
-    """Return the records after the last receipt."""
-    marks = [place for place, record in enumerate(records, 1) if isinstance(record.entry, RecallEntry)]
-    return records[marks[-1] if marks else 0 :]
 
 
 def stated_facts(said: Sequence[SpokenLine]) -> list[StatedFact]:

@@ -73,3 +73,9 @@ class Records(Sequence[Record]):
     def __getitem__(self, place: slice) -> Sequence[Record]: ...
     def __getitem__(self, place: int | slice) -> Record | Sequence[Record]:
         return self._records[place]
+
+
+def records_after(records: Sequence[Record], mark: type[Mark]) -> Sequence[Record]:
+    """Return the records after the last *mark*."""
+    marks = [place for place, record in enumerate(records, 1) if isinstance(record.entry, mark)]
+    return records[marks[-1] if marks else 0 :]

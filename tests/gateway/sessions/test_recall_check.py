@@ -8,11 +8,11 @@ from pathlib import Path
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import RecallEntry
-from gateway.sessions import recall_check
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.lifecycle import LifecycleSettings
 from gateway.sessions.recall_check import MOST_FACTS, PATIENCE_S, RecallCheck
 from gateway.sessions.session import Session
+from gateway.transcripts.records import records_after
 from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder
 from tests.gateway.sessions.resting import BERLIN, GROUP, KEY, MAIN, Resting, resting
 from workspaces.memory.search import MemoryIndex
@@ -118,4 +118,4 @@ async def test_a_check_ends_in_time(tmp_path: Path) -> None:
         assert receipt.asked + receipt.unasked == 2 * MOST_FACTS
         assert 0 < receipt.asked < 10
         assert str(receipt).endswith(f"; {receipt.unasked} more were not looked for")
-        assert recall_check.unchecked((await house.sessions.open(KEY)).records) == []
+        assert records_after((await house.sessions.open(KEY)).records, RecallEntry) == []

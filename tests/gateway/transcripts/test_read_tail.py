@@ -27,12 +27,13 @@ from gateway.agent.entries import (
     UserEntry,
 )
 from gateway.agent.window.rounds import Round, Rounds
-from gateway.sessions.daily_log import LOG, unfinished_entry, unlogged_records
+from gateway.sessions.daily_log import LOG, unfinished_entry
 from gateway.sessions.extractive_summary import SpokenLine, conversation
 from gateway.sessions.session_note import MESSAGES
 from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, to_line
 from gateway.transcripts.read_tail import LEAST_MESSAGES, lines_backwards, needed_records
+from gateway.transcripts.records import records_after
 from gateway.transcripts.writer import Repairs, Transcript
 from tests.gateway.transcripts.test_writer import here
 
@@ -63,7 +64,7 @@ def summary(records: Sequence[Record], rounds_kept: int) -> list[Record]:
     rounds = list(Rounds(records))
     kept = rounds[-min(rounds_kept, len(rounds))]
     receipt = FlushEntry((), 1)
-    added = marks(records, receipt, *((LOGGED, LoggedEntry()) if _talk(unlogged_records(records)) else ()))
+    added = marks(records, receipt, *((LOGGED, LoggedEntry()) if _talk(records_after(records, LogEntry)) else ()))
     return [*added, Record(TurnId(records[-1].turn_id), records[-1].at, replace(SUMMARY, kept_from=kept.turn_id))]
 
 
@@ -89,7 +90,7 @@ def journals(draw: st.DrawFn) -> list[Record]:
                     *turn(number),
                     *(replace(said, turn_id=TurnId(f"t{number}")) for said in turn(number + 1000)),
                 ]
-            case "rest" if _talk(unlogged_records(records)):
+            case "rest" if _talk(records_after(records, LogEntry)):
                 records += marks(records, LOGGED, LoggedEntry())
             case "summary":
                 records += summary(records, draw(st.integers(1, 5)))
@@ -105,7 +106,7 @@ def seen(records: Sequence[Record]) -> tuple[Sequence[Entry], list[Round], list[
         rounds.summary,
         list(rounds),
         _talk(records)[-MESSAGES:],
-        _talk(unlogged_records(records)),
+        _talk(records_after(records, LogEntry)),
         unfinished_entry(records) is None,
     )
 
