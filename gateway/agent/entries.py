@@ -53,6 +53,11 @@ QUOTING = "(quoting "
 """Begins a message that carries a quotation; the quoted lines begin with `>`."""
 
 
+def said_text(entry: object) -> str:
+    """Return the text of a message or a reply; empty for any other entry."""
+    return entry.text if isinstance(entry, UserEntry | ReplyEntry) else ""
+
+
 def own_words(entry: UserEntry) -> str:
     """Return the sender's own words in *entry*, without quotations; empty if all of it is somebody else's."""
     if not entry.from_outside:

@@ -6,7 +6,7 @@ from datetime import tzinfo
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
-from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.agent.entries import UserEntry, said_text
 from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.exam import earlier_exams, examination
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
@@ -158,7 +158,7 @@ def _memory_source(origin: MemoryOrigin) -> MemorySource:
 def _step(step: NoteChange | Record) -> OriginStep:
     if isinstance(step, Record):
         message = step.entry.message_id if isinstance(step.entry, UserEntry) else None
-        return OriginStep(None, step.at, "said in this conversation", None, message, _text(step))
+        return OriginStep(None, step.at, "said in this conversation", None, message, said_text(step.entry))
     origin = step.commit.origin
     return OriginStep(
         revision=step.commit.id,
@@ -166,9 +166,5 @@ def _step(step: NoteChange | Record) -> OriginStep:
         subject=step.commit.subject,
         session=origin.session if origin else None,
         message=origin.message if origin else None,
-        said=_text(step.said) if step.said else "",
+        said=said_text(step.said.entry) if step.said else "",
     )
-
-
-def _text(said: Record) -> str:
-    return said.entry.text if isinstance(said.entry, UserEntry | ReplyEntry) else ""

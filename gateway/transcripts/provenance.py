@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
-from gateway.agent.entries import ReplyEntry, UserEntry
+from gateway.agent.entries import ReplyEntry, UserEntry, said_text
 from gateway.errors import StrandlineError
 from gateway.transcripts.codec import Record, numbered_records
 from gateway.transcripts.memory_source import FOLDER
@@ -92,7 +92,7 @@ def _origin_of_speech(passage: CitedLines, _: History, sessions: Sessions, acces
     with file.open("rb") as lines:
         found = [record for number, record in numbered_records(lines) if number in passage.lines]
     said = [record for record in found if isinstance(record.entry, UserEntry | ReplyEntry)]
-    return MemoryOrigin(_format_citation(passage), "\n".join(map(_text, said)), tuple(said))
+    return MemoryOrigin(_format_citation(passage), "\n".join(said_text(each.entry) for each in said), tuple(said))
 
 
 def _message(origin: Origin | None, sessions: Sessions, agent: AgentId) -> Record | None:
@@ -116,10 +116,6 @@ def _messages_in(file: Path, turn: str) -> Iterator[Record]:
         for _, record in numbered_records(line for line in lines if turn.encode() in line):
             if record.turn_id == turn and isinstance(record.entry, UserEntry):
                 yield record
-
-
-def _text(record: Record) -> str:
-    return record.entry.text if isinstance(record.entry, UserEntry | ReplyEntry) else ""
 
 
 def _format_citation(passage: CitedLines) -> str:

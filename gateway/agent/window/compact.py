@@ -6,7 +6,7 @@ Pure decisions, which `gateway/sessions/compaction.py` carries out.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gateway.agent.entries import COMMAND, Entry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry
+from gateway.agent.entries import COMMAND, Entry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry, said_text
 from gateway.agent.window.count import entry_tokens
 from workspaces.memory.text.facts import facts_in, sentences
 from workspaces.memory.text.tokens import identifiers
@@ -118,7 +118,7 @@ def extract(entries: Sequence[Entry], previous: str, longest: int = LONGEST_SUMM
 
     It has at most *longest* characters: items without a fact make room first, of these the oldest.
     """
-    said = [sentence for entry in entries if _is_said(entry) for sentence in sentences(_text(entry))]
+    said = [sentence for entry in entries if _is_said(entry) for sentence in sentences(said_text(entry))]
     found: dict[str, Sequence[str]] = {
         "Decisions": [each for each in said if _DECISION.search(each)],
         "Open tasks": [each for each in said if _TASK.search(each)],
@@ -167,10 +167,6 @@ def _is_said(entry: Entry) -> bool:
     return (isinstance(entry, UserEntry) and not entry.from_outside) or (
         isinstance(entry, ReplyEntry) and entry.model != COMMAND
     )
-
-
-def _text(entry: Entry) -> str:
-    return entry.text if isinstance(entry, UserEntry | ReplyEntry) else ""
 
 
 def _names(sentence: str) -> list[str]:
