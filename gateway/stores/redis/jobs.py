@@ -8,11 +8,11 @@ from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import JOB_SPECS, MESSAGES, address_key, encode_time, message_key
 from gateway.stores.jobs import RUNS_KEPT, Job, JobId, JobRun, JobSpec, RunState, Slot
-from gateway.stores.redis.aside import Aside
+from gateway.stores.redis.aside import set_aside
 from gateway.stores.redis.link import Argument, RedisLink
 from gateway.stores.redis.outbox import score
 from gateway.stores.rows import InboxId, InboxRow
-from gateway.stores.unreadable import UNREADABLE_JOB, legible, moment_of, text_of
+from gateway.stores.unreadable import UNREADABLE_JOB, Unreadable, legible, moment_of, text_of
 
 Fields = Sequence[str]
 """A job as store.lua returns it: id, errand, whether it is enabled, next slot, last slot, failures; empty for none."""
@@ -35,9 +35,9 @@ class RedisJobs:
     async def all(self) -> Sequence[Job]:
         rows: list[Fields] = await self.link.run_over("jobs", self.agents)
         good, bad = legible(rows, lambda row: _job(row[1:]))  # the agent comes first
-        aside = Aside(self.link, "set_job_aside", UNREADABLE_JOB, self.clock)
         for (agent, id_, *_), why in bad:
-            await aside.keep(agent, id_, why)
+            row = Unreadable(UNREADABLE_JOB, id_, why)
+            await set_aside(self.link, "set_job_aside", agent, row, self.clock.now())
         return sorted(good, key=lambda job: job.id)
 
     async def remove(self, job: JobId) -> bool:

@@ -9,11 +9,11 @@ from adapters.channel import Address
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import OUTGOING, address_key, encode_time, reply_row
 from gateway.stores.ports import LeaseLostError, RowStateError
-from gateway.stores.redis.aside import Aside
+from gateway.stores.redis.aside import set_aside
 from gateway.stores.redis.link import Argument, RedisLink
 from gateway.stores.redis.spool import Spool
 from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnId, UnsureSend
-from gateway.stores.unreadable import UNREADABLE_REPLY, legible
+from gateway.stores.unreadable import UNREADABLE_REPLY, Unreadable, legible
 
 MICROSECOND = 1_000_000
 Fields = tuple[str, str, str, str, str, str, str, str, str | None, str | None]
@@ -39,9 +39,9 @@ class RedisOutbox:
     async def unfinished(self) -> Sequence[OutboxRow]:
         rows: list[Fields] = await self.link.run_over("unfinished", self.agents)
         good, bad = legible(rows, lambda row: reply_row(row[1:]))  # the agent comes first
-        aside = Aside(self.link, "set_reply_aside", UNREADABLE_REPLY, self.clock)
         for (agent, id_, *_), why in bad:
-            await aside.keep(agent, id_, why)
+            row = Unreadable(UNREADABLE_REPLY, id_, why)
+            await set_aside(self.link, "set_reply_aside", agent, row, self.clock.now())
         return sorted(good, key=lambda row: row.id)
 
     async def begin_part(self, row: OutboxId, part: int, at: datetime) -> None:

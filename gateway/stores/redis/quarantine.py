@@ -9,11 +9,11 @@ from gateway.runtime.clock import Clock
 from gateway.stores.codec import MESSAGES, OUTGOING
 from gateway.stores.jobs import JobId
 from gateway.stores.quarantine import KINDS, QuarantinedRow, QuarantineKind, Retried
-from gateway.stores.redis.aside import Aside
+from gateway.stores.redis.aside import set_aside
 from gateway.stores.redis.link import RedisLink
 from gateway.stores.redis.outbox import queued_row
 from gateway.stores.rows import InboxId, InboxRow, OutboxRow, TurnId
-from gateway.stores.unreadable import moment_of
+from gateway.stores.unreadable import Unreadable, moment_of
 
 _CONTENT: Mapping[QuarantineKind, str] = MappingProxyType(
     {QuarantineKind.MESSAGE: "message", QuarantineKind.REPLY: "outgoing", QuarantineKind.JOB: "errand"}
@@ -33,7 +33,7 @@ class RedisQuarantine:
 
     async def add(self, reason: str, row: int, why: str) -> bool:
         operation = "set_message_aside" if KINDS[reason] is QuarantineKind.MESSAGE else "set_reply_aside"
-        return await Aside(self.link, operation, reason, self.clock).keep("", str(row), why)
+        return await set_aside(self.link, operation, "", Unreadable(reason, str(row), why), self.clock.now())
 
     async def retry(self, id: str) -> Retried | None:  # noqa: A002  # the field's name
         found = [(row, fields) for row, fields in await self._entries() if row.id == id]

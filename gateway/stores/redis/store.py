@@ -20,7 +20,7 @@ from gateway.stores.losses import StateLoss, keep_loss
 from gateway.stores.ports import Changes, Inbox, Outbox
 from gateway.stores.quarantine import Quarantine
 from gateway.stores.redis.admission import RedisOverheard, RedisPairings, RedisSilences
-from gateway.stores.redis.aside import Aside
+from gateway.stores.redis.aside import set_aside
 from gateway.stores.redis.changes import RedisChanges
 from gateway.stores.redis.jobs import RedisJobs
 from gateway.stores.redis.leases import RedisLeases
@@ -48,7 +48,7 @@ from gateway.stores.rows import (
     TurnId,
 )
 from gateway.stores.spending import Spending
-from gateway.stores.unreadable import legible, moment_of, silences_of
+from gateway.stores.unreadable import Unreadable, legible, moment_of, silences_of
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.redact import Redaction
 
@@ -166,9 +166,9 @@ class RedisInbox:
 
     async def _set_aside(self, entry: Entry, why: str) -> None:
         agent, id_, fields = entry
-        aside = Aside(self.link, "set_message_aside", UNREADABLE_MESSAGE, self.clock)
-        if await aside.keep(agent, id_, why):
-            for silence in silences_of(fields, self.clock.now()):
+        row, now = Unreadable(UNREADABLE_MESSAGE, id_, why), self.clock.now()
+        if await set_aside(self.link, "set_message_aside", agent, row, now):
+            for silence in silences_of(fields, now):
                 await RedisSilences(self.link).record(silence)
 
     async def _read(self) -> AsyncGenerator[InboxRow, None]:
