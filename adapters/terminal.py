@@ -4,14 +4,15 @@ A terminal has no platform: its user writes through `say` and reads through `att
 """
 
 import asyncio
+import unicodedata
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 
 from uuid_utils import uuid7
 
 from adapters.channel import Address, Body, ChannelUnavailableError, OutboundMessage, Sent
+from adapters.formatting.split import valid_unicode
 from adapters.spoken import CHAT, OWNER, OwnerChannel
-from adapters.text import terminal_parts
 
 __all__ = ["CHANNEL", "CHAT", "OWNER", "Sink", "TerminalAdapter"]
 
@@ -65,3 +66,20 @@ class TerminalAdapter(OwnerChannel[Sink]):
             self._drop(sink)
             return False
         return True
+
+
+def terminal_parts(markdown: str) -> tuple[Body, ...]:
+    """Return *markdown* as one unchanged body; none for blank text.
+
+    Markdown is readable as plain text. Control characters become visible signs: a text must not be able to move the
+    cursor, set the clipboard or rename the window of the terminal.
+    """
+    text = "".join(map(_visible, valid_unicode(markdown)))
+    return (Body(text),) if text.strip() else ()
+
+
+def _visible(character: str) -> str:
+    if character in "\n\t" or unicodedata.category(character) != "Cc":
+        return character
+    code = ord(character)
+    return "␡" if code == 0x7F else chr(0x2400 + code) if code < 0x20 else "\ufffd"

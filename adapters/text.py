@@ -6,7 +6,6 @@ Everything here is pure: the same Markdown gives the same parts after a restart,
 import html
 import logging
 import re
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -81,23 +80,6 @@ def _formatted_block(block: Block) -> tuple[str, list[Entity]]:
 def _entities(found: Iterable[MessageEntity], end: int) -> Iterator[Entity]:
     for each in found:
         yield Entity(EntityType(each.type), each.offset, min(each.length, end - each.offset), each.url, each.language)
-
-
-def terminal_parts(markdown: str) -> tuple[Body, ...]:
-    """Return *markdown* as one unchanged body; none for blank text.
-
-    Markdown is readable as plain text. Control characters become visible signs: a text must not be able to move the
-    cursor, set the clipboard or rename the window of the terminal.
-    """
-    text = "".join(map(_visible, valid_unicode(markdown)))
-    return (Body(text),) if text.strip() else ()
-
-
-def _visible(character: str) -> str:
-    if character in "\n\t" or unicodedata.category(character) != "Cc":
-        return character
-    code = ord(character)
-    return "␡" if code == 0x7F else chr(0x2400 + code) if code < 0x20 else "\ufffd"
 
 
 def _formatted(markdown: str) -> tuple[str, list[MessageEntity]]:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from adapters import text as rendering
 from adapters.channel import Body, Entity, EntityType
-from adapters.text import TELEGRAM_LIMIT, telegram_parts, terminal_parts
+from adapters.terminal import terminal_parts
+from adapters.text import TELEGRAM_LIMIT, telegram_parts
 
 FRAGMENTS = (
     *(

@@ -12,7 +12,8 @@ from adapters.channel import Body
 from adapters.discord.text import DISCORD_LIMIT, discord_parts
 from adapters.formatting.formulas import letters
 from adapters.formatting.split import MOST_ENTITIES, plain_parts, units, valid_unicode
-from adapters.text import TELEGRAM_LIMIT, telegram_parts, terminal_parts
+from adapters.terminal import terminal_parts
+from adapters.text import TELEGRAM_LIMIT, telegram_parts
 from tests.adapters.formatting.growth import KNOTS
 from tests.adapters.model_like import answers
 from tests.fuzz.campaign import Target

@@ -5,7 +5,8 @@ import time
 import pytest
 
 from adapters.discord.text import discord_parts
-from adapters.text import telegram_parts, terminal_parts
+from adapters.terminal import terminal_parts
+from adapters.text import telegram_parts
 from tests.adapters.formatting.growth import KNOTS, PAIRS, is_linear
 
 FORMATTERS = {"telegram": telegram_parts, "discord": discord_parts, "terminal": terminal_parts}
