@@ -29,9 +29,9 @@ from workspaces.secrets import holds_secret, redact_all
 T = TypeVar("T")
 
 
-KEYS_ALONE = ConfigDict(cache_strings="keys")
+KEYS_ALONE = ConfigDict(cache_strings="keys", defer_build=True)
 """Pydantic caches the latest 16,000 short texts of all JSON that it reads. Ids, times and words of conversations do not
-recur: it should cache only field names.
+recur: it should cache only field names. It is prepared when it is first used.
 """
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TypeVar
 
 import structlog
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from adapters.channel import Address, Sender
 from gateway.errors import StoreError
@@ -69,11 +69,15 @@ def moment_of(value: str | None) -> datetime:
 
 
 class _StoredMessage(BaseModel):
+    model_config = ConfigDict(defer_build=True)
+
     address: Address
     sender: Sender
 
 
 class _RowEnvelope(BaseModel):
+    model_config = ConfigDict(defer_build=True)
+
     body: _StoredMessage
 
 

@@ -19,7 +19,7 @@ from functools import cache, partial
 from types import MappingProxyType
 from typing import Annotated, Generic, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from gateway.agent.entries import (
     COMMAND,
@@ -143,6 +143,8 @@ def numbered_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record]]:
 
 
 class _SessionLine(BaseModel):
+    model_config = ConfigDict(defer_build=True)
+
     v: Literal[1] = 1
     type: Literal["session"] = "session"
     at: datetime
@@ -150,6 +152,8 @@ class _SessionLine(BaseModel):
 
 
 class _Line(BaseModel, Generic[K, E]):
+    model_config = ConfigDict(defer_build=True)
+
     v: Literal[1] = 1
     turn: TurnId
     at: datetime
