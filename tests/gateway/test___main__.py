@@ -1,3 +1,4 @@
+import gc
 import json
 import os
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from gateway.__main__ import GARBAGE, main
 from gateway.home import Home
 from tests.fakes.patience import PATIENCE_S
 
@@ -73,3 +75,15 @@ def test_a_killed_gateway_leaves_a_home_that_works(home: Home) -> None:
     assert json.loads(answered.stdout)["agent"] == "main"
     state = json.loads(call(home, "status", "--json").stdout)
     assert (state["running"], state["time_zone"]) == (False, "Europe/Berlin")
+
+
+def test_the_program_looks_for_garbage_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From its first import on."""
+    before = gc.get_threshold()
+    monkeypatch.setattr(sys, "argv", ["strandline", "--version"])
+    try:
+        with pytest.raises(SystemExit):
+            main()
+        assert gc.get_threshold() == GARBAGE > before
+    finally:
+        gc.set_threshold(*before)

@@ -1,5 +1,4 @@
 import asyncio
-import gc
 import io
 import json
 import os
@@ -22,7 +21,7 @@ from gateway.cli.invocation import Invocation
 from gateway.cli.main import COMMANDS
 from gateway.cli.memory import hit_lines
 from gateway.cli.status import memory_line
-from gateway.cli.up import GARBAGE, serve
+from gateway.cli.up import serve
 from gateway.config import read_config
 from gateway.control.server import control_app
 from gateway.control.status_wire import MemoryStatus
@@ -431,15 +430,6 @@ async def test_a_signal_stops_a_gateway_in_good_order(
     assert signal.getsignal(number) == handler
     with terminal.home.lock("the next"):
         assert capsys.readouterr().out == "Stopped.\n"
-
-
-async def test_a_gateway_looks_for_garbage_seldom(terminal: Terminal) -> None:
-    """As long as it runs: whoever runs it in a process of their own gets their thresholds back."""
-    before = gc.get_threshold()
-    async with up(terminal):
-        assert gc.get_threshold() == GARBAGE > before
-        os.kill(os.getpid(), signal.SIGTERM)
-    assert gc.get_threshold() == before
 
 
 def test_the_greeting_says_how_to_go_on(at_home: Terminal) -> None:
