@@ -20,7 +20,7 @@ from statistics import fmean
 from gateway.agent.recall import RecallSettings, recall
 from gateway.app.app import App
 from gateway.app.resources import Machine
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from gateway.home import Home
 from tests.fakes.clock import ManualClock
 from tests.journeys.house import make_home, running

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from bench.figures import Figure
 from gateway.app.app import App
-from gateway.control.wire import ChatOrder, SearchOrder
+from gateway.control.stream_wire import ChatOrder
+from gateway.control.wire import SearchOrder
 from gateway.sessions.flush import AGAIN, PROMPT
 from tests.fakes.keeping import SUMMARY
 from tests.fakes.openai_stub import OpenAIStub

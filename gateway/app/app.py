@@ -18,12 +18,11 @@ from gateway.app.channels import TERMINAL
 from gateway.app.crash_recovery import quarantine_suspects
 from gateway.app.lost_records import tell_of_state
 from gateway.app.note_checks import note_checks
-from gateway.app.operator import local_operator
 from gateway.app.resources import THIS_MACHINE, Machine, open_resources
 from gateway.app.wiring import Parts
 from gateway.commands.menu import Menus, menu_entries
 from gateway.config import Config
-from gateway.control.operator import LocalOperator
+from gateway.control.operator import LocalOperator, Operations
 from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState
@@ -70,7 +69,7 @@ class App:
             parts = Parts(resources, has_channels=channels)
             parts.connect()
             watched = watched_folders(home, resources.home.config, resources.agents.values())
-            yield cls(parts, local_operator(parts), resources.channels.accounts, watched)
+            yield cls(parts, _operator(parts), resources.channels.accounts, watched)
 
     def web(self, environ: Mapping[str, str]) -> "WebServer | None":
         """Return the HTTP application, `None` if disabled or a token is missing. Raises ConfigError for a short one."""
@@ -206,6 +205,15 @@ class App:
             for history_writer in history_writers:
                 await history_writer.maintain(utc_now)
             await pause(parts.resources.home.clock, TIDY_EVERY_S)
+
+
+def _operator(parts: Parts) -> LocalOperator:
+    def build() -> Operations:
+        from gateway.app.operator import operations_of  # a tenth of what is loaded, for those who ask
+
+        return operations_of(parts)
+
+    return LocalOperator(parts.status.agents, parts.conversation, build)
 
 
 async def _warm(memory: MemoryIndex) -> None:

@@ -15,7 +15,7 @@ from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder
 from gateway.control.history import HistoryOperator
 from gateway.control.memory import MemoryOperator
 from gateway.control.notes_wire import NotesOrder
-from gateway.control.operator import LocalOperator
+from gateway.control.operator import Operations
 from gateway.control.order import Answers
 from gateway.control.probe_wire import ProbeOrder
 from gateway.control.quarantine import QuarantineOperator
@@ -23,11 +23,11 @@ from gateway.control.quarantine_wire import QuarantineOrder
 from gateway.control.sessions import SessionsOperator
 from gateway.control.settings_wire import OwnerSettingsOrder
 from gateway.control.status_wire import MemoryOrder, StatusOrder
+from gateway.control.stream_wire import CommandsOrder
 from gateway.control.tools import ToolOperator
 from gateway.control.tools_wire import ToolOrder
 from gateway.control.wire import (
     ApprovalOrder,
-    CommandsOrder,
     HistoryOrder,
     OriginOrder,
     SearchOrder,
@@ -36,12 +36,12 @@ from gateway.control.wire import (
 )
 
 
-def local_operator(parts: Parts) -> LocalOperator:
-    """Return the operator of the gateway that consists of *parts*."""
+def operations_of(parts: Parts) -> Operations:
+    """Return the operations of the gateway that consists of *parts*."""
     agents, sessions, home = parts.status.agents, parts.resources.sessions, parts.resources.home
     memory = MemoryOperator(agents, sessions, home.zone.zone)
     checkups = CheckupOperator(agents, sessions, home.now)
-    return LocalOperator(agents, parts.conversation, memory, checkups, _answers(parts, memory, checkups))
+    return Operations(_answers(parts, memory, checkups), memory.index, checkups.check)
 
 
 def _answers(parts: Parts, memory: MemoryOperator, checkups: CheckupOperator) -> Answers:

@@ -13,7 +13,8 @@ from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOpti
 from gateway.cli.redacted_output import styled_output
 from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.control.expected_errors import EXPECTED
-from gateway.control.wire import ChatOrder, ChatSign, CommandsOrder, WhyOrder
+from gateway.control.stream_wire import ChatOrder, ChatSign, CommandsOrder
+from gateway.control.wire import WhyOrder
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 

@@ -10,7 +10,8 @@ from gateway.cli.command_group import command_app
 from gateway.cli.connect import ask, reach
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer
 from gateway.cli.progress import progress_bar
-from gateway.control.checkup_wire import CheckOrder, CheckupAnswer, CheckupOrder
+from gateway.control.checkup_wire import CheckupAnswer, CheckupOrder
+from gateway.control.stream_wire import CheckOrder
 
 SHOWN = 20
 """Proposals that are shown to people; `--json` has all."""

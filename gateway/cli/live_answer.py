@@ -7,7 +7,7 @@ from rich.segment import Segment, Segments
 from rich.spinner import Spinner
 from rich.text import Text
 
-from gateway.control.wire import ChatSign
+from gateway.control.stream_wire import ChatSign
 from gateway.runtime.escape import visible
 
 REFRESHES_A_SECOND = 12

@@ -19,7 +19,15 @@ from gateway.cli.progress import progress_bar
 from gateway.cli.status import memory_line
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.status_wire import MemoryOrder, MemoryStatus
-from gateway.control.wire import IndexOrder, MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why, WhyOrder
+from gateway.control.stream_wire import IndexOrder
+from gateway.control.wire import (
+    MemorySearchAnswer,
+    MemorySource,
+    OriginOrder,
+    SearchOrder,
+    Why,
+    WhyOrder,
+)
 from workspaces.memory.change_exam import LOST
 from workspaces.memory.search_notes import NOTHING_CLEAR
 

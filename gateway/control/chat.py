@@ -8,7 +8,7 @@ from adapters.abilities import MenuEntry
 from adapters.channel import Address, OutboundMessage
 from adapters.terminal import CHAT, TerminalAdapter
 from gateway.control.operator_api import OnReply, OnSign
-from gateway.control.wire import ChatSign, CommandsAnswer, CommandsOrder
+from gateway.control.stream_wire import ChatSign, CommandsAnswer, CommandsOrder
 from gateway.delivery.sender import Delivery, is_part_of
 from gateway.inbound.outcomes import Outcomes
 from gateway.runtime.clock import unless

@@ -18,7 +18,8 @@ from gateway.checkup.checkup import (
 from gateway.checkup.proposals import CheckupProposal, CheckupRecord
 from gateway.checkup.summary import summary_of
 from gateway.control.agents import AgentDirectory, terminal_access
-from gateway.control.checkup_wire import CheckOrder, CheckupAnswer, CheckupOrder, ShownProposal
+from gateway.control.checkup_wire import CheckupAnswer, CheckupOrder, ShownProposal
+from gateway.control.stream_wire import CheckOrder
 from gateway.errors import CheckupError
 from gateway.transcripts.store import Sessions
 from workspaces.access import Access

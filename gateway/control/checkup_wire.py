@@ -70,10 +70,3 @@ class CheckupOrder(Order[CheckupAnswer]):
     words: str | None = None
     """The owner's own words for the note of a single accepted proposal."""
     agent: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckOrder:
-    """A request to check an agent's notes now, with progress; `None` is the default agent."""
-
-    agent: str | None = None

@@ -13,9 +13,10 @@ from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.notes import NoteEditor
 from gateway.control.notes_wire import NotesAnswer, NotesOrder
 from gateway.control.operator_api import Progress
+from gateway.control.status import memory_status
 from gateway.control.status_wire import MemoryOrder, MemoryStatus
+from gateway.control.stream_wire import IndexOrder
 from gateway.control.wire import (
-    IndexOrder,
     MemorySearchAnswer,
     MemorySource,
     OriginOrder,
@@ -125,14 +126,6 @@ class MemoryOperator:
     async def accept_change(self, order: AcceptIndexOrder) -> bool:
         """Take a change of an agent's index that was held back into use; tell whether there was one."""
         return await self.agents.named(order.agent).memory.accept_change()
-
-
-async def memory_status(agent: Agent) -> MemoryStatus:
-    """Return the state of the index of *agent*. Raises MemoryUnavailableError."""
-    state = await agent.memory.status()
-    known = (state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
-    embedder = f"{state.embedder} for {state.languages}" if state.embedder else ""
-    return MemoryStatus(*known, embedder, state.indexing, held=state.held)
 
 
 def _search_hit(hit: Hit) -> SearchHit:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from gateway.control.order import Answer, Answers, Order
 
 if TYPE_CHECKING:  # the types of all orders take longer to load than most commands to run
-    from gateway.control.checkup_wire import CheckOrder
-    from gateway.control.wire import ChatOrder, ChatSign, IndexOrder
+    from gateway.control.stream_wire import ChatOrder, ChatSign, CheckOrder, IndexOrder
 
 OnReply = Callable[[str, bool], Awaitable[None]]
 """Takes each delivered message, as Markdown, and whether it answers this request.

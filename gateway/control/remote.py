@@ -15,8 +15,7 @@ from gateway.errors import StrandlineError
 from gateway.home import ControlFile
 
 if TYPE_CHECKING:  # as for the API
-    from gateway.control.checkup_wire import CheckOrder
-    from gateway.control.wire import ChatOrder, IndexOrder, StreamEvent
+    from gateway.control.stream_wire import ChatOrder, CheckOrder, IndexOrder, StreamEvent
 
 PATIENT = httpx2.Timeout(None, connect=2)
 """A chat, a search over changed files or an indexing run takes its time; the gateway has limits of its own."""
@@ -41,7 +40,7 @@ class RemoteOperator:
         return _read(answer_of(type(order)), _check_response(response).content)
 
     async def chat(self, order: "ChatOrder", on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
-        from gateway.control.wire import ChatSign
+        from gateway.control.stream_wire import ChatSign
 
         outcome = ""
         async for event in self._events("/control/chat", order):
@@ -70,7 +69,7 @@ class RemoteOperator:
 
     async def _events(self, path: str, order: "ChatOrder | IndexOrder | CheckOrder") -> AsyncIterator["StreamEvent"]:
         """Yield every event up to the last one; an `error` is raised."""
-        from gateway.control.wire import StreamEvent
+        from gateway.control.stream_wire import StreamEvent
 
         try:
             async with self._client.stream("POST", path, json=asdict(order)) as response:

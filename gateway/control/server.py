@@ -15,11 +15,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.control.checkup_wire import CheckOrder
 from gateway.control.expected_errors import EXPECTED
 from gateway.control.operator_api import LocalApi, Progress, Readiness
 from gateway.control.order import answer_of, path_of
-from gateway.control.wire import ChatOrder, IndexOrder, StreamEvent
+from gateway.control.stream_wire import ChatOrder, CheckOrder, IndexOrder, StreamEvent
 from gateway.errors import StrandlineError
 from gateway.runtime.http_server import is_numeric_or_local
 

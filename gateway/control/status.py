@@ -14,7 +14,6 @@ from gateway.automation.job_runner import JobRunner
 from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.cron import jobs_status
 from gateway.control.health import Health
-from gateway.control.memory import memory_status
 from gateway.control.status_text import brief
 from gateway.control.status_wire import (
     AgentStatus,
@@ -191,3 +190,11 @@ async def spending_of(agent_budget: AgentBudget | None) -> tuple[SpendingStatus,
 def _row(cause: str, spend: Spend, budget: Budget) -> SpendingStatus:
     money = spend.nanos / NANOS
     return SpendingStatus(cause, spend.tokens, money, spend.unpriced_tokens, budget.tokens_a_day, budget.money_a_day)
+
+
+async def memory_status(agent: Agent) -> MemoryStatus:
+    """Return the state of the index of *agent*. Raises MemoryUnavailableError."""
+    state = await agent.memory.status()
+    known = (state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
+    embedder = f"{state.embedder} for {state.languages}" if state.embedder else ""
+    return MemoryStatus(*known, embedder, state.indexing, held=state.held)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
 
-from adapters.abilities import MenuEntry
 from gateway.control.order import Order
 from gateway.control.status_wire import SearchMode
 
@@ -118,50 +117,6 @@ class OriginOrder(Order[MemorySource]):
     agent: str | None = None
 
 
-SignKind = Literal["draft", "tool", "postponed"]
-
-
-@dataclass(frozen=True, slots=True)
-class ChatSign:
-    """A sign of an answer on its way."""
-
-    kind: SignKind
-    text: str
-    """For `draft` the whole text so far, for `tool` the name of a tool in use, for `postponed` the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class StreamEvent:
-    """One line of a streamed answer: signs, `earlier`, `reply` or `progress`, then `done` or `error`."""
-
-    event: Literal["accepted", "earlier", "reply", "progress", "done", "error"] | SignKind
-    text: str = ""
-    """A reply as Markdown, a description of the outcome, or an error message."""
-    done: int = 0
-    total: int = 0
-    """Total number of changed notes to index."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChatOrder:
-    """The owner's message to an agent; `None` leaves the agent to the bindings."""
-
-    text: str
-    agent: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CommandsAnswer:
-    """The commands that a message may begin with."""
-
-    entries: tuple[MenuEntry, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CommandsOrder(Order[CommandsAnswer]):
-    """A request for the commands that the owner may give in a message."""
-
-
 @dataclass(frozen=True, slots=True)
 class SearchOrder(Order[MemorySearchAnswer]):
     """A search of an agent's memory as its owner may see it."""
@@ -175,13 +130,6 @@ class SearchOrder(Order[MemorySearchAnswer]):
     since: date | None = None
     until: date | None = None
     """Both days are included; undated notes are outside of any bounds."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexOrder:
-    """A request to bring an agent's index up to date; `None` is the default agent."""
-
-    agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

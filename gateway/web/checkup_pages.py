@@ -8,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway.control.checkup_wire import CheckOrder, CheckupOrder
+from gateway.control.checkup_wire import CheckupOrder
+from gateway.control.stream_wire import CheckOrder
 from gateway.web.errors import HttpError
 from gateway.web.view_frame import ViewFrame, number_given
 from workspaces.memory.checkup.findings import FindingKind

@@ -13,10 +13,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from gateway.admission.sign_in import csrf_token
-from gateway.control.checkup_wire import CheckOrder
 from gateway.control.expected_errors import EXPECTED
 from gateway.control.operator_api import Progress
 from gateway.control.order import Answer, Order
+from gateway.control.stream_wire import CheckOrder
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.web.errors import HttpError
 from gateway.web.login import COOKIE, Login

@@ -16,7 +16,7 @@ from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, 
 
 from gateway.app.app import App
 from gateway.control.browsers import BrowserOrder
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from gateway.home import Home
 from tests.browser.standby_address import StandbyAddress, standby_address
 from tests.fakes.openai_stub import OpenAIStub

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
 from gateway.app.app import App
-from gateway.control.checkup_wire import CheckOrder
+from gateway.control.stream_wire import CheckOrder
 from gateway.control.wire import HistoryOrder
 from gateway.stores.rows import Proposal
 from tests.browser.conftest import PATIENCE_MS, Complaints, House, opened

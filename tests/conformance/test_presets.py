@@ -7,7 +7,8 @@ import pytest
 from gateway.config.presets import PRESETS
 from gateway.config.reading import parse_config
 from gateway.config.schema import Config
-from gateway.control.wire import ChatOrder, SearchOrder
+from gateway.control.stream_wire import ChatOrder
+from gateway.control.wire import SearchOrder
 from gateway.errors import ConfigError
 from gateway.home import Home
 from tests.conformance.statements import settings

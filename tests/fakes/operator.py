@@ -26,7 +26,7 @@ from gateway.control.admission_wire import (
     SilencesOrder,
 )
 from gateway.control.browsers import BrowserAnswer, BrowserOrder, BrowserRow
-from gateway.control.checkup_wire import CheckOrder, CheckupAnswer, CheckupOrder, ShownProposal
+from gateway.control.checkup_wire import CheckupAnswer, CheckupOrder, ShownProposal
 from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.notes_wire import NoteRow, NotesAnswer, NotesOrder
@@ -36,19 +36,15 @@ from gateway.control.probe_wire import ProbeAnswer, ProbeOrder
 from gateway.control.quarantine_wire import QuarantineAnswer, QuarantineLine, QuarantineOrder
 from gateway.control.settings_wire import OwnerSettingsAnswer, OwnerSettingsOrder
 from gateway.control.status_wire import AgentStatus, MemoryOrder, MemoryStatus, Status, StatusOrder
+from gateway.control.stream_wire import ChatOrder, ChatSign, CheckOrder, CommandsAnswer, CommandsOrder, IndexOrder
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (
     ApprovalAnswer,
     ApprovalOrder,
-    ChatOrder,
-    ChatSign,
-    CommandsAnswer,
-    CommandsOrder,
     HistoryAnswer,
     HistoryCommit,
     HistoryFile,
     HistoryOrder,
-    IndexOrder,
     MemorySearchAnswer,
     MemorySource,
     OriginOrder,

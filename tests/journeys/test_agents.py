@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from gateway.control.wire import ChatOrder, IndexOrder
+from gateway.control.stream_wire import ChatOrder, IndexOrder
 from gateway.home import Home
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Call, Reply, Step

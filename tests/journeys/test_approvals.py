@@ -8,7 +8,8 @@ import pytest
 
 from gateway.cli.main import run
 from gateway.control.status_wire import StatusOrder
-from gateway.control.wire import ApprovalOrder, ChatOrder, HistoryOrder
+from gateway.control.stream_wire import ChatOrder
+from gateway.control.wire import ApprovalOrder, HistoryOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S

@@ -10,7 +10,8 @@ from gateway.backup.restoring import restore_backup
 from gateway.backup.taking import take_backup
 from gateway.config import read_config
 from gateway.control.status_wire import StatusOrder
-from gateway.control.wire import ChatOrder, HistoryOrder, IndexOrder, MemorySearchAnswer, SearchOrder
+from gateway.control.stream_wire import ChatOrder, IndexOrder
+from gateway.control.wire import HistoryOrder, MemorySearchAnswer, SearchOrder
 from gateway.home import Home
 from tests.journeys.house import make_home, running
 

@@ -11,7 +11,7 @@ from gateway.admission.internal_channels import NOBODY, job_address
 from gateway.app.app import App, Machine
 from gateway.config import read_config
 from gateway.control.status_wire import StatusOrder
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from gateway.home import Home
 from tests.fakes.clock import ManualClock
 from tests.fakes.openai_stub import OpenAIStub

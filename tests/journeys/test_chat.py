@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.control.wire import ChatOrder, ChatSign
+from gateway.control.stream_wire import ChatOrder, ChatSign
 from gateway.home import Home
 from gateway.turns import turn
 from tests.fakes.openai_stub import OpenAIStub

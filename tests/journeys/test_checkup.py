@@ -7,7 +7,8 @@ import pytest
 
 from gateway.app.note_checks import NoteChecks
 from gateway.checkup.checkup import checked_agent
-from gateway.control.checkup_wire import CheckOrder, CheckupOrder
+from gateway.control.checkup_wire import CheckupOrder
+from gateway.control.stream_wire import CheckOrder
 from gateway.errors import CheckupError
 from tests.journeys.house import make_home, running
 

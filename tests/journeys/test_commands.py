@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from gateway.control.wire import ChatOrder, SearchOrder, WhyOrder
+from gateway.control.stream_wire import ChatOrder
+from gateway.control.wire import SearchOrder, WhyOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Step

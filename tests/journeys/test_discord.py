@@ -10,7 +10,7 @@ import pytest
 
 from gateway.app.app import App
 from gateway.control.status_wire import ChannelStatus, StatusOrder
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from gateway.home import Home
 from gateway.inbound.listener import ListeningState
 from tests.fakes.discord import Discord, Fault

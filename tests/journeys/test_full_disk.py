@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import make_home, running
 from tests.workspaces.test_files import files_end_at

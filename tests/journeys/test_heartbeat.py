@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateway.app.app import App
 from gateway.control.status_wire import StatusOrder
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from gateway.home import Home
 from gateway.stores.rows import OutboxRow
 from tests.fakes.botapi import BotApi

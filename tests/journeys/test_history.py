@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gateway.control.status_wire import StatusOrder
-from gateway.control.wire import ChatOrder, HistoryCommit, HistoryOrder, OriginOrder, SearchOrder
+from gateway.control.stream_wire import ChatOrder
+from gateway.control.wire import HistoryCommit, HistoryOrder, OriginOrder, SearchOrder
 from gateway.errors import StrandlineError
 from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import make_home, running

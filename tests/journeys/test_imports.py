@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from gateway.cli import main
-from gateway.control.wire import ChatOrder, IndexOrder, SearchOrder, SessionsOrder
+from gateway.control.stream_wire import ChatOrder, IndexOrder
+from gateway.control.wire import SearchOrder, SessionsOrder
 from gateway.home import Home
 from tests.gateway.importers.exports import archive, chatgpt, openclaw
 from tests.journeys.house import make_home, running

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateway.control.status_wire import StatusOrder
-from gateway.control.wire import ChatOrder, WhyOrder
+from gateway.control.stream_wire import ChatOrder
+from gateway.control.wire import WhyOrder
 from tests.fakes.anthropic_stub import AnthropicStub
 from tests.fakes.botapi import BotApi
 from tests.fakes.cohere_stub import CohereStub

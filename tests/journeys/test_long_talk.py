@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gateway.control.status_wire import StatusOrder
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from gateway.sessions.flush import AGAIN, PROMPT
 from tests.fakes.keeping import SUMMARY
 from tests.fakes.openai_stub import OpenAIStub

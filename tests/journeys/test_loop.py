@@ -9,7 +9,7 @@ from blockbuster import BlockingError, blockbuster_ctx
 
 from bench.made_notes import daily_notes, questions
 from gateway.app.app import App
-from gateway.control.wire import IndexOrder
+from gateway.control.stream_wire import IndexOrder
 from tests.fakes.loop_probe import LoopProbe
 from tests.journeys.house import make_home, running
 from tests.workspaces.turns import AGENT, MAIN

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gateway.app.app import App
-from gateway.control.wire import ChatOrder, IndexOrder
+from gateway.control.stream_wire import ChatOrder, IndexOrder
 from gateway.home import Home
 from tests.fakes.anthropic_stub import AnthropicStub
 from tests.fakes.cohere_stub import CohereStub

@@ -6,7 +6,7 @@ import time
 from base64 import b64encode
 from pathlib import Path
 
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S

@@ -11,7 +11,8 @@ from bench.made_notes import daily_notes
 from gateway.app.index_migration import is_same
 from gateway.cli import main
 from gateway.config import read_config
-from gateway.control.wire import IndexOrder, MemorySearchAnswer, SearchOrder
+from gateway.control.stream_wire import IndexOrder
+from gateway.control.wire import MemorySearchAnswer, SearchOrder
 from gateway.home import Home
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.journeys.house import ENVIRON, make_home, running

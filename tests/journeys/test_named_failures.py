@@ -11,7 +11,7 @@ from gateway.app.app import App
 from gateway.control.finding import findings_of
 from gateway.control.probe_wire import ProbeOrder
 from gateway.control.status_wire import StatusOrder
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.cohere_stub import CohereStub
 from tests.fakes.discord import Discord

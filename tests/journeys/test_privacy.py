@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gateway.control.wire import IndexOrder
+from gateway.control.stream_wire import IndexOrder
 from tests.fakes.botapi import BotApi
 from tests.fakes.model import HOSTILE_NUMBERS, HOSTILE_TEXTS
 from tests.fakes.openai_stub import OpenAIStub

@@ -6,7 +6,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from gateway.control.wire import ChatOrder, SearchOrder
+from gateway.control.stream_wire import ChatOrder
+from gateway.control.wire import SearchOrder
 from gateway.home import Home
 from tests.journeys.house import make_home, running
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from tests.fakes.openai_stub import OpenAIStub
 from tests.journeys.house import make_home, openai_section, running
 

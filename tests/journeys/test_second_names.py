@@ -9,7 +9,7 @@ from pathlib import Path
 from gateway.app.app import App
 from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.control.status_wire import AgentStatus, StatusOrder
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from gateway.home import Home
 from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import make_home, running

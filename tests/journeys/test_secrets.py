@@ -13,7 +13,8 @@ import pytest
 
 from gateway.backup.taking import take_backup
 from gateway.config import read_config
-from gateway.control.wire import ChatOrder, HistoryOrder, IndexOrder, SearchOrder
+from gateway.control.stream_wire import ChatOrder, IndexOrder
+from gateway.control.wire import HistoryOrder, SearchOrder
 from gateway.home import Home
 from tests.fakes.botapi import BotApi
 from tests.fakes.embedding_stub import EmbeddingStub

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import UserEntry
-from gateway.control.wire import ChatOrder, SessionsOrder
+from gateway.control.stream_wire import ChatOrder
+from gateway.control.wire import SessionsOrder
 from tests.fakes.openai_stub import OpenAIStub
 from tests.journeys.house import make_home, openai_section, running
 from workspaces.access import AgentId

@@ -11,7 +11,7 @@ from pathlib import Path
 from adapters.channel import Address
 from adapters.terminal import CHANNEL, CHAT
 from gateway.control.status_wire import StatusOrder
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from gateway.home import Home
 from gateway.stores.quarantine import CRASHED_REPLY
 from gateway.stores.rows import Outgoing, TurnCommit, TurnId

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.mcp import server
-from gateway.control.wire import ApprovalOrder, ChatOrder
+from gateway.control.stream_wire import ChatOrder
+from gateway.control.wire import ApprovalOrder
 from gateway.errors import StrandlineError
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S

@@ -7,7 +7,8 @@ import pytest
 
 from gateway.app.app import App
 from gateway.config import read_config
-from gateway.control.wire import ChatOrder, SearchOrder
+from gateway.control.stream_wire import ChatOrder
+from gateway.control.wire import SearchOrder
 from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import ENVIRON, make_home
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from gateway.app.app import App
 from gateway.app.resources import THIS_MACHINE, Machine
-from gateway.control.wire import ChatOrder, SearchOrder
+from gateway.control.stream_wire import ChatOrder
+from gateway.control.wire import SearchOrder
 from gateway.home import Home
 from tests.fakes.clock import ManualClock
 from tests.fakes.openai_stub import OpenAIStub

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from adapters.channel import ChatKind, InboundMessage
 from gateway.agent.entries import ReplyEntry
-from gateway.control.wire import IndexOrder
+from gateway.control.stream_wire import IndexOrder
 from tests.fakes.clock import ManualClock
 from tests.privacy.contents import WORDS, Secret, items, sentence
 from tests.privacy.hostile import Hostile

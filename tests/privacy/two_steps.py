@@ -15,7 +15,8 @@ from itertools import product
 from pathlib import Path
 
 from gateway.app.app import App
-from gateway.control.wire import ApprovalOrder, ChatOrder
+from gateway.control.stream_wire import ChatOrder
+from gateway.control.wire import ApprovalOrder
 from gateway.home import Home
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub

@@ -21,7 +21,8 @@ from gateway.agent.recall import RecallSettings
 from gateway.app.app import App, Machine
 from gateway.config import read_config
 from gateway.control.admission_wire import PairOrder
-from gateway.control.wire import HistoryOrder, IndexOrder
+from gateway.control.stream_wire import IndexOrder
+from gateway.control.wire import HistoryOrder
 from gateway.home import Home
 from strandline.testing.adapter import FakeAdapter
 from tests.fakes.clock import ManualClock

@@ -3,7 +3,7 @@ import io
 from rich.console import Console
 
 from gateway.cli.live_answer import LiveAnswer, closed_length
-from gateway.control.wire import ChatSign
+from gateway.control.stream_wire import ChatSign
 from tests.fakes.screen import on_screen
 
 ANSWER = "Two steps:\n\n1. soak\n2. cook\n\n```\nboil()\n\nserve()\n```\n\nEnjoy."

@@ -16,16 +16,8 @@ from gateway.control.order import Order
 from gateway.control.remote import RemoteOperator, reach_gateway
 from gateway.control.server import BODY_CAP, control_app
 from gateway.control.status_wire import MemoryOrder, StatusOrder
-from gateway.control.wire import (
-    ChatOrder,
-    ChatSign,
-    IndexOrder,
-    OriginOrder,
-    SearchOrder,
-    SessionsAnswer,
-    SessionsOrder,
-    WhyOrder,
-)
+from gateway.control.stream_wire import ChatOrder, ChatSign, IndexOrder
+from gateway.control.wire import OriginOrder, SearchOrder, SessionsAnswer, SessionsOrder, WhyOrder
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import ControlFile
 from gateway.runtime.http_server import is_numeric_or_local, listening, serving

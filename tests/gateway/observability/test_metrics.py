@@ -17,7 +17,7 @@ from gateway.config.reading import parse_config
 from gateway.control.exposition import Exposition, StatusCollector
 from gateway.control.server import control_app
 from gateway.control.status_wire import ChannelStatus, Status, StatusOrder
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from gateway.errors import ConfigError, StoreError
 from gateway.home import Home
 from gateway.observability.metrics import Meter

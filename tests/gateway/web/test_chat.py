@@ -9,7 +9,7 @@ import httpx2
 from adapters.channel import Address, Button
 from adapters.web import CHANNEL, CHAT, PageEvent, PageEventKind, PageMessage
 from gateway.control.cron_wire import CronOrder
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from gateway.runtime.http_server import serving
 from gateway.web.chat import PAGES_AT_MOST, WAITING_AT_MOST, _PendingEvents
 from gateway.web.markdown_html import to_html

@@ -4,7 +4,7 @@ import re
 
 from gateway.control.cron_wire import CronOrder
 from gateway.control.exam_wire import ExamOrder
-from gateway.control.wire import ChatOrder
+from gateway.control.stream_wire import ChatOrder
 from gateway.stores.rows import Proposal
 from tests.gateway.web.browsing import Browser
 from tests.gateway.web.house import House
