@@ -541,6 +541,24 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
     assert min(took) < 4 * min(framework)
 
 
+def test_a_gateway_is_ready_before_it_loads_what_nobody_asked_for(tmp_path: Path) -> None:
+    """Formatters of platforms, colours, SDKs and the operator's orders; garbage is looked for from then on."""
+    code = (
+        "import gc, os, signal, sys\nfrom gateway.cli import up\nfrom gateway.__main__ import main\n"
+        "greeting, freeze = up.greeting, gc.freeze\n"
+        "heavy = {'aiogram', 'discord', 'httpx', 'numpy', 'rich', 'pygments', 'attr', 'markdown_it',"
+        " 'telegramify_markdown', 'gateway.control.wire', 'gateway.app.operator'}\n"
+        "def ready(*facts):\n"
+        "    print(heavy & set(sys.modules), gc.isenabled(), file=sys.stderr)\n"
+        "    yield from greeting(*facts)\n"
+        "def frozen():\n    freeze()\n    gc.isenabled() or os.kill(os.getpid(), signal.SIGTERM)\n"
+        "up.greeting, gc.freeze = ready, frozen\n"
+        f"sys.argv = ['strandline', 'up', '--home', {str(tmp_path / 'home')!r}, '--port', '0']\n"
+        "try:\n    main()\nfinally:\n    import rich\n    print(gc.isenabled(), file=sys.stderr)\n"
+    )
+    assert seconds_of(code)[1].stderr == "set() False\nTrue\n"
+
+
 def test_the_installed_command_tells_its_version() -> None:
     """`python -m gateway` and `strandline` are the same program."""
     shown = subprocess.run([sys.executable, "-m", "gateway", "--version"], capture_output=True, text=True, check=True)
