@@ -56,11 +56,9 @@ async def test_a_file_that_is_too_large_is_not_asked_for(server: BotApi, adapter
     assert server.requests == []
 
 
-async def test_a_file_that_grows_too_large_is_dropped(
-    server: BotApi, adapter: TelegramAdapter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_file_that_grows_too_large_is_dropped(server: BotApi, adapter: TelegramAdapter) -> None:
     """Whatever was said of its size: what `getFile` says counts, and what really comes."""
-    monkeypatch.setattr("adapters.telegram.files.LARGEST_FILE", 100_000)
+    server.files["plan"] = bytes(LARGEST_FILE + 1)
     with pytest.raises(FetchRefusedError, match="larger"):
         await fetched(adapter)
     assert server.calls("download") == []

@@ -148,13 +148,12 @@ async def test_what_was_noted_is_shown_as_a_note(archive: Archive) -> None:
     ]
 
 
-async def test_an_export_has_every_record_as_it_is_stored(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_export_has_every_record_as_it_is_stored(archive: Archive) -> None:
     """In parts; what a newer program wrote is kept, damage is counted, and a record beside it is not lost."""
     file = archive.folder / f"archive/{ENDED}.jsonl"
     first, said, *others = file.read_bytes().splitlines(keepends=True)
-    newer = b'{"v":2,"type":"poem","text":"\xc3\xa9"}\n'
+    newer = b'{"v":2,"type":"poem","text":"' + b"\xc3\xa9" * module.PAGE_BYTES + b'"}\n'
     file.write_bytes(b"".join([first, newer, b"\xff noise\n", b"torn\0" + said, *others]))
-    monkeypatch.setattr(module, "PAGE_BYTES", 200)
     lines: list[str] = []
     records: list[SessionRecord] = []
     order = SessionsOrder("export", None, ENDED)

@@ -19,11 +19,10 @@ from gateway.agent.models.prefix_cache import MOST_BYTES, Beginning, PrefixCache
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import TurnId
 from gateway.stores.sqlite.store import SqliteStore
-from gateway.transcripts import store as module
 from gateway.transcripts.codec import Record, header, to_line
 from gateway.transcripts.read_tail import LEAST_MESSAGES
 from gateway.transcripts.session_marks import LostTranscript, SessionMarks
-from gateway.transcripts.store import OPEN_BYTES, Sessions
+from gateway.transcripts.store import OPEN_AT_MOST, OPEN_BYTES, REPAIRS_TOLD, Sessions
 from tests.gateway.turns.test_turn import MAIN
 
 GROUP = SessionKey(MAIN, "group:telegram.home.-100/../../main")
@@ -49,16 +48,14 @@ async def test_a_torn_transcript_is_used_and_told_of(tmp_path: Path, threads: Th
     assert list(again.repairs()) == ["session main/main: 1 torn last line cut and kept beside the file"]
 
 
-async def test_of_what_was_damaged_the_latest_is_told(
-    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_of_what_was_damaged_the_latest_is_told(tmp_path: Path, threads: Threads) -> None:
     """However many sessions a bad disk has spoiled."""
-    monkeypatch.setattr(module, "REPAIRS_TOLD", 2)
-    sessions = Sessions({MAIN: tmp_path}, threads)
-    for number in range(4):
+    sessions, many = Sessions({MAIN: tmp_path}, threads), REPAIRS_TOLD + 2
+    for number in range(many):
         sessions.path(key := SessionKey(MAIN, f"group:{number}")).write_bytes(b"no record\n")
         await sessions.open(key)
-    assert [line.partition(": ")[0] for line in sessions.repairs()] == [f"session main/group:{n}" for n in (2, 3)]
+    told = [line.partition(": ")[0] for line in sessions.repairs()]
+    assert told == [f"session main/group:{number}" for number in range(2, many)]
 
 
 async def test_no_name_of_a_session_leads_out_of_its_folder(tmp_path: Path, threads: Threads) -> None:
@@ -74,26 +71,22 @@ async def test_a_conversation_that_is_put_away_meanwhile_is_no_fault(tmp_path: P
     assert set(sessions.known(datetime(2000, 1, 1, tzinfo=UTC))) == {key}
 
 
-async def test_open_transcripts_are_bounded(tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_open_transcripts_are_bounded(tmp_path: Path, threads: Threads) -> None:
     """The least recently used is let go and read again when it is needed; what a turn still holds stays the one."""
-    monkeypatch.setattr(module, "OPEN_AT_MOST", 2)
     sessions = Sessions({MAIN: tmp_path}, threads)
-    keys = [SessionKey(MAIN, f"group:{number}") for number in range(3)]
+    keys = [SessionKey(MAIN, f"group:{number}") for number in range(OPEN_AT_MOST + 1)]
     held = await sessions.open(keys[0])
-    let_go, latest = [weakref.ref(await sessions.open(key)) for key in keys[1:]]
-    await sessions.open(SessionKey(MAIN, "group:3"))
+    let_go, *_, latest = [weakref.ref(await sessions.open(key)) for key in keys[1:]]
+    await sessions.open(SessionKey(MAIN, "one more"))
     assert (let_go() is None, latest() is None) == (True, False)
     assert await sessions.open(keys[0]) is held
 
 
-async def test_long_conversations_are_not_all_kept_in_memory(
-    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_long_conversations_are_not_all_kept_in_memory(tmp_path: Path, threads: Threads) -> None:
     """They are let go by how much they hold; one alone may be longer."""
-    monkeypatch.setattr(module, "OPEN_BYTES", 3_000)
     writer = Sessions({MAIN: tmp_path}, threads)
     keys = [SessionKey(MAIN, f"group:{number}") for number in range(3)]
-    for key, length in zip(keys, (1_000, 1_000, 5_000), strict=True):
+    for key, length in zip(keys, (OPEN_BYTES // 3, OPEN_BYTES // 3, 2 * OPEN_BYTES), strict=True):
         await (await writer.open(key)).append(TurnId("t1"), ReplyEntry("x" * length, (), "m", Usage()))
     sessions = Sessions({MAIN: tmp_path}, threads)
     one, two = [weakref.ref(await sessions.open(key)) for key in keys[:2]]
@@ -103,15 +96,13 @@ async def test_long_conversations_are_not_all_kept_in_memory(
     assert (one() is None, two() is None, three() is None) == (True, True, False)
 
 
-async def test_a_conversation_that_grows_counts_as_what_it_holds_now(
-    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_conversation_that_grows_counts_as_what_it_holds_now(tmp_path: Path, threads: Threads) -> None:
     """Who opens one once and writes much to it makes others be let go, as one that was long before would."""
-    monkeypatch.setattr(module, "OPEN_BYTES", 3_000)
     sessions, keys = Sessions({MAIN: tmp_path}, threads), [SessionKey(MAIN, f"group:{number}") for number in range(2)]
-    await (await sessions.open(keys[0])).append(TurnId("t1"), ReplyEntry("x" * 2_000, (), "m", Usage()))
+    much = ReplyEntry("x" * (OPEN_BYTES * 2 // 3), (), "m", Usage())
+    await (await sessions.open(keys[0])).append(TurnId("t1"), much)
     short = weakref.ref(await sessions.open(keys[0]))
-    await (await sessions.open(keys[1])).append(TurnId("t1"), ReplyEntry("x" * 2_000, (), "m", Usage()))
+    await (await sessions.open(keys[1])).append(TurnId("t1"), much)
     await threads(int)  # lets go of what it wrote last
     assert short() is None
 
@@ -181,14 +172,11 @@ async def test_what_a_job_says_over_months_is_not_kept_in_memory(
     assert len((await again.open(key)).records) == 120
 
 
-async def test_a_conversation_that_was_put_away_takes_no_room(
-    tmp_path: Path, threads: Threads, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_conversation_that_was_put_away_takes_no_room(tmp_path: Path, threads: Threads) -> None:
     """Others are not let go for it."""
-    monkeypatch.setattr(module, "OPEN_BYTES", 3_000)
     sessions = Sessions({MAIN: tmp_path}, threads)
     long, first, second = (SessionKey(MAIN, f"group:{number}") for number in range(3))
-    await (await sessions.open(long)).append(TurnId("t1"), ReplyEntry("x" * 2_900, (), "m", Usage()))
+    await (await sessions.open(long)).append(TurnId("t1"), ReplyEntry("x" * (OPEN_BYTES - 150), (), "m", Usage()))
     await sessions.open(long)
     await sessions.archive(long, datetime(2026, 3, 4, tzinfo=UTC))
     await (await sessions.open(first)).append(TurnId("t2"), ReplyEntry("y", (), "m", Usage()))
