@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -89,6 +89,41 @@ def openclaw(home: Path, days: int) -> Path:
     (talks / "sessions.json").write_text(json.dumps(keys))
     return home
 
+
+def oneclaw(home: Path, days: int) -> Path:
+    """Write a home of OneClaw's that was lived in for *days*, with days in `memory/daily/`."""
+    daily = home / "memory" / "daily"
+    daily.mkdir(parents=True)
+    (home / "memory" / "MEMORY.md").write_text("- The boat is called Ondine.\n")
+    for day in range(days):
+        (daily / f"{BEGUN + timedelta(days=day):%Y-%m-%d}.md").write_text(f"- On day {day} the code is K-{day:04}.\n")
+    return home
+
+
+def exported(file: Path, days: int, make: Callable[[int, Talk], dict[str, Any]]) -> Path:
+    """Write the archive of a chat program in which something was said each day."""
+    return archive(file, [make(day, [(f"On day {day} the code is K-{day:04}.", "Kept.")]) for day in range(days)])
+
+
+def vault(folder: Path, days: int) -> Path:
+    """Write a folder of Markdown with a note a day, in a folder a month."""
+    for day in range(days):
+        at = BEGUN + timedelta(days=day)
+        place = folder / f"{at:%Y}" / f"{at:%m}"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{at:%d}.md").write_text(f"# {at:%A}\n\nOn day {day} the code is K-{day:04}.\n")
+    return folder
+
+
+LIVED_IN: Mapping[str, Callable[[Path, int], Path]] = {
+    "openclaw": lambda folder, days: openclaw(folder / "openclaw", days),
+    "oneclaw": lambda folder, days: oneclaw(folder / "oneclaw", days),
+    "hermes": lambda folder, days: hermes(folder / "hermes", days),
+    "chatgpt": lambda folder, days: exported(folder / "export.zip", days, chatgpt),
+    "claude": lambda folder, days: exported(folder / "export.zip", days, claude),
+    "markdown": lambda folder, days: vault(folder / "vault", days),
+}
+"""Writes what each program leaves of so many days; on each it says "On day N the code is K-N"."""
 
 JOBS = {
     "jobs": [
