@@ -1,5 +1,7 @@
 import re
+import shutil
 import stat
+import subprocess
 import tomllib
 from importlib.metadata import distributions, requires
 from pathlib import Path
@@ -8,6 +10,8 @@ import pytest
 import yaml  # type: ignore[import-untyped]  # its stubs would be one more dependency, for this file alone
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from gateway.config.reading import parse_config
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -87,19 +91,40 @@ def test_the_container_is_built_from_what_is_there() -> None:
 
 
 def test_the_container_runs_as_nobody_special_and_looks_where_it_listens() -> None:
-    """Not root; the health check asks the port that the command opens."""
+    """By a number, to which the home belongs; the health check asks the port that the command opens."""
     dockerfile = (ROOT / "deploy" / "Dockerfile").read_text("utf-8")
-    assert re.search(r"^USER (?!root)\w+", dockerfile, re.MULTILINE)
+    user = re.search(r"^USER ([1-9]\d*):([1-9]\d*)$", dockerfile, re.MULTILINE)
+    assert user is not None
+    assert f"--uid {user[1]} --gid {user[2]} " in dockerfile
+    assert f"--owner={user[1]} --group={user[2]} --mode=0700 /data" in dockerfile
     started = re.search(r'"--port", "(\d+)"', dockerfile)
     assert started is not None
     assert f"127.0.0.1:{started[1]}/healthz" in dockerfile
 
 
-def test_compose_publishes_nothing_and_keeps_the_home() -> None:
-    """No port leaves the container, the home outlives it, and no secret stands in the file."""
+def test_the_dockerfile_follows_what_linters_ask_for() -> None:
+    """A named base, little from apt and no lists of it, no ADD, programs as lists; by hadolint itself where it is."""
+    file = ROOT / "deploy" / "Dockerfile"
+    instructions = re.findall(r"^([A-Z]+) (.+)$", file.read_text("utf-8").replace("\\\n", " "), re.MULTILINE)
+    assert {"ADD", "MAINTAINER", "SHELL"}.isdisjoint(name for name, _ in instructions)
+    for name, rest in instructions:
+        assert name != "FROM" or re.search(r":\d", rest), "a base image has a version"
+        assert name not in {"CMD", "ENTRYPOINT"} or rest.startswith("["), "signals reach the program itself"
+        if "apt-get install" in rest:
+            assert "--no-install-recommends" in rest
+            assert "rm -rf /var/lib/apt/lists/*" in rest
+    if (hadolint := shutil.which("hadolint")) is not None:
+        subprocess.run([hadolint, str(file)], check=True)
+
+
+def test_compose_publishes_the_page_to_this_machine_alone_and_keeps_the_home() -> None:
+    """At the address that the page about operation sets, the home outlives it, and no secret stands in the file."""
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
     gateway = compose["services"]["gateway"]
-    assert "ports" not in gateway
+    (settings,) = re.findall(r"```toml\n(\[web\].*?)```", (ROOT / "docs/operations.md").read_text("utf-8"), re.DOTALL)
+    page = parse_config(settings, ROOT / "docs/operations.md").web
+    assert gateway["ports"] == [f"127.0.0.1:{page.port}:{page.port}"]
+    assert (page.enabled, page.host, page.public_url) == (True, "0.0.0.0", f"http://127.0.0.1:{page.port}")
     assert (ROOT / gateway["build"]["dockerfile"]).is_file()
     assert gateway["volumes"] == ["home:/data"]
     assert "home" in compose["volumes"]
