@@ -36,7 +36,8 @@ def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...
             older, newer = (one, other) if said[one].comes_before(said[other]) else (other, one)
             _compare(said, older, newer, marks)
             is_replaced = marks.get(older, "").startswith("until") and not asked.names_day
-            if is_replaced or said[newer].replaces(said[older]):
+            is_asked_for = said[older].is_named and not said[newer].is_named
+            if not is_asked_for and (is_replaced or said[newer].replaces(said[older])):
                 _place_before(order, newer, older)
                 replaced.setdefault(newer, set()).add(older)
     _place_noted(said, order, marks)

@@ -16,7 +16,7 @@ from workspaces.memory.text.claims import Claim, Value, claims_in, corrected, ma
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line
 from workspaces.memory.text.facts import FactKind
-from workspaces.memory.text.tokens import STOP_WORDS, query_terms, stem, terms
+from workspaces.memory.text.tokens import STOP_WORDS, identifiers, identifiers_held, query_terms, stem, terms
 
 DEPTH = 12
 """Number of the best results among which shared words are a sign."""
@@ -78,6 +78,7 @@ class Asked:
         """If it *names_day*, it asks what held then, and nothing is replaced for it."""
         self.text, self.names_day = question, names_day
         self.words = frozenset(query_terms(question))
+        self.names = identifiers(question)
         self.things = self.words - _CHANGE or self.words
         self.kind = asked_kind(question)
         self.wants_newest = not names_day and self.kind not in _UNCHANGING
@@ -103,6 +104,8 @@ class Statement:
         """*place* is that of the hit in the ranking."""
         self.hit = hit
         self._place, self._asked = place, asked
+        self.is_named = bool(asked.names and identifiers_held(asked.names, hit.snippet))
+        """It holds an identifier of the question: it is asked for, whatever came after it."""
         self._line = line = read_line(hit.snippet)
         is_answer = line.kind is LineKind.ANSWER
         is_correction = asked.kind in _CORRECTABLE and may_correct(hit.snippet)

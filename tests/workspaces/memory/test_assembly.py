@@ -68,6 +68,15 @@ def test_a_correction_stands_above_the_line_that_it_takes_back_and_older_ones() 
     assert assembled([older, wrong, far], "gate code behind the hall", TODAY)[0].snippet != far.snippet
 
 
+def test_what_is_asked_for_by_its_number_stands_first() -> None:
+    """However many lines of the same form came after it; a question without its number gets the newest."""
+    lines = [hit(f"On day {n} the code is K-{n:04}.", date(2026, 1, n)) for n in range(1, 29)]
+    for question in ("K-0008", "what was the code K-0008 for?"):
+        found = assembled([lines[7], *lines[:7], *lines[8:]], question, TODAY)
+        assert found[0].snippet == lines[7].snippet
+    assert assembled(lines, "what is the code?", TODAY)[0].snippet == lines[-1].snippet
+
+
 def test_no_hit_is_lost() -> None:
     """Whatever changes its place."""
     hits = [hit(f"The port is {n} now", date(2026, 1, 1 + n % 28), n) for n in range(1, 60)]
