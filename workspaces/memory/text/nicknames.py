@@ -22,7 +22,7 @@ _PAIRS = tuple(
         rf"\b(?P<one>{_NAMED}) (?:is |= ?)?(?:short|an? nickname|the nickname|kurz) (?:for|of|für) (?P<two>{_NAMED})",
         rf"\b(?P<one>{_NAMED}),? (?:aka|a\.k\.a\.|alias|genannt|nicknamed|known as|goes by) (?P<two>{_NAMED})",
         rf"\b(?:calls?|nennen|nennt|appelle|appelons) (?P<one>{_PROPER}) (?P<two>{_PROPER})",
-        rf"\b{_MINE} (?P<one>{_ROLE}),? (?:(?:is|heißt|s'appelle|se llama) (?:called )?)?(?P<two>{_PROPER})",
+        rf"\b{_MINE} (?P<one>{_ROLE}) (?:(?:is|heißt|s'appelle|se llama) (?:called )?)?(?P<two>{_PROPER})",
         rf"\b(?P<two>{_PROPER}) (?:is|ist|est|es) {_MINE} (?P<one>{_ROLE})\b",
     )
 )

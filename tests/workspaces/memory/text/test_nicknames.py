@@ -34,6 +34,7 @@ def test_a_declared_name_is_asked_for_by_the_other_one(line: str, asked: str, re
         ("Sven called it a day", "what did Sven do"),
         ("he is too short for the shelf", "is the shelf new"),
         ("Luckily our son slept", "when did our son sleep"),
+        ("I rang my sister, Wanted to hear her voice", "when did I ring my sister"),
         ("my new Brooks shoes are here", "what is new"),
     ],
 )
