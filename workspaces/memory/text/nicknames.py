@@ -22,11 +22,18 @@ _PAIRS = tuple(
         rf"\b(?P<one>{_NAMED}) (?:is |= ?)?(?:short|an? nickname|the nickname|kurz) (?:for|of|für) (?P<two>{_NAMED})",
         rf"\b(?P<one>{_NAMED}),? (?:aka|a\.k\.a\.|alias|genannt|nicknamed|known as|goes by) (?P<two>{_NAMED})",
         rf"\b(?:calls?|nennen|nennt|appelle|appelons) (?P<one>{_PROPER}) (?P<two>{_PROPER})",
-        rf"\b{_MINE} (?P<one>{_ROLE}) (?:(?:is|heißt|s'appelle|se llama) (?:called )?)?(?P<two>{_PROPER})",
-        rf"\b(?P<two>{_PROPER}) (?:is|ist|est|es) {_MINE} (?P<one>{_ROLE})\b",
     )
 )
 """Both names stand beside the words. No pattern repeats without bound."""
+_ROLES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\b{_MINE} (?P<role>{_ROLE}) (?:(?:is|heißt|s'appelle|se llama) (?:called )?)?(?P<name>{_PROPER})",
+        rf"\b(?P<name>{_PROPER}) (?:is|ist|est|es) {_MINE} (?P<role>{_ROLE})\b",
+    )
+)
+"""Of the one who speaks: "his sister" is somebody else."""
+_OWN_ROLE = re.compile(rf"\b{_MINE} (?P<role>{_ROLE})\b")
 _CALLED = re.compile(
     rf"\b(?:calls?|called|nennen|nennt|appelle|llaman) (?:him|her|them|me|it|sie|ihn|mich) (?P<nick>{_PROPER})"
     rf"|\bto be called (?P<wish>{_NAMED})"
@@ -37,17 +44,26 @@ _CAPITAL = re.compile(rf"\b{_PROPER}")
 
 
 def renamed(question: str, lines: Iterable[str]) -> str:
-    """Return *question* with a name or a role replaced by another that one of *lines* declares, or nothing."""
+    """Return *question* with a name, or "my" and a role, replaced by what one of *lines* declares, or nothing."""
     words = {word.casefold() for word in _WORD.findall(question)} - STOP_WORDS
-    for pair in (pair for line in lines for pair in _pairs(line)):
-        for name, instead in (pair, pair[::-1]):
+    own = _OWN_ROLE.search(question)
+    for line in lines:
+        for name, instead in (each for pair in _pairs(line) for each in (pair, pair[::-1])):
             if name.casefold() in words and instead.casefold() not in words:
                 return _WORD.sub(partial(_replaced, name.casefold(), instead), question)
+        for role, name in _roles(line) if own else ():
+            if own and role.casefold() == own["role"].casefold() and name.casefold() not in words:
+                return question[: own.start()] + name + question[own.end() :]
     return ""
 
 
 def _replaced(name: str, instead: str, word: re.Match[str]) -> str:
     return instead if word[0].casefold() == name else word[0]
+
+
+def _roles(line: str) -> Iterator[tuple[str, str]]:
+    found = (match for pattern in _ROLES for match in pattern.finditer(line))
+    yield from ((match["role"], match["name"]) for match in found if match["name"].casefold() not in STOP_WORDS)
 
 
 def _pairs(line: str) -> Iterator[tuple[str, str]]:
