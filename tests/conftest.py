@@ -4,7 +4,9 @@ A promised duration is tested where it is made, with that duration; everywhere e
 """
 
 import os
+import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from gateway.agent.recall import RecallSettings
+from tests.collected import forked_workers
 from tests.fakes.patience import PATIENCE_S
 from tests.leak_search import leaks_in_homes
 from tests.zygote import forked_programs, started_programs
@@ -25,6 +28,14 @@ settings.load_profile("any machine")
 def pytest_xdist_auto_num_workers() -> int:
     """Return the number of processes for `-n auto`: more than cores, since many tests wait for other processes."""
     return 2 * (os.cpu_count() or 1)
+
+
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """Fork the processes of `-n` from one that has imported the tests."""
+    if sys.platform == "linux":
+        stack = ExitStack()
+        stack.enter_context(forked_workers(config.args))
+        config.add_cleanup(stack.close)
 
 
 @pytest.fixture(autouse=True, scope="session")

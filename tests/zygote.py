@@ -51,8 +51,8 @@ UNUSUAL = {"preexec_fn": None, "pass_fds": (), "close_fds": True, "shell": False
 UNUSUAL |= {"uid": None, "gid": None, "gids": None, "process_group": -1, "executable": None}
 _PR_SET_CHILD_SUBREAPER = 36
 
-_START = subprocess.Popen._execute_child  # type: ignore[attr-defined]
-_PARAMETERS = signature(_START)
+START = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+PARAMETERS = signature(START)
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 
 Order = dict[str, Any]
@@ -61,16 +61,33 @@ Order = dict[str, Any]
 class Zygote:
     """The process that forks, and the way to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str = __name__, words: Sequence[str] | None = None) -> None:
+        """*program* imports what *words* name, and calls `main`."""
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._environ = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
         for name in TAKEN_UP:
             self._environ.pop(name, None)
-        command = [sys.executable, "-m", __name__, str(theirs.fileno()), *PRELOADED]
+        words = PRELOADED if words is None else words
+        command = [sys.executable, "-m", program, str(theirs.fileno()), *words]
         with theirs:
             self._process = subprocess.Popen(command, cwd=ROOT, env=self._environ, pass_fds=[theirs.fileno()])
         self._lock = threading.Lock()
         self._is_ready = False
+
+    def wait(self) -> bool:
+        """Wait until it can fork; return whether it can."""
+        with suppress(OSError):
+            self._is_ready = self._ours.recv(16) == b"ready"
+        return self._is_ready
+
+    def start(self, popen: Any, call: Mapping[str, Any], order: Order) -> bool:
+        """Start what *popen* was called for; return `False` while nobody can fork it."""
+        pipes = (call["p2cread"], call["c2pwrite"], call["errwrite"])
+        pid = self.fork(order, [number if asked < 0 else asked for number, asked in enumerate(pipes)])
+        if pid is not None:
+            popen.pid, popen._child_created = pid, True
+            popen._close_pipe_fds(*(call[name] for name in _PIPES))
+        return pid is not None
 
     def fork(self, order: Order, streams: Sequence[int]) -> int | None:
         """Return the id of this process's new child, `None` while nobody can fork it."""
@@ -117,19 +134,14 @@ def forked_programs() -> Iterator[None]:
     zygotes: list[Zygote] = []
 
     def execute(popen: Any, *given: Any) -> None:
-        call = _PARAMETERS.bind(popen, *given).arguments
-        if (order := _order(call)) is not None:
-            if not zygotes:
-                zygotes.append(Zygote())
-            pipes = (call["p2cread"], call["c2pwrite"], call["errwrite"])
-            streams = [number if asked < 0 else asked for number, asked in enumerate(pipes)]
-            if (pid := zygotes[0].fork(order, streams)) is not None:
-                popen.pid, popen._child_created = pid, True
-                popen._close_pipe_fds(*(call[name] for name in _PIPES))
-                return
-        _START(popen, *given)
+        call = PARAMETERS.bind(popen, *given).arguments
+        order = _order(call)
+        if order and not zygotes:
+            zygotes.append(Zygote())
+        if not order or not zygotes[0].start(popen, call, order):
+            START(popen, *given)
 
-    with _starting_by(execute):
+    with starting_by(execute):
         yield
     for zygote in zygotes:
         zygote.close()
@@ -138,12 +150,13 @@ def forked_programs() -> Iterator[None]:
 @contextmanager
 def started_programs() -> Iterator[None]:
     """Fork nothing while the block runs."""
-    with _starting_by(_START):
+    with starting_by(START):
         yield
 
 
 @contextmanager
-def _starting_by(execute: Callable[..., None]) -> Iterator[None]:
+def starting_by(execute: Callable[..., None]) -> Iterator[None]:
+    """Let *execute* start the processes of the block; it is called as `Popen._execute_child` is."""
     before = subprocess.Popen._execute_child  # type: ignore[attr-defined]
     subprocess.Popen._execute_child = execute  # type: ignore[attr-defined]
     try:

@@ -17,7 +17,6 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
 from tokenizers import Tokenizer
 
 from workspaces.memory.index.embeddings import EmbedderUnavailableError, Embedding, QueryEmbedding
@@ -89,6 +88,8 @@ class EmbeddingModel:
 
     def __init__(self, file: Path) -> None:
         """Load the network from *file*; raises EmbedderUnavailableError."""
+        import onnxruntime  # starts a thread
+
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1

@@ -1,0 +1,5 @@
+"""A process of `pytest -n`: it does what execnet sends it."""
+
+import sys
+
+exec(eval(sys.stdin.readline()))
