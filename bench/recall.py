@@ -22,6 +22,7 @@ from workspaces.access import PRIVATE
 from workspaces.memory.hits import LONGEST_SNIPPET, Hit
 from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.finder import MatchingEntry
+from workspaces.memory.text.dialogue import LineKind
 
 BUDGETS = (300, 500, 800)
 """Tokens of a prompt for memories."""
@@ -101,6 +102,7 @@ def as_hit(found: MatchingEntry) -> Hit:
         late=found.late,
         keyword=found.keyword,
         matched=found.matched,
+        is_answer=found.kind is LineKind.ANSWER,
     )
 
 

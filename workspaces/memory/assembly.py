@@ -13,12 +13,14 @@ from workspaces.memory.hits import Hit
 from workspaces.memory.text.claims import Relation, relation
 from workspaces.memory.text.day_spans import days_named
 from workspaces.memory.text.known_lines import until
-from workspaces.memory.updates import NEAR, Asked, Statement
+from workspaces.memory.updates import CORRECTABLE, NEAR, Asked, Statement
 
 CONSIDERED = 30
 """Hits that are compared: a newer value may stand far below an older one."""
-_PARTNERS = 5
-"""Most hits that are moved up beside one that contradicts them."""
+_PARTNERS = 8
+"""Most hits that are moved up beside one that contradicts them: with it, they are within the first ten."""
+_FITS = 0.7
+"""Least fit of such a hit, as a share of the best one's."""
 
 
 def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...]:
@@ -46,7 +48,8 @@ def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...
     for older, newer in permutations(range(len(said)), 2):
         if said[newer].takes_back(said[older]):
             _place_before(order, newer, older)
-    for denying in [place for place in range(len(said)) if said[place].denies]:
+    denying = [place for place in order if said[place].denies]
+    if denying and asked.kind not in CORRECTABLE:
         _gather(said, order, denying, marks)
     marked = (replace(said[place].hit, mark=marks.get(place, "")) for place in order)
     return (*marked, *hits[CONSIDERED:])
@@ -76,16 +79,19 @@ def _place_noted(said: Sequence[Statement], order: list[int], marks: dict[int, s
                 _place_before(order, newer, place)
 
 
-def _gather(said: Sequence[Statement], order: list[int], denying: int, marks: dict[int, str]) -> None:
-    """Place the hits that say most of what *denying* denies beside it, and mark them as contradicting."""
-    others = [place for place in order if place != denying and said[place].affirmed >= NEAR and not said[place].denies]
-    partners = sorted(others, key=lambda place: -said[place].affirmed)[:_PARTNERS]
+def _gather(said: Sequence[Statement], order: list[int], denying: Sequence[int], marks: dict[int, str]) -> None:
+    """Place the hits that most say what the first of *denying* denies beside it, and mark all as contradicting."""
+    first = denying[0]
+    fits = {place: said[place].affirmed + said[place].hit.score for place in order if said[place].affirmed >= NEAR}
+    others = sorted(fits.keys() - denying, key=lambda place: -fits[place])[:_PARTNERS]
+    partners = [place for place in order if place in others and fits[place] >= _FITS * fits[others[0]]]
     for partner in partners:
-        marks.setdefault(denying, f"contradicts {said[partner].hit.citation}")
-        marks.setdefault(partner, f"contradicts {said[denying].hit.citation}")
-        if order.index(partner) > order.index(denying):
-            order.remove(partner)
-            order.insert(order.index(denying) + 1, partner)
+        marks.setdefault(partner, f"contradicts {said[first].hit.citation}")
+        for place in denying:
+            marks.setdefault(place, f"contradicts {said[partner].hit.citation}")
+    rest = [place for place in order if place not in partners]
+    at = rest.index(first) + 1
+    order[:] = [*rest[:at], *partners, *rest[at:]]
 
 
 def _put_back(order: list[int], replaced: Mapping[int, set[int]]) -> None:

@@ -9,6 +9,7 @@ from workspaces.access import Scope
 from workspaces.memory.entry import cited_path
 from workspaces.memory.exact_search import Day
 from workspaces.memory.file_search import PlainHit
+from workspaces.memory.text.dialogue import LineKind, read_line
 from workspaces.memory.wire import Frame, day_in
 
 LONGEST_SNIPPET = 700
@@ -49,6 +50,8 @@ class Hit:
     """Share of the query's words, weighted by rarity, in the passage; 0 to 1."""
     is_others: bool = False
     """It holds other people's words."""
+    is_answer: bool = False
+    """An agent said it, not a person: it gives no value."""
     is_house: bool = False
     """It stays on the owner's machines."""
     as_of: Day | None = None
@@ -85,6 +88,7 @@ def hit_of_frame(frame: Frame) -> Hit:
         keyword=frame["keyword"],
         matched=frame["matched"],
         is_others=frame["others"],
+        is_answer=frame["kind"] == LineKind.ANSWER,
     )
 
 
@@ -105,6 +109,7 @@ def hit_of_line(found: PlainHit) -> Hit:
         keyword=found.matched,
         matched=found.matched,
         is_others=found.is_others,
+        is_answer=read_line(found.text).kind is LineKind.ANSWER,
     )
 
 

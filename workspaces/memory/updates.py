@@ -12,7 +12,7 @@ from datetime import date
 
 from workspaces.memory.hits import CLEAR, Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
-from workspaces.memory.text.claims import Claim, Value, claims_in, corrected, may_correct
+from workspaces.memory.text.claims import Claim, Value, claims_in, clauses, corrected, may_correct
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line
 from workspaces.memory.text.facts import FactKind
@@ -45,17 +45,25 @@ _EARLIER = re.compile(
     re.IGNORECASE,
 )
 """Words of a question for the value before the one that holds: "what was it before?"."""
+_OWN = re.compile(
+    r"\b(?:I|we|my|our|ich|wir|mein\w?|unser\w?|je|nous|mon|ma|mes|notre|yo|mi|mis|nosotr[oa]s|io|noi|mi[oa]|eu|meu|minha"
+    r"|ik|wij|mijn|onze|mój|moj[ae]|eu|noi|я|мы|мой|моя|ми|мій)\b|\bj['’]|我|私",
+    re.IGNORECASE,
+)
+"""Words of the person who speaks: an agent's advice and a text that was pasted have others."""
+_OWN_WEIGHT = 0.3
+"""What such a word adds to the share of the question's words; our choice."""
 _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 """Kinds of which another value is mostly another thing."""
 
 
-_CORRECTABLE = frozenset({AnswerKind.TIME, AnswerKind.AMOUNT, AnswerKind.CODE})
+CORRECTABLE = frozenset({AnswerKind.TIME, AnswerKind.AMOUNT, AnswerKind.CODE})
 """Kinds of values that a later line may correct without a word of the question."""
 
 
 def correctable(hits: Sequence[Hit], question: str) -> Hit | None:
     """Return the best hit if it clearly gives a value that *question* asks for and that a later line may correct."""
-    is_value = asked_kind(question) in _CORRECTABLE
+    is_value = asked_kind(question) in CORRECTABLE
     return hits[0] if is_value and hits and hits[0].score >= CLEAR and _VALUE.search(hits[0].snippet) else None
 
 
@@ -84,6 +92,13 @@ class Asked:
         self.wants_newest = not names_day and self.kind not in _UNCHANGING
         self.wants_earlier = not names_day and _EARLIER.search(question) is not None
 
+    def counts(self, one: Claim, other: Claim) -> bool:
+        """Tell whether both claims give the number that it asks for: "3 interviews", "5 interviews"."""
+        if self.kind is not AnswerKind.AMOUNT:
+            return False
+        heads = ({each.head for each in claim.values if each.kind is FactKind.NUMBER} for claim in (one, other))
+        return not set.intersection(*heads).isdisjoint(self.words)
+
     def takes(self, value: Value) -> bool:
         """Tell whether *value* is of the kind that is asked for."""
         match self.kind:
@@ -107,15 +122,15 @@ class Statement:
         self.is_named = bool(asked.names and identifiers_held(asked.names, hit.snippet))
         """It holds an identifier of the question: it is asked for, whatever came after it."""
         self._line = line = read_line(hit.snippet)
-        is_answer = line.kind is LineKind.ANSWER
-        is_correction = asked.kind in _CORRECTABLE and may_correct(hit.snippet)
+        is_answer = hit.is_answer or line.kind is LineKind.ANSWER
+        is_correction = asked.kind in CORRECTABLE and may_correct(hit.snippet)
         about = None if is_correction else asked.words  # "not Tuesday, Thursday": no word of the question
         self.claims = () if is_answer else claims_in(hit.snippet, about)
         whole = () if is_answer or not asked.words else claims_in(hit.snippet, asked.words, is_whole=True)
         shares = ((each, len(asked.things & each.words) / len(asked.things)) for each in whole)
         self._about = [(each, share) for each, share in shares if share >= NEAR]
         self.denies = any(each.is_never and share >= _DENIED for each, share in self._about)
-        self.affirmed = max((share for each, share in self._about if not each.denies), default=0.0)
+        self.affirmed = max((_affirmed(each, asked, share) for each, share in self._about), default=0.0)
         text = line.text if line.time else hit.snippet  # "guest wifi: tern-77" names no speaker
         self._words = frozenset(word for word in terms(text) if not any(map(str.isdigit, word))) - _EMPTY
         self._has_value = _VALUE.search(text) is not None
@@ -130,6 +145,8 @@ class Statement:
 
     def replaces(self, older: "Statement") -> bool:
         """Tell whether it belongs above *older*, which comes before it."""
+        if self._asked.kind not in CORRECTABLE and (self.denies or older.denies):  # they stand beside each other
+            return False
         return self._asked.wants_newest and (self._gives_other_value(older) or self._is_about_the_same(older))
 
     def takes_back(self, older: "Statement") -> bool:
@@ -139,7 +156,7 @@ class Statement:
 
     def corrects(self, older: "Statement") -> bool:
         """Tell whether it names the value of *older* that is asked for, and gives another in its place."""
-        if self._asked.kind not in _CORRECTABLE:
+        if self._asked.kind not in CORRECTABLE:
             return False
         pairs = ((before, after) for before in older.claims for after in self.claims)
         return any(self._asks(each, before) for before, after in pairs for each in corrected(before, after))
@@ -157,7 +174,7 @@ class Statement:
             for before, share in older._about
             if share >= _CLEAR
             for after, shared in self._about
-            if after.changes or shared >= _CLEAR
+            if after.changes or shared >= (NEAR if self._asked.counts(before, after) else _CLEAR)
         )
 
     def _is_about_the_same(self, older: "Statement") -> bool:
@@ -169,6 +186,17 @@ class Statement:
         shared = self._words & older._words
         have_values = self._has_value and older._has_value and self._answers
         return have_values and bool(shared & self._asked.words) and len(shared) >= _SHARED
+
+
+def _affirmed(claim: Claim, asked: Asked, share: float) -> float:
+    """Return how far *claim*, which has *share* of what is asked, says that it is or was so; 0 if it denies that.
+
+    A sentence may affirm one clause and deny another: "I enrolled in a course, but I'm not sure that it helps".
+    """
+    told = [each for each in clauses(claim) if not each.denies] if claim.denies else [claim]
+    if not any(each.words & asked.things for each in told):
+        return 0.0
+    return share + _OWN_WEIGHT * any(_OWN.search(each.sentence) for each in told)
 
 
 def _is_other_value(after: Claim, before: Claim, asked: Asked) -> bool:

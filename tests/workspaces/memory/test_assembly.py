@@ -58,6 +58,28 @@ def test_what_one_hit_denies_stands_beside_it() -> None:
     assert [each.mark.split()[0] for each in found[:2]] == ["contradicts", "contradicts"]
 
 
+def test_a_sentence_that_doubts_besides_still_affirms() -> None:
+    """It stands beside the denial; an agent's advice, which shares more words with the question, does not."""
+    never = hit("I've never taken a writing course or online classes.", NEW, 1)
+    told = hit("I've enrolled in a writing course, but I'm not sure how to use what I learn.", OLD, 2)
+    advice = replace(
+        hit("Assistant: Taking a writing course or online classes is a great step.", OLD, 3), is_answer=True
+    )
+    other = hit("The boat is green.", OLD, 4)
+    asked = "Have I ever taken a writing course or online classes?"
+    found = assembled([never, other, advice, told], asked, TODAY)
+    assert [each.snippet for each in found[:2]] == [never.snippet, told.snippet]
+    assert [each.mark != "" for each in found] == [True, True, False, False]
+
+
+def test_a_number_of_what_is_asked_for_is_compared_in_a_long_sentence() -> None:
+    """Few of the question's words are in it, but it counts the same thing."""
+    older = hit("I only secured 3 interviews for executive producer roles.", OLD)
+    newer = hit("How can I use that I secured 5 interviews to improve my letters and to get more calls back?", NEW)
+    asked = "How many interviews have I secured for executive producer roles in the spring?"
+    assert assembled([older, newer], asked, TODAY)[0].snippet == newer.snippet
+
+
 def test_a_correction_stands_above_the_line_that_it_takes_back_and_older_ones() -> None:
     """It shares no word with the question; the line two below, or in another file, corrects nothing."""
     older = hit("Owner (11:20): parking behind the hall: gate code 4471", OLD)

@@ -101,6 +101,7 @@ class MatchingEntry:
     """It contains an identifier of the query verbatim."""
     rank: float
     """As `Ranked.score`."""
+    kind: LineKind
 
 
 class Finder:
@@ -264,6 +265,7 @@ class _Telling:
             matched=float(self.matched[row]),
             is_exact=bool(self.pool.held[row]),
             rank=ranked.score,
+            kind=self.pool.entries[ranked.row].kind,
         )
 
 

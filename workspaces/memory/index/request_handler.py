@@ -306,6 +306,7 @@ def _result_frame(found: MatchingEntry) -> Frame:
         "keyword": found.keyword,
         "matched": found.matched,
         "others": entry.is_others,
+        "kind": int(found.kind),
     }
 
 

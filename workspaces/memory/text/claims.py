@@ -46,10 +46,12 @@ _WORD_NUMBER = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-3]):([0-5]\d)\b", re.IGNORECASE)
-_MONTH = re.compile(r"[^\W\d_]{3,}")
+_CLOCK = "time"
+"""Head of a clock time."""
 _STATES = re.compile(
     r"\b(?:is|are|am|'s|'re|has|have|lives?|works?|costs?|uses?|runs?|needs?|prefers?|likes?|belongs?|stands?"
-    r"|ist|sind|hat"
+    r"|starts?|begins?|opens?|closes?|ends?|leaves?|beginnt|öffnet|schließt|endet|fährt|commence|ouvre|ferme|empieza"
+    r"|abre|cierra|inizia|apre|chiude|ist|sind|hat"
     r"|heißt|wohnt|lebt|arbeitet|kostet|liegt|est|sont|a|habite|travaille|coûte|es|está|son|tiene|vive|trabaja"
     r"|cuesta|è|sono"
     r"|ha|abita|lavora|costa|é|tem|mora|trabalha|is|zijn|heeft|woont|werkt|kost|jest|są|ma|mieszka|pracuje"
@@ -97,6 +99,13 @@ _DENIES = re.compile(
     r"|nunca|jamás|mai|non|nooit|niet|geen|nigdy|nie|niciodată|nu|никогда|не|ніколи)\b|n['’]t\b|从来没|从不|没有|不|ない|ません",
     re.IGNORECASE,
 )
+_RECURS = re.compile(
+    r"\b(?:starts?|begins?|opens?|closes?|ends?|leaves?|every|each|daily|weekly|usually|always|beginnt|öffnet|schließt|endet"
+    r"|fährt|jeden?|täglich|immer|commence|ouvre|ferme|chaque|toujours|empieza|abre|cierra|cada|siempre|inizia|apre|chiude"
+    r"|ogni|sempre|elke|altijd|każd\w+|fiecare|кажд\w+|всегда|кожн\w+|завжди)\b|毎|每",
+    re.IGNORECASE,
+)
+"""Words of a clock time that holds until another one does, unlike that of one meeting."""
 _NEVER = re.compile(
     r"\b(?:never|not ever|not once|niemals|noch nie|nie(?=\s)|jamais|nunca|jamás|mai|nooit|nigdy|niciodată"
     r"|никогда|ніколи)\b"
@@ -213,6 +222,11 @@ def relation(older: Claim, newer: Claim, newer_day: date | None = None) -> Relat
     return Relation.REPLACES if _has_one_value(older, newer, pair, newer_day) else Relation.DIFFERS
 
 
+def clauses(claim: Claim) -> Iterator[Claim]:
+    """Yield the claims of the clauses of *claim*: one may deny, and another not."""
+    return map(_claim, _CLAUSE.split(claim.sentence))
+
+
 def may_correct(text: str) -> bool:
     """Tell whether *text* has a word that a correction needs."""
     return bool(_CHANGED.search(text) or _DENIES.search(text))
@@ -277,6 +291,9 @@ def _has_one_value(older: Claim, newer: Claim, pair: tuple[Value, Value], newer_
     match before.kind:
         case FactKind.NUMBER:
             return bool(before.head)
+        case FactKind.DATE if before.head == _CLOCK:
+            dates = ({each.normal for each in claim.values if each.head != _CLOCK} for claim in (older, newer))
+            return len({*map(frozenset, dates)}) == 1 and all(_RECURS.search(each.sentence) for each in (older, newer))
         case FactKind.DATE:
             days = mentions(before.text)
             named = days[0][2] if days else None
@@ -339,7 +356,7 @@ def _values(sentence: str) -> Iterator[Value]:
             yield Value(fact.kind, fact.value, normal, "" if is_date else _before(sentence, fact.value))
             taken = taken.replace(fact.value, " ", 1)
     for found in _TIME.finditer(taken):
-        yield Value(FactKind.DATE, found[0], _clock(found), "time")
+        yield Value(FactKind.DATE, found[0], _clock(found), _CLOCK)
     taken = _TIME.sub(" ", taken)
     for found in _NUMBER.finditer(taken):
         digits = re.sub(r"[,' ](?=\d{3})", "", found["digits"]).replace(",", ".")

@@ -78,10 +78,16 @@ def test_of_a_month_of_notes_that_all_hold_hardly_a_line_is_called_replaced() ->
         ("The quota is 1,000 calls", "The quota is 1000 calls", Relation.REPEATS),
         ("I use Zotero for references", "I have never used Zotero", Relation.CONTRADICTS),
         ("The boat is green", "The port is 5433", None),
+        ("The gym closes at 21:00", "The gym closes at 22:00", Relation.REPLACES),
+        ("Choir practice starts at 7 pm every week", "Choir practice starts at 7:30 pm every week", Relation.REPLACES),
+        ("Der Kiosk schließt um 18:00", "Der Kiosk schließt um 20:00", Relation.REPLACES),
+        ("The meeting with Ann is at 10:00", "The meeting with Ann is at 11:00", Relation.DIFFERS),
+        ("The gym closes at 21:00", "On Sunday the gym closes at 18:00", Relation.DIFFERS),
+        ("On Monday the gym closes at 21:00", "On Sunday the gym closes at 18:00", Relation.DIFFERS),
     ],
 )
 def test_repetitions_and_contradictions(older: str, newer: str, how: Relation | None) -> None:
-    """The same in other spelling, what one denies, and things that have nothing to do with each other."""
+    """The same in other spelling, what one denies, other things, and clock times: of what recurs there is one."""
     assert relation(claims_in(older)[0], claims_in(newer)[0]) is how
 
 
