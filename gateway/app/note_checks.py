@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import structlog
 
@@ -43,7 +44,7 @@ class NoteChecks:
 
     def work(self) -> Iterator[Coroutine[None, None, None]]:
         """Yield the checks; each runs until cancelled."""
-        yield self._repeat(self.compare, COMPARE_EVERY_S)
+        yield self._repeat(partial(self.compare_changed, {}), COMPARE_EVERY_S)
         if self.days:
             yield self._repeat(self.check, CHECK_EVERY_S)
 
@@ -55,6 +56,13 @@ class NoteChecks:
                 except (CheckupError, StoreError, WorkspaceError, OSError) as exc:
                     log.warning("notes were not checked", agent=checked.agent.id, detail=str(exc))
             await pause(self.clock, every_s)
+
+    async def compare_changed(self, heads: dict[AgentId, str], checked: CheckedAgent) -> None:
+        """Compare if a commit came since that of *heads*: nothing of a resting agent is read."""
+        head = checked.agent.history_writer.origins.head
+        if heads.get(checked.agent.id) != head:
+            await self.compare(checked)
+            heads[checked.agent.id] = head
 
     async def compare(self, checked: CheckedAgent) -> None:
         """Compare what conversations and the owner's editor wrote since the last time with the lasting notes."""

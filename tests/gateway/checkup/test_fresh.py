@@ -120,6 +120,27 @@ async def test_the_question_comes_once_a_day_and_a_changed_line_is_refused(tmp_p
         assert "was accepted already" in await house.says(answers["Both hold"])
 
 
+async def test_nothing_of_a_resting_agent_is_read(tmp_path: Path) -> None:
+    """A commit, also that of the owner's edit, wakes the comparison: a thousand agents at rest cost nothing."""
+    async with open_house(tmp_path) as house:
+        await begin(house)
+        checked = checked_agent(house.agent, house.sessions, UTC)
+
+        async def owner(_: AgentId) -> object:
+            return OWNER.address
+
+        notices = Notices(house.store, OWNER.address, lambda _: None)
+        checks = NoteChecks(0, [checked], house.clock.now, house.clock, owner, notices)  # type: ignore[arg-type]
+        heads: dict[AgentId, str] = {}
+        await checks.compare_changed(heads, checked)
+        house.put("MEMORY.md", f"{NOTES}- The staging port is 5433 now.\n")
+        await checks.compare_changed(heads, checked)
+        assert [row for row in await house.store.outbox.unfinished() if row.is_notice] == []
+        await house.agent.history_writer.catch_up()
+        await checks.compare_changed(heads, checked)
+        assert [row.is_notice for row in await house.store.outbox.unfinished()] == [True]
+
+
 async def test_nobody_but_the_owner_compares(tmp_path: Path) -> None:
     """As for the check-up."""
     async with open_house(tmp_path) as house:
