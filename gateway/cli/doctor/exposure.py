@@ -52,7 +52,8 @@ def _groups(config: "Config") -> Iterator[Finding]:
 
 def _open_group(group: "GroupSettings") -> Iterator[tuple[str, str]]:
     if group.bots and not group.people:
-        yield "every bot there is answered, at your cost", "set bots = false, or name people"
+        mend = "set bots = false, or name people, by the ids that strandline route why shows"
+        yield "every bot there is answered, at your cost", mend
     if group.may_end == "everyone":
         yield "everybody there may end its conversation", 'set may_end = "owner"'
 
