@@ -179,9 +179,9 @@ class Workspace:
         self.folder.add(self._writable(path, access), size, pieces)
 
     @property
-    def most_files(self) -> int:
-        """Number of private files that the quota allows."""
-        return self.folder.caps.quotas.workspace_files
+    def caps(self) -> FileCaps:
+        """The most that it may hold."""
+        return self.folder.caps
 
     def count_files(self, access: Access) -> int:
         """Return the number of files that *access* may read."""

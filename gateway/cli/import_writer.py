@@ -173,13 +173,13 @@ class ImportTarget:
 
     def refuse_full(self, plan: ImportPlan) -> None:
         """Raise StrandlineError if the quota has no room for *plan*."""
-        most = self.workspace.most_files
+        most = self.workspace.caps.quotas.workspace_files
         if (wanted := self.workspace.count_files(self.owner) + len(plan.files) - len(plan.replaced)) > most:
             raise StrandlineError(
                 f"{len(plan.files):,} files are more than limits.workspace_files allows ({most:,}); "
                 f"raise it: strandline config set limits.workspace_files {wanted + 1_000}"
             )
-        names = self.workspace.folder.caps.names
+        names = self.workspace.caps.names
         for folder, number in Counter(PurePosixPath(path).parent for path in plan.files).most_common(1):
             if number > names:
                 raise StrandlineError(
