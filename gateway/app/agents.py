@@ -110,7 +110,7 @@ async def open_agents(
     worker_settings: WorkerSettings,
 ) -> AsyncIterator[dict[AgentId, Agent]]:
     """Yield every configured agent, opened."""
-    patience_s, agents = SERVER_PATIENCE_S if worker_settings.qdrant else None, dict[AgentId, Agent]()
+    agents = dict[AgentId, Agent]()
     async with WorkerClient(worker_settings) as worker:
         with ExitStack() as stack:
             for name, workspace in workspaces.items():
@@ -118,30 +118,7 @@ async def open_agents(
                     stack.enter_context(closing(Threads(f"{work}-{name}"))) for work in ("workspace", "history")
                 )
                 history_writer = _history_writer(home, workspace, run, beside)
-                texts_on, folder = partial(_texts_on, history_writer), home.files.agent(name).index
-                memory = MemoryIndex(
-                    name,
-                    folder,
-                    memory_sources(home.files, home.config, workspace, home.zone.zone, history_writer.origins),
-                    worker,
-                    run,
-                    MemoryClock(time.monotonic, lambda: home.now().date()),
-                    past=Lookback(
-                        name,
-                        folder,
-                        texts_on,
-                        worker,
-                        beside,
-                        time.monotonic,
-                        history_writer.origins.others_in,
-                        workspace.house,
-                        history_writer.origins.held_house,
-                    ),
-                    faults=memory_faults(home.store, home.notices, name),
-                    layout=worker_settings.layout,
-                    defaults=SearchDefaults(home.config.memory.max_results, home.config.memory.min_score),
-                    answers_within_s=patience_s,
-                )
+                memory = _memory(home, workspace, history_writer, worker, run, beside)
                 workspace.folder.follow(history_writer.hear)
                 workspace.folder.follow(partial(_changed, memory))
                 own, others = models[name].own, models[name].others
@@ -149,6 +126,32 @@ async def open_agents(
                 offered = tools_offered(home.config.memory)
                 agents[name] = Agent(name, workspace, memory, own, run, history_writer, others, offered, fallbacks)
             yield agents
+
+
+def _memory(
+    home: OpenHome,
+    workspace: Workspace,
+    history_writer: HistoryWriter,
+    worker: WorkerClient,
+    run: Threads,
+    beside: Threads,
+) -> MemoryIndex:
+    name, settings, origins = workspace.agent, worker.settings, history_writer.origins
+    folder, texts_on = home.files.agent(name).index, partial(_texts_on, history_writer)
+    past = (worker, beside, time.monotonic, origins.others_in, workspace.house, origins.held_house)
+    return MemoryIndex(
+        name,
+        folder,
+        memory_sources(home.files, home.config, workspace, home.zone.zone, origins),
+        worker,
+        run,
+        MemoryClock(time.monotonic, lambda: home.now().date()),
+        past=Lookback(name, folder, texts_on, *past),
+        faults=memory_faults(home.store, home.notices, name),
+        layout=settings.layout,
+        defaults=SearchDefaults(home.config.memory.max_results, home.config.memory.min_score),
+        answers_within_s=SERVER_PATIENCE_S if settings.qdrant else None,
+    )
 
 
 def tools_offered(memory: MemorySettings) -> Mapping[str, bool]:

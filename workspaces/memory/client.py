@@ -98,7 +98,7 @@ class WorkerClient:
     """One worker process, started with the first request and restarted after its death; closed as a context manager."""
 
     def __init__(self, settings: WorkerSettings) -> None:
-        self._settings = settings
+        self.settings = settings
         self._process: _Process | None = None
         self._starting = asyncio.Lock()
         self.starts = 0
@@ -131,9 +131,9 @@ class WorkerClient:
         """
         request = {"op": op, "folder": str(folder), **redact_all(dict(arguments))}
         try:
-            return await (await self._running()).ask(request, self._settings)
+            return await (await self._running()).ask(request, self.settings)
         except WorkerDiedError:
-            return await (await self._running()).ask(request, self._settings)
+            return await (await self._running()).ask(request, self.settings)
 
     async def close(self) -> None:
         """Let the worker flush and end; it is killed after a grace period."""
@@ -152,12 +152,12 @@ class WorkerClient:
         environment = {"PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
         try:
             await asyncio.get_running_loop().subprocess_exec(
-                lambda: process, *self._settings.command, stderr=None, env=environment
+                lambda: process, *self.settings.command, stderr=None, env=environment
             )
         except OSError as exc:
             raise MemoryUnavailableError(f"the memory worker cannot be started: {exc}") from exc
         self.starts += 1
-        process.tell(self._settings.init)
+        process.tell(self.settings.init)
         return process
 
 
