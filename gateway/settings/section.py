@@ -94,10 +94,4 @@ Temperature = Annotated[float, Field(ge=0, le=2)]
 class Section(BaseModel):
     """A table of the file: unknown keys are rejected, values are immutable."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=False,
-        hide_input_in_errors=True,
-        defer_build=True,  # with the whole file
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, hide_input_in_errors=True)
