@@ -1,8 +1,8 @@
-"""Benchmark of the page: the time of the server for each view, with 10,000 notes and 5,000 changes."""
+"""Benchmark of the page: the processor time of each view, with 10,000 notes and 5,000 changes."""
 
 import random
+import resource
 import tempfile
-import time
 from datetime import date, timedelta
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
@@ -36,12 +36,13 @@ VIEWS = {
     "history, words": "/agents/main/history?q=boathouse",
     "a change": "/agents/main/history/change?revision={revision}",
     "work": "/agents/main/work",
+    "trends": "/agents/main/work/trends",
+    "tools": "/agents/main/work/tools",
+    "jobs": "/agents/main/work/jobs",
     "conversations": "/agents/main/work/conversations",
     "health": "/agents/main/work/health",
     "people": "/people",
 }
-SLOW = {"search", "history, words"}
-"""Views that search: as fast as the engine and git are."""
 FIRST = ("/agents/main/memory", "/static/page.css", "/static/icon.svg")
 
 
@@ -56,14 +57,20 @@ async def run() -> list[Figure]:
             for name, path in VIEWS.items():
                 times = []
                 for _ in range(ROUNDS):
-                    begun = time.perf_counter()
+                    begun = _processor_s()
                     response = await browser.http.get(path.format(revision=revision))
-                    times.append((time.perf_counter() - begun) * 1_000)
+                    times.append((_processor_s() - begun) * 1_000)
                     response.raise_for_status()
-                figures.append(Figure(f"page: {name}", times, "ms", "" if name in SLOW else f"< {GOAL_MS}"))
+                figures.append(Figure(f"page: {name}", times, "ms", f"< {GOAL_MS}"))
             sizes = [len((await browser.http.get(path)).content) for path in FIRST]
             figures.append(Figure("page: the first view, with its files", [sum(sizes) / 1_000], "kB", "<= 150"))
     return figures
+
+
+def _processor_s() -> float:
+    """Return the processor time of this process, the browser's part included, and of git."""
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in spent)
 
 
 async def fill(house: House) -> None:

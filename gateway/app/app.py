@@ -3,7 +3,7 @@
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -44,6 +44,7 @@ __all__ = ["App", "Machine"]
 log = structlog.get_logger()
 
 TIDY_EVERY_S = 86_400.0
+MEASURE_EVERY_S = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,7 @@ class App:
             yield from (_warm(agent.memory) for agent in agents)
             yield self._tidy([agent.history_writer for agent in agents])
             yield keep_small()
+            yield self._measure()
             yield from note_checks(parts.resources, home.config.memory.checkup_days).work()
             yield keep_fresh(self.watched, home.config.memory.watch, home.config.memory.sync_every_s)
             yield parts.lifecycle.watch(parts.lanes.submit)
@@ -194,7 +196,7 @@ class App:
 
     async def _tidy(self, history_writers: Sequence[HistoryWriter]) -> None:
         """Remove expired data, at start and once a day, and pack the histories that are due."""
-        parts, store = self.parts, self.parts.resources.home.store
+        parts, home, store = self.parts, self.parts.resources.home, self.parts.resources.home.store
         while True:
             try:
                 await store.prune(utc_now())
@@ -204,7 +206,20 @@ class App:
                 log.warning("the store was not cleaned up", detail=str(exc))
             for history_writer in history_writers:
                 await history_writer.maintain(utc_now)
-            await pause(parts.resources.home.clock, TIDY_EVERY_S)
+            await pause(home.clock, TIDY_EVERY_S)
+
+    async def _measure(self) -> None:
+        """Note the size of each index that is in use, every hour; none is opened for it."""
+        home = self.parts.resources.home
+        while True:
+            await pause(home.clock, MEASURE_EVERY_S)
+            from gateway.control.activity import IndexSizes  # as the operator's orders
+
+            sizes = IndexSizes(home.store, home.now)
+            for agent in self.parts.resources.agents.values():
+                if agent.memory.is_open:
+                    with suppress(StoreError, MemoryUnavailableError):  # the figure of another hour will do
+                        await sizes.record(agent, home.files.agent(agent.id).index)
 
 
 def _operator(parts: Parts) -> LocalOperator:

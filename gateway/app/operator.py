@@ -3,8 +3,10 @@
 from gateway.app.probes import Probes
 from gateway.app.settings_operator import SettingsOperator
 from gateway.app.wiring import Parts
+from gateway.control.activity import ActivityOperator, IndexSizes, PastFigures
+from gateway.control.activity_wire import ActivityOrder
 from gateway.control.admission import AdmissionOperator
-from gateway.control.admission_wire import ClaimOrder, PairOrder, RoomsOrder, RouteOrder, SilencesOrder
+from gateway.control.admission_wire import ClaimOrder, GroupOrder, PairOrder, RoomsOrder, RouteOrder, SilencesOrder
 from gateway.control.approvals import ApprovalOperator
 from gateway.control.browsers import BrowserOperator, BrowserOrder
 from gateway.control.checkup import CheckupOperator
@@ -47,12 +49,20 @@ def operations_of(parts: Parts) -> Operations:
 def _answers(parts: Parts, memory: MemoryOperator, checkups: CheckupOperator) -> Answers:
     resources, home, agents = parts.resources, parts.resources.home, parts.status.agents
     admission = AdmissionOperator(
-        home.routes, home.store, parts.admission.pairing, home.zone.zone, parts.admission.claims
+        home.routes, home.store, parts.admission.pairing, home.zone.zone, parts.group_requests, parts.admission.claims
+    )
+    activity = ActivityOperator(
+        agents,
+        parts.lanes,
+        resources.hooks,
+        resources.tool_servers,
+        PastFigures(resources.sessions, resources.agent_budgets, IndexSizes(home.store, home.now)),
     )
     tools = ToolOperator(agents, parts.approvals, home.owner_chats.of, parts.conversation, home.now)
     jobs, delivery, zone = parts.job_runner, parts.delivery, home.zone.zone
     return {
         StatusOrder: parts.status.status,
+        ActivityOrder: activity.answer,
         SearchOrder: memory.search,
         WhyOrder: memory.why,
         OriginOrder: memory.origin,
@@ -72,6 +82,7 @@ def _answers(parts: Parts, memory: MemoryOperator, checkups: CheckupOperator) ->
         BrowserOrder: BrowserOperator(parts.sign_ins, zone).answer,
         ClaimOrder: admission.claim,
         PairOrder: admission.pair,
+        GroupOrder: admission.group,
         RoomsOrder: admission.rooms,
         RouteOrder: admission.explain,
         SilencesOrder: admission.silences,

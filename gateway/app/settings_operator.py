@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gateway.agent.receipts import ReceiptLevel
+from gateway.channels.settings import POLICIES
 from gateway.config.changes import set_text
 from gateway.config.reading import read_config
 from gateway.config.schema import Config
@@ -65,6 +66,8 @@ def _rows(config: Config) -> Iterator[SettingRow]:
     yield SettingRow("signs.receipts", "Answers", "Receipts below answers", config.signs.receipts.value, levels)
     yield SettingRow("signs.reaction", "Answers", "Reaction to a message at work", config.signs.reaction)
     for account, bot in config.channels.bots():
+        direct, subject = dotted(("channels", bot.channel, account, "direct")), f"Bot account {bot.channel}.{account}"
+        yield SettingRow(direct, subject, "Direct chats with", bot.direct, POLICIES, widens=True)
         for chat, group in bot.groups.items():
             place, subject = ("channels", bot.channel, account, "groups", chat), f"Group {chat} at {account}"
             for key, label, choices in _GROUP:

@@ -17,9 +17,12 @@ from gateway.admission.routing import Routes, route
 from gateway.control.admission_wire import (
     AccountRow,
     Applicant,
+    AskingGroup,
     ClaimAnswer,
     ClaimOrder,
     ClaimRow,
+    GroupAnswer,
+    GroupOrder,
     GroupRow,
     GuestRow,
     PairAnswer,
@@ -31,6 +34,7 @@ from gateway.control.admission_wire import (
     SilencesAnswer,
     SilencesOrder,
 )
+from gateway.delivery.group_requests import GroupRequests
 from gateway.errors import StrandlineError
 from gateway.stores.admission import Guest, PairingRequest, Silence
 from gateway.stores.ports import Store
@@ -48,7 +52,18 @@ class AdmissionOperator:
     pairing: Pairing
     zone: tzinfo
     """The owner's."""
+    groups: GroupRequests
     claims: Claims | None = None
+
+    async def group(self, order: GroupOrder) -> GroupAnswer:
+        """List the groups that the owner was asked about, or decide. Raises StrandlineError for an unknown one."""
+        match order.act:
+            case "allow":
+                return GroupAnswer(outcome=f"{await self.groups.allow(order.place)} is allowed.")
+            case "refuse":
+                return GroupAnswer(outcome=f"{await self.groups.refuse(order.place)} stays closed.")
+        known = await self.groups.known()
+        return GroupAnswer(tuple(AskingGroup(each.place, each.name, each.is_refused) for each in known))
 
     async def pair(self, order: PairOrder) -> PairAnswer:
         """Execute *order*. Raises PairingError, and StrandlineError for an unknown code or person."""

@@ -79,6 +79,33 @@ class ClaimOrder(Order[ClaimAnswer]):
 
 
 @dataclass(frozen=True, slots=True)
+class AskingGroup:
+    """A group in which the bot is not allowed to answer."""
+
+    place: str
+    """As `<channel>.<account>.<chat>`."""
+    name: str
+    is_refused: bool
+    """It stays closed, and the owner is asked no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAnswer:
+    """The groups that ask, and the action taken."""
+
+    asking: tuple[AskingGroup, ...] = ()
+    outcome: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOrder(Order[GroupAnswer]):
+    """A request for the groups that the bot was added to, or a decision about one of them."""
+
+    act: Literal["list", "allow", "refuse"]
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RouteOrder(Order[Explanation]):
     """A hypothetical message whose route is requested."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gateway.control.probe_wire import ProbeAnswer
-from gateway.control.status_wire import AgentStatus, Status
+from gateway.control.status_wire import AgentStatus, MemoryStatus, Status
 
 _NOT_PROBED = ProbeAnswer()
 
@@ -52,6 +52,23 @@ def findings_of(state: Status, probed: ProbeAnswer = _NOT_PROBED) -> Iterator[Fi
         if channel.reason and channel.reason not in known:
             level = Level.FAIL if channel.state == "refused" else Level.WARN
             yield Finding("channel", level, f"{channel.channel}.{channel.account}: {channel.state}: {channel.reason}")
+
+
+def probe_findings(probed: ProbeAnswer) -> Iterator[Finding]:
+    """Yield what each model, and each platform of a running gateway, has just said."""
+    for check, rows in (("model", probed.models), ("bot", probed.channels)):
+        for row in rows:
+            yield from (Finding(check, Level.FAIL, fault) for fault in row.faults)
+            if not row.faults:
+                yield Finding(check, Level.OK, f"{row.name} {row.detail}")
+
+
+def memory_findings(agent: str, memory: MemoryStatus) -> Iterator[Finding]:
+    """Yield the faults of an agent's index."""
+    for path, why in memory.skipped.items():
+        yield Finding("memory", Level.WARN, f"agent {agent}: {path} is not indexed: {why}")
+    for each in filter(None, (memory.foreign, memory.held)):
+        yield Finding("memory", Level.WARN, f"agent {agent}: {each}")
 
 
 def _file_findings(agents: Sequence[AgentStatus]) -> Iterator[Finding]:

@@ -53,7 +53,7 @@ class Hooks:
         tasks: asyncio.TaskGroup | None = None,
     ) -> None:
         """*count* takes a reason code for the ledger; observing handlers run in *tasks*, and not without it."""
-        self._hooks = tuple(in_order(hooks))
+        self.all = tuple(in_order(hooks))
         self._wanted = frozenset(hook.event for hook in hooks)
         self._count = count
         self._stuck: dict[Hook, threading.Thread] = {}
@@ -97,7 +97,7 @@ class Hooks:
             await self._count(reason)
 
     def _of(self, event: HookEvent[P]) -> list[Hook]:
-        return [hook for hook in self._hooks if hook.event in event.names]
+        return [hook for hook in self.all if hook.event in event.names]
 
     async def _run_deciding(self, hook: Hook, event: HookEvent[P], payload: P) -> P:
         try:

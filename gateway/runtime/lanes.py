@@ -78,6 +78,10 @@ class Lanes(Generic[K, T]):
         for key in filter(is_meant, self._lanes):
             self._queues.wake(key)
 
+    def standing(self) -> list[tuple[K, bool, int]]:
+        """Return each lane with work: its key, whether its head is in progress, and the number of its items."""
+        return [(key, lane.is_working, self._queues.held(key)) for key, lane in self._lanes.items()]
+
     async def idle(self) -> None:
         """Return once no lane has anything to do, now or later."""
         await self._is_idle.wait()

@@ -100,18 +100,25 @@ def latest_part(kept: ArchivedConversation, limit: int) -> RecordPage:
 
 
 def latest_receipt(folder: Path, access: Access, zone: tzinfo) -> str:
-    """Return the latest recall receipt among the ends of the conversations in *folder*, with its day in *zone*.
+    """Return the latest recall receipt among the ends of the conversations in *folder*, with its day in *zone*."""
+    found = latest_receipts(folder, access, 1, _LOOKED_INTO)
+    return f"{found[0][1]} on {found[0][0].astimezone(zone):%Y-%m-%d}" if found else ""
 
-    Empty if there is none; of some conversations only some last records are read.
-    """
+
+def latest_receipts(
+    folder: Path, access: Access, most: int, conversations: int = 60
+) -> list[tuple[datetime, RecallEntry]]:
+    """Return the latest recall receipts with their times, newest first; only the ends of conversations are read."""
+    found: list[tuple[datetime, RecallEntry]] = []
     kept = archived_sessions(folder, access)
     with suppress(OSError):  # a conversation was archived meanwhile
-        for each in sorted(kept, key=lambda each: each.path.stat().st_mtime, reverse=True)[:_LOOKED_INTO]:
+        for each in sorted(kept, key=lambda each: each.path.stat().st_mtime, reverse=True)[:conversations]:
+            if len(found) >= most:
+                break
             with each.path.open("rb") as file:
-                for record in islice(NewestFirst(file), _LOOKED_AT):
-                    if isinstance(record.entry, RecallEntry):
-                        return f"{record.entry} on {record.at.astimezone(zone):%Y-%m-%d}"
-    return ""
+                records = islice(NewestFirst(file), _LOOKED_AT)
+                found += [(record.at, record.entry) for record in records if isinstance(record.entry, RecallEntry)]
+    return sorted(found, key=lambda each: each[0], reverse=True)[:most]
 
 
 def part_at(kept: ArchivedConversation, offset: int) -> RecordPage:

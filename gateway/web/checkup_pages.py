@@ -44,8 +44,7 @@ class CheckupPages:
             "total": len(known.proposals),
             "shown": wanted[:SHOWN],
             "more": len(wanted[SHOWN:]),
-            "trend": [(f"{each.at:%Y-%m-%d}", each.junk) for each in known.trend],
-            "most": max((each.junk for each in known.trend), default=0) or 1,
+            "trend": [(f"{each.at:%Y-%m-%d}", each.junk * 100) for each in known.trend],
             "parts": tuple(WEIGHTS),
             "scored": number_given(request, "scored", _SCORED, _MOST_SCORED),
         }

@@ -1,17 +1,35 @@
 """Views of people and rooms: pairing requests, guests, groups, routes, and messages without an answer."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway.control.admission_wire import PairOrder, RoomsOrder, RouteOrder, SilencesOrder
+from gateway.admission.policy import RefusalReason
+from gateway.config.values import dotted
+from gateway.control.admission_wire import (
+    GroupOrder,
+    PairOrder,
+    RoomsOrder,
+    RouteOrder,
+    SilenceRow,
+    SilencesOrder,
+)
 from gateway.web.errors import HttpError
-from gateway.web.view_frame import ViewFrame
+from gateway.web.view_frame import ViewFrame, link
 
 _SILENCES = 50
 _LONGEST_ID = 100
+_SETTINGS = {
+    RefusalReason.NOT_FOR_US: "mention",
+    RefusalReason.PERSON_NOT_ALLOWED: "people",
+    RefusalReason.BOT: "bots",
+    RefusalReason.STRANGER: "direct",
+    RefusalReason.DIRECT_CLOSED: "direct",
+}
+"""Settings, by the last part of their keys, that would have had a message answered."""
 _ASKED = ("channel", "account", "chat", "thread", "person", "space")
 
 
@@ -33,7 +51,9 @@ class PeoplePages:
     async def people(self, request: Request) -> Response:
         waiting = (await self.frame.ask(PairOrder("list"))).waiting
         guests = (await self.frame.ask(PairOrder("people"))).guests
-        return await self.frame.show(request, "people.html", {"tab": "People", "waiting": waiting, "guests": guests})
+        groups = (await self.frame.ask(GroupOrder("list"))).asking
+        facts = {"tab": "People", "waiting": waiting, "guests": guests, "groups": groups}
+        return await self.frame.show(request, "people.html", facts)
 
     async def rooms(self, request: Request) -> Response:
         """Show the groups with their rules, and the route of a message that is described in the query."""
@@ -50,17 +70,45 @@ class PeoplePages:
 
     async def silences(self, request: Request) -> Response:
         found = (await self.frame.ask(SilencesOrder(request.query_params.get("chat") or None, _SILENCES))).silences
-        return await self.frame.show(request, "people_silences.html", {"tab": "Unanswered", "silences": found})
+        asking = {each.place for each in (await self.frame.ask(GroupOrder("list"))).asking}
+        rows = [(each, _remedy(each, asking), _route_link(each)) for each in found]
+        return await self.frame.show(request, "people_silences.html", {"tab": "Unanswered", "silences": rows})
 
     async def decide(self, _: Request, form: dict[str, str]) -> Response:
-        """Approve or refuse a pairing request, or revoke a guest; who is let in was confirmed beside the button."""
+        """Decide about a pairing request, a guest or a group; who is let in was confirmed beside the button."""
+        whom = form.get("whom", "")
         match form.get("act"):
             case "approve" if form.get("sure") == "yes":
-                order = PairOrder("approve", form.get("whom"))
+                outcome = (await self.frame.ask(PairOrder("approve", whom))).outcome
             case "refuse":
-                order = PairOrder("refuse", form.get("whom"))
+                outcome = (await self.frame.ask(PairOrder("refuse", whom))).outcome
             case "revoke":
-                order = PairOrder("revoke", form.get("whom"))
+                outcome = (await self.frame.ask(PairOrder("revoke", whom))).outcome
+            case "allow" if form.get("sure") == "yes":
+                outcome = (await self.frame.ask(GroupOrder("allow", whom))).outcome
+            case "close":
+                outcome = (await self.frame.ask(GroupOrder("refuse", whom))).outcome
             case _:
                 raise HttpError(400, "letting somebody in needs your confirmation: tick the box beside it")
-        return self.frame.done((await self.frame.ask(order)).outcome, "/people")
+        return self.frame.done(outcome, "/people")
+
+
+def _remedy(silence: SilenceRow, asking: Collection[str]) -> tuple[str, str]:
+    """Return what would have had such messages answered: an act with its object, or `setting` with its key."""
+    place = ".".join(silence.address.split(".")[:3])
+    if silence.reason == RefusalReason.UNPAIRED and silence.person:
+        return "approve", silence.person
+    if silence.reason == RefusalReason.GROUP_NOT_ALLOWED and place in asking:
+        return "allow", place
+    name = next((name for reason, name in _SETTINGS.items() if reason == silence.reason), "")
+    channel, account, chat = (*place.split("."), "", "")[:3]
+    group = () if name == "direct" else ("groups", chat)
+    return ("setting", dotted(("channels", channel, account, *group, name))) if name else ("", "")
+
+
+def _route_link(silence: SilenceRow) -> str:
+    """Return the address at which the route of such a message is explained."""
+    channel, account, chat, thread = (*silence.address.split("."), "", "", "")[:4]
+    person = silence.person.partition(":")[2]
+    group = "" if chat == person else chat
+    return link("/people/rooms", channel=channel, account=account, person=person, chat=group, thread=thread) + "#route"

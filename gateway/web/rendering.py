@@ -70,6 +70,12 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def cause(name: str) -> str:
+    """Return a cause of costs for people."""
+    words = {"cron": "jobs", "flush": "saving notes", "token": "programs", "guest": "guests", "group": "groups"}
+    return words.get(name, name)
+
+
 def short(text: str, most: int) -> str:
     """Return at most *most* characters of *text*."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
@@ -81,4 +87,4 @@ def diff(text: str) -> list[tuple[str, str]]:
     return [(kinds.get(line[:1], "same"), line if line[:1] == "@" else line[1:]) for line in text.split("\n")]
 
 
-_FILTERS = (markdown, inline, exact, size, counted, short, diff)
+_FILTERS = (markdown, inline, exact, size, counted, cause, short, diff)

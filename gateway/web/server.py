@@ -24,6 +24,7 @@ from gateway.inbound.outcomes import Outcomes
 from gateway.stores.ports import Inbox
 from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
+from gateway.web.activity_pages import ActivityPages
 from gateway.web.api_tokens import ApiTokens
 from gateway.web.chat import ChatPages
 from gateway.web.checkup_pages import CheckupPages
@@ -111,6 +112,7 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
         *PeoplePages(frame).routes(),
         *SettingsPages(frame).routes(),
         *WorkPages(frame, promises_of).routes(),
+        *ActivityPages(frame).routes(),
         *WebhookPages(resources.adapters, telegrams, resources.receive).routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={HttpError: answer_error, HTTPException: _answer_absent})

@@ -16,7 +16,7 @@ from gateway.admission.sign_in import csrf_token
 from gateway.control.expected_errors import EXPECTED
 from gateway.control.operator_api import Progress
 from gateway.control.order import Answer, Order
-from gateway.control.stream_wire import CheckOrder
+from gateway.control.stream_wire import CheckOrder, IndexOrder
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.web.errors import HttpError
 from gateway.web.login import COOKIE, Login
@@ -37,6 +37,9 @@ class Asks(Protocol):
 
     async def check(self, order: CheckOrder, progress: Progress) -> str:
         """Check an agent's notes, and return a description of the outcome."""
+
+    async def index(self, order: IndexOrder, progress: Progress) -> str:
+        """Bring an agent's index up to date, and return a description of the outcome."""
 
 
 @dataclass(frozen=True, slots=True)

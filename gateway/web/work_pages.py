@@ -2,30 +2,39 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from gateway.commands.promises import Promises
+from gateway.control.activity_wire import ActivityOrder
 from gateway.control.cron_wire import CronOrder, JobRow, RunRow
-from gateway.control.exam_wire import ExamOrder
-from gateway.control.finding import findings_of
-from gateway.control.notes_wire import NotesOrder
+from gateway.control.exam_wire import AcceptIndexOrder
+from gateway.control.finding import findings_of, memory_findings, probe_findings
+from gateway.control.probe_wire import ProbeAnswer, ProbeOrder
 from gateway.control.quarantine_wire import QuarantineOrder
 from gateway.control.status_wire import AgentStatus, Status, StatusOrder
+from gateway.control.stream_wire import IndexOrder
 from gateway.control.wire import ApprovalOrder, SessionsOrder, WaitingChange
 from gateway.web.errors import HttpError
 from gateway.web.view_frame import ViewFrame, day_given, number_given
 from workspaces.access import AgentId
 
-_DAYS = 60
-"""Days of the plot of notes."""
 _RECORDS = 100
 _MOST_RECORDS = 2_000
 _SHOWN_RUNS = 5
 _SHOWN_MATCHES = 50
+_REMEDIES = {
+    "approvals": ("approvals", "Decide"),
+    "quarantine": ("health#quarantine", "Try again or delete"),
+    "prompt": ("../memory/files", "Shorten the file"),
+    "files": ("../memory/files", "See the files"),
+    "history": ("../history", "See the history"),
+    "unusable": ("tools", "See hooks and tools"),
+    "channel": ("../../../people/rooms", "See the accounts"),
+}
+"""The view that has the remedy of a finding, below the agent's work, and its button."""
 PromisesOf = Callable[[AgentId], Awaitable[Promises]]
 
 
@@ -48,6 +57,7 @@ class WorkPages:
             get(f"{inside}/conversations", self.conversations),
             get(f"{inside}/conversation", self.conversation),
             get(f"{inside}/health", self.health),
+            post(f"{inside}/health", self.mend),
             post(f"{inside}/quarantine", self.change_quarantine),
         ]
 
@@ -56,15 +66,11 @@ class WorkPages:
 
     async def overview(self, request: Request) -> Response:
         agent = self.frame.agent(request)
-        status = await self._status(agent)
-        exams = await self.frame.ask(ExamOrder(agent, "list"))
         facts = {
             "tab": "Overview",
-            "status": status,
-            "exams": exams,
+            "status": await self._status(agent),
+            "lanes": (await self.frame.ask(ActivityOrder(agent, 0))).lanes,
             "promises": await self.promises_of(AgentId(agent)),
-            "days": await self._written(agent),
-            "trend": [(f"{each.at:%Y-%m-%d}", each.found / max(each.asked, 1)) for each in exams.trend],
         }
         return await self.frame.show(request, "work.html", facts)
 
@@ -108,7 +114,7 @@ class WorkPages:
     async def conversations(self, request: Request) -> Response:
         """List the conversations, or find words in them."""
         agent, words = self.frame.agent(request), request.query_params.get("q", "").strip()
-        facts: dict[str, object] = {"tab": "Conversations", "matches": (), "sessions": (), "told": ""}
+        facts: dict[str, object] = {"tab": "Conversations", "matches": (), "sessions": (), "lanes": (), "told": ""}
         if words:
             since, until = day_given(request, "since"), day_given(request, "until")
             order = SessionsOrder("search", agent, query=words, since=since, until=until, limit=_SHOWN_MATCHES)
@@ -117,6 +123,7 @@ class WorkPages:
         else:
             listed = await self.frame.ask(SessionsOrder("list", agent))
             facts["sessions"] = sorted(listed.sessions, key=lambda each: each.last, reverse=True)
+            facts["lanes"] = (await self.frame.ask(ActivityOrder(agent, 0))).lanes
         return await self.frame.show(request, "work_conversations.html", facts)
 
     async def conversation(self, request: Request) -> Response:
@@ -133,9 +140,38 @@ class WorkPages:
         return await self.frame.show(request, "work_conversation.html", facts)
 
     async def health(self, request: Request) -> Response:
+        return await self._health(request, ())
+
+    async def mend(self, request: Request, form: dict[str, str]) -> Response:
+        """Ask every model and platform, or apply the remedy of a finding about the index."""
+        agent = self.frame.agent(request)
+        match form.get("act"):
+            case "probe":
+                return await self._health(request, (await self.frame.ask(ProbeOrder()),))
+            case "index":
+                outcome = await self.frame.operator.index(IndexOrder(agent), lambda _done, _total: None)
+            case "accept":
+                is_done = await self.frame.ask(AcceptIndexOrder(agent))
+                outcome = "The changed index is in use." if is_done else "No change of the index was held back."
+            case _:
+                raise HttpError(400, "the request is not one of the page's")
+        return self.frame.done(outcome, f"/agents/{agent}/work/health")
+
+    async def _health(self, request: Request, probed: Sequence[ProbeAnswer]) -> Response:
+        agent = self.frame.agent(request)
         status = await self.frame.ask(StatusOrder())
-        quarantine = await self.frame.ask(QuarantineOrder("list"))
-        facts = {"tab": "Health", "status": status, "findings": [*findings_of(status)], "quarantine": quarantine}
+        memory = next((each.memory for each in status.agents if each.agent == agent), None)
+        findings = [finding for each in probed for finding in probe_findings(each)]
+        findings += [*findings_of(status, *probed), *(memory_findings(agent, memory) if memory else ())]
+        facts = {
+            "tab": "Health",
+            "status": status,
+            "memory": memory,
+            "findings": findings,
+            "is_probed": bool(probed),
+            "remedies": _REMEDIES,
+            "quarantine": await self.frame.ask(QuarantineOrder("list")),
+        }
         return await self.frame.show(request, "work_health.html", facts)
 
     async def change_quarantine(self, request: Request, form: dict[str, str]) -> Response:
@@ -155,16 +191,6 @@ class WorkPages:
 
     async def _runs(self, job: JobRow) -> Sequence[RunRow]:
         return (await self.frame.ask(CronOrder("history", job.agent, job.number))).runs[:_SHOWN_RUNS]
-
-    async def _written(self, agent: str) -> list[tuple[str, float]]:
-        """Return how much was written on each of the latest days, in bytes."""
-        written: dict[date, int] = {}
-        for each in (await self.frame.ask(NotesOrder("list", agent))).notes:
-            if each.day is not None:
-                written[each.day] = written.get(each.day, 0) + each.size
-        today = self.frame.now().astimezone(self.frame.zone).date()
-        days = (today - timedelta(back) for back in range(_DAYS - 1, -1, -1))
-        return [(str(day), written.get(day, 0)) for day in days]
 
 
 def _number(form: Mapping[str, str]) -> int:

@@ -81,7 +81,7 @@ async def texts(articles: Locator) -> list[str]:
 async def photograph(page: Page, name: str) -> None:
     """Keep a picture of the page, where the environment says so: for people who want to look."""
     if folder := os.environ.get("STRANDLINE_PICTURES"):
-        await page.screenshot(path=Path(folder) / f"{name}.png")
+        await page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 async def test_from_the_code_to_an_answer_that_is_written_as_you_read(

@@ -1,20 +1,28 @@
 """The page's views in a real browser: a day's way through them, at three widths, in light and dark."""
 
+import json
 import re
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
+from adapters.channel import Address
+from gateway.admission.routing import SessionKey
+from gateway.agent.entries import RecallEntry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.app.app import App
+from gateway.control.cron_wire import CronOrder
 from gateway.control.stream_wire import CheckOrder
 from gateway.control.wire import HistoryOrder
-from gateway.stores.rows import Proposal
+from gateway.stores.admission import Silence, Visitor
+from gateway.stores.rows import Proposal, TurnId
+from gateway.stores.spending import Spend
 from tests.browser.conftest import PATIENCE_MS, Complaints, House, opened
 from tests.browser.test_page import HOSTILE, answers, photograph, say
-from workspaces.access import AgentId
+from workspaces.access import AgentId, SessionType
+from workspaces.history import Origin
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -39,6 +47,21 @@ NOTES = f"""# Long-term memory
 - <script>document.title = "stolen"</script> <img src=x onerror="document.title='stolen'"> {LONG}
 - [script](javascript:alert(1)) [site](https://example.org/) `code`
 """
+WIDER = """() => {
+  const root = document.documentElement, closed = [...document.querySelectorAll("details:not([open])")];
+  let wider = root.scrollWidth - root.clientWidth;
+  for (const each of closed) each.open = true;
+  wider = Math.max(wider, root.scrollWidth - root.clientWidth);
+  for (const each of closed) each.open = false;
+  return wider;
+}"""
+"""How far the page is wider than the window, with everything folded and unfolded."""
+UNREACHABLE = """() => {
+  const acts = "a[href], button, input:not([type=hidden]), select, textarea, summary";
+  const found = [...document.querySelectorAll(acts)].filter((each) => each.tabIndex < 0 || each.disabled);
+  return found.map((each) => each.outerHTML.slice(0, 200));
+}"""
+"""What no key gets to."""
 VIEWS = {
     "memory": "/agents/main/memory",
     "days": "/agents/main/memory/days",
@@ -57,6 +80,8 @@ VIEWS = {
     "jobs": "/agents/main/work/jobs",
     "conversations": "/agents/main/work/conversations",
     "conversation": "/agents/main/work/conversation?session=main",
+    "trends": "/agents/main/work/trends",
+    "tools": "/agents/main/work/tools",
     "settings": "/settings",
     "health": "/agents/main/work/health",
 }
@@ -81,8 +106,64 @@ async def live_in(app: App) -> None:
     await writer.catch_up()
     (root / "MEMORY.md").write_text(NOTES, "utf-8")
     await writer.catch_up()
+    await spend(app)
     asked = Proposal(MAIN, "SOUL.md", "", f"{HOSTILE}\n{LONG}\n", "behaviour", "main/main", None, None, None, None)
     await app.parts.approvals.propose(asked, app.parts.conversation.address(MAIN))
+
+
+STRANGE = " ".join(
+    (
+        *HOSTILE.split(),
+        LONG,
+        "\u202egnp.exe",
+        "\U000e0041\u2066",
+        "\u0645\u0631\u062d\u0628\u0627 \u05e9\u05dc\u05d5\u05dd",
+    )
+)
+"""One line of markup, script, links, a long word, right-to-left text and tag characters."""
+
+
+async def meet_strangers(app: App) -> None:
+    """Put hostile text wherever somebody else's words get: changes, tools, jobs, groups, people, file names."""
+    agent, home = app.parts.resources.agents[MAIN], app.parts.resources.home
+    name = PurePosixPath(f"memory/<b>{LONG[:90]}.md")
+    (workspace(app) / name).write_text(f"- {STRANGE}\n", "utf-8")
+    history = await agent.history_writer.history()
+    origin = Origin("main/guest <i>", None, None)
+    await agent.history_writer.ask(history.record, [name], STRANGE, origin)
+    transcript = await app.parts.resources.sessions.open(SessionKey(MAIN, SessionType.MAIN))
+    call = ToolCall("c1", "fake_echo", json.dumps({"text": STRANGE}))
+    entries = (
+        UserEntry(STRANGE, datetime.now(UTC), STRANGE[:60], "m1"),
+        ReplyEntry(HOSTILE, (call,), "stub", Usage()),
+        ResultEntry("c1", "fake_echo", f"{STRANGE}\n{HOSTILE}", is_error=False, from_outside=True),
+        ReplyEntry(f"{HOSTILE}\n\n{STRANGE}", (), "stub", Usage()),
+    )
+    for entry in entries:
+        await transcript.append(TurnId("strange"), entry)
+    await app.operator.ask(CronOrder("add", "main", when="every monday at 8:00", what=STRANGE[:900]))
+    await home.store.put("group_requests", json.dumps([["telegram.home.-7", STRANGE[:40], False]]))
+    await home.store.pairings.let_in(Visitor("telegram", "home", "9", STRANGE[:64]))
+    for reason in ("group_not_allowed", "person_not_allowed", "unpaired"):
+        chat = Address("telegram", "home", "-7")
+        await home.store.silences.record(Silence(datetime.now(UTC), chat, "telegram:9", reason))
+
+
+async def spend(app: App) -> None:
+    """Give the agent two months of costs, recall receipts and an index that grew."""
+    home, sizes = app.parts.resources.home, {}
+    today = home.now().date()
+    for back in range(58):
+        day = today - timedelta(days=back)
+        for number, cause in enumerate(("chat", "heartbeat", "cron", "flush", "group")):
+            tokens = (back * 37 + number * 91) % 300 * 100
+            amount = Spend(tokens, tokens // 5, nanos=tokens * 900)
+            await home.store.spending.add("main", day, cause, amount)
+        sizes[str(day)] = [9_000 - back * 100, 40_000_000 - back * 500_000]
+    await home.store.put("index_sizes:main", json.dumps(dict(sorted(sizes.items()))))
+    transcript = await app.parts.resources.sessions.open(SessionKey(MAIN, SessionType.MAIN))
+    for number in range(12):
+        await transcript.append(TurnId("log"), RecallEntry(41, 41 - number % 2, (), 0, 900 + number * 70))
 
 
 async def check_up(app: App) -> None:
@@ -200,12 +281,14 @@ async def test_a_check_ups_proposals_are_decided_by_keyboard(
     assert file.read_text("utf-8") == notes
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("width", [320, 390, 1280])
 async def test_every_view_holds_its_layout_and_is_accessible(
     house: House, gateway: App, page: Page, complaints: Complaints, width: int
 ) -> None:
     """In light and dark: nothing is wider than the window, nothing hostile runs, and axe finds nothing."""
     await live_in(gateway)
+    await meet_strangers(gateway)
     await check_up(gateway)
     await say(page, HOSTILE)
     await expect(answers(page)).to_have_count(1)
@@ -216,21 +299,25 @@ async def test_every_view_holds_its_layout_and_is_accessible(
     found: dict[str, object] = {}
     for name, path in paths.items():
         await visit(page, house, path)
-        wider = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        wider = await page.evaluate(WIDER)
         assert "stolen" not in await page.title()
+        if AXE.exists():  # `make oracles` gets it
+            await page.evaluate(AXE.read_text("utf-8"))
         for scheme in SCHEMES:
             await page.emulate_media(color_scheme=scheme)
             await photograph(page, f"{name}-{width}-{scheme}")
             if wrong := [*await faults(page), *([f"{wider} px too wide"] if wider else [])]:
                 found[f"{name}, {scheme}"] = wrong
+        if unreachable := await page.evaluate(UNREACHABLE):
+            found[f"{name}, keys"] = unreachable
+        assert "stolen" not in await page.title()
     assert found == {}
 
 
 async def faults(page: Page) -> list[str]:
     """Return what axe-core finds that is worse than minor; nothing where it is not installed."""
-    if not AXE.exists():  # `make oracles` gets it
+    if not AXE.exists():
         return []
-    await page.evaluate(AXE.read_text("utf-8"))
     found: dict[str, Any] = await page.evaluate("axe.run({ resultTypes: ['violations'] })")
     return [
         f"{each['id']}: {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary'][:300]}"
@@ -251,3 +338,67 @@ async def test_reading_and_signing_in_work_without_scripts(
     await expect(page.get_by_role("heading", name="Memory", exact=True)).to_be_visible()
     await page.get_by_role("link", name="History").click()
     await expect(page.get_by_role("link", name="memory: update MEMORY.md").first).to_be_visible()
+    for name, path in VIEWS.items():
+        await visit(page, house, path)
+        await expect(page.locator("main h1")).to_be_visible()
+        assert await page.locator("main noscript").count() == 0, name
+
+
+PAINT = """() => {
+  const loaded = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
+  const paint = performance.getEntriesByName("first-contentful-paint")[0];
+  return { ms: paint?.startTime, bytes: loaded.reduce((sum, each) => sum + each.transferSize, 0) };
+}"""
+VIEW_BYTES, PAINT_MS = 150_000, 1_000
+
+
+async def test_a_view_is_small_and_painted_within_a_second(house: House, gateway: App, page: Page) -> None:
+    """The chat, and the long-term memory of six hundred notes, with all that they load; nothing is kept in a cache."""
+    notes = "".join(f"- Note {number}: the boat needs {'paint ' * 12}before winter.\n" for number in range(600))
+    (workspace(gateway) / "MEMORY.md").write_text(f"# Notes\n\n{notes}", "utf-8")
+    for path in ("/", VIEWS["memory"]):
+        found = []
+        for _ in range(3):
+            await visit(page, house, path)
+            await page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+            found.append(await page.evaluate(PAINT))
+        assert 1_000 < max(each["bytes"] for each in found) <= VIEW_BYTES, path
+        assert min(each["ms"] for each in found) < PAINT_MS, path  # the least: other tests keep both cores busy
+
+
+STOPS = """() => {
+  for (const each of document.querySelectorAll("details")) each.open = true;
+  const acts = "a[href], button, input:not([type=hidden]), select, textarea, summary";
+  const shown = [...document.querySelectorAll(acts)].filter((each) => each.checkVisibility());
+  shown.forEach((each, number) => { each.dataset.stop = number; });
+  return [shown.length, 3 * document.querySelectorAll("input[type=date]").length];
+}"""
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("view", ["memory", "search", "approvals", "jobs", "trends", "health", "people", "silences"])
+async def test_every_act_of_a_view_is_a_stop_of_the_tab_key(house: House, gateway: App, page: Page, view: str) -> None:
+    """In one round, with everything unfolded."""
+    await live_in(gateway)
+    await meet_strangers(gateway)
+    await visit(page, house, VIEWS[view])
+    count, more = await page.evaluate(STOPS)
+    stops = set[str]()
+    for _ in range(count + more + 5):
+        await page.keyboard.press("Tab")
+        stops.add(await page.evaluate("document.activeElement.dataset.stop ?? ''"))
+    assert {str(number) for number in range(count)} <= stops
+
+
+async def test_a_conversation_at_work_is_shown(house: House, gateway: App, page: Page) -> None:
+    """While its model thinks; then no more."""
+    with house.model.held(at_once=True):
+        await say(page, "think")
+        await expect(page.locator("article.draft")).to_be_visible()
+        await visit(page, house, VIEWS["work"])
+        await expect(page.get_by_text("answering", exact=True)).to_be_visible()
+        await photograph(page, "at-work")
+    await visit(page, house, "/")
+    await expect(answers(page)).to_have_count(1)
+    await visit(page, house, VIEWS["conversations"])
+    await expect(page.get_by_text("answering", exact=True)).to_have_count(0)

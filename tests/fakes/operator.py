@@ -10,11 +10,14 @@ from adapters.abilities import MenuEntry
 from gateway.admission.explanation import Explanation
 from gateway.cli.invocation import Composed
 from gateway.config import Config
+from gateway.control.activity_wire import ActivityOrder, ActivityReport
 from gateway.control.admission_wire import (
     Applicant,
     ClaimAnswer,
     ClaimOrder,
     ClaimRow,
+    GroupAnswer,
+    GroupOrder,
     GuestRow,
     PairAnswer,
     PairOrder,
@@ -110,6 +113,8 @@ class FakeOperator:
             BrowserOrder: self.browsers,
             ClaimOrder: self.claim,
             PairOrder: self.pair,
+            GroupOrder: self.groups,
+            ActivityOrder: self.activity,
             RoomsOrder: self.rooms,
             ProbeOrder: self.probe,
             RouteOrder: self.explain,
@@ -338,6 +343,12 @@ class FakeOperator:
 
     async def owner_settings(self, _: OwnerSettingsOrder) -> OwnerSettingsAnswer:
         return OwnerSettingsAnswer()
+
+    async def groups(self, _: GroupOrder) -> GroupAnswer:
+        return GroupAnswer()
+
+    async def activity(self, _: ActivityOrder) -> ActivityReport:
+        return ActivityReport()
 
     async def rooms(self, _: RoomsOrder) -> RoomsAnswer:
         return RoomsAnswer()

@@ -24,9 +24,9 @@ from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, 
 from gateway.cli.settings_report import running_settings
 from gateway.cli.status import memory_line
 from gateway.control.expected_errors import EXPECTED
-from gateway.control.finding import Finding, Level, findings_of
+from gateway.control.finding import Finding, Level, findings_of, memory_findings, probe_findings
 from gateway.control.operator_api import OperatorApi
-from gateway.control.probe_wire import ProbeAnswer, ProbeOrder
+from gateway.control.probe_wire import ProbeOrder
 from gateway.control.status_wire import MemoryOrder, StatusOrder
 from gateway.control.wire import SearchOrder
 from gateway.errors import ConfigError
@@ -240,7 +240,7 @@ async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
                 for finding in await _memory(reached.operator, agent.agent):
                     yield finding
             probed = await reached.operator.ask(ProbeOrder())
-            for finding in (*_probed(probed), *findings_of(state, probed)):
+            for finding in (*probe_findings(probed), *findings_of(state, probed)):
                 yield finding
     except EXPECTED as exc:
         yield Finding("gateway", Level.FAIL, str(exc), "fix that first, then run doctor again")
@@ -251,25 +251,10 @@ async def _memory(operator: OperatorApi, agent: str) -> list[Finding]:
     found = await operator.ask(SearchOrder("strandline doctor", agent, 1))
     memory = await operator.ask(MemoryOrder(agent))
     detail = f"agent {agent}, {memory_line(memory)}"
-    skipped = [
-        Finding("memory", Level.WARN, f"agent {agent}: {p} is not indexed: {why}") for p, why in memory.skipped.items()
-    ]
-    if memory.foreign:
-        skipped.append(Finding("memory", Level.WARN, f"agent {agent}: {memory.foreign}"))
-    if memory.held:
-        skipped.append(Finding("memory", Level.WARN, f"agent {agent}: {memory.held}"))
+    skipped = memory_findings(agent, memory)
     if found.mode == "keyword":
         why = Finding(
             "memory", Level.WARN, f"{detail}; {found.reason}", "[memory] in docs/settings.md says what is needed"
         )
         return [why, *skipped]
     return [Finding("memory", Level.OK, detail), *skipped]
-
-
-def _probed(answer: ProbeAnswer) -> Iterator[Finding]:
-    """Report what each model, and each platform of a running gateway, has just said."""
-    for check, rows in (("model", answer.models), ("bot", answer.channels)):
-        for row in rows:
-            yield from (Finding(check, Level.FAIL, fault) for fault in row.faults)
-            if not row.faults:
-                yield Finding(check, Level.OK, f"{row.name} {row.detail}")

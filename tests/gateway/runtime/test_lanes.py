@@ -258,3 +258,16 @@ async def test_a_defect_in_an_answer_ends_the_group() -> None:
     with pytest.raises(ExceptionGroup) as stopped:
         await run()
     assert stopped.group_contains(ZeroDivisionError)
+
+
+async def test_lanes_with_work_can_be_looked_at(lanes: Lanes[str, Item], work: Work) -> None:
+    """Each with whether its head is in progress and how much it holds; an idle one is gone."""
+    door = work.hold(("alice", 1))
+    for item in (("alice", 1), ("alice", 2), ("bob", 1)):
+        lanes.submit(item[0], item)
+    await work.has_begun(2)
+    await asyncio.sleep(0)
+    assert lanes.standing() == [("alice", True, 2)]
+    door.set()
+    await lanes.idle()
+    assert lanes.standing() == []

@@ -37,8 +37,8 @@ SHUT = [
     ("POST", "/agents/main/history/bundle"),
     ("GET", "/work"),
     *(("GET", f"/agents/main/work{each}") for each in ("", "/approvals", "/jobs", "/conversations", "/conversation")),
-    ("GET", "/agents/main/work/health"),
-    *(("POST", f"/agents/main/work{each}") for each in ("/approvals", "/jobs", "/quarantine")),
+    *(("GET", f"/agents/main/work{each}") for each in ("/health", "/trends", "/tools")),
+    *(("POST", f"/agents/main/work{each}") for each in ("/approvals", "/jobs", "/quarantine", "/health", "/exam")),
     *(("GET", f"/people{each}") for each in ("", "/rooms", "/silences")),
     ("POST", "/people/decide"),
     ("GET", "/settings"),
@@ -208,7 +208,17 @@ async def test_every_path_is_shut_once_its_session_ends(
             assert b"main" not in response.content.replace(b"main id", b"").replace(b"</main>", b"")
 
 
-async def test_no_view_answers_to_a_name_that_somebody_else_resolves(house: House, browser: Browser) -> None:
-    """Also with the owner's own cookie."""
-    for path in (path for method, path in SHUT if method == "GET" and not path.startswith("/v1")):
-        assert (await browser.http.get(path, headers={"host": "evil.example"})).status_code == 421
+async def test_no_path_answers_to_another_name_or_another_site(house: House, browser: Browser) -> None:
+    """A name that somebody else resolves, another site's page, a frame without an origin: despite the cookie."""
+    for method, path in SHUT:
+        shown = browser.origin | {"x-csrf-token": browser.csrf}
+        for wrong, status in (
+            ({"host": "evil.example"}, 421),
+            ({"host": "localhost.evil.example"}, 421),
+            ({"origin": "http://evil.example"}, 403),
+            ({"origin": "null"}, 403),
+        ):
+            body: dict[str, Any] = {"data": {"csrf": browser.csrf}} if method == "POST" else {}
+            response = await browser.http.request(method, path, headers=shown | wrong, **body)
+            assert (response.status_code, path, wrong) == (status, path, wrong)
+    assert house.model.bodies == []

@@ -1,16 +1,23 @@
 """The views of people and rooms: who asks, who is a guest, which groups answer, and who got no answer."""
 
+import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
 import pytest
 
+from adapters.channel import Address
+from gateway.channels.telegram import TelegramSettings
+from gateway.config import read_config
+from gateway.delivery.group_requests import KEY
+from gateway.stores.admission import Silence
 from tests.fakes.botapi import BotApi
 from tests.gateway.web.browsing import Browser, a_code, browser_at, echo
-from tests.gateway.web.house import open_house
+from tests.gateway.web.house import House, open_house
 from tests.journeys.house import GROUP
 
 EVE = 99
@@ -29,6 +36,7 @@ class Visit:
 
     browser: Browser
     bot: BotApi
+    house: House
 
     async def look(self, path: str, **query: str) -> str:
         response = await self.browser.http.get(path, params=query)
@@ -50,7 +58,7 @@ async def visit(tmp_path: Path) -> AsyncIterator[Visit]:
         browser_at(house.address) as browser,
     ):
         await browser.sign_in(await a_code(house))
-        yield Visit(browser, bot)
+        yield Visit(browser, bot, house)
 
 
 async def test_a_stranger_is_let_in_only_after_a_second_word_and_revoked(visit: Visit) -> None:
@@ -93,3 +101,38 @@ async def test_an_unanswered_message_has_its_reason_and_a_way_in(visit: Visit) -
     assert "a secret question" not in page
     assert 'name="whom" value="telegram:99"' in page
     assert "Every message was answered." in await visit.look("/people/silences", chat="1")
+
+
+async def test_a_group_that_asks_is_allowed_only_after_a_second_word(visit: Visit) -> None:
+    """From the ledger of silences as well; it is then in the configuration. One that is kept closed asks no more."""
+    home = visit.house.app.parts.resources.home
+    await home.store.put(KEY, json.dumps([["telegram.home.-7", "Rowing <b>", False], ["telegram.home.-8", "", False]]))
+    await home.store.silences.record(
+        Silence(datetime.now(UTC), Address("telegram", "home", "-7"), "telegram:9", "group_not_allowed")
+    )
+    assert "Rowing &lt;b&gt;" in await visit.look("/people")
+    assert 'value="telegram.home.-7"' in await visit.look("/people/silences")
+    assert (await visit.decide(act="allow", whom="telegram.home.-7")).status_code == 400
+    assert "Rowing &lt;b&gt;" in (await visit.decide(act="allow", whom="telegram.home.-7", sure="yes")).text
+    assert "-7" in read_config(home.files.config_file).channels.of(TelegramSettings)["home"].groups
+    assert "kept closed" in (await visit.decide(act="close", whom="telegram.home.-8")).text
+    assert (await visit.decide(act="allow", whom="telegram.home.-9", sure="yes")).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("reason", "key"),
+    [
+        ("not_for_us", f"channels.telegram.home.groups.{GROUP}.mention"),
+        ("person_not_allowed", f"channels.telegram.home.groups.{GROUP}.people"),
+        ("stranger", "channels.telegram.home.direct"),
+    ],
+)
+async def test_a_silence_leads_to_the_setting_that_made_it(visit: Visit, reason: str, key: str) -> None:
+    """The setting is on the page, where it needs its second word; the route can be asked with the same facts."""
+    silences = visit.house.app.parts.resources.home.store.silences
+    await silences.record(Silence(datetime.now(UTC), Address("telegram", "home", str(GROUP)), "telegram:9", reason))
+    page = await visit.look("/people/silences")
+    assert f'href="/settings#{key}"' in page
+    assert f'id="{key}"' in await visit.look("/settings")
+    (route,) = re.findall(r'href="(/people/rooms[^"]*)#route"', page)
+    assert "Agent main" in (await visit.browser.http.get(route.replace("&amp;", "&"))).text

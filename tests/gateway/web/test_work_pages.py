@@ -3,7 +3,6 @@
 import re
 
 from gateway.control.cron_wire import CronOrder
-from gateway.control.exam_wire import ExamOrder
 from gateway.control.stream_wire import ChatOrder
 from gateway.stores.rows import Proposal
 from tests.gateway.web.browsing import Browser
@@ -73,17 +72,20 @@ async def test_past_conversations_are_read_and_searched(house: House, browser: B
 
 
 async def test_the_overview_and_the_health_show_what_status_and_doctor_know(house: House, browser: Browser) -> None:
-    """Cost by cause, notes by day, promises, the trend of exams, and findings."""
-    put(house, "MEMORY.md", "# Notes\n\n- The boiler's number is KX-4471.\n")
-    await house.app.operator.ask(ExamOrder("main"))
+    """Cost by cause, promises, and findings with the way to their remedy."""
     await propose(house, "a", "b")
     await say(house, "hello")
     page = await look(browser, "/work")
     assert '<th scope="row">chat</th>' in page
-    assert "<polyline" in page
     assert "waits for you: this file decides how the agent behaves" in page
-    assert page.count("<rect") == 60
     health = await look(browser, "/work/health")
     assert "changes to agents&#39; files that wait for you: 1" in health
+    assert 'href="/agents/main/work/approvals">Decide</a>' in health
     assert "Empty: everything could be processed." in health
+    probed = (await send(browser, "/work/health", act="probe")).text
+    assert "models.stub stub-1 answered in" in probed
+    assert "Ask every model and platform" not in probed
+    assert "files read" in (await send(browser, "/work/health", act="index")).text
+    assert "No change of the index was held back." in (await send(browser, "/work/health", act="accept")).text
+    assert (await send(browser, "/work/health", act="reboot")).status_code == 400
     assert (await send(browser, "/work/quarantine", id="1", act="drop")).status_code == 400

@@ -1,0 +1,98 @@
+"""The shape of an agent's activity: who is at work now, with which hooks and tools, and the figures of past days."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from gateway.control.order import Order
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRow:
+    """A session with work in its lane."""
+
+    session: str
+    is_working: bool
+    """A turn runs; otherwise its next attempt waits."""
+    waiting: int
+    """Further messages in the lane."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookRow:
+    """A handler, in the order in which they run."""
+
+    event: str
+    source: str
+    decides: bool
+    """If it fails, what it is asked about does not happen; otherwise it is passed over."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolServerRow:
+    """A server of tools (MCP)."""
+
+    name: str
+    is_connected: bool
+    sessions: tuple[str, ...]
+    """The session types that may use it."""
+    tools: tuple[str, ...]
+    """Names of the offered tools; none before its first use."""
+    troubles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DaySpending:
+    """The costs of one day, the owner's, for one cause."""
+
+    day: date
+    cause: str
+    tokens: int
+    money: float
+    """In US dollars."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRow:
+    """The receipt of a search for the facts that a conversation had stated."""
+
+    at: datetime
+    asked: int
+    found: int
+    took_ms: int
+    told: str
+    """The receipt in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSize:
+    """The size of the index on one day."""
+
+    day: date
+    entries: int
+    size: int
+    """On the disk, in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityReport:
+    """An agent's activity."""
+
+    lanes: tuple[LaneRow, ...] = ()
+    hooks: tuple[HookRow, ...] = ()
+    """Of the whole gateway."""
+    tool_servers: tuple[ToolServerRow, ...] = ()
+    spending: tuple[DaySpending, ...] = ()
+    """Oldest first; days and causes without costs are absent."""
+    recalls: tuple[RecallRow, ...] = ()
+    """Of the latest conversations, oldest first."""
+    index_sizes: tuple[IndexSize, ...] = ()
+    """Oldest first; one for each day on which the gateway ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityOrder(Order[ActivityReport]):
+    """A request for an agent's activity; `None` is the default agent."""
+
+    agent: str | None = None
+    days: int = 30
+    """Days of spending; 0 asks for the present alone, without receipts and sizes."""
