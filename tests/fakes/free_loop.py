@@ -14,6 +14,8 @@ from blockbuster import BlockBuster, BlockBusterFunction
 ROOT = Path(__file__).parent.parent.parent
 OURS = tuple(f"{ROOT / name}/" for name in ("adapters", "gateway", "workspaces"))
 TESTS = tuple(f"{ROOT / name}/" for name in ("bench", "strandline/testing", "tests"))
+RUNNERS = tuple(f"{ROOT}/tests/{name}.py" for name in ("collected", "worker", "zygote"))
+"""They stand below every test of a process that was forked."""
 COMMANDS = f"{ROOT}/gateway/cli/"
 LIBRARIES = {each.full_name: each.can_block_functions for each in BlockBuster().functions.values()}
 _ASYNC = CO_COROUTINE | CO_ASYNC_GENERATOR
@@ -88,7 +90,7 @@ def _offence(frame: FrameType | None, function: BlockBusterFunction) -> str:
 
 @cache  # each of these is asked millions of times about some thousand functions
 def _whose(file: str) -> Literal["ours", "tests", ""]:
-    return "ours" if file.startswith(OURS) else "tests" if file.startswith(TESTS) else ""
+    return "ours" if file.startswith(OURS) else "tests" if file.startswith(TESTS) and file not in RUNNERS else ""
 
 
 @cache
