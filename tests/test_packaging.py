@@ -5,9 +5,11 @@ import subprocess
 import tomllib
 from importlib.metadata import distributions, requires
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 import yaml  # type: ignore[import-untyped]  # its stubs would be one more dependency, for this file alone
+from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -73,6 +75,18 @@ def test_a_lock_names_the_extras_that_packages_ask_for(lock: str) -> None:
             if requirement.extras and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
                 given = extras.get(canonicalize_name(requirement.name), set())
                 assert requirement.extras <= given, f"{package} asks for {requirement}; run `make lock`"
+
+
+def test_the_wheel_holds_the_pages_that_strandline_docs_shows(tmp_path: Path) -> None:
+    """Each by its name beside the code, without pictures and measurements; a checkout in use is not copied."""
+    builder = WheelBuilder(str(ROOT))
+    (wheel,) = builder.build(directory=str(tmp_path), versions=["standard"])
+    with ZipFile(wheel) as archive:
+        held = {name: archive.read(name) for name in archive.namelist() if "docs/" in name}
+    assert held == {f"gateway/docs/{file.name}": file.read_bytes() for file in (ROOT / "docs").glob("*.md")}
+    (editable,) = builder.build(directory=str(tmp_path / "editable"), versions=["editable"])
+    with ZipFile(editable) as archive:
+        assert archive.read("_strandline.pth").decode() == str(ROOT)
 
 
 # --- the container

@@ -95,6 +95,6 @@ def describe_silence(silence: Silence) -> tuple[str, str]:
         try:
             meaning = MEANINGS[RefusalReason(silence.reason)]
         except ValueError:
-            meaning = Meaning(silence.reason, "see docs/reasons.md")  # recorded by a newer version
+            meaning = Meaning(silence.reason, "see: strandline docs reasons")  # recorded by a newer version
     times = f"{silence.times:,} times, " if silence.times > 1 else ""
     return f"{silence.address}, {silence.person}: {times}because {meaning.what}", meaning.mend

@@ -31,7 +31,7 @@ def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption 
     """List hooks in the order in which they run, and the rule for failures."""
     found = [_facts(hook) for hook in _hooks(context, home)]
     print_answer(
-        {"hooks": found}, as_json, map(_line, found), "There are no hooks; docs/hooks.md shows how to write one."
+        {"hooks": found}, as_json, map(_line, found), "There are no hooks; to write one: strandline docs hooks"
     )
 
 

@@ -42,6 +42,7 @@ COMMANDS = tuple(
             START,
             "Import notes and conversations of other programs; nothing that is here is overwritten.",
         ),
+        ("docs", "docs:docs", START, "Read the documentation: lists its pages, or shows one."),
         ("chat", "chat:chat", TALK, "Talk to an agent, with or without a running gateway."),
         ("status", "status:status", TALK, "Show running components, queues and dropped messages."),
         ("sessions", "sessions:app", TALK, "Read stored conversations: list, show, export, search."),

@@ -86,7 +86,7 @@ def starter_config(wishes: Wishes) -> str:
 
 def _lines(wishes: Wishes) -> Iterator[str]:
     has_telegram = bool(wishes.telegram_id)
-    yield "# Strandline's settings. docs/settings.md explains every key; the next start reports invalid ones."
+    yield "# Strandline's settings. `strandline docs settings` explains every key; the next start reports invalid ones."
     yield "\n[owner]"
     yield f'time_zone = "{wishes.time_zone}"          # decides which day a note belongs to'
     yield _line(

@@ -26,7 +26,7 @@ MAIN = "main"
 _UNREAD = {
     ".env": "keys; type them anew: strandline keys set",
     "auth.json": "keys; type them anew: strandline keys set",
-    "config.yaml": "settings; see docs/settings.md",
+    "config.yaml": "settings; see: strandline docs settings",
     "memories": "of Hermes; import this folder once more: strandline import hermes",
     "profiles": "other agents' homes; import each by itself",
 }
@@ -64,7 +64,7 @@ def _of_home(home: Path) -> ImportedConversation:
         else:
             sessions.append(found)
     left_out += [f"{each.relative_to(home)}: a database; export its conversations" for each in home.glob("**/*.sqlite")]
-    left_out += [f"{each.name}: settings; see docs/settings.md" for each in sorted(home.glob("*.json"))]
+    left_out += [f"{each.name}: settings; see: strandline docs settings" for each in sorted(home.glob("*.json"))]
     left_out += unread(home, ("memories",))
     if not notes and not sessions:
         raise ImportFormatError(f"{home.name} has neither notes nor conversations that can be read")

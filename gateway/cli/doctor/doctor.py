@@ -173,7 +173,7 @@ def _bots(config: "Config") -> Iterator[str]:
 def _policies(config: "Config") -> Iterator[Finding]:
     for account, bot in config.channels.bots():
         if fault := bot.fault(account):
-            yield Finding("policy", Level.FAIL, fault, "set one of them; docs/access.md explains each")
+            yield Finding("policy", Level.FAIL, fault, "set one of them, as explained by: strandline docs access")
 
 
 def _zone(config: "Config", environ: Mapping[str, str]) -> Finding:
@@ -253,8 +253,6 @@ async def _memory(operator: OperatorApi, agent: str) -> list[Finding]:
     detail = f"agent {agent}, {memory_line(memory)}"
     skipped = memory_findings(agent, memory)
     if found.mode == "keyword":
-        why = Finding(
-            "memory", Level.WARN, f"{detail}; {found.reason}", "[memory] in docs/settings.md says what is needed"
-        )
+        why = Finding("memory", Level.WARN, f"{detail}; {found.reason}", "see [memory] in: strandline docs settings")
         return [why, *skipped]
     return [Finding("memory", Level.OK, detail), *skipped]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 3.0
 """Seconds that a listener at the port may take to answer; our choice."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # asked on loopback, not bound
-_TLS = "put a TLS proxy in front of it, and set its https address as web.public_url; see From outside in docs/http.md"
+_TLS = "put a TLS proxy in front of it, and set its https address as web.public_url: strandline docs http"
 
 
 async def check_http_door(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[Finding]:

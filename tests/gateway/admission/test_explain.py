@@ -42,5 +42,5 @@ def test_a_silence_is_told_in_words() -> None:
     assert describe_silence(replace(line, reason=UNREADABLE_MESSAGE, times=1))[1] == "ask them to send it again"
     assert describe_silence(replace(line, reason="from_the_future", times=1)) == (
         "telegram.home.-100, telegram:8: because from_the_future",
-        "see docs/reasons.md",
+        "see: strandline docs reasons",
     )

@@ -26,7 +26,7 @@ def looks(event): ...
 
 def test_hooks_are_listed_in_their_order_with_their_rules(at_home: Terminal) -> None:
     """For people and for machines; without any there is a word on how to begin."""
-    assert "docs/hooks.md" in at_home("hooks", "list").out
+    assert "strandline docs hooks" in at_home("hooks", "list").out
     assert json.loads(at_home("hooks", "list", "--json").out) == {"hooks": []}
     put(at_home.home.hooks, "rules.py", RULES)
     program(at_home.home.hooks, "before_compaction.d/ask", "true")

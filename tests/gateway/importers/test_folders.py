@@ -17,7 +17,7 @@ def test_a_home_of_openclaw_comes_whole(tmp_path: Path) -> None:
     assert found.left_out == (
         "photo.png: it is no note (.md, .txt)",
         "agents/main/sessions/group.jsonl: a group's conversation: it does not say who wrote what",
-        "openclaw.json: settings; see docs/settings.md",
+        "openclaw.json: settings; see: strandline docs settings",
     )
 
 

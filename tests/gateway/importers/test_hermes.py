@@ -23,7 +23,7 @@ def test_a_home_of_hermes_comes_whole(tmp_path: Path) -> None:
     assert found.left_out == (
         "state.db, g: a group's conversation: it does not say who wrote what",
         "state.db, c: a conversation that cron began: nobody said anything in it",
-        "config.yaml: settings; see docs/settings.md",
+        "config.yaml: settings; see: strandline docs settings",
     )
 
 
