@@ -26,6 +26,13 @@ _BULLET = re.compile(r"^[-*+>\s]{1,9}")
 _DAY = re.compile(r"(\b\d{1,2})\.(?=\s(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
 """The full stop of a German date ends no sentence."""
 _CLAUSE = re.compile(r"(?:,|;|\s[–—-])\s+(?=(?:and|but|which|while|so|however|although|aber|und|mais|pero|ma|но|а)\b)")
+_AND_IT = re.compile(r",\s+(?=(?:they|it|he|she|we|you|I|sie|er|es|wir|ich|ils?|elles?|nous|je)\s)")
+"""Begins a statement that may speak of what the one before it names."""
+_NAMELESS = re.compile(
+    r"(?:if|when|while|once|as|since|after|before|because|unless|until|in|on|at|for|they|it|he|she|we|you|I)\b",
+    re.IGNORECASE,
+)
+"""Begins a condition of what follows, or a statement that names no thing itself."""
 _NUMBER = re.compile(
     r"(?P<sign>[$€£¥₴₽])?\s?(?<![\w.,:/-])(?P<digits>\d{1,3}(?:[,.' ]\d{3})+(?![\d])|\d+(?:[.,]\d+)?)"
     r"(?:\s?(?P<unit>%|°[CF]?|[€£$₴₽]|[^\W\d_]{1,4}(?![\w-])))?(?![\w:/-]|[.,]\d)"
@@ -114,7 +121,7 @@ _NEVER = re.compile(
 )
 _EMPTY_WORDS = """
 never ever longer any want make need help get trying try can keep sure project know example thing start work look good
-give like new now also really well currently recently actually still best way go going wondering wonder think feel kinda
+give like new now also really well currently recently actually still best way go going wondering wonder think feel kinda wait sorry oops
 """
 _EMPTY = frozenset(map(stem, _EMPTY_WORDS.split()))
 """Stems that say nothing of a subject."""
@@ -201,8 +208,17 @@ def claims_in(text: str, about: frozenset[str] | None = None, *, is_whole: bool 
     plain = _DAY.sub(r"\1", _CODE.sub(" ", text[:LONGEST_READ]))
     lines = (read_line(_BULLET.sub("", line)).text for line in plain.split("\n"))
     whole = [each for line in lines for each in sentences(line) if about is None or not about.isdisjoint(_stems(each))]
-    said = whole if is_whole else [part for each in whole for part in _CLAUSE.split(each)]
+    said = whole if is_whole else [part for each in whole for part in _parts(each)]
     return tuple(_claim(part) for part in said[:_MOST] if len(part.split()) > 1 or len(part) > 3)
+
+
+def _parts(sentence: str) -> Iterator[str]:
+    """Yield the clauses of *sentence*; what speaks of "it" stays together, after the statement that names the thing."""
+    for clause in _CLAUSE.split(sentence):
+        named = _AND_IT.split(clause, maxsplit=1)[0]
+        if named != clause and _STATES.search(named) and not (_NAMELESS.match(named) or _DENIES.search(named)):
+            yield named
+        yield clause
 
 
 def relation(older: Claim, newer: Claim, newer_day: date | None = None) -> Relation | None:

@@ -56,6 +56,25 @@ def test_a_new_value_of_a_thing_that_has_one_replaces_the_old(older: str, newer:
     assert relation(before, after, date(2026, 2, 1)) is Relation.REPLACES
 
 
+@pytest.mark.parametrize(
+    ("older", "newer", "is_replaced"),
+    [
+        (
+            "the deadline is 18 January, they pay 0.11 per word",
+            "oh wait, sorry, the deadline moved to 25 January",
+            True,
+        ),
+        ("The rent is 900 euros, it includes heating.", "The rent is now 950 euros, we pay it on the 3rd.", True),
+        ("Max is our tenant, he pays 400 euros", "Ann is our tenant, she pays 500 euros now", False),
+        ("If the shop is closed, we order at 17:00", "If the shop is open, we order at 18:00 now", False),
+    ],
+)
+def test_a_thing_is_told_from_what_is_said_of_it_beside(older: str, newer: str, is_replaced: bool) -> None:
+    """Of two statements with a comma between, the first stands for itself; the second keeps what "it" is."""
+    found = {relation(one, two, date(2026, 2, 1)) for one in claims_in(older) for two in claims_in(newer)}
+    assert (Relation.REPLACES in found) is is_replaced
+
+
 def test_of_a_month_of_notes_that_all_hold_hardly_a_line_is_called_replaced() -> None:
     """At most one line in twenty."""
     lines = [part.strip() for row in MONTH.splitlines() for part in row.split("|")]
