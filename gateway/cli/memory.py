@@ -123,7 +123,7 @@ def origin(
 ) -> None:
     """Show the change that wrote a passage, and the message that led to it."""
     known = ask(context, home, OriginOrder(citation, agent))
-    print_answer(known, as_json, _steps(known))
+    print_answer(known, as_json, origin_lines(known))
 
 
 def _exam_lines(report: ExamReport) -> Iterator[str]:
@@ -143,7 +143,8 @@ def _exam_lines(report: ExamReport) -> Iterator[str]:
         yield f"since     {change}"
 
 
-def _steps(known: MemorySource) -> Iterator[str]:
+def origin_lines(known: MemorySource) -> Iterator[str]:
+    """Yield where a passage comes from as text for people."""
     yield known.citation
     yield from (f"    {line}" for line in known.text.splitlines())
     if not known.steps:
@@ -152,7 +153,8 @@ def _steps(known: MemorySource) -> Iterator[str]:
         revision = f"{step.revision[:SHOWN_DIGITS]} " if step.revision else ""
         yield f"{revision}{step.at:%Y-%m-%d %H:%M} {step.subject}"
         if step.revision:
-            yield f"from {step.session or 'no conversation'}{f', message {step.message}' if step.message else ''}"
+            message = f", message {step.message}" if step.message else ""
+            yield f"from {step.session}{message}" if step.session else "origin unknown"
         yield from (f"    > {line}" for line in step.said.splitlines() if step.revision)
 
 

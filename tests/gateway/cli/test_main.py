@@ -19,16 +19,16 @@ from gateway.cli import main
 from gateway.cli.command_group import CommandEntry
 from gateway.cli.invocation import Invocation
 from gateway.cli.main import COMMANDS
-from gateway.cli.memory import hit_lines
+from gateway.cli.memory import hit_lines, origin_lines
 from gateway.cli.status import memory_line
 from gateway.cli.up import serve
 from gateway.config import read_config
 from gateway.control.server import control_app
 from gateway.control.status_wire import MemoryStatus
-from gateway.control.wire import MemorySearchAnswer, SearchHit
+from gateway.control.wire import MemorySearchAnswer, MemorySource, OriginStep, SearchHit
 from gateway.home import ControlFile, Home
 from gateway.runtime.http_server import serving
-from tests.fakes.operator import FakeGateway, FakeOperator
+from tests.fakes.operator import NOTED_AT, FakeGateway, FakeOperator
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import free_port
 
@@ -325,6 +325,12 @@ def test_a_passage_leads_back_to_its_message(at_home: Terminal) -> None:
         "    > of staging",
     ]
     assert json.loads(at_home("memory", "origin", "x.md#L1", "--json").out)["steps"][0]["message"] == "1"
+
+
+def test_a_change_without_a_trailer_is_of_unknown_origin() -> None:
+    """An import, an edit while no gateway ran, a commit by hand: nothing is guessed about who said it."""
+    step = OriginStep("0000000001", NOTED_AT, "by hand", None, None, "")
+    assert list(origin_lines(MemorySource("MEMORY.md#L1", "the port is 1", (step,))))[-1] == "origin unknown"
 
 
 def test_memory_is_indexed_and_its_state_told(at_home: Terminal) -> None:
