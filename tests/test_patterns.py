@@ -118,9 +118,10 @@ def test_patterns_are_found_where_they_are_written() -> None:
     [r"^[\s>]*x", r"<!--.*?-->", r"(\w+\s?)*!"],
 )
 def test_patterns_that_are_not_linear_are_found_out(slow_one: str) -> None:
-    """Quadratic and exponential ones alike: the judge itself is judged."""
+    """Quadratic and exponential ones alike: the judge itself is judged, three times at most on a busy machine."""
     pattern = re.compile(slow_one, re.MULTILINE | re.DOTALL)
-    assert any(grows(lambda text: [*pattern.finditer(text)], pump, (2_500, 5_000, 10_000)) for pump in pumps(pattern))
+    looks = (pump for _ in range(3) for pump in pumps(pattern))
+    assert any(grows(lambda text: [*pattern.finditer(text)], pump, (2_500, 5_000, 10_000)) for pump in looks)
 
 
 def _slow_ones(found: Iterable[Found]) -> dict[str, list[Pump]]:

@@ -2,4 +2,5 @@
 
 import sys
 
-exec(eval(sys.stdin.readline()))
+if __name__ == "__main__":  # a process that a test spawns imports the main module under another name
+    exec(eval(sys.stdin.readline()))
