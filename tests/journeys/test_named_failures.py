@@ -1,25 +1,58 @@
-"""Each usual mistake names itself and the way out, in the same words in the chat, in `status` and by the doctor."""
+"""Each usual mistake names itself and the way out, alike in the chat, in `status` and by `strandline doctor`."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import io
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, redirect_stdout
 from pathlib import Path
 
 import pytest
 
 from gateway.app.app import App
-from gateway.control.finding import findings_of
+from gateway.cli import main
+from gateway.control.front import Front
 from gateway.control.probe_wire import ProbeOrder
+from gateway.control.server import control_app
+from gateway.control.settings_wire import SettingsReport
 from gateway.control.status_wire import StatusOrder
 from gateway.control.stream_wire import ChatOrder
+from gateway.home import ControlFile, Home
+from gateway.runtime.http_server import serving
 from tests.fakes.botapi import BotApi
 from tests.fakes.cohere_stub import CohereStub
 from tests.fakes.discord import Discord
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Refusal
-from tests.journeys.house import GROUP, OWNER, cohere_section, make_home, openai_section, running
+from tests.journeys.house import ENVIRON, GROUP, OWNER, cohere_section, make_home, openai_section, running
 
 CLOSED = "http://127.0.0.1:9/v1"
+
+
+async def doctor(home: Home, environ: Mapping[str, str]) -> tuple[int, str]:
+    """Run `strandline doctor`; return its exit status and what it prints."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        status = await asyncio.to_thread(main.run, ["doctor", "--home", str(home.path)], environ, "strandline")
+    return status, out.getvalue()
+
+
+async def doctor_beside(app: App, home: Home) -> tuple[int, str]:
+    """Run it from a shell without the secrets of the gateway that runs."""
+    front = Front("token", SettingsReport)
+    operator = control_app(app.operator, app.parts.health, front.token)
+    async with serving(front, "127.0.0.1", 0, grace_s=0) as address, front.showing(operator):
+        with home.announced(ControlFile(address, front.token, os.getpid())):
+            return await doctor(home, {})
+
+
+async def agrees(app: App, home: Home, *words: str, environ: Mapping[str, str] = ENVIRON) -> None:
+    """Check that the doctor names *words* and fails, beside the gateway *app* and before one runs."""
+    twin = make_home(home.path.with_name("twin"))
+    twin.write(twin.config_file, home.config_file.read_text("utf-8"))
+    for status, told in (await doctor_beside(app, home), await doctor(twin, environ)):
+        assert all(word in told for word in words), told
+        assert status == 1, told
 
 
 async def said_by(app: App) -> tuple[str, str, str]:
@@ -52,27 +85,39 @@ async def test_a_models_refusal_is_named(tmp_path: Path, refusal: Refusal, words
     async with OpenAIStub(lambda _: refusal) as model:
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         async with running(home) as app:
-            for told in await said_by(app):
+            beside = await doctor_beside(app, home)
+            for told in (*await said_by(app), beside[1]):
                 assert all(word in told for word in words), told
+        stopped = await doctor(home, ENVIRON)
+        assert all(word in stopped[1] for word in words), stopped
+        assert (beside[0], stopped[0]) == (1, 1)
 
 
 async def test_a_model_server_that_does_not_run_is_named(tmp_path: Path) -> None:
     """As Ollama before it is started: its address and what to do."""
     home = make_home(tmp_path / "home", model=openai_section(CLOSED))
     async with running(home) as app:
-        for told in await said_by(app):
-            assert "cannot be reached" in told
-            assert CLOSED in told
-            assert "strandline config set models.stub.base_url URL" in told
+        beside = await doctor_beside(app, home)
+        said = await said_by(app)
+    stopped = await doctor(home, ENVIRON)
+    for told in (*said, beside[1], stopped[1]):
+        assert "cannot be reached" in told
+        assert CLOSED in told
+        assert "strandline config set models.stub.base_url URL" in told
+    assert (beside[0], stopped[0]) == (1, 1)
 
 
 async def test_a_missing_key_is_named(tmp_path: Path) -> None:
     """The gateway runs all the same."""
     home = make_home(tmp_path / "home", model=cohere_section(CLOSED))
     async with running(home, {"MODEL_KEY": ""}) as app:
-        for told in await said_by(app):
-            assert "models.stub.api_key_env" in told
-            assert "strandline keys set MODEL_KEY" in told
+        beside = await doctor_beside(app, home)
+        said = await said_by(app)
+    stopped = await doctor(home, {})
+    for told in (*said, beside[1], stopped[1]):
+        assert "models.stub.api_key_env" in told
+        assert "strandline keys set MODEL_KEY" in told
+    assert (beside[0], stopped[0]) == (1, 1)
 
 
 async def test_the_words_end_when_the_model_answers(tmp_path: Path) -> None:
@@ -119,6 +164,7 @@ async def test_a_wrong_token_is_named_and_takes_nothing_else_down(tmp_path: Path
         assert "strandline connect telegram --account home" in told
         chat, _, _ = await said_by(app)
         assert chat
+        await agrees(app, Home(tmp_path / "home"), "HTTP 401", "strandline connect telegram --account home")
 
 
 async def test_a_group_without_the_bot_and_privacy_mode_are_named(tmp_path: Path) -> None:
@@ -129,9 +175,11 @@ async def test_a_group_without_the_bot_and_privacy_mode_are_named(tmp_path: Path
         async with telegram(tmp_path, bot, "mention = false") as app:
             told = await notes(app, "telegram", lambda told: "privacy mode is on" in told)
             assert "/setprivacy" in told
+            await agrees(app, Home(tmp_path / "home"), "privacy mode is on", "/setprivacy")
             bot.status_in[GROUP] = "left"
             (row,) = (await app.operator.ask(ProbeOrder())).channels
             assert f"the bot is not in the group {GROUP}" in row.faults[0]
+            await agrees(app, Home(tmp_path / "home"), f"the bot is not in the group {GROUP}")
 
 
 async def test_a_missing_intent_is_named(tmp_path: Path) -> None:
@@ -145,6 +193,7 @@ async def test_a_missing_intent_is_named(tmp_path: Path) -> None:
         async with running(home, {"D": server.token}) as app:
             told = await notes(app, "discord", lambda told: "MESSAGE CONTENT INTENT" in told)
             assert "Developer Portal" in told
+            await agrees(app, home, "MESSAGE CONTENT INTENT", "Developer Portal", environ={"D": server.token})
 
 
 async def trouble(app: App) -> str:
@@ -159,13 +208,16 @@ async def trouble(app: App) -> str:
 async def test_a_wrong_id_of_the_owner_is_named(tmp_path: Path) -> None:
     """Who wrote instead, and the whole command that corrects it, until the owner has written."""
     async with BotApi() as bot, telegram(tmp_path, bot) as app:
+        bot.join(GROUP)
         assert (await app.operator.ask(StatusOrder())).troubles == ()
         bot.says(OWNER + 1, "hello, it is me")
         wanted = f"""strandline config set owner.people '["telegram:{OWNER + 1}"]'"""
         told = await trouble(app)
         assert f"telegram.home: its owner (telegram:{OWNER}) has never written to it, but telegram:{OWNER + 1}" in told
         assert wanted in told
-        assert wanted in "\n".join(finding.detail for finding in findings_of(await app.operator.ask(StatusOrder())))
+        status, told = await doctor_beside(app, Home(tmp_path / "home"))
+        assert wanted in told
+        assert status == 0, "a stranger who writes first must not make it fail"
         bot.says(OWNER, "hello")
         await bot.wait_for_sent(1)
         assert (await app.operator.ask(StatusOrder())).troubles == ()

@@ -35,7 +35,7 @@ async def _findings(name: str, bot: "BotSettings", environ: Mapping[str, str]) -
         yield Finding("bot", Level.WARN, f"{whole_name} cannot be checked: {exc}", _UNKNOWN)
     else:
         for each in lacks:
-            yield Finding("bot", Level.WARN, f"{whole_name}: {each}")
+            yield Finding("bot", Level.FAIL, f"{whole_name}: {each}")
         if not lacks:
             yield Finding("bot", Level.OK, f"{whole_name} is set up correctly")
 

@@ -38,7 +38,7 @@ def bots(**channels: str) -> Config:
 async def test_a_bot_that_may_not_read_is_told_where_the_switch_is(discord: Discord) -> None:
     """With the setting and the page; when it is switched on all is well."""
     ((level, detail),) = await told(bots(discord=discord.url))
-    assert level == "warn"
+    assert level == "fail"
     assert "discord.home" in detail
     assert "MESSAGE CONTENT INTENT" in detail
     discord.application["flags"] = MAY_READ
