@@ -1,12 +1,17 @@
 """docs/telegram.md and docs/discord.md, executed step by step: each command as it is shown, in a terminal."""
 
+import asyncio
 import re
 import shlex
+import subprocess
+import textwrap
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from gateway.config import read_config
@@ -14,6 +19,8 @@ from gateway.home import Home
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.discord import Discord
 from tests.fakes.discord_shapes import BOT_ID, user
+from tests.fakes.redis_server import free_port
+from tests.fakes.webhook import Bringer
 from tests.journeys.prompt import Prompt, prompt
 from tests.journeys.test_first_hour import OWNER, until_running
 
@@ -73,6 +80,33 @@ async def test_the_page_about_telegram_leads_to_answers(home: Home) -> None:
             assert "Taken up by the running gateway." in await shown.ends()
         bot.says(GROUP, "@strand_bot hello again", user_id=OWNER, chat_type="supergroup")
         assert (await bot.wait_for_sent(3, 30))[2].chat == GROUP
+
+
+async def test_the_pages_webhook_takes_messages_behind_a_proxy(home: Home) -> None:
+    """By the settings as shown, at Telegram under the public address; a request without the secret is rejected."""
+    page = (DOCS / "telegram.md").read_text("utf-8")
+    (secret,) = re.findall(r"`\((umask .*?)\)`", page)
+    (table,) = re.findall(r"   ```toml\n(.*?)   ```", page, re.DOTALL)
+    port = free_port()
+    async with BotApi() as bot:
+        table = textwrap.dedent(table).replace("enabled = true ", f"enabled = true\nport = {port} ")
+        home.create()
+        home.write(home.config_file, f'[owner]\npeople = ["telegram:{OWNER}"]\n{table}base_url = "{bot.url}"\n')
+        words = secret.replace("~/.strandline", str(home.path))
+        await asyncio.to_thread(subprocess.run, ["sh", "-c", words], check=True)
+        environ = {"TELEGRAM_TOKEN": TOKEN}
+        async with prompt("up", "--home", str(home.path), environ=environ) as shown:
+            await until_running(shown)
+            await bot.until(lambda: bot.hook is not None)
+            assert bot.hook is not None
+            assert bot.hook.url == "https://bot.example.org/telegram/home"
+            proxied = f"http://127.0.0.1:{port}/telegram/home"
+            async with aiohttp.ClientSession() as session, session.post(proxied, json={"update_id": 1}) as answer:
+                assert answer.status in {401, 403}
+            bot.hook = replace(bot.hook, url=proxied)
+            async with Bringer(bot).at_work():
+                bot.says(OWNER, "hello")
+                assert (await bot.wait_for_sent(1, 30))[0].chat == OWNER
 
 
 async def test_the_page_about_discord_leads_to_a_connected_bot(home: Home) -> None:
