@@ -121,7 +121,8 @@ _NEVER = re.compile(
 )
 _EMPTY_WORDS = """
 never ever longer any want make need help get trying try can keep sure project know example thing start work look good
-give like new now also really well currently recently actually still best way go going wondering wonder think feel kinda wait sorry oops
+give like new now also really well currently recently actually still best way go going wondering wonder
+think feel kinda wait sorry oops
 """
 _EMPTY = frozenset(map(stem, _EMPTY_WORDS.split()))
 """Stems that say nothing of a subject."""
