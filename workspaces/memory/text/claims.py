@@ -12,6 +12,19 @@ from datetime import date
 from enum import Enum
 from functools import lru_cache
 
+from workspaces.memory.text.claim_words import (
+    ALSO,
+    CHANGED,
+    DENIES,
+    EMPTY,
+    ENDED,
+    HAPPENED,
+    MOVED,
+    NEVER,
+    RECURS,
+    SINGLE,
+    STATES,
+)
 from workspaces.memory.text.dates import NamedDate, mentions
 from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.facts import FactKind, facts_in, folded, sentences
@@ -55,102 +68,8 @@ _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-3]):([0-5]\d)\b", re.IGNORECASE)
 _CLOCK = "time"
 """Head of a clock time."""
-_STATES = re.compile(
-    r"\b(?:is|are|am|'s|'re|has|have|lives?|works?|costs?|uses?|runs?|needs?|prefers?|likes?|belongs?|stands?"
-    r"|starts?|begins?|opens?|closes?|ends?|leaves?|beginnt|öffnet|schließt|endet|fährt|commence|ouvre|ferme|empieza"
-    r"|abre|cierra|inizia|apre|chiude|ist|sind|hat"
-    r"|heißt|wohnt|lebt|arbeitet|kostet|liegt|est|sont|a|habite|travaille|coûte|es|está|son|tiene|vive|trabaja"
-    r"|cuesta|è|sono"
-    r"|ha|abita|lavora|costa|é|tem|mora|trabalha|is|zijn|heeft|woont|werkt|kost|jest|są|ma|mieszka|pracuje"
-    r"|kosztuje|este"
-    r"|are|are|locuiește|живёт|живет|работает|стоит|находится|живе|працює|коштує)\b|[^\W\d_]\s?[:=]\s|—|是|在|です",
-    re.IGNORECASE,
-)
-"""Words that say how something is."""
-_HAPPENED = re.compile(
-    r"\b(?:was|were|did|had|went|met|saw|bought|paid|spent|ran|walked|ate|read|wrote|called|got|took|made|said"
-    r"|told|visited"
-    r"|finished|played|watched|cooked|slept|swam|cycled|drank|worked|today|yesterday|this (?:morning|evening"
-    r"|afternoon|week)"
-    r"|tonight|last (?:night|week|month|year)|ago|war|waren|hatte|ging|gestern|heute|kaufte|gekauft|bezahlt|getroffen"
-    r"|gelaufen|hier|aujourd'hui|ayer|hoy|ieri|oggi|ontem|hoje|gisteren|vandaag|wczoraj|dzisiaj|вчера|сегодня|вчора"
-    r"|сьогодні)\b|昨天|今天|昨日|今日|ました",
-    re.IGNORECASE,
-)
-"""Words of something that happened once: two such claims both hold."""
-_CHANGED = re.compile(
-    r"\b(?:now|new(?:ly)?|recent(?:ly)?|no longer|not any ?more|anymore|instead|since|moved|changed?|switched"
-    r"|updated?|rescheduled|postponed"
-    r"|replaced|increased|decreased|reduced|raised|grew|grown|improved|reached|adjusted|extended|renamed|as of"
-    r"|from now on"
-    r"|jetzt|nun|neue?[rsn]?|nicht mehr|stattdessen|geändert|gewechselt|umgezogen|verschoben|maintenant"
-    r"|désormais|nouve(?:au|lle)"
-    r"|changé|déménagé|ahora|nuev[oa]|cambi(?:ó|ado|ato|ata)|se mudó|adesso|ora|nuov[oa]|trasferit[oa]|agora|nov[oa]"
-    r"|mudou|nu|nieuwe?|veranderd|verhuisd|verplaatst|teraz|now[yae]|zmieni\w+|acum|nou[ăa]?|schimbat|mutat"
-    r"|теперь|новы\w+|переехал\w*"
-    r"|сменил\w*|перен[её]с\w*|тепер|нов\w{1,2}|переїха\w+|зміни\w+)\b|现在|改为|改成|换成|搬到|今は|変更|引っ越",
-    re.IGNORECASE,
-)
-_ALSO = re.compile(
-    r"\b(?:also|too|another|additional(?:ly)?|second|third|other|both|as well|one of|besides|extra|auch"
-    r"|außerdem|weitere[rsn]?"
-    r"|zweite[rsn]?|aussi|autre|deuxième|también|otr[oa]|segund[oa]|anche|altr[oa]|second[oa]|também|outr[oa]"
-    r"|ook|andere"
-    r"|tweede|też|również|drug[iae]|și|altă?|тоже|также|второ\w+|теж|також|друг\w+)\b|也|还|も",
-    re.IGNORECASE,
-)
-"""Words that add a value to another one."""
-_DENIES = re.compile(
-    r"\b(?:never|not|no longer|n't|nothing|neither|nor|without ever|cannot|nie(?:mals)?|nicht|kein\w*|jamais"
-    r"|ne \w+ pas|n'\w+ pas"
-    r"|nunca|jamás|mai|non|nooit|niet|geen|nigdy|nie|niciodată|nu|никогда|не|ніколи)\b|n['’]t\b|从来没|从不|没有|不|ない|ません",
-    re.IGNORECASE,
-)
-_RECURS = re.compile(
-    r"\b(?:starts?|begins?|opens?|closes?|ends?|leaves?|every|each|daily|weekly|usually|always|beginnt|öffnet|schließt|endet"
-    r"|fährt|jeden?|täglich|immer|commence|ouvre|ferme|chaque|toujours|empieza|abre|cierra|cada|siempre|inizia|apre|chiude"
-    r"|ogni|sempre|elke|altijd|każd\w+|fiecare|кажд\w+|всегда|кожн\w+|завжди)\b|毎|每",
-    re.IGNORECASE,
-)
-"""Words of a clock time that holds until another one does, unlike that of one meeting."""
-_NEVER = re.compile(
-    r"\b(?:never|not ever|not once|niemals|noch nie|nie(?=\s)|jamais|nunca|jamás|mai|nooit|nigdy|niciodată"
-    r"|никогда|ніколи)\b"
-    r"|从来没|从未|一度も",
-    re.IGNORECASE,
-)
-_EMPTY_WORDS = """
-never ever longer any want make need help get trying try can keep sure project know example thing start work look good
-give like new now also really well currently recently actually still best way go going wondering wonder
-think feel kinda wait sorry oops
-"""
-_EMPTY = frozenset(map(stem, _EMPTY_WORDS.split()))
-"""Stems that say nothing of a subject."""
-_MOVED = re.compile(
-    r"\b(?:(?P<live>moved to|relocated to|zog nach|gezogen nach|umgezogen nach|déménagé à|mudó a"
-    r"|trasferit[oa] a|verhuisd naar"
-    r"|przeprowadził\w* się do|переехал\w* в|переїха\w+ (?:до|в))|(?P<work>joined|started at))\s{1,3}$",
-    re.IGNORECASE,
-)
-"""What begins a state that other words name later: who moved to a town lives there."""
-_ENDED = re.compile(
-    r"\b(?:no longer|not any ?more|any ?more|stopped|quit|gave up|nicht mehr|ne \w+ plus|ya no|non \w+ più"
-    r"|já não|niet meer|już nie"
-    r"|nu mai|больше не|більше не)\b|不再|もう",
-    re.IGNORECASE,
-)
 _CORRECTED = frozenset({FactKind.DATE, FactKind.NUMBER, FactKind.IDENTIFIER})
 """Kinds of values that a correction names; a person who cannot come is not replaced by another."""
-_SINGLE = re.compile(
-    r"(?:\b(?:is|'s|ist|est|es|è|é|jest|este|heißt|called|named|lives? in|moved to|works? (?:at|for)|wohnt in"
-    r"|lebt in|arbeitet bei"
-    r"|habite à|travaille chez|vive en|trabaja en|vive a|abita a|lavora (?:a|per|presso)|mora em|trabalha n[ao]"
-    r"|woont in|werkt bij"
-    r"|mieszka w|pracuje w|lucrează la|живёт в|живет в|работает в|живе в|працює в)|[:=]|是|在)\s{0,3}(?:now "
-    r"|jetzt )?['\"`“„]?$",
-    re.IGNORECASE,
-)
-"""What stands before a name that is the only one at a time: one lives in one town, and likes several."""
 
 
 class Relation(Enum):
@@ -217,7 +136,7 @@ def _parts(sentence: str) -> Iterator[str]:
     """Yield the clauses of *sentence*; what speaks of "it" stays together, after the statement that names the thing."""
     for clause in _CLAUSE.split(sentence):
         named = _AND_IT.split(clause, maxsplit=1)[0]
-        if named != clause and _STATES.search(named) and not (_NAMELESS.match(named) or _DENIES.search(named)):
+        if named != clause and STATES.search(named) and not (_NAMELESS.match(named) or DENIES.search(named)):
             yield named
         yield clause
 
@@ -229,7 +148,7 @@ def relation(older: Claim, newer: Claim, newer_day: date | None = None) -> Relat
     if _plain(older.sentence) == _plain(newer.sentence):
         return Relation.REPEATS
     if older.denies != newer.denies:
-        ends = newer.denies and _ENDED.search(newer.sentence) and not _HAPPENED.search(older.sentence)
+        ends = newer.denies and ENDED.search(newer.sentence) and not HAPPENED.search(older.sentence)
         return Relation.REPLACES if ends else Relation.CONTRADICTS
     pair = differing(older, newer)
     if pair is None:
@@ -246,7 +165,7 @@ def clauses(claim: Claim) -> Iterator[Claim]:
 
 def may_correct(text: str) -> bool:
     """Tell whether *text* has a word that a correction needs."""
-    return bool(_CHANGED.search(text) or _DENIES.search(text))
+    return bool(CHANGED.search(text) or DENIES.search(text))
 
 
 def corrected(older: Claim, newer: Claim) -> tuple[Value, ...]:
@@ -261,7 +180,7 @@ def corrected(older: Claim, newer: Claim) -> tuple[Value, ...]:
     found = tuple(each for each in older.values if each.normal in new and each.kind in given)
     values = frozenset(stem for each in found for stem in _stems(each.text))
     is_identified = any(each.kind is FactKind.IDENTIFIER for each in found)
-    return found if is_identified or older.words & newer.words - values - _EMPTY - {""} else ()
+    return found if is_identified or older.words & newer.words - values - EMPTY - {""} else ()
 
 
 def differing(older: Claim, newer: Claim) -> tuple[Value, Value] | None:
@@ -290,7 +209,7 @@ def _is_same_subject(older: Claim, newer: Claim) -> bool:
     if older.words.isdisjoint(newer.words):
         return False
     common = {each.normal for each in older.values} & {each.normal for each in newer.values}
-    first, second = ((each.terms - _EMPTY or each.terms) | common for each in (older, newer))
+    first, second = ((each.terms - EMPTY or each.terms) | common for each in (older, newer))
     return (
         bool(first & second) and (first <= second or second <= first) and 2 * len(first & second) >= len(first | second)
     )
@@ -310,14 +229,14 @@ def _has_one_value(older: Claim, newer: Claim, pair: tuple[Value, Value], newer_
             return bool(before.head)
         case FactKind.DATE if before.head == _CLOCK:
             dates = ({each.normal for each in claim.values if each.head != _CLOCK} for claim in (older, newer))
-            return len({*map(frozenset, dates)}) == 1 and all(_RECURS.search(each.sentence) for each in (older, newer))
+            return len({*map(frozenset, dates)}) == 1 and all(RECURS.search(each.sentence) for each in (older, newer))
         case FactKind.DATE:
             days = mentions(before.text)
             named = days[0][2] if days else None
             return named is not None and newer_day is not None and _is_ahead(named, newer_day)
         case _:
             is_specific = before.kind is FactKind.NAME or len(older.terms & newer.terms) > 1
-            return is_specific and _SINGLE.search(older.sentence[: older.sentence.find(before.text)]) is not None
+            return is_specific and SINGLE.search(older.sentence[: older.sentence.find(before.text)]) is not None
 
 
 def _is_ahead(named: NamedDate, day: date) -> bool:
@@ -346,18 +265,18 @@ def _claim(sentence: str) -> Claim:
     for each in values:
         rest = rest.replace(each.text, " ", 1)
     begun = {_begun(sentence, each) for each in values} - {""}
-    rest = _CHANGED.sub(" ", rest) if _WORD.search(_CHANGED.sub(" ", rest)) else rest
+    rest = CHANGED.sub(" ", rest) if _WORD.search(CHANGED.sub(" ", rest)) else rest
     about = frozenset(query_terms(rest)) | begun if _WORD.search(rest) else frozenset()
-    happened = _HAPPENED.search(sentence) is not None
+    happened = HAPPENED.search(sentence) is not None
     return Claim(
         sentence,
         about,
         values,
-        _DENIES.search(sentence) is not None,
-        (not happened or _CHANGED.search(sentence) is not None) and _STATES.search(sentence) is not None,
-        _CHANGED.search(sentence) is not None,
-        _ALSO.search(sentence) is not None,
-        _NEVER.search(sentence) is not None,
+        DENIES.search(sentence) is not None,
+        (not happened or CHANGED.search(sentence) is not None) and STATES.search(sentence) is not None,
+        CHANGED.search(sentence) is not None,
+        ALSO.search(sentence) is not None,
+        NEVER.search(sentence) is not None,
         _stems(sentence) | {each.head for each in values},
     )
 
@@ -415,18 +334,18 @@ def _noun_after(text: str) -> str:
 
 
 def _noun_before(text: str) -> str:
-    text = _CHANGED.sub(" ", text) if _WORD.search(_CHANGED.sub(" ", text)) else text
+    text = CHANGED.sub(" ", text) if _WORD.search(CHANGED.sub(" ", text)) else text
     return next((stem(word.casefold()) for word in reversed(_WORD.findall(text[-60:])) if not _is_function(word)), "")
 
 
 def _begun(sentence: str, value: Value) -> str:
     """Return the verb of the state that *sentence* says began with *value*, such as `live`; empty without one."""
-    found = _MOVED.search(sentence[: max(sentence.find(value.text), 0)]) if value.kind is FactKind.NAME else None
+    found = MOVED.search(sentence[: max(sentence.find(value.text), 0)]) if value.kind is FactKind.NAME else None
     return "" if found is None else "live" if found["live"] else "work"
 
 
 def _before(sentence: str, value: str) -> str:
-    if (found := _MOVED.search(sentence[: max(sentence.find(value), 0)])) is not None:
+    if (found := MOVED.search(sentence[: max(sentence.find(value), 0)])) is not None:
         return "live" if found["live"] else "work"
     return _noun_before(sentence[: max(sentence.find(value), 0)])
 

@@ -1,0 +1,100 @@
+"""Words by which `claims` reads a sentence in thirteen languages: states, events, changes, additions, denials."""
+
+import re
+
+from workspaces.memory.text.tokens import stem
+
+STATES = re.compile(
+    r"\b(?:is|are|am|'s|'re|has|have|lives?|works?|costs?|uses?|runs?|needs?|prefers?|likes?|belongs?|stands?"
+    r"|starts?|begins?|opens?|closes?|ends?|leaves?|beginnt|öffnet|schließt|endet|fährt|commence|ouvre|ferme|empieza"
+    r"|abre|cierra|inizia|apre|chiude|ist|sind|hat"
+    r"|heißt|wohnt|lebt|arbeitet|kostet|liegt|est|sont|a|habite|travaille|coûte|es|está|son|tiene|vive|trabaja"
+    r"|cuesta|è|sono"
+    r"|ha|abita|lavora|costa|é|tem|mora|trabalha|is|zijn|heeft|woont|werkt|kost|jest|są|ma|mieszka|pracuje"
+    r"|kosztuje|este"
+    r"|are|are|locuiește|живёт|живет|работает|стоит|находится|живе|працює|коштує)\b|[^\W\d_]\s?[:=]\s|—|是|在|です",
+    re.IGNORECASE,
+)
+"""Words that say how something is."""
+HAPPENED = re.compile(
+    r"\b(?:was|were|did|had|went|met|saw|bought|paid|spent|ran|walked|ate|read|wrote|called|got|took|made|said"
+    r"|told|visited"
+    r"|finished|played|watched|cooked|slept|swam|cycled|drank|worked|today|yesterday|this (?:morning|evening"
+    r"|afternoon|week)"
+    r"|tonight|last (?:night|week|month|year)|ago|war|waren|hatte|ging|gestern|heute|kaufte|gekauft|bezahlt|getroffen"
+    r"|gelaufen|hier|aujourd'hui|ayer|hoy|ieri|oggi|ontem|hoje|gisteren|vandaag|wczoraj|dzisiaj|вчера|сегодня|вчора"
+    r"|сьогодні)\b|昨天|今天|昨日|今日|ました",
+    re.IGNORECASE,
+)
+"""Words of something that happened once: two such claims both hold."""
+CHANGED = re.compile(
+    r"\b(?:now|new(?:ly)?|recent(?:ly)?|no longer|not any ?more|anymore|instead|since|moved|changed?|switched"
+    r"|updated?|rescheduled|postponed"
+    r"|replaced|increased|decreased|reduced|raised|grew|grown|improved|reached|adjusted|extended|renamed|as of"
+    r"|from now on"
+    r"|jetzt|nun|neue?[rsn]?|nicht mehr|stattdessen|geändert|gewechselt|umgezogen|verschoben|maintenant"
+    r"|désormais|nouve(?:au|lle)"
+    r"|changé|déménagé|ahora|nuev[oa]|cambi(?:ó|ado|ato|ata)|se mudó|adesso|ora|nuov[oa]|trasferit[oa]|agora|nov[oa]"
+    r"|mudou|nu|nieuwe?|veranderd|verhuisd|verplaatst|teraz|now[yae]|zmieni\w+|acum|nou[ăa]?|schimbat|mutat"
+    r"|теперь|новы\w+|переехал\w*"
+    r"|сменил\w*|перен[её]с\w*|тепер|нов\w{1,2}|переїха\w+|зміни\w+)\b|现在|改为|改成|换成|搬到|今は|変更|引っ越",
+    re.IGNORECASE,
+)
+ALSO = re.compile(
+    r"\b(?:also|too|another|additional(?:ly)?|second|third|other|both|as well|one of|besides|extra|auch"
+    r"|außerdem|weitere[rsn]?"
+    r"|zweite[rsn]?|aussi|autre|deuxième|también|otr[oa]|segund[oa]|anche|altr[oa]|second[oa]|também|outr[oa]"
+    r"|ook|andere"
+    r"|tweede|też|również|drug[iae]|și|altă?|тоже|также|второ\w+|теж|також|друг\w+)\b|也|还|も",
+    re.IGNORECASE,
+)
+"""Words that add a value to another one."""
+DENIES = re.compile(
+    r"\b(?:never|not|no longer|n't|nothing|neither|nor|without ever|cannot|nie(?:mals)?|nicht|kein\w*|jamais"
+    r"|ne \w+ pas|n'\w+ pas"
+    r"|nunca|jamás|mai|non|nooit|niet|geen|nigdy|nie|niciodată|nu|никогда|не|ніколи)\b|n['’]t\b|从来没|从不|没有|不|ない|ません",
+    re.IGNORECASE,
+)
+RECURS = re.compile(
+    r"\b(?:starts?|begins?|opens?|closes?|ends?|leaves?|every|each|daily|weekly|usually|always|beginnt|öffnet|schließt|endet"
+    r"|fährt|jeden?|täglich|immer|commence|ouvre|ferme|chaque|toujours|empieza|abre|cierra|cada|siempre|inizia|apre|chiude"
+    r"|ogni|sempre|elke|altijd|każd\w+|fiecare|кажд\w+|всегда|кожн\w+|завжди)\b|毎|每",
+    re.IGNORECASE,
+)
+"""Words of a clock time that holds until another one does, unlike that of one meeting."""
+NEVER = re.compile(
+    r"\b(?:never|not ever|not once|niemals|noch nie|nie(?=\s)|jamais|nunca|jamás|mai|nooit|nigdy|niciodată"
+    r"|никогда|ніколи)\b"
+    r"|从来没|从未|一度も",
+    re.IGNORECASE,
+)
+_EMPTY_WORDS = """
+never ever longer any want make need help get trying try can keep sure project know example thing start work look good
+give like new now also really well currently recently actually still best way go going wondering wonder
+think feel kinda wait sorry oops
+"""
+EMPTY = frozenset(map(stem, _EMPTY_WORDS.split()))
+"""Stems that say nothing of a subject."""
+MOVED = re.compile(
+    r"\b(?:(?P<live>moved to|relocated to|zog nach|gezogen nach|umgezogen nach|déménagé à|mudó a"
+    r"|trasferit[oa] a|verhuisd naar"
+    r"|przeprowadził\w* się do|переехал\w* в|переїха\w+ (?:до|в))|(?P<work>joined|started at))\s{1,3}$",
+    re.IGNORECASE,
+)
+"""What begins a state that other words name later: who moved to a town lives there."""
+ENDED = re.compile(
+    r"\b(?:no longer|not any ?more|any ?more|stopped|quit|gave up|nicht mehr|ne \w+ plus|ya no|non \w+ più"
+    r"|já não|niet meer|już nie"
+    r"|nu mai|больше не|більше не)\b|不再|もう",
+    re.IGNORECASE,
+)
+SINGLE = re.compile(
+    r"(?:\b(?:is|'s|ist|est|es|è|é|jest|este|heißt|called|named|lives? in|moved to|works? (?:at|for)|wohnt in"
+    r"|lebt in|arbeitet bei"
+    r"|habite à|travaille chez|vive en|trabaja en|vive a|abita a|lavora (?:a|per|presso)|mora em|trabalha n[ao]"
+    r"|woont in|werkt bij"
+    r"|mieszka w|pracuje w|lucrează la|живёт в|живет в|работает в|живе в|працює в)|[:=]|是|在)\s{0,3}(?:now "
+    r"|jetzt )?['\"`“„]?$",
+    re.IGNORECASE,
+)
+"""What stands before a name that is the only one at a time: one lives in one town, and likes several."""
