@@ -79,7 +79,7 @@ def test_an_agent_waits_for_its_files_or_for_a_word_of_its_owner(redis: RedisSer
 def made_beside(gateway: Gateway) -> Gateway:
     """Return a home with the same settings that has an older copy of everything."""
     path = gateway.home.path.with_name("beside")
-    shutil.copytree(gateway.home.path, path, ignore=shutil.ignore_patterns("run", "index"))
+    shutil.copytree(gateway.home.path, path, ignore=shutil.ignore_patterns("run", "index", "history.git.new"))
     (path / "run").mkdir()
     return Gateway(Home(path), path.parent / "beside.log")
 

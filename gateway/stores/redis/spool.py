@@ -7,6 +7,7 @@ spool. Each message has one line, durable before its platform gets the confirmat
 import asyncio
 import json
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +47,8 @@ class Spool:
         self._asked = self._written = 0
         """Count of lines so far, and of those in the file."""
         self._writing = asyncio.Lock()
+        self._in_use = threading.Lock()
+        """Held around each use of the handle: a write whose task was cancelled goes on in its thread."""
         self._later: asyncio.Task[None] | None = None
         self._handle, self._size = _rewritten(path, self._all_lines())
 
@@ -124,9 +127,7 @@ class Spool:
             await self._sync(self._asked, durably=False)
         except StoreError as exc:
             log.warning("spool not written", detail=str(exc))
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+        await asyncio.to_thread(self._close_file)
 
     async def _soon(self) -> None:
         self._later = None
@@ -156,18 +157,28 @@ class Spool:
     def _write(self, lines: list[str], *, durably: bool) -> None:
         self._checkpoint("spool.begin", 0)
         text = "\n".join(["", *lines, ""]).encode()  # the first line end closes what a full disk cut off
-        view = memoryview(text)
-        while view:
-            view = view[os.write(self._handle, view) :]
-        if durably:
-            os.fdatasync(self._handle)
-        self._size += len(text)
+        with self._in_use:
+            view = memoryview(text)
+            while view:
+                view = view[os.write(self._handle, view) :]
+            if durably:
+                os.fdatasync(self._handle)
+            self._size += len(text)
         self._checkpoint("spool.end", 0)
 
     def _begin_anew(self, lines: list[str]) -> None:
-        handle, self._size = _rewritten(self._path, lines)
-        os.close(self._handle)
-        self._handle = handle
+        with self._in_use:
+            if self._handle < 0:
+                return
+            handle, self._size = _rewritten(self._path, lines)
+            os.close(self._handle)
+            self._handle = handle
+
+    def _close_file(self) -> None:
+        with self._in_use:
+            if self._handle >= 0:
+                os.close(self._handle)
+                self._handle = -1
 
     def _all_lines(self) -> Iterator[str]:
         yield json.dumps([self._name, self._last])

@@ -1,6 +1,9 @@
 """The spool of accepted messages, on a real disk."""
 
 import asyncio
+import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ import pytest
 from gateway.errors import StoreError
 from gateway.stores.redis.spool import Spool, SpooledMessage
 from gateway.stores.rows import InboxId, OutboxId
+from tests.fakes.patience import PATIENCE_S
 
 
 def message(number: int) -> SpooledMessage:
@@ -104,3 +108,30 @@ async def test_the_file_does_not_grow_with_what_is_answered(tmp_path: Path) -> N
     await spool.close()
     assert numbers(tmp_path / "spool") == [1]
     assert Spool.open(tmp_path / "spool").mark == (mark[0], 199)
+
+
+async def test_a_rewrite_that_was_cancelled_does_not_meet_the_close(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its thread goes on: two who close one handle may close a file of somebody else's."""
+    spool = Spool.open(tmp_path / "spool")
+    await keep(spool, 1, 2)
+    began, close, failed = threading.Event(), os.close, list[OSError]()
+
+    def close_slowly(handle: int) -> None:
+        began.set()
+        time.sleep(0.1)
+        try:
+            close(handle)
+        except OSError as exc:
+            failed.append(exc)
+
+    monkeypatch.setattr(os, "close", close_slowly)
+    rewrite = asyncio.create_task(spool.rewrite())
+    await asyncio.to_thread(began.wait, PATIENCE_S)
+    rewrite.cancel()
+    await asyncio.wait([rewrite])
+    await spool.close()
+    await asyncio.to_thread(time.sleep, 0.3)
+    assert failed == []
+    assert numbers(tmp_path / "spool") == [1, 2]
