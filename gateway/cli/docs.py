@@ -5,9 +5,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
 import typer
 
@@ -54,26 +53,13 @@ def _title(file: Path) -> str:
 def _show(text: str, environ: Mapping[str, str]) -> None:
     """Show Markdown in the reader's pager; without one, on the terminal."""
     from rich.console import Console
-    from rich.markdown import Markdown, TableElement
-    from rich.table import Table
 
+    from gateway.cli.markdown import TerminalMarkdown
     from gateway.cli.redacted_output import styled_output
-
-    class WholeWords(TableElement):
-        """A table whose narrow columns break long words instead of cutting them off."""
-
-        def __rich_console__(self, console: Any, options: Any) -> Any:
-            for part in super().__rich_console__(console, options):
-                if isinstance(part, Table):
-                    part.columns[:] = [replace(column, overflow="fold") for column in part.columns]
-                yield part
-
-    class PageMarkdown(Markdown):
-        elements: ClassVar = {**Markdown.elements, "table_open": WholeWords}
 
     console = Console(file=styled_output())
     with console.capture() as drawn:
-        console.print(PageMarkdown(text, hyperlinks=False))
+        console.print(TerminalMarkdown(text, hyperlinks=False))
     pager = shlex.split(environ.get("PAGER", "less"))
     if pager and shutil.which(pager[0]):
         subprocess.run(pager, input=drawn.get().encode(), env={"LESS": "-FRX", **environ}, check=False)  # noqa: S603  # theirs

@@ -2,11 +2,11 @@
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.markdown import Markdown
 from rich.segment import Segment, Segments
 from rich.spinner import Spinner
 from rich.text import Text
 
+from gateway.cli.markdown import TerminalMarkdown
 from gateway.control.stream_wire import ChatSign
 from gateway.runtime.escape import visible
 
@@ -84,7 +84,7 @@ class LiveAnswer:
             return
         shown = visible(text)
         if not is_answer:
-            self._console.print(Text("(earlier)", style="dim"), Markdown(shown))
+            self._console.print(Text("(earlier)", style="dim"), TerminalMarkdown(shown))
             return
         printed, self._draft, self._printed = self._draft[: self._printed], "", 0
         self._print(shown[len(printed) :] if shown.startswith(printed) else shown)
@@ -106,7 +106,7 @@ class LiveAnswer:
 
     def _print(self, markdown: str) -> None:
         """Print *markdown* and one empty line, however many its blocks have around them."""
-        lines = self._console.render_lines(Markdown(markdown), pad=False)
+        lines = self._console.render_lines(TerminalMarkdown(markdown), pad=False)
         texts = ["".join(segment.text for segment in line).strip() for line in lines]
         full = [number for number, text in enumerate(texts) if text]
         if full:
@@ -117,4 +117,4 @@ class LiveAnswer:
     def _growing(self) -> RenderableType:
         spinner = Spinner("dots", Text(f" {self._tool}" if self._tool else "", style="dim"))
         rest = self._draft[self._printed :]
-        return Group(Markdown(rest), spinner) if rest.strip() else spinner
+        return Group(TerminalMarkdown(rest), spinner) if rest.strip() else spinner

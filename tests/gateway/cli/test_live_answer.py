@@ -57,6 +57,16 @@ def test_an_answer_that_is_not_the_draft_is_printed_whole() -> None:
     assert "Something else.\n\nAll of it." in shown(*drafts("Port 5433.\n\nSure"), "Something else.\n\nAll of it.")
 
 
+def test_a_wide_table_loses_no_letter() -> None:
+    """Long words in narrow columns are broken, not cut off."""
+    words = ["strandline.memory.text", "0123456789abcdefghijklmnopqrstuvwxyz", "https://host.example/a/long/path"]
+    table = f"| a | b | c |\n|---|---|---|\n| {' | '.join(words)} |"
+    screen = shown(table)
+    assert "…" not in screen
+    assert all(screen.count(letter) >= 1 for letter in "0123456789")
+    assert sum(map(str.isalnum, screen)) == 3 + sum(character.isalnum() for word in words for character in word)
+
+
 def test_a_pipe_gets_the_answer_alone() -> None:
     """Without a terminal nothing moves: no draft, no spinner, no tool."""
     assert shown(*drafts(ANSWER), ChatSign("tool", "memory_search"), "Port **5433**.", is_terminal=False).split() == [
