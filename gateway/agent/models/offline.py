@@ -72,7 +72,8 @@ def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     earlier = request.entries[: len(request.entries) - len(since)]
     tools = {spec.name for spec in request.tools}
     intent = _intent(said, _last_answer(earlier), tools)
-    own = [own_words(entry) for entry in earlier if isinstance(entry, UserEntry)][:-1]
+    people = [entry for entry in earlier if isinstance(entry, UserEntry)]
+    own = [own_words(entry) for entry in people[:-1] if entry.sender == people[-1].sender]
     told = [
         part for part in (_outcome_text(*outcome, own, can_note=NOTE in tools) for outcome in _outcomes(since)) if part
     ]

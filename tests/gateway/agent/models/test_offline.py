@@ -79,8 +79,8 @@ class Talk:
         self.tools = Toolbox([add_note, memory_search, schedule], MAIN)
         self.tools_of_a_job = Toolbox([notify], MAIN)
 
-    async def say(self, text: str, model: OfflineModel | None = None) -> str:
-        self.history.append(UserEntry(text, datetime(2026, 11, 21, tzinfo=UTC), "", str(len(self.history))))
+    async def say(self, text: str, model: OfflineModel | None = None, sender: str = "") -> str:
+        self.history.append(UserEntry(text, datetime(2026, 11, 21, tzinfo=UTC), sender, str(len(self.history))))
 
         async def journal(entry: Entry) -> None:
             self.history.append(entry)
@@ -146,6 +146,14 @@ async def test_a_statement_of_this_conversation_answers_at_once() -> None:
     assert "> the deadline is 18 January" in await talk.say("when is my deadline?")
     assert "> my back hurts so I do pilates thursdays at 19:15" in await talk.say("when is my pilates class")
     assert (await talk.say("where do I park?")).startswith(NOTHING)
+
+
+async def test_nobody_is_told_that_they_said_what_another_said() -> None:
+    """In a group "you said" quotes the one who asks."""
+    talk = Talk()
+    await talk.say("the deadline is 18 January, they pay 0.11 per word", sender="Ann")
+    assert (await talk.say("when is the deadline?", sender="Ben")).startswith(NOTHING)
+    assert "18 January" in await talk.say("when is the deadline?", sender="Ann")
 
 
 async def test_a_newer_statement_stands_above_an_older_note() -> None:
