@@ -84,7 +84,7 @@ def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
         return ReplyEntry(NO_REPLY, (), OFFLINE, Usage())
     if reminder:
         return ReplyEntry("", (_call(NOTIFY, text=reminder),), OFFLINE, Usage())
-    parts = told or [_without_tools(intent, said[:-1], is_known=bool(_last_answer(earlier)))]
+    parts = told or [_without_tools(intent, own, is_known=bool(_last_answer(earlier)))]
     if remark := _remark(request.entries, intent, stands_in=stands_in):
         parts.append(remark)
     answer = "\n\n".join(parts)

@@ -153,7 +153,9 @@ async def test_nobody_is_told_that_they_said_what_another_said() -> None:
     talk = Talk()
     await talk.say("the deadline is 18 January, they pay 0.11 per word", sender="Ann")
     assert (await talk.say("when is the deadline?", sender="Ben")).startswith(NOTHING)
+    assert "18 January" not in await talk.say("what did I say?", sender="Ben")
     assert "18 January" in await talk.say("when is the deadline?", sender="Ann")
+    assert "18 January" in await talk.say("what did I say?", sender="Ann")
 
 
 async def test_a_newer_statement_stands_above_an_older_note() -> None:
