@@ -375,7 +375,6 @@ STOPS = """() => {
 }"""
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("view", ["memory", "search", "approvals", "jobs", "trends", "health", "people", "silences"])
 async def test_every_act_of_a_view_is_a_stop_of_the_tab_key(house: House, gateway: App, page: Page, view: str) -> None:
     """In one round, with everything unfolded."""

@@ -104,7 +104,6 @@ async def until_running(shown: Prompt) -> None:
     await shown.sees("Ctrl-C")
 
 
-@pytest.mark.timeout(WITHIN_S + 60)
 async def test_from_nothing_to_a_fact_that_is_known_after_a_restart(
     home: Home, model: OpenAIStub, telegram: BotApi
 ) -> None:

@@ -63,7 +63,6 @@ async def test_what_was_told_to_another_program_is_found_here(
     assert "trout-lake-77" in said[-1]
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("source", LIVED_IN)
 async def test_a_home_of_400_days_comes_along_and_can_be_taken_back_to_the_last_byte(
     tmp_path: Path, source: str, capsys: pytest.CaptureFixture[str]

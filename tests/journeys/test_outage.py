@@ -70,7 +70,6 @@ def take_away(made: Trial, at_least_s: float) -> None:
     redis.start()
 
 
-@pytest.mark.timeout(240)
 def test_gateways_outlast_a_redis_that_is_away(kept: Kept, tmp_path: Path) -> None:
     """Nothing is accepted meanwhile; what was said waits at its platform, and each message is answered once."""
     with trial(tmp_path, kept, burst=20, program=HASTY) as made:

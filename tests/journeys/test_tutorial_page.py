@@ -4,8 +4,6 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
-
 from gateway.home import Home
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
@@ -30,7 +28,6 @@ async def done(home: Home, words: list[str], folder: Path) -> str:
         return await shown.ends()
 
 
-@pytest.mark.timeout(240)
 async def test_the_tutorial_leads_where_it_says(tmp_path: Path) -> None:
     """Every command works on a new home, and shows what the page says of it."""
     home = Home(tmp_path / "home")

@@ -73,8 +73,11 @@ _HELP = re.compile(
 )
 _FOLLOW_UP = re.compile(r"(?:and|but|what about|how about|so|then|or)\b", re.IGNORECASE)
 _PRONOUN = re.compile(
-    r"\b(?:it|its|that|this|those|these|they|them|their|he|him|his|she|her|there|then|one)\b", re.IGNORECASE
+    r"\b(?:it|its|that|this|those|these|they|them|their|he|him|his|she|her|then|one"
+    r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )there(?!['’]s\b| (?:is|are|was|were)\b))\b",
+    re.IGNORECASE,
 )
+"""Words for something named before; in "is there space?" the "there" names nothing."""
 _QUESTION_MARKS = ("?", "？")
 _FEW_WORDS = 2
 """A question with at most this many content words and a pronoun refers to the one before it."""

@@ -40,6 +40,7 @@ _LONG_TEXT = 6
 """Words from which a text that memory knows something about is taken for news rather than for keywords."""
 
 _TIME = re.compile(r"^(\d{1,2}:\d{2})\s+")
+_NUMBER = re.compile(r"\d+")
 
 
 class _ToolJson(BaseModel):
@@ -82,7 +83,9 @@ def say_found(result: str, question: str, said: Sequence[str] = (), *, may_be_no
     except ValidationError:
         return f"I searched memory, but I cannot read what it returned: {result[:200]}"
     clear = _clear(found)
-    is_news = may_be_noted and (question.endswith((".", "!")) or len(question.split()) >= _LONG_TEXT)
+    is_news = may_be_noted and (
+        question.endswith((".", "!")) or len(question.split()) >= _LONG_TEXT or _adds(question, clear)
+    )
     near = clear or [hit for hit in found.hits if found.bearing(hit) >= NEAR][: 0 if is_news else NEAREST]
     parts = [_quote(hit, question) for hit in near]
     if not may_be_noted and (here := _said_about(question, said, near)):
@@ -127,6 +130,11 @@ def _said_about(question: str, said: Sequence[str], quoted: Sequence[QuotedHit])
         if share >= most:
             best, most = text.strip(), share
     return "" if any(best in hit.snippet or _without_time(hit.snippet) in best for hit in quoted) else best
+
+
+def _adds(text: str, known: Sequence[QuotedHit]) -> bool:
+    """Tell whether *text* holds a number that is in none of *known*."""
+    return not set(_NUMBER.findall(text)) <= {number for hit in known for number in _NUMBER.findall(hit.snippet)}
 
 
 def _clear(found: SearchToolResult) -> Sequence[QuotedHit]:

@@ -124,6 +124,8 @@ def test_a_note_and_a_question_are_both_heard() -> None:
         (["remember that the staging database moved"], "when was that?", "when was that? staging database moved"),
         (["Where is the staging database?", "what about the port?"], "and then?", "and then? port staging database"),
         (["Where is the database?"], "When did Caroline visit the museum?", "When did Caroline visit the museum?"),
+        (["What is the meter code?"], "is there space on Wednesday?", "is there space on Wednesday?"),
+        (["Where is the studio?"], "how do I get there?", "how do I get there? studio"),
         (["Where is the database?"], "What about the gym of Jon?", "What about the gym of Jon?"),
         ([], "and when was that?", "and when was that?"),
     ],
