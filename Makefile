@@ -17,7 +17,7 @@ help:
 	@echo "make up        start the gateway (the first time it installs what it needs)"
 	@echo "make test      run the tests"
 	@echo "make check     format, lint, types, import rules"
-	@echo "make bench     measure, and print the goals beside the figures"
+	@echo "make bench     measure, beside goals and the floor; fails if a goal was missed"
 	@echo "make compare   nanobot, hermes-agent and OpenClaw beside Strandline on this machine: a table"
 	@echo "make nightly   the tests that take minutes, then make endurance"
 	@echo "make endurance loads of ten minutes, without and with kills, half an hour of a household, two of 30 long chats"

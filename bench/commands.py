@@ -11,7 +11,7 @@ from bench import aids
 from bench import index as index_bench
 from bench import retrieval as retrieval_bench
 from bench import search as search_bench
-from bench.figures import Figure
+from bench.figures import Figure, as_json
 from gateway.cli.command_group import command_app
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_json
 from gateway.config import read_config
@@ -30,7 +30,7 @@ def retrieval(
     method: Annotated[
         list[str] | None, typer.Option("--method", help="Search method; may be repeated. `default` always runs first.")
     ] = None,
-    as_json: JsonOption = False,
+    is_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
     """Measure how often search finds the notes that answer a question, compared with keywords, vectors and both.
@@ -46,7 +46,7 @@ def retrieval(
     config = read_config(invocation.home(home).config_file)
     with aids.configured(config, invocation.environ, methods) as found:
         report = retrieval_bench.run(data, methods, found)
-    if as_json:
+    if is_json:
         print_json(report.as_json())
     else:
         print(report.as_text())
@@ -56,10 +56,10 @@ def retrieval(
 def search(
     entries: Annotated[int, typer.Option("--entries", min=14, help="Number of generated lines to search.")] = 5_000,
     searches: Annotated[int, typer.Option("--searches", min=10, help="Number of searches in each of five runs.")] = 200,
-    as_json: JsonOption = False,
+    is_json: JsonOption = False,
 ) -> None:
     """Measure the search latency on generated notes as a turn sees it, including the question's embedding."""
-    _show(asyncio.run(search_bench.run(entries, searches)), as_json)
+    _show(asyncio.run(search_bench.run(entries, searches)), is_json)
 
 
 @app.command()
@@ -71,15 +71,15 @@ def index(
         int, typer.Option("--passages", min=0, help="Number of generated passages of 400 tokens to index.")
     ] = 150,
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Number of rounds for both sides.")] = 3,
-    as_json: JsonOption = False,
+    is_json: JsonOption = False,
 ) -> None:
     """Measure indexing speed, from files to searchable notes, compared with the embedding model alone."""
-    _show(asyncio.run(index_bench.run(entries, passages, rounds)), as_json)
+    _show(asyncio.run(index_bench.run(entries, passages, rounds)), is_json)
 
 
-def _show(figures: Sequence[Figure], as_json: bool) -> None:
-    if as_json:
-        print_json({figure.name: {"median": figure.value, "runs": list(figure.runs)} for figure in figures})
+def _show(figures: Sequence[Figure], is_json: bool) -> None:
+    if is_json:
+        print_json(as_json(figures))
         return
     for figure in figures:
         print(figure.line())

@@ -1,30 +1,32 @@
-"""Benchmark of the gateway as its owner runs it: `strandline up` as a process, with loopback servers around it."""
+"""Benchmark of the gateway as its owner runs it: starts, memory, commands, first moments, search, a request's size.
+
+Homes were started before and have notes; memory is that of the gateway and its worker together (PSS).
+"""
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from bench.figures import Figure, children_of, resident_mb
-from gateway.home import Home
+from bench.figures import Figure, at_most
+from bench.lived import USUAL, Around, Extent, LivedHome, command, lived_home, small_home
+from bench.made_notes import questions
+from bench.messages import by_telegram, timed_ms
+from bench.observed import weight_mb
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
-from tests.journeys.house import OWNER, make_home, openai_section
-from tests.journeys.processes import ROOT, Gateway, server
+from tests.fakes.provider_stub import instant
+from tests.journeys.house import OWNER
+from tests.journeys.processes import Gateway
 
-RUNS = 5
-MESSAGES_A_RUN = 40
-CHATS = 50
-MESSAGES_A_CHAT = 6
-IDLE_S = 3.0
-"""Time for the memory worker to load before memory is measured."""
+LOOKS, LOOK_EVERY_S, LEAST_MB = 5, 1.0, 1.0
+"""A gateway is at rest once so many looks, one after the other, saw no change of its memory beyond this."""
+QUESTION = "When did Ada work on the bicycle in Lisbon together with Tara?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,128 +35,137 @@ class Place:
 
     folder: Path
     bot: BotApi
-    model: str
+    model: OpenAIStub
+
+    @property
+    def around(self) -> Around:
+        """The servers' addresses."""
+        return Around(self.bot.url, self.model.url)
 
 
-async def run() -> list[Figure]:
+async def run(extent: Extent = USUAL) -> list[Figure]:
     """Return the figures of this bench."""
-    with tempfile.TemporaryDirectory() as name, server("openai_stub", Path(name)) as model:
-        async with BotApi() as bot:
-            place = Place(Path(name), bot, f"{model}/v1")
+    with tempfile.TemporaryDirectory() as name:
+        async with BotApi() as bot, OpenAIStub(instant) as model:
+            place = Place(Path(name), bot, model)
+            lived = await asyncio.to_thread(lived_home, place.folder / "lived", place.around, extent)
+            two = await asyncio.to_thread(small_home, place.folder / "two", place.around)
+            five = await asyncio.to_thread(small_home, place.folder / "five", place.around, 5)
             return [
-                *await asyncio.to_thread(_without_channels, place),
-                *await _first_poll(place),
-                *await _messages(place),
-                await _throughput(place),
-                await _request_size(place),
+                *await _at_rest(place, two, five, extent.runs),
+                *await _commands(two, extent.runs),
+                *await _first_moments(place, lived, extent.runs),
+                *await _searches(lived, extent),
+                *await _request(place),
             ]
 
 
-def _without_channels(place: Place) -> list[Figure]:
-    boots, residents, workers, statuses = [], [], [], []
-    for number in range(RUNS):
-        gateway = Gateway(make_home(place.folder / f"bare{number}"), place.folder / "gateway.log")
-        start = time.perf_counter()
-        gateway.start()
-        boots.append(time.perf_counter() - start)
-        time.sleep(IDLE_S)
-        assert gateway.process is not None
-        residents.append(resident_mb(gateway.process.pid))
-        workers.append(sum(resident_mb(child) for child in children_of(gateway.process.pid)))
-        statuses.append(_status_s(gateway.home))
-        gateway.stop()
+async def _at_rest(place: Place, two: LivedHome, five: LivedHome, runs: int) -> list[Figure]:
+    starts, rests, news, fives = (list[float]() for _ in range(4))
+    for number in range(runs):
+        new = await asyncio.to_thread(small_home, place.folder / f"new{number}", place.around, lived=False)
+        for made, weights in ((two, rests), (new, news), (five, fives)):
+            began = time.perf_counter()
+            async with up(made) as gateway:
+                if made is two:
+                    starts.append(time.perf_counter() - began)
+                weights.append(await _resting_mb(pid_of(gateway)))
     return [
-        Figure("boot to ready, no channel", boots, "s", "< 1", "1.0-1.3, 0.8-1.1, 9-14"),
-        Figure("resident, gateway process, idle", residents, "MB", "< 100", "95-130, 94, 970-1,030"),
-        Figure("resident, memory worker, idle", workers, "MB"),
-        Figure("strandline status", statuses, "s", "< 0.5", "0.7, 0.6, 4.2"),
+        Figure("start to ready, two notes", starts, "s", at_most(0.5), "1.19, 1.04, 10.3"),
+        Figure("at rest, second start of a home with two notes", rests, "MB", at_most(110), "99, 95, 927"),
+        Figure("at rest, new home", news, "MB", at_most(90)),
+        Figure("at rest, five agents with two notes each", fives, "MB", at_most(200)),
     ]
 
 
-def _status_s(home: Home) -> float:
-    start = time.perf_counter()
-    command = [sys.executable, "-m", "gateway", "status", "--home", str(home.path)]
-    subprocess.run(command, cwd=ROOT, env=os.environ, check=True, capture_output=True)
-    return time.perf_counter() - start
+async def _resting_mb(pid: int) -> float:
+    """Return the memory of *pid* and its worker once it changes no more: a worker may load seconds after the start."""
+    looks = [weight_mb(pid)]
+    while len(looks) < LOOKS or max(looks[-LOOKS:]) - min(looks[-LOOKS:]) > LEAST_MB:
+        await asyncio.sleep(LOOK_EVERY_S)
+        looks.append(weight_mb(pid))
+    return looks[-1]
 
 
-async def _first_poll(place: Place) -> list[Figure]:
-    polls, residents = [], []
-    for number in range(RUNS):
-        before = len(place.bot.calls("getUpdates"))
-        start = time.perf_counter()
-        async with _up(make_home(place.folder / f"poll{number}", place.bot.url), place) as gateway:
-            await place.bot.wait_for_polls(before + 1, 30)
-            polls.append(time.perf_counter() - start)
-            assert gateway.process is not None
-            residents.append(resident_mb(gateway.process.pid))
+async def _commands(made: LivedHome, runs: int) -> list[Figure]:
+    async with up(made):
+        statuses = [await asyncio.to_thread(command, made.home, "status") for _ in range(runs + 1)]
+        helps = [await asyncio.to_thread(command, made.home, "--help") for _ in range(runs)]
     return [
-        Figure("start to first Telegram poll", polls, "s", "<= 5"),
-        Figure("resident, gateway process with Telegram", residents, "MB"),
+        Figure("strandline status", statuses[1:], "s", at_most(0.25), "0.87, 0.61, 4.2"),
+        Figure("strandline --help", helps, "s", at_most(0.15)),
     ]
 
 
-async def _messages(place: Place) -> list[Figure]:
-    """Send one message at a time through the warm gateway, each run in a separate chat; the model is instant."""
-    chats = [-2000 - number for number in range(RUNS + 1)]
-    home = _home_with_groups(place, "warm", chats)
-    runs: list[float] = []
-    async with _up(home, place):
-        for number, chat in enumerate(chats):
-            times = [await _one(place.bot, chat) for _ in range(MESSAGES_A_RUN)]
-            if number:  # the first run warms up
-                runs.append(sorted(times)[len(times) // 2] * 1000)
-    return [Figure("one message, receive to send, warm", runs, "ms", "< 20", "65, 181, 248")]
+async def _first_moments(place: Place, lived: LivedHome, runs: int) -> list[Figure]:
+    starts, messages, searches = [], [], []
+    for _ in range(runs):
+        polls, began = len(place.bot.calls("getUpdates")), time.perf_counter()
+        async with up(lived):
+            starts.append(time.perf_counter() - began)
+            await place.bot.wait_for_polls(polls + 1)
+            messages.append(await timed_ms(partial(by_telegram, place.bot, OWNER), "Good morning!") / 1000)
+        async with up(lived) as gateway:
+            searches.append(await asyncio.to_thread(_search_ms, gateway, QUESTION) / 1000)
+    return [
+        Figure("start to ready, a year of notes", starts, "s", at_most(0.5)),
+        Figure("first message after a start", messages, "s", at_most(0.15)),
+        Figure("first search after a start", searches, "s", at_most(0.3)),
+    ]
 
 
-async def _one(bot: BotApi, chat: int) -> float:
-    sent = len(bot.sent)
+async def _searches(lived: LivedHome, extent: Extent) -> list[Figure]:
+    async with up(lived) as gateway:
+        times = [
+            sorted([await asyncio.to_thread(_search_ms, gateway, each) for each in questions(extent.messages)])
+            for _ in range(extent.runs + 1)
+        ]
+        weight = weight_mb(pid_of(gateway))
+    return [
+        Figure(
+            f"search through the gateway, {extent.entries:,} entries",
+            [each[extent.messages // 2] for each in times[1:]],
+            "ms",
+            at_most(6),
+            "OpenClaw 183",
+        ),
+        Figure("memory of both processes after it", [weight], "MB"),
+    ]
+
+
+def _search_ms(gateway: Gateway, question: str) -> float:
     start = time.perf_counter()
-    bot.says(chat, "hello", user_id=OWNER, chat_type="private" if chat == OWNER else "supergroup")
-    await bot.wait_for_sent(sent + 1)
-    return time.perf_counter() - start
+    answer = gateway.get("/control/search", json.dumps({"query": question}).encode())
+    assert answer["hits"], answer
+    return (time.perf_counter() - start) * 1000
 
 
-async def _throughput(place: Place) -> Figure:
-    """Send to many groups at once; each group is a separate session."""
-    chats = [-1000 - number for number in range(CHATS)]
-    home = _home_with_groups(place, "many", chats)
-    rates = []
-    async with _up(home, place):
-        for _ in range(RUNS + 1):
-            before = len(place.bot.sent)
-            start = time.perf_counter()
-            for number in range(MESSAGES_A_CHAT):
-                for chat in chats:
-                    place.bot.says(chat, f"hello {number}", user_id=OWNER, chat_type="supergroup")
-            await place.bot.wait_for_sent(before + CHATS * MESSAGES_A_CHAT, 120)
-            rates.append(CHATS * MESSAGES_A_CHAT / (time.perf_counter() - start))
-    return Figure("messages a second, 50 chats at once", rates[1:], "1/s", ">= 60", "16, 9, 4.7")
-
-
-def _home_with_groups(place: Place, name: str, chats: Sequence[int]) -> Home:
-    home = make_home(place.folder / name, place.bot.url, openai_section(place.model))
-    groups = ", ".join(f'"{chat}" = {{ mention = false }}' for chat in chats)
-    text = home.config_file.read_text()
-    home.write(home.config_file, text.replace('"-100" = { mention = true }', groups))
-    return home
-
-
-async def _request_size(place: Place) -> Figure:
+async def _request(place: Place) -> list[Figure]:
     """Measure the model request for "hello" in a new home."""
-    async with OpenAIStub(lambda _: "Hi.") as model:
-        home = make_home(place.folder / "size", place.bot.url, openai_section(model.url))
-        async with _up(home, place):
-            await _one(place.bot, OWNER)
-        body = json.dumps(model.bodies[0], separators=(",", ":"), ensure_ascii=False)
-    return Figure('model request for "hello"', [len(body.encode()) / 1000], "KB", "<= 12", "30, 57, 61")
+    made = await asyncio.to_thread(small_home, place.folder / "size", place.around, lived=False)
+    async with up(made):
+        place.model.bodies.clear()
+        await by_telegram(place.bot, OWNER, "hello")
+    body = place.model.bodies[0]
+    size = len(json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode())
+    return [
+        Figure('model request for "hello"', [size / 1000], "KB", at_most(7), "30, 57, 61"),
+        Figure("tools in it", [len(body["tools"])], ""),
+    ]
 
 
 @asynccontextmanager
-async def _up(home: Home, place: Place) -> AsyncIterator[Gateway]:
-    gateway = Gateway(home, place.folder / "gateway.log")
+async def up(made: LivedHome) -> AsyncIterator[Gateway]:
+    """Run the gateway of *made* while the block runs."""
+    gateway = made.gateway()
     await asyncio.to_thread(gateway.start)
     try:
         yield gateway
     finally:
         await asyncio.to_thread(gateway.stop)
+
+
+def pid_of(gateway: Gateway) -> int:
+    """Return the id of its process."""
+    assert gateway.process is not None
+    return gateway.process.pid

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from bench.figures import Figure
+from bench.figures import Figure, at_most
 from bench.made_notes import note
 from gateway.control.wire import HistoryOrder, SearchOrder
 from tests.gateway.web.browsing import a_code, browser_at, echo
@@ -61,9 +61,9 @@ async def run() -> list[Figure]:
                     response = await browser.http.get(path.format(revision=revision))
                     times.append((_processor_s() - begun) * 1_000)
                     response.raise_for_status()
-                figures.append(Figure(f"page: {name}", times, "ms", f"< {GOAL_MS}"))
+                figures.append(Figure(f"page: {name}", times, "ms", at_most(GOAL_MS)))
             sizes = [len((await browser.http.get(path)).content) for path in FIRST]
-            figures.append(Figure("page: the first view, with its files", [sum(sizes) / 1_000], "kB", "<= 150"))
+            figures.append(Figure("page: the first view, with its files", [sum(sizes) / 1_000], "kB", at_most(150)))
     return figures
 
 

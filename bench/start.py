@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
@@ -21,18 +20,13 @@ from aiohttp import web
 from bench.crowd import Pace
 from bench.fleet import Around, running
 from bench.judgement import answered_in, question, repeated
+from bench.lived import write_conversations
 from bench.loopback import Recorder, SteadyModel
 from bench.observed import sample
-from gateway.agent.entries import ReplyEntry, Usage, UserEntry
-from gateway.home import AgentHome
-from gateway.stores.rows import TurnId
-from gateway.transcripts.codec import Record, header, to_line
 from tests.journeys.house import OWNER
 from tests.journeys.processes import Gateway
 
 _PATIENCE_S = 120.0
-_AT = datetime.now(UTC)
-"""So recent that no conversation has gone to rest at the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +59,6 @@ class SilentModel(SteadyModel):
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         await self.may_answer.wait()
         return await super()._answer(request)
-
-
-def write_conversations(agent: AgentHome, chats: Sequence[int], turns: int) -> None:
-    """Write *turns* turns into the conversation of each chat."""
-    agent.sessions.mkdir(parents=True, exist_ok=True)
-    for chat in chats:
-        name = "main" if chat == OWNER else f"group:telegram.home.{chat}"
-        path = agent.sessions / f"{name}.jsonl"
-        lines = [line for number in range(turns) for line in _turn(TurnId(f"{name}-{number}"))]
-        path.write_bytes(header(name, _AT) + b"".join(lines))
-
-
-def _turn(turn: TurnId) -> Sequence[bytes]:
-    said = UserEntry("words that were said " * 4, _AT, "", turn)
-    answered = ReplyEntry("words that were answered " * 8, (), "stub", Usage(100, 20))
-    return [to_line(Record(turn, _AT, entry)) for entry in (said, answered)]
 
 
 async def measured(backlog: Backlog) -> dict[str, Moment]:

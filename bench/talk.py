@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from bench.figures import Figure
+from bench.figures import Figure, at_least, at_most
 from gateway.app.app import App
 from gateway.control.stream_wire import ChatOrder
 from gateway.control.wire import SearchOrder
@@ -175,8 +175,8 @@ async def run() -> list[Figure]:
     with tempfile.TemporaryDirectory() as name:
         done = await replay(Path(name))
     return [
-        Figure(f"{TURNS} turns: requests that begin as before", [100 * done.prefix_share], "%", ">= 90"),
-        Figure(f"{TURNS} turns: sent, of sending everything", [100 * done.sent / done.everything], "%", "<= 40"),
-        Figure(f"{TURNS} turns: planted facts found", [100 * done.found / done.planted], "%", ">= 95"),
+        Figure(f"{TURNS} turns: requests that begin as before", [100 * done.prefix_share], "%", at_least(90)),
+        Figure(f"{TURNS} turns: sent, of sending everything", [100 * done.sent / done.everything], "%", at_most(40)),
+        Figure(f"{TURNS} turns: planted facts found", [100 * done.found / done.planted], "%", at_least(95)),
         Figure(f"{TURNS} turns: summaries", [done.summaries], ""),
     ]

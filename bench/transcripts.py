@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from bench.figures import Figure
+from bench.figures import Figure, at_most, percentile
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import (
     CallStartEntry,
@@ -63,8 +63,8 @@ async def _long(place: Path, threads: Threads) -> list[Figure]:
     return [
         *summarised,
         *never,
-        Figure("transcripts: append, the 99th percentile", [_p99(appended)], "ms", "<= 20"),
-        Figure("transcripts: a bare write and fsync beside, 99th", [_p99(bare)], "ms"),
+        Figure("transcripts: append, the 99th percentile", [percentile(appended, 0.99)], "ms", at_most(20)),
+        Figure("transcripts: a bare write and fsync beside, 99th", [percentile(bare, 0.99)], "ms"),
         Figure("transcripts: append", appended, "ms"),
         Figure("transcripts: a bare write and fsync beside", bare, "ms"),
     ]
@@ -78,7 +78,7 @@ async def _opened(folder: Path, summary_every: int, threads: Threads) -> tuple[T
         began = time.perf_counter()
         transcript = await _open(folder, threads)
         opened.append(_ms_since(began))
-    goals = ("<= 100", "<= 2") if summary_every else ("", "")
+    goals = (at_most(100), at_most(2)) if summary_every else (None, None)
     return transcript, [
         Figure(f"transcripts: open 50 MB, {folder.name}", opened, "ms", goals[0]),
         Figure(f"transcripts: in memory, {folder.name}", [transcript.size / 1e6], "MB", goals[1]),
@@ -150,7 +150,3 @@ def _turn(number: int) -> Iterator[Record]:
 
 def _ms_since(began: float) -> float:
     return (time.perf_counter() - began) * 1000
-
-
-def _p99(values: list[float]) -> float:
-    return sorted(values)[int(len(values) * 0.99)]

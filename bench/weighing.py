@@ -22,7 +22,7 @@ from bench.fleet import Around, Fleet, running
 from bench.judgement import repeated
 from bench.loopback import Recorder, SteadyModel
 from bench.made_notes import TODAY, questions
-from bench.observed import sample, worker_of
+from bench.observed import processor_ms, sample, worker_of
 from bench.search import AGENT, OWNER, in_place, write_notes
 from gateway.home import Home
 from gateway.runtime.clock import SystemClock
@@ -38,9 +38,6 @@ from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 
-_TICKS = os.sysconf("SC_CLK_TCK")
-_PROCESS_CLOCK = 2
-"""Linux numbers the clock of another process by its id and this kind: ended threads are included."""
 _SETTLE_S = 1.5
 """After a start or an answer: commits of a history come a moment later."""
 _PATIENCE_S = 120.0
@@ -116,13 +113,6 @@ async def weigh(size: Sample = USUAL) -> Costs:
     )
 
 
-def _processor_ms(pid: int) -> float:
-    """Return the CPU time of *pid*, to the nanosecond, with that of its children, in clock ticks."""
-    own = time.clock_gettime((~pid << 3) | _PROCESS_CLOCK)
-    ended = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[13:15]
-    return 1000 * (own + sum(map(int, ended)) / _TICKS)
-
-
 def _disk(folder: Path) -> int:
     return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
 
@@ -147,9 +137,9 @@ async def _weighed(size: Sample, bot: Recorder, fleet: Fleet, folder: Path) -> _
     one = Pace(1, 0, 1)
     before = _left(folder)
     singles = [await _spent(pid, one, bot) for _ in range(size.singles)]
-    began, used = time.perf_counter(), _processor_ms(pid)
+    began, used = time.perf_counter(), processor_ms(pid)
     crowd = await _told(Pace(size.burst, 0, size.chats), bot)
-    burst_ms, wall_s = _processor_ms(pid) - used, time.perf_counter() - began
+    burst_ms, wall_s = processor_ms(pid) - used, time.perf_counter() - began
     await asyncio.sleep(_SETTLE_S)
     after, told = _left(folder), size.singles + size.burst
     return {
@@ -176,10 +166,10 @@ async def _told(pace: Pace, bot: Recorder) -> Crowd:
 
 
 async def _spent(pid: int, pace: Pace, bot: Recorder) -> float:
-    before = _processor_ms(pid)
+    before = processor_ms(pid)
     await _told(pace, bot)
     await asyncio.sleep(0.05)  # the receipt of the answer is written after the platform has it
-    return _processor_ms(pid) - before
+    return processor_ms(pid) - before
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +292,7 @@ def _at_rest(folder: Path, agents: int) -> _Resting:
     gateway.start()  # the first start creates the workspaces; later ones are the usual case
     gateway.stop()
     with _started(gateway) as pid:
-        start_ms = _processor_ms(pid)
+        start_ms = processor_ms(pid)
         time.sleep(2 * _SETTLE_S)  # the memory worker loads
         seen, worker = sample(pid), worker_of(pid)
         below = sample(worker) if worker else None
@@ -393,4 +383,4 @@ def _resident(worker: WorkerClient) -> float:
 
 def _both(worker: WorkerClient) -> float:
     """Return milliseconds of this process and of the worker."""
-    return _processor_ms(os.getpid()) + (_processor_ms(worker.pid) if worker.pid else 0.0)
+    return processor_ms(os.getpid()) + (processor_ms(worker.pid) if worker.pid else 0.0)

@@ -19,8 +19,8 @@ import aiohttp
 
 from bench.compare.model import NOTE, SEARCH, CompareModel, last_of, said, said_anywhere
 from bench.compare.rival import Around, Rival, Start
-from bench.figures import children_of
 from bench.made_notes import PEOPLE, PLACES, THINGS, VERBS, daily_notes
+from bench.observed import all_processor_ms, family, weight_mb
 from tests.fakes.provider_stub import Body
 
 BOOTS, WARM, SINGLES, CHATS, ROUNDS = 3, 5, 30, 50, 3
@@ -64,13 +64,13 @@ class Running:
         """End it and every process that it started."""
         if self.process is None:
             return
-        family = _family(self.process.pid)
+        processes = family(self.process.pid)
         self.process.send_signal(number)
         try:
             await asyncio.to_thread(self.process.wait, 30)
         except subprocess.TimeoutExpired:
             self.process.kill()
-        for pid in family[1:]:
+        for pid in processes[1:]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process = None
@@ -78,12 +78,12 @@ class Running:
     def processor_s(self) -> float:
         """Return the processor time of all its processes, those that have ended included."""
         assert self.process is not None
-        return sum(_processor_s(pid) for pid in _family(self.process.pid))
+        return all_processor_ms(self.process.pid) / 1000
 
     def weight_mb(self) -> float:
         """Return the proportional set size of all its processes, in MB."""
         assert self.process is not None
-        return sum(_pss_kb(pid) for pid in _family(self.process.pid)) / 1000
+        return weight_mb(self.process.pid)
 
     async def say(self, text: str, chat: str) -> str:
         """Send a message; return the answer. Raises aiohttp.ClientError without one."""
@@ -112,28 +112,6 @@ class Running:
                     raise aiohttp.ClientError(f"{got.status}: {(await got.text())[:300]}")
             await asyncio.sleep(0.05)  # as a program does that is told to come again
         raise aiohttp.ClientError(f"{TOO_MANY}, again and again")
-
-
-def _family(pid: int) -> list[int]:
-    family = [pid]
-    for each in family:
-        with suppress(OSError):
-            family += children_of(each)
-    return family
-
-
-def _processor_s(pid: int) -> float:
-    with suppress(OSError):
-        times = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[11:15]
-        return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
-    return 0.0
-
-
-def _pss_kb(pid: int) -> int:
-    with suppress(OSError):
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return 0
 
 
 async def measure(rival: Rival, folder: Path, until: float) -> Findings:
