@@ -217,9 +217,11 @@ class ChatPages:
         }
 
     def _adapter(self, agent: str) -> WebAdapter:
-        adapter = self.adapters.get((CHANNEL, agent))
-        if agent not in self.entrance.agents or not isinstance(adapter, WebAdapter):
+        if agent not in self.entrance.agents:
             raise HttpError(404, "there is no such agent here", param="agent")
+        adapter = self.adapters.get((CHANNEL, agent))
+        if not isinstance(adapter, WebAdapter):
+            raise HttpError(503, "not accepted: the gateway is starting", SERVER, code=NOT_TAKEN)
         return adapter
 
 

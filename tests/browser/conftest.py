@@ -123,7 +123,7 @@ class Complaints:
         """Listen to *page*, which is to ask *url* alone."""
 
         def on_console(message: ConsoleMessage) -> None:
-            is_break = self.bears_breaks and "net::ERR" in message.text
+            is_break = self.bears_breaks and ("net::ERR" in message.text or "503" in message.text)
             is_signed_out = "401" in message.text  # how the page learns that nobody is signed in
             is_refused = self.bears_refusals and "409" in message.text
             if message.type in {"error", "warning"} and not is_break and not is_signed_out and not is_refused:

@@ -224,6 +224,15 @@ async def test_so_many_pages_and_no_more(house: House, browser: Browser) -> None
         reader.__exit__(None, None, None)
 
 
+async def test_a_page_that_comes_while_its_agent_starts_is_told_so(house: House, browser: Browser) -> None:
+    """503 until the agent's adapter is loaded; 404 is for an agent that is not configured."""
+    loaded = house.app.parts.resources.channels.adapters.loaded
+    adapter = loaded.pop(("web", "main"))
+    for agent, status in (("main", 503), ("nobody", 404)):
+        assert (await browser.http.get("/chat/events", params={"agent": agent})).status_code == status
+    loaded["web", "main"] = adapter
+
+
 def test_a_page_that_takes_nothing_more_costs_no_end_of_memory() -> None:
     """It is parted from, and asks for what it lacks when it comes back; one that reads goes on for ever."""
     stuck, quick = _PendingEvents(), _PendingEvents()
