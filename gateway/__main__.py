@@ -5,8 +5,6 @@ import os
 import shutil
 import sys
 
-from workspaces.late_methods import compile_late
-
 GARBAGE = (10_000, 10, 10)
 """Objects after which Python looks for cycles, and the thresholds of the older generations.
 
@@ -18,7 +16,6 @@ megabytes.
 def main() -> None:
     """Run one command and exit with its status."""
     gc.set_threshold(*GARBAGE)
-    compile_late()
     from gateway.cli.main import run
 
     program = "strandline" if shutil.which("strandline") else sys.argv[0]

@@ -150,7 +150,6 @@ FOREIGN = {
     "gateway/web/markdown_html.py": "links that markdown-it lets through",
     "workspaces/history/repository.py": "settings of pygit2",
     "workspaces/memory/index/embeddings/local.py": "options of onnxruntime",
-    "workspaces/late_methods.py": "the making of dataclasses, in Python before 3.13",
 }
 """Files that set attributes of a library's objects, and which: it offers no other way."""
 
