@@ -31,6 +31,8 @@ class BootstrapFile:
     identity: Identity | None = None
     """The file on disk that the text was read from; `None` without one."""
     is_cut: bool = False
+    is_house: bool = False
+    """It holds text that stays on the owner's machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +205,8 @@ def _in_one_block(files: Sequence[BootstrapFile]) -> list[BootstrapFile]:
         return others
     sections = "\n\n".join(f"{file.name}\n{file.text.strip()}" for file in memory)
     text = f"{_ONECLAW_BORDER}\n{sections}\n{_ONECLAW_BORDER}"
-    return [*others, BootstrapFile("Memory", text, BootstrapRole.MEMORY, is_cut=any(file.is_cut for file in memory))]
+    is_cut, is_house = any(file.is_cut for file in memory), any(file.is_house for file in memory)
+    return [*others, BootstrapFile("Memory", text, BootstrapRole.MEMORY, is_cut=is_cut, is_house=is_house)]
 
 
 def read_file(workspace: Workspace, name: str, part: BootstrapRole, access: Access) -> BootstrapFile | None:
@@ -217,5 +220,6 @@ def read_file(workspace: Workspace, name: str, part: BootstrapRole, access: Acce
         obstacle = workspace.obstacle(name, access) if rights(access).private else None
         return BootstrapFile(name, f"[left out: {obstacle.why}]", part) if obstacle is not None else None
     except (NotTextError, TooLargeError) as exc:
-        return BootstrapFile(name, f"[not shown: {exc}]", part)
-    return BootstrapFile(name, file.whole.removeprefix("\ufeff"), part, file.identity)
+        is_house = workspace.house.hold(PurePosixPath(name))
+        return BootstrapFile(name, f"[not shown: {exc}]", part, is_house=is_house)
+    return BootstrapFile(name, file.whole.removeprefix("\ufeff"), part, file.identity, is_house=file.is_house)

@@ -30,11 +30,10 @@ from workspaces.file_slot import (
     Identity,
     digest_of,
     facts_of,
-    identity_of,
     is_plain,
     names_in,
 )
-from workspaces.folder_entries import FolderEntry, FoundFile, LeftOut, entry_of, left_out_reason
+from workspaces.folder_entries import FolderEntry, FoundFile, LeftOut, entry_of, found_file, left_out_reason
 from workspaces.paths import DEPTH, OWN_PREFIX, clean_path, fold, is_taken
 from workspaces.secrets import redact, redact_bytes
 from workspaces.usage import Quotas, StorageUsage
@@ -133,11 +132,11 @@ class Folder:
             return left_out_reason(path, facts) if facts is not None else None
         return None
 
-    def identity(self, path: PurePosixPath) -> Identity | None:
-        """Return the identity of the plain file at *path*; `None` if there is none."""
+    def found(self, path: PurePosixPath) -> FoundFile | None:
+        """Return the plain file at *path* as `walk` yields it; `None` if there is none."""
         with translated_errors(path), self._place(path) as place:
             facts = facts_of(place.folder, place.name)
-        return identity_of(facts) if facts is not None and is_plain(facts) else None
+        return found_file(path, facts) if facts is not None and is_plain(facts) else None
 
     def write(self, path: PurePosixPath, data: bytes, expected: str | None) -> str:
         """Replace the file with digest *expected* by *data* and return the new digest.
@@ -252,7 +251,7 @@ class Folder:
                 if stat.S_ISDIR(facts.st_mode) and len(path.parts) < DEPTH - 1:
                     folders.append(path / name)
                 elif is_plain(facts):
-                    files.append(FoundFile(path / name, facts.st_size, facts.st_mtime_ns, identity_of(facts)))
+                    files.append(found_file(path / name, facts))
                 elif (other := left_out_reason(path / name, facts)) is not None:
                     others.append(other)
             yield path, files, others

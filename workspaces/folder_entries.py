@@ -37,6 +37,11 @@ class FoundFile:
         return self.identity.inode
 
 
+def found_file(path: PurePosixPath, facts: os.stat_result) -> FoundFile:
+    """Return the plain file at *path* with the stat result *facts*."""
+    return FoundFile(path, facts.st_size, facts.st_mtime_ns, identity_of(facts))
+
+
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """A name that is neither read nor changed."""

@@ -167,7 +167,8 @@ class Workspace:
     def identity(self, path: str | PurePosixPath, access: Access) -> Identity | None:
         """Return the identity of the file at *path*; `None` if there is none that *access* may read."""
         with suppress(NoSuchFileError):
-            return self.folder.identity(self._readable(path, access))
+            if found := self.folder.found(self._readable(path, access)):
+                return found.identity
         return None
 
     def pieces(self, path: str | PurePosixPath, access: Access, most: int) -> Iterator[bytes]:

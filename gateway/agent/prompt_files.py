@@ -1,14 +1,14 @@
 """Workspace files of a turn's prompt; hooks may change them, and the access filter comes last."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 
 from gateway.agent.agent import Agent
 from gateway.agent.prompt import Prompt
 from gateway.hooks import AGENT_BOOTSTRAP, BEFORE_AGENT_START, AgentStart, Bootstrap, Hooks
-from workspaces.access import Access, owner_access, rights
+from workspaces.access import Access, Locality, owner_access, rights
 from workspaces.bootstrap import (
     BootstrapFile,
     ShownExtent,
@@ -27,6 +27,18 @@ from workspaces.skills import Skill, read_skills
 from workspaces.workspace import Workspace
 
 
+@dataclass(frozen=True, slots=True)
+class TurnContext:
+    """The workspace's part of a turn's prompt."""
+
+    files: Sequence[BootstrapFile]
+    skills: Sequence[Skill]
+    notes: str
+    """The notes as a whole; empty above their limit."""
+    may_hold_house: bool
+    """Some of it may be text that stays on the owner's machines."""
+
+
 async def project_context(
     agent: Agent, access: Access, today: date, limits: Limits, hooks: Hooks
 ) -> list[BootstrapFile]:
@@ -35,9 +47,7 @@ async def project_context(
     A file that was private before a hook ran stays private, whatever the hook did to the files on disk meanwhile.
     """
     if not hooks.handles(AGENT_BOOTSTRAP):
-        return await agent.run(
-            bootstrap_files, agent.workspace, access, today, limits, agent.history_writer.origins.others_in
-        )
+        return await agent.run(_files, agent, access, today, limits)
     files, withheld = await agent.run(_before, agent, access, today, limits)
     payload = Bootstrap(agent.id, access.session_type, tuple(files), partial(_read, agent, access))
     changed = await hooks.tell(AGENT_BOOTSTRAP, payload)
@@ -46,21 +56,34 @@ async def project_context(
 
 
 async def turn_context(
-    agent: Agent, access: Access, today: date, limits: Limits, hooks: Hooks
-) -> tuple[list[BootstrapFile], Sequence[Skill]]:
-    """Return the same, and the skills that the prompt lists, in one call to the workspace's thread."""
-    if hooks.handles(AGENT_BOOTSTRAP):
-        files = await project_context(agent, access, today, limits, hooks)
-        return files, (await agent.run(read_skills, agent.workspace, access)).listed
-    return await agent.run(_files_and_skills, agent, access, today, limits)
+    agent: Agent, access: Access, today: date, limits: Limits, hooks: Hooks, notes: Callable[[], str]
+) -> TurnContext:
+    """Return the same with skills and *notes*, in one call to the workspace's thread unless hooks change the files."""
+    read = partial(_files, agent, access, today, limits)
+    if is_changed := hooks.handles(AGENT_BOOTSTRAP):
+        changed = await project_context(agent, access, today, limits, hooks)
+        read = partial(list[BootstrapFile], changed)
+    is_changed = is_changed or hooks.handles(BEFORE_AGENT_START)
+    return await agent.run(_context, agent.workspace, access, read, notes, is_changed=is_changed)
 
 
-def _files_and_skills(
-    agent: Agent, access: Access, today: date, limits: Limits
-) -> tuple[list[BootstrapFile], Sequence[Skill]]:
-    workspace = agent.workspace
-    files = bootstrap_files(workspace, access, today, limits, agent.history_writer.origins.others_in)
-    return files, read_skills(workspace, access).listed
+def _context(
+    workspace: Workspace,
+    access: Access,
+    read: Callable[[], list[BootstrapFile]],
+    notes: Callable[[], str],
+    *,
+    is_changed: bool,
+) -> TurnContext:
+    files, skills, whole = read(), read_skills(workspace, access).listed, notes()
+    may_hold = access.reader is Locality.HERE and any(file.is_house for file in files)
+    if access.reader is Locality.HERE and not may_hold and (is_changed or skills or whole):
+        may_hold = workspace.holds_house()  # the files alone do not tell
+    return TurnContext(files, skills, whole, may_hold)
+
+
+def _files(agent: Agent, access: Access, today: date, limits: Limits) -> list[BootstrapFile]:
+    return bootstrap_files(agent.workspace, access, today, limits, agent.history_writer.origins.others_in)
 
 
 async def final_prompt(agent: Agent, access: Access, prompt: Prompt, hooks: Hooks) -> Prompt:

@@ -5,15 +5,15 @@ cache holds. Only in the owner's own chat, without other people's words: those m
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePosixPath
 
 from gateway.agent.window.count import estimate_tokens
-from workspaces.access import PRIVATE, Access, SessionType, rights
+from workspaces.access import PRIVATE, Access, AgentId, Locality, SessionType, rights
 from workspaces.errors import WorkspaceError
-from workspaces.memory.entry import Document, UnreadableDocumentError
-from workspaces.memory.search import MemoryIndex
+from workspaces.files import Folder, FoundFile
+from workspaces.memory.entry import Document, ReadableDocuments, UnreadableDocumentError
 from workspaces.memory.text.dialogue import EVIDENCE, read_line
 from workspaces.memory.workspace_source import day_of, is_note
 
@@ -30,22 +30,49 @@ _HEADING = (
 
 
 @dataclass(frozen=True, slots=True)
+class _Excess:
+    """Notes that are too many by themselves, as long as their files stay as they are."""
+
+    tokens: int
+    files: tuple[FoundFile, ...]
+
+    def stands(self, folder: Folder) -> bool:
+        """Tell whether none of the files has changed."""
+        with suppress(WorkspaceError):
+            return all(folder.found(each.path) == each for each in self.files)
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class WholeMemory:
-    """The whole of an agent's notes, read anew for each turn: they are few."""
+    """The whole of an agent's notes, read anew for each turn while they are few; it blocks."""
 
     tokens: int = DEFAULT_TOKENS
     """Largest whole, as `estimate_tokens` counts; above it the notes are left to searches. 0: never."""
+    _excess: dict[tuple[AgentId, Locality], _Excess] = field(default_factory=dict)
 
-    async def text(self, index: MemoryIndex, access: Access, today: date, window_tokens: int) -> str:
-        """Return the notes for the prompt of a turn with *access*; empty above the limit and outside the main chat."""
+    def text(
+        self, documents: ReadableDocuments, folder: Folder, access: Access, today: date, window_tokens: int
+    ) -> str:
+        """Return the notes in *folder* for the prompt of a turn with *access*, which may read *documents*.
+
+        Empty above the limit and outside the main chat.
+        """
         budget = min(self.tokens, window_tokens // _WINDOW_PART)
         if budget <= 0 or access.session_type is not SessionType.MAIN or not rights(access).memory_tools:
             return ""
+        excess = self._excess.get((access.agent, access.reader))
+        if excess is not None and excess.tokens > budget and excess.stands(folder):
+            return ""
         try:
-            ours = [path for path in await index.stamps(access) if _is_over(path, today)]
-            return await _whole(index, access, sorted(ours, key=_age), budget)
+            ours = sorted((path for path in documents.stamps() if _is_over(path, today)), key=_age)
+            whole = _whole(documents, folder, ours, budget)
         except WorkspaceError:
             return ""
+        if isinstance(whole, str):
+            return whole
+        self._excess[access.agent, access.reader] = whole
+        return ""
 
 
 def _is_over(path: str, today: date) -> bool:
@@ -59,21 +86,23 @@ def _age(path: str) -> tuple[date, str]:
     return day_of(PurePosixPath(path)) or date.min, path
 
 
-async def _whole(index: MemoryIndex, access: Access, paths: list[str], budget: int) -> str:
-    """Return the lines of *paths*, each statement once; empty if they are more than *budget* tokens."""
+def _whole(documents: ReadableDocuments, folder: Folder, paths: list[str], budget: int) -> str | _Excess:
+    """Return the lines of *paths*, each statement once; the first notes that take more than *budget* tokens."""
     lines: list[str] = []
+    files: list[FoundFile] = []
     stated: set[tuple[date | None, str]] = set()
-    left = budget - estimate_tokens(_HEADING)
+    tokens = estimate_tokens(_HEADING)
     for path in paths:
-        document = None
+        found, document = folder.found(PurePosixPath(path)), None
         with suppress(UnreadableDocumentError):  # a search does not know it either
-            document = await index.read(path, access)
-        if document is None or document.scope != PRIVATE:
+            document = documents.read(path)
+        if found is None or document is None or document.scope != PRIVATE:
             continue
+        files.append(found)
         told = _lines(document, stated)
-        left -= estimate_tokens("\n".join(told))
-        if left < 0:
-            return ""
+        tokens += estimate_tokens("\n".join(told))
+        if tokens > budget:
+            return _Excess(tokens, tuple(files))
         lines += told
     return "\n".join([_HEADING, *lines]) if lines else ""
 

@@ -15,7 +15,7 @@ from gateway.agent.mcp.servers import ToolServers
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import ModelRequest, OutsidePrompt
 from gateway.agent.prompt import Prompt, build_prompt
-from gateway.agent.prompt_files import final_prompt, project_context, turn_context
+from gateway.agent.prompt_files import TurnContext, final_prompt, project_context, turn_context
 from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tool_hooks import lead_past
@@ -52,7 +52,6 @@ from gateway.transcripts.writer import Record
 from gateway.turns.house_notice import follows_house, house_notice, known_records
 from gateway.turns.vision import sight_of
 from workspaces.access import Access, AgentId, Locality, SessionType, read_by, rights
-from workspaces.bootstrap import BootstrapFile
 from workspaces.errors import WorkspaceError
 from workspaces.prompt_limits import Limits
 
@@ -98,9 +97,7 @@ class _FilledPrompt:
     """The prompt of a turn, with its sources."""
 
     prompt: Prompt
-    files: Sequence[BootstrapFile]
-    notes: str
-    """The notes as a whole, in the prompt; empty above the limit."""
+    context: TurnContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +188,7 @@ class Planner:
     async def window(self, asked: TurnRequest) -> WindowUse:
         """Return how full the model's window would be for a request now, without recalled memories."""
         draft = await self._draft(asked, await self._unused_toolbox(asked))
-        return window_use(draft.request, draft.prompt.files, draft.shown, draft.window_tokens, draft.scale)
+        return window_use(draft.request, draft.prompt.context.files, draft.shown, draft.window_tokens, draft.scale)
 
     async def call_approved(self, asked: TurnRequest, call: ToolCall) -> str:
         """Make *call*, which the owner has approved by *asked*, and return its answer. Raises ToolError if it fails."""
@@ -230,7 +227,7 @@ class Planner:
         limits = self.settings.bootstrap.within(tokens * CHARACTERS_A_TOKEN // _FILES_PART)
         toolbox.fit(tokens * CHARACTERS_A_TOKEN // _TOOLS_PART)
         filled = await self._prompt(asked, access, limits, tokens)
-        prompt, outside = filled.prompt, await self._outside_prompt(asked, filled.prompt, limits, tokens)
+        prompt, outside = filled.prompt, await self._outside_prompt(asked, filled, limits, tokens)
         sees = agent.model.name in self.settings.seeing
         window = ContextWindow(tokens, self.compaction.settings, sees)
         records = self._visible_records(asked)
@@ -248,20 +245,22 @@ class Planner:
     async def _prompt(self, asked: TurnRequest, access: Access, limits: Limits, tokens: int) -> _FilledPrompt:
         """Return the prompt of a turn with *access*, in a window of *tokens*."""
         agent, now = asked.agent, asked.now
-        files, skills = await turn_context(agent, access, now.date(), limits, self.hooks)
+        notes = partial(self._notes, asked, access, tokens)
+        context = await turn_context(agent, access, now.date(), limits, self.hooks, notes)
         recalls = rights(access).memory_tools
-        notes = await self._notes(asked, access, tokens)
-        prompt = build_prompt(files, access.session_type, recall=recalls, now=now, skills=skills, notes=notes)
-        return _FilledPrompt(await final_prompt(agent, access, prompt, self.hooks), files, notes)
+        prompt = build_prompt(
+            context.files, access.session_type, recall=recalls, now=now, skills=context.skills, notes=context.notes
+        )
+        return _FilledPrompt(await final_prompt(agent, access, prompt, self.hooks), context)
 
     async def _outside_prompt(
-        self, asked: TurnRequest, prompt: Prompt, limits: Limits, tokens: int
+        self, asked: TurnRequest, filled: _FilledPrompt, limits: Limits, tokens: int
     ) -> OutsidePrompt | None:
-        """Return the *prompt* of a model here as one elsewhere may know it; `None` if it holds nothing to withhold."""
-        if asked.access.reader is Locality.ELSEWHERE or not await asked.agent.run(asked.agent.workspace.holds_house):
+        """Return the prompt of a model here as one elsewhere may know it; `None` if it holds nothing to withhold."""
+        if not filled.context.may_hold_house:
             return None
         outside = (await self._prompt(asked, read_by(asked.access, Locality.ELSEWHERE), limits, tokens)).prompt
-        return None if outside == prompt else OutsidePrompt(outside.stable, outside.volatile)
+        return None if outside == filled.prompt else OutsidePrompt(outside.stable, outside.volatile)
 
     def _visible_records(self, asked: TurnRequest) -> Records:
         """Return the records of its session that the turn may see."""
@@ -320,17 +319,20 @@ class Planner:
             return ""
         return f"\nThe tools of {', '.join(names)} are not available now; if you need one, say so and go on without it."
 
-    async def _notes(self, asked: TurnRequest, access: Access, window_tokens: int) -> str:
-        """Return the notes as a whole, if they are small enough and the turn may have them."""
-        if asked.agent.model.name == OFFLINE:
+    def _notes(self, asked: TurnRequest, access: Access, window_tokens: int) -> str:
+        """Return the notes as a whole, if they are small enough and the turn may have them; it blocks."""
+        agent, today = asked.agent, asked.now.date()
+        if agent.model.name == OFFLINE:
             return ""
-        return await self.whole_memory.text(asked.agent.memory, access, asked.now.date(), window_tokens)
+        return self.whole_memory.text(
+            agent.memory.readable(access), agent.workspace.folder, access, today, window_tokens
+        )
 
     async def _recall(self, asked: TurnRequest, draft: _PlannedRequest) -> Recalled:
         agent = asked.agent
         if agent.model.name == OFFLINE:
             return Recalled()
-        texts = chain((file.text for file in draft.prompt.files), _texts(draft.shown.entries))
+        texts = chain((file.text for file in draft.prompt.context.files), _texts(draft.shown.entries))
         message, today = asked.row.message.text, asked.now.date()
         return await recall(message, agent.memory, asked.access, self.settings.recall, texts, today)
 
@@ -350,7 +352,7 @@ async def between_turns(
 
 def _with_memories(draft: _PlannedRequest, recalled: Recalled) -> ModelRequest:
     """Return the request of *draft* with the *recalled* memories, each for those who may know it."""
-    request, notes = draft.request, draft.prompt.notes
+    request, notes = draft.request, draft.prompt.context.notes
     outside = request.outside
     if outside is None and recalled.is_house:
         outside = OutsidePrompt(request.stable, request.volatile)

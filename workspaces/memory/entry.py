@@ -1,5 +1,6 @@
 """Units of the index: documents are cut into entries, and each entry is one point of the collection."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Protocol
@@ -90,3 +91,28 @@ class Source(Protocol):
 
 class UnreadableDocumentError(Exception):
     """A document cannot be indexed (binary, too large, not UTF-8); the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadableDocuments:
+    """The documents of *sources* for readers of *scopes* (`None`: all); its methods block."""
+
+    sources: Sequence[Source]
+    scopes: frozenset[Scope] | None
+
+    def stamps(self) -> dict[str, str]:
+        """Return a cheap stamp of each document; reads none of them."""
+        found = ((source, source.stamps()) for source in self.sources)
+        return {p: at for source, every in found for p, at in every.items() if is_for(self.scopes, source.audience(p))}
+
+    def read(self, path: str) -> Document | None:
+        """Return the document at *path*, or `None`. Raises UnreadableDocumentError."""
+        for source in self.sources:
+            audience = source.audience(path)
+            if audience is not None and is_for(self.scopes, audience):
+                return source.read(path)
+        return None
+
+
+def is_for(scopes: frozenset[Scope] | None, audience: Scope | None) -> bool:
+    return scopes is None or audience in scopes

@@ -15,7 +15,7 @@ from workspaces.access import Access, Locality, Scope, SessionType, may_know
 from workspaces.errors import WorkspaceError
 from workspaces.memory.assembly import assembled
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.entry import Document, Source, UnreadableDocumentError, cited_path
+from workspaces.memory.entry import Document, Source, UnreadableDocumentError, cited_path, is_for
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.foreign_notes import DOCUMENTS, foreign_notice, is_told
 from workspaces.memory.hits import Hit
@@ -29,7 +29,6 @@ from workspaces.memory.source_index import (
     QueryRefusedError,
     SearchResult,
     SourceIndex,
-    is_for,
 )
 from workspaces.memory.sync import Progress, SyncReport
 from workspaces.memory.updates import correctable, with_correction

@@ -22,7 +22,7 @@ from workspaces.memory.assembly import CONSIDERED, assembled
 from workspaces.memory.change_exam import ChangeExam
 from workspaces.memory.circuit_breaker import CircuitBreaker
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.entry import Document, Source
+from workspaces.memory.entry import Document, ReadableDocuments, Source, is_for
 from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
 from workspaces.memory.file_search import documents_within, find_plainly
 from workspaces.memory.fit import fit
@@ -271,18 +271,15 @@ class SourceIndex:
 
         Raises UnreadableDocumentError with the reason why it cannot be indexed.
         """
-        scopes = self._scopes(access)
-        for source in self._sources_of(access):
-            audience = source.audience(path)
-            if audience is not None and (scopes is None or audience in scopes):
-                return await self._run(source.read, path)
-        return None
+        return await self._run(self.readable(access).read, path)
 
     async def stamps(self, access: Access) -> dict[str, str]:
         """Return a cheap stamp of each document that *access* may read; reads none of them."""
-        found = [(source, await self._run(source.stamps)) for source in self._sources_of(access)]
-        scopes = self._scopes(access)
-        return {p: stamp for source, every in found for p, stamp in every.items() if is_for(scopes, source.audience(p))}
+        return await self._run(self.readable(access).stamps)
+
+    def readable(self, access: Access) -> ReadableDocuments:
+        """Return the documents that *access* may read, for work on the files' own thread."""
+        return ReadableDocuments(self._sources_of(access), self._scopes(access))
 
     async def documents(self, access: Access) -> list[Document]:
         """Return the documents that *access* may read; those that cannot be indexed are left out."""
@@ -382,7 +379,3 @@ class SourceIndex:
         }
         self._was_opened = True
         return await self._worker.call("search", self._folder, arguments)
-
-
-def is_for(scopes: frozenset[Scope] | None, audience: Scope | None) -> bool:
-    return scopes is None or audience in scopes

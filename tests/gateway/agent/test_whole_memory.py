@@ -11,6 +11,8 @@ from gateway.agent.whole_memory import WholeMemory
 from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT, GROUP, GUEST, HEARTBEAT, MAIN, SUBAGENT
 from workspaces.access import Access
+from workspaces.files import Folder
+from workspaces.memory.entry import ReadableDocuments
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
@@ -32,11 +34,12 @@ class House:
     """An agent's notes and the whole of them."""
 
     root: Path
+    folder: Folder
     index: MemoryIndex
     whole: WholeMemory
 
     async def text(self, access: Access = MAIN, window: int = 100_000, today: date = TODAY) -> str:
-        return await self.whole.text(self.index, access, today, window)
+        return self.whole.text(self.index.readable(access), self.folder, access, today, window)
 
 
 @pytest.fixture
@@ -48,7 +51,7 @@ def house(tmp_path: Path) -> House:
     worker = HandlerWorker(WordsEmbedder())
     sources = [WorkspaceNotes(workspace.folder)]
     index = MemoryIndex(AGENT, tmp_path / "index", sources, worker, run_here, SetClock().clock())
-    return House(tmp_path, index, WholeMemory())
+    return House(tmp_path, workspace.folder, index, WholeMemory())
 
 
 async def test_all_notes_of_earlier_days_stand_there_once_the_oldest_first(house: House) -> None:
@@ -78,6 +81,28 @@ async def test_above_the_limit_there_is_none_of_them(house: House) -> None:
     assert not await house.text(window=400)
     house.whole = WholeMemory(0)
     assert not await house.text()
+
+
+async def test_notes_that_are_too_many_are_looked_at_again_only_once_they_change(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A year of notes is not walked at every message: those that were too many stay so until one of them changes."""
+    looks, stamps = list[ReadableDocuments](), ReadableDocuments.stamps
+
+    def counted(documents: ReadableDocuments) -> dict[str, str]:
+        looks.append(documents)
+        return stamps(documents)
+
+    monkeypatch.setattr(ReadableDocuments, "stamps", counted)
+    long = house.root / "memory/2026-03-02.md"
+    long.write_text("".join(f"- the code of the house number {number} is {number * 7}\n" for number in range(900)))
+    assert [await house.text() for _ in range(3)] == [""] * 3
+    assert len(looks) == 1
+    (house.root / "memory/2026-03-05.md").write_text("- another note\n")
+    assert not await house.text()
+    assert len(looks) == 1
+    long.write_text("- the code is 1\n")
+    assert "> another note" in await house.text()
 
 
 async def test_the_text_changes_with_the_notes_and_at_midnight_only(house: House) -> None:
