@@ -58,6 +58,10 @@ class MadeVectors:
         self._model = LocalEmbedder()
         self.dimension = self._model.dimension
 
+    def is_word(self, text: str) -> bool:
+        """Tell what the model does: a query's words that no note holds would count as misspelt otherwise."""
+        return self._model.is_word(text)
+
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Return a random unit vector and 16 random token vectors for each of *texts*."""
         return [self._made(np.random.default_rng(zlib.crc32(text.encode()))) for text in texts]

@@ -198,12 +198,12 @@ class Finder:
 
     def _matched_shares(self, words: SparseVector, pool: Pool) -> Column:
         """Return the share of *words* in each entry of *pool* or in the question that it answers."""
-        rows = {(entry.path, entry.position): row for row, entry in enumerate(pool.entries)}
-        before = (rows.get((entry.path, entry.position - 1), row) for row, entry in enumerate(pool.entries))
-        answered = [
-            asked if answers(pool.entries[asked], entry) else row
-            for row, (asked, entry) in enumerate(zip(before, pool.entries, strict=True))
-        ]
+        turns = {(each.path, each.position): row for row, each in enumerate(pool.entries) if each.kind != LineKind.NOTE}
+        answered = list(range(len(pool.entries)))
+        for (path, position), row in turns.items():
+            asked = turns.get((path, position - 1), row)
+            if answers(pool.entries[asked], pool.entries[row]):
+                answered[row] = asked
         ids: list[PointId] = pool.scores.ids.tolist()
         held = self._manifest.terms(ids)
         return covered_shares(words, [held[id_] for id_ in ids], answered)

@@ -195,9 +195,9 @@ def rank(question: ParsedQuery, pool: Pool, weights: Weights, today: date) -> It
     places = _places(pool.entries)
     parts = _own_parts(pool.scores, weights)
     speaks = (kinds != LineKind.NOTE).astype(np.float64)
-    asks = np.isin(kinds, ASKING).astype(np.float64)
+    asks = _IS_ASKING[kinds]
     own = _total(parts)
-    telling = speaks * np.isin(kinds, list(EVIDENCE))
+    telling = speaks * _IS_EVIDENCE[kinds]
     speakers = [entry.speaker for entry in pool.entries]
     lenders, asking = _Lenders(places, own * telling), _Lenders(places, own * asks, speakers)
     parts["date"] = (DAY_ALONE if question.asks_day_alone else weights.date) * _named_days(question, days)
@@ -277,6 +277,8 @@ TRANSCRIPTS = "sessions/"
 """Path prefix of conversations."""
 ASKING = (LineKind.ASKS, LineKind.QUESTION)
 """Kinds of lines that the next line may answer."""
+_IS_ASKING, _IS_EVIDENCE = (np.array([kind in some for kind in LineKind], np.float64) for some in (ASKING, EVIDENCE))
+"""1 for these kinds and 0 for others, by a kind's number."""
 
 
 def answers(asking: EntryFacts, entry: EntryFacts) -> bool:

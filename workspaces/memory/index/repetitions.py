@@ -79,9 +79,8 @@ def _dialogue_turn(text: str) -> _DialogueTurn:
     line = read_line(text)
     words = frozenset(terms(line.text))
     moment = f"{line.speaker} {line.time}" if line.time else ""
-    return _DialogueTurn(
-        words, frozenset(word for word in words if any(map(str.isdigit, word))), moment, line.kind is LineKind.ORDER
-    )
+    figures = frozenset(word for word in words if not word.isalpha() and any(map(str.isdigit, word)))
+    return _DialogueTurn(words, figures, moment, line.kind is LineKind.ORDER)
 
 
 def _is_same_message(said: _DialogueTurn, known: _DialogueTurn) -> bool:
