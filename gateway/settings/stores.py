@@ -20,7 +20,15 @@ class QdrantSettings(QdrantServer):
 
     url: Url | None = None
     prefix: _Prefix = ONE_NODE.prefix
+    other_urls: tuple[Url, ...] = ()
     api_key_env: EnvName | None = None
+
+    def __post_init__(self) -> None:
+        QdrantServer.__post_init__(self)
+        if self.other_urls and not self.url:
+            raise ValueError("other_urls are further nodes of the cluster whose first one is url")
+        if self.ca_file and not (self.url or "").startswith("https"):
+            raise ValueError("ca_file is for a url that begins with https")
 
     def api_key(self) -> SecretSource | None:
         """Return the source of the server's key, `None` if it needs none."""

@@ -1,6 +1,5 @@
 """Contract of every engine; the oracle is qdrant-client's own slow in-memory mode."""
 
-import os
 import random
 import uuid
 import zlib
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from qdrant_client import QdrantClient
 
+from tests.fakes.qdrant_server import Real, real
 from tests.fakes.qdrant_stub import QdrantStub, in_memory
 from workspaces.access import PRIVATE, Scope
 from workspaces.memory.entry import Entry
@@ -29,54 +29,57 @@ from workspaces.memory.index.engine import (
     quantised,
 )
 from workspaces.memory.index.hybrid import ALWAYS, SPARE, HybridEngine, Leg, Shard, VectorQuery, Where
-from workspaces.memory.index.server import ServerShard, Tenant
+from workspaces.memory.index.nodes import Nodes, connected
+from workspaces.memory.index.server import ALONE, ServerShard, Tenant
 from workspaces.memory.text.sparse import SparseVector
+
+__all__ = ["real"]
 
 DIMENSION = 8
 GROUP = Scope("shared:telegram.home.-100")
 OTHER = Scope("shared:telegram.home.-200")
 
 
+def _made(client: QdrantClient, name: str = "notes", tenant: Tenant = ALONE) -> ServerShard:
+    return ServerShard(Nodes([client]), name, tenant).make(DIMENSION)
+
+
 def _oracle() -> ServerShard:
     """The server's own requests, on qdrant-client's in-memory mode."""
-    return ServerShard(in_memory(), "notes", DIMENSION)
+    return _made(in_memory())
 
 
 def _shared() -> Shard:
     """One agent's part of a collection in which another agent has the same points, and some of its own."""
     client = in_memory()
-    other = ServerShard(client, "notes", DIMENSION, Tenant("other"))
+    other = _made(client, tenant=Tenant("other"))
     other.upsert([_point(n, (PRIVATE, GROUP, OTHER)[n % 3]) for n in range(30)])
-    return ServerShard(client, "notes", DIMENSION, Tenant("main"))
+    return _made(client, tenant=Tenant("main"))
 
 
 @contextmanager
 def _stub() -> Iterator[Shard]:
     """The same requests through HTTP."""
     with QdrantStub() as stub, closing(QdrantClient(url=stub.url, check_compatibility=False)) as client:
-        yield ServerShard(client, "notes", DIMENSION)
+        yield _made(client)
 
 
 @contextmanager
-def _server() -> Iterator[Shard]:
+def _server(real: Real) -> Iterator[Shard]:
     """A real server, in a collection of its own."""
-    url = os.environ.get("QDRANT_URL")
-    if not url:
-        pytest.skip("QDRANT_URL is not set, so no real Qdrant server is asked")
-    name = f"contract-{uuid.uuid4()}"
-    with closing(QdrantClient(url=url, api_key=os.environ.get("QDRANT_API_KEY"))) as client:
-        yield ServerShard(client, name, DIMENSION)
-        client.delete_collection(name)
+    nodes, name = connected(real.server, real.key), f"contract-{uuid.uuid4()}"
+    yield ServerShard(nodes, name, settings=real.server).make(DIMENSION)
+    nodes.ask(lambda client: client.delete_collection(name))
 
 
 @contextmanager
-def _opened(kind: str, folder: Path) -> Iterator[Shard]:
+def _opened(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Shard]:
     match kind:
         case "stub":
             with _stub() as shard:
                 yield shard
         case "server":
-            with _server() as shard:
+            with _server(request.getfixturevalue("real")) as shard:
                 yield shard
         case "edge":
             with closing(EdgeShard(folder, DIMENSION)) as edge:
@@ -89,7 +92,7 @@ def _opened(kind: str, folder: Path) -> Iterator[Shard]:
 
 @pytest.fixture(params=["edge", "memory", "shared", "stub", "server"])
 def shard(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shard]:
-    with _opened(request.param, tmp_path / "shard") as opened:
+    with _opened(request.param, request, tmp_path / "shard") as opened:
         yield opened
 
 
@@ -270,7 +273,7 @@ class CountingShard(ServerShard):
 
 def test_a_long_tie_is_looked_through_in_growing_steps() -> None:
     """A collection is never asked for all its points because some are equal: that takes as long as it is large."""
-    bench = Bench(CountingShard(in_memory(), "notes", DIMENSION), spare=1)
+    bench = Bench(CountingShard(Nodes([in_memory()]), "notes").make(DIMENSION), spare=1)
     bench.upsert([_point(n, seed=7) for n in range(20)])
     CountingShard.limits.clear()
     assert bench.engine.find(_request(None, limit=1)).tolist() == [_point(0).id]
@@ -296,7 +299,8 @@ def test_a_point_that_is_stored_again_is_replaced(shard: Shard) -> None:
     assert list(bench.ask(_request(None))) == [old.entry]
     bench.upsert([new])
     assert list(bench.ask(_request(None))) == [new.entry]
-    assert shard.size() == 1
+    assert shard.holds([new.id])
+    assert not shard.holds([new.id, PointId(1)])
 
 
 def test_all_ids_can_be_listed(shard: Shard) -> None:

@@ -6,6 +6,7 @@ A request that fits none of the models, which a real server would refuse, is ref
 import json
 import re
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable
@@ -32,8 +33,12 @@ class QdrantStub:
         """Body of each request, with its path below the collection."""
         self.keys: set[str] = set()
         self.version = "1.15.4"
+        self.ahead_s = 0.0
+        """How far its clock is ahead of this machine's."""
         self.is_slow = False
         self.fails_with: int | None = None
+        self.error = "no"
+        """The message of a request that failed."""
         self.hiccups: deque[tuple[int, dict[str, str]]] = deque()
         """Status and headers sent in place of the next answers."""
         self.hides = 0
@@ -80,6 +85,9 @@ class QdrantStub:
 
             do_GET = do_PUT = do_POST = do_DELETE = _serve  # noqa: N815 — the base class's names
 
+            def date_time_string(self, timestamp: float | None = None) -> str:
+                return super().date_time_string((timestamp or time.time()) + stub.ahead_s)
+
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 — the base class's name
                 """No-op: nothing is logged."""
 
@@ -111,7 +119,7 @@ class QdrantStub:
             self.bodies.append((match[2], body))
         route = self._routes.get((method, match[2])) if match else None
         if match is None or route is None or self.fails_with:
-            return self.fails_with or 404, {"status": {"error": "no"}, "time": 0.0}
+            return self.fails_with or 404, {"status": {"error": self.error}, "time": 0.0}
         try:
             with self._lock:
                 result = route(match[1], body)

@@ -1,12 +1,16 @@
 """Checks of `strandline doctor` for the servers that keep state: Redis and Qdrant."""
 
 import re
+import ssl
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from gateway.control.finding import Finding, Level
 from gateway.errors import ConfigError
+from workspaces.memory.index.settings import version_fault
 
 if TYPE_CHECKING:
     from gateway.config import Config, QdrantSettings
@@ -22,9 +26,6 @@ SKEW_S = 2.0
 Our choice.
 """
 OLDEST_REDIS = (7, 0)
-OLDEST_QDRANT = (1, 10)
-OLDEST_TENANTS = (1, 11)
-"""By Qdrant's release notes: one query interface and multivectors; tenants."""
 MANY_COLLECTIONS = 200
 """Qdrant advises against hundreds of collections."""
 
@@ -120,33 +121,57 @@ async def _qdrant(settings: "QdrantSettings", environ: Mapping[str, str]) -> Asy
 
     source = settings.api_key()
     headers = {"api-key": source.read(environ)} if source else {}
-    client = httpx2.AsyncClient(base_url=str(settings.url), headers=headers, timeout=PATIENCE_S, trust_env=False)
-    async with client:
+    try:
+        verify = ssl.create_default_context(cafile=settings.ca_file) if settings.ca_file else True
+    except OSError as exc:
+        mend = "name a PEM file; searches use keywords in the files"
+        yield Finding("qdrant", Level.FAIL, f"qdrant.ca_file cannot be read: {exc}", mend)
+        return
+    for url in (str(settings.url), *settings.other_urls):
+        client = httpx2.AsyncClient(base_url=url, headers=headers, timeout=PATIENCE_S, trust_env=False, verify=verify)
         try:
-            version, listed = await client.get("/"), await client.get("/collections")
+            async with client:
+                version, listed = await client.get("/"), await client.get("/collections")
         except httpx2.HTTPError as exc:
-            detail = f"{settings.url} does not answer ({type(exc).__name__}); searches use keywords in the files"
+            rest = (
+                "the cluster's other nodes are asked" if settings.other_urls else "searches use keywords in the files"
+            )
+            detail = f"{url} does not answer ({type(exc).__name__}); {rest}"
             yield Finding("qdrant", Level.FAIL, detail, "start it, or correct qdrant.url")
-            return
-    for finding in qdrant_findings(settings, _json(version), listed.status_code, _json(listed)):
-        yield finding
+            continue
+        for finding in _clock(url, listed.headers.get("date", "")):
+            yield finding
+        for finding in qdrant_findings(settings, url, _json(version), listed.status_code, _json(listed)):
+            yield finding
 
 
-def qdrant_findings(settings: "QdrantSettings", greeting: Any, status: int, listed: Any) -> Iterator[Finding]:
-    """Report the missing abilities of a server with this greeting, status and list of collections."""
+def _clock(url: str, date: str) -> Iterator[Finding]:
+    try:
+        ahead_s = parsedate_to_datetime(date).timestamp() - time.time()
+    except ValueError:
+        return
+    if abs(ahead_s) > SKEW_S + 1:  # the header has whole seconds
+        way = "ahead of" if ahead_s > 0 else "behind"
+        detail = f"the clock of {url} is {abs(ahead_s):.0f} s {way} this machine's; answers do not depend on it"
+        yield Finding(
+            "qdrant", Level.WARN, detail, "synchronise both clocks by NTP: certificates and keys expire by them"
+        )
+
+
+def qdrant_findings(settings: "QdrantSettings", url: str, greeting: Any, status: int, listed: Any) -> Iterator[Finding]:
+    """Report the missing abilities of a node with this greeting, status and list of collections."""
     version = str(greeting.get("version", "")) if isinstance(greeting, dict) else ""
     if not version:
-        detail = f"the server at {settings.url} is not Qdrant"
+        detail = f"the server at {url} is not Qdrant"
         yield Finding("qdrant", Level.FAIL, detail, "correct qdrant.url; its port is 6333, not 6334")
         return
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         mend = "name the variable that holds it in qdrant.api_key_env"
         yield Finding("qdrant", Level.FAIL, f"Qdrant {version} rejects the API key", mend)
         return
-    oldest = OLDEST_TENANTS if settings.layout == "shared" else OLDEST_QDRANT
-    if _release(version) < oldest:
-        needed = ".".join(map(str, oldest))
-        yield Finding("qdrant", Level.FAIL, f"it is Qdrant {version}", f"{needed} or newer is needed")
+    if fault := version_fault(version, settings.layout):
+        detail, mend = fault.split("; ")
+        yield Finding("qdrant", Level.FAIL, detail, mend)
         return
     yield from _collections(settings, version, _names(listed))
 

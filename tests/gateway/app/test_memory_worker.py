@@ -1,5 +1,7 @@
 """Embedding settings of the memory worker: provider, key, and the notes that may be sent."""
 
+import json
+
 import pytest
 from pydantic import ValidationError
 
@@ -78,3 +80,13 @@ def test_a_servers_nodes_are_set_or_left_to_the_server() -> None:
         assert (QdrantServer(**sent["qdrant"]), sent["qdrant_key"]) == (expected, "k")
     with pytest.raises(ValidationError, match="must not be more than replication_factor, which is 1"):
         Config.model_validate({"qdrant": server | nodes | {"replication_factor": 1}})
+
+
+def test_other_nodes_and_an_authority_go_to_the_worker_where_they_belong() -> None:
+    """Through the wire's JSON; without a first node, or encryption, they are a mistake."""
+    given = {"url": "https://one:6333", "other_urls": ["https://two:6333"], "ca_file": "/etc/ca.pem"}
+    sent = json.loads(json.dumps(memory_worker(Config.model_validate({"qdrant": given}), {}).init))["qdrant"]
+    assert (sent["other_urls"], sent["ca_file"]) == (["https://two:6333"], "/etc/ca.pem")
+    for wrong, said in ((given | {"url": None}, "whose first one is url"), (given | {"url": "http://one"}, "https")):
+        with pytest.raises(ValidationError, match=said):
+            Config.model_validate({"qdrant": wrong})

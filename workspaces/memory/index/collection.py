@@ -82,7 +82,6 @@ class Collection:
         """
         folder.mkdir(parents=True, exist_ok=True)
         self._shard = store.open(folder, dimension)
-        held = self._shard.size()
         self.manifest = Manifest(folder / "manifest.db")
         late = LateInteraction(self.manifest.points, vectors.store) if vectors else None
         self.engine = HybridEngine(self._shard, self.manifest.points, late)
@@ -90,8 +89,12 @@ class Collection:
         self._chunking = chunking
         self._complete = folder / "complete"
         self._folder = folder
-        # A server may have been emptied, or may still hold the data of a deleted index folder.
-        if not self.manifest.is_clean or held != len(self.manifest.points):
+        is_clean = self.manifest.is_clean
+        # A server may have been emptied or restored, or may still hold the data of a deleted index folder.
+        is_whole = self._shard.holds(self.manifest.points)
+        if is_clean and not is_whole:
+            self._complete.unlink(missing_ok=True)
+        if not (is_clean and is_whole):
             self._recover()
         described = f"{store.name} {vectors.store.identity}" if vectors else store.name
         stands = self.manifest.store if vectors else self.manifest.store.partition(" ")[0]  # without vectors no numbers
@@ -107,8 +110,8 @@ class Collection:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the folder was removed while open."""
-        return not self._folder.exists()
+        """Whether it has to be opened anew: the folder was removed, or its server was away."""
+        return self._shard.was_away or not self._folder.exists()
 
     def put(self, document: Document, stamp: str) -> Generator[None, None, PutReport]:
         """Index *document* in steps of some 10 ms; between two of them the collection may be searched.

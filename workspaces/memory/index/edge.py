@@ -9,7 +9,7 @@ would take 24 MB: an index that was not closed cleanly is compared with its file
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,6 +46,8 @@ class EdgeCollections:
 class EdgeShard:
     """A `Shard` in the folder *folder*; only one process may have it open."""
 
+    was_away = False
+
     def __init__(self, folder: Path, dimension: int) -> None:
         """Open the shard in *folder*, or create it for pooled vectors of length *dimension* (0: keywords only).
 
@@ -79,9 +81,9 @@ class EdgeShard:
             cast("PointId", record.id): entry_of(record.payload) for record in records if record.payload is not None
         }
 
-    def size(self) -> int:
-        """Return the number of points."""
-        return self._shard.count(edge.CountRequest(exact=True))
+    def holds(self, ids: Collection[PointId]) -> bool:
+        """Tell whether it has as many points as *ids*: nobody else changes its folder."""
+        return self._shard.count(edge.CountRequest(exact=True)) == len(ids)
 
     def ids(self) -> set[PointId]:
         """Return the ids of all points."""

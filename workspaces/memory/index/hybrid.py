@@ -3,7 +3,7 @@
 It uses an engine through `Shard`, implemented by `edge.py` and others, so that the rules below hold for every engine.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
@@ -99,8 +99,12 @@ class Shard(Protocol):
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
         """Return the existing entries among *ids*."""
 
-    def size(self) -> int:
-        """Return the number of points."""
+    @property
+    def was_away(self) -> bool:
+        """Whether its server failed a request since it was opened, and may hold something else by now."""
+
+    def holds(self, ids: Collection[PointId]) -> bool:
+        """Tell whether its points are *ids*, as far as the engine needs to be asked."""
 
     def ids(self) -> set[PointId]:
         """Return the ids of all points."""

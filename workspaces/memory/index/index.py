@@ -127,8 +127,8 @@ class Index:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the folder was removed while open."""
-        return self.building.is_gone
+        """Whether it has to be opened anew: the folder was removed, or its server was away."""
+        return self.building.is_gone or (self._old is not None and self._old.is_gone)
 
     @property
     def owing(self) -> int:

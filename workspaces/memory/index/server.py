@@ -3,9 +3,9 @@
 A collection may hold several agents: then every point carries its agent, ids are the agent's own, and every request is
 limited to one agent by the same function that limits it to scopes.
 
-A server is remote, so it may be gone or slow. A request that failed immediately is repeated once: each is idempotent.
-Every other fault is an EngineAwayError, and after one the server is left alone for a moment, so that the worker stays
-free for requests that need no server.
+A server is remote, so it may be gone or slow (`nodes.py`). After a fault it is left alone for a moment, so that the
+worker stays free for requests that need no server; then the collection is opened anew and compared, because a server
+may come back with another day's points, or none.
 """
 
 import hashlib
@@ -13,31 +13,29 @@ import logging
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
-import httpx
 import numpy as np
 from qdrant_client import QdrantClient, models
-from qdrant_client.common.client_exceptions import QdrantException
-from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+from qdrant_client.http.exceptions import UnexpectedResponse
 
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.engine import EngineAwayError, FloatArray, Point, PointId
 from workspaces.memory.index.hybrid import ALWAYS, Leg, Shard, VectorQuery, Where, entry_of, payload_of
-from workspaces.memory.index.settings import ONE_NODE, QdrantServer
+from workspaces.memory.index.nodes import Nodes, connected
+from workspaces.memory.index.settings import ONE_NODE, QdrantServer, version_fault
 from workspaces.memory.text.sparse import SparseVector
 
-SCROLL = 10_000
+SCROLL = 1_000
+"""Points per page when all are listed."""
 PAUSE_S = 5.0
 """Pause after a failure of the server."""
-AGAIN_AFTER_S = 0.05
-"""Delay before a request is repeated after a transient fault; a search waits 0.6 seconds in all."""
-BUSY = frozenset({429, 502, 503, 504})
-"""HTTP statuses of a server, or a proxy, that may succeed in a moment."""
+HEDGED_AFTER_MS = 100
+"""Time after which a node asks another replica too: one that hangs would take a search's whole time."""
 TENANT_KEY = "agent_id"
 EVERYWHERE = Where(None)
 _EXACTLY = models.SearchParams(exact=True)
@@ -88,32 +86,34 @@ ALONE = Tenant()
 
 
 class ServerShard:
-    """A `Shard` of *tenant* in the collection *name*, which is created for pooled vectors of length *dimension*.
+    """A `Shard` of *tenant* in the collection *name*."""
 
-    0 is no pooled vectors.
-    """
-
-    def __init__(
-        self,
-        client: QdrantClient,
-        name: str,
-        dimension: int,
-        tenant: Tenant = ALONE,
-        nodes: QdrantServer = ONE_NODE,
-    ) -> None:
-        """Raises EngineAwayError."""
-        self._client = client
+    def __init__(self, nodes: Nodes, name: str, tenant: Tenant = ALONE, settings: QdrantServer = ONE_NODE) -> None:
+        self._nodes = nodes
         self._name = name
         self._tenant = tenant
-        self._agreed: Any = nodes.read_consistency
-        _with_retry(lambda: self._make(dimension, nodes))
+        self._settings = settings
+        self._agreed: Any = settings.read_consistency
+        self.was_away = False
+        """Whether its server failed a request, and may hold something else by now."""
+
+    def make(self, dimension: int) -> Self:
+        """Create the collection and its indexes, as far as missing, for pooled vectors of length *dimension*.
+
+        0 is no pooled vectors. Raises EngineAwayError, also for a collection that something else created.
+        """
+        self._ask(lambda client: self._make(client, dimension))
+        return self
 
     def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
         """Return the answers to *queries*, in order, from one request."""
         if not queries:
             return []
         requests = [self._request(query) for query in queries]
-        answers = _with_retry(lambda: self._client.query_batch_points(self._name, requests, consistency=self._agreed))
+        patience = self._nodes.patience_s
+        answers = self._ask(
+            lambda client: client.query_batch_points(self._name, requests, consistency=self._agreed, timeout=patience)
+        )
         return [self._leg(answer.points) for answer in answers]
 
     def entries(self, ids: Sequence[PointId]) -> dict[PointId, Entry]:
@@ -121,22 +121,26 @@ class ServerShard:
         if not ids:
             return {}
         wanted = self._tenant.filter(Where(None, ids=frozenset(ids)))
-        records, _ = _with_retry(
-            lambda: self._client.scroll(self._name, wanted, limit=len(ids), with_payload=True, consistency=self._agreed)
+        patience = self._nodes.patience_s
+        records, _ = self._ask(
+            lambda client: client.scroll(
+                self._name, wanted, limit=len(ids), with_payload=True, consistency=self._agreed, timeout=patience
+            )
         )
         return {self._tenant.own(record.id): entry_of(record.payload) for record in records if record.payload}
 
-    def size(self) -> int:
-        """Return the number of points."""
+    def holds(self, ids: Collection[PointId]) -> bool:
+        """Tell whether its points are *ids*: an older state that was restored may have as many others."""
         everything = self._tenant.filter(EVERYWHERE)
-        return _with_retry(lambda: self._client.count(self._name, everything, exact=True)).count
+        count = self._ask(lambda client: client.count(self._name, everything, exact=True)).count
+        return count == len(ids) and self.ids() == set(ids)
 
     def ids(self) -> set[PointId]:
         """Return the ids of all points."""
         found: set[PointId] = set()
         offset: Any = None
         while True:
-            records, offset = _with_retry(partial(self._page, offset))
+            records, offset = self._ask(partial(self._page, offset))
             found.update(self._tenant.own(record.id) for record in records)
             if offset is None:
                 return found
@@ -145,7 +149,7 @@ class ServerShard:
         """Store *points*; those with a known id are replaced."""
         if points:
             stored = [_struct(point, self._tenant) for point in points]
-            _with_retry(lambda: self._client.upsert(self._name, stored, wait=True))
+            self._ask(lambda client: client.upsert(self._name, stored, wait=True))
 
     def delete(self, ids: Sequence[PointId]) -> None:
         """Remove the points; unknown ids are ignored."""
@@ -165,21 +169,36 @@ class ServerShard:
     def close(self) -> None:
         """No-op: the connection belongs to the shelf."""
 
-    def _make(self, dimension: int, nodes: QdrantServer) -> None:
-        """Create the collection and its indexes, as far as missing: an earlier attempt may have been interrupted."""
-        if not self._client.collection_exists(self._name):
+    def _make(self, client: QdrantClient, dimension: int) -> None:
+        layout = _layout(dimension)
+        if not client.collection_exists(self._name):
             try:
-                self._client.create_collection(self._name, **_layout(dimension), **_replication(nodes))
+                client.create_collection(self._name, **layout, **_replication(self._settings))
+                if (self._settings.replication_factor or 1) > 1:
+                    hedged = models.CollectionParamsDiff(read_fan_out_delay_ms=HEDGED_AFTER_MS)
+                    client.update_collection(self._name, collection_params=hedged)
             except UnexpectedResponse:
-                if not self._client.collection_exists(self._name):  # created by another gateway meanwhile
+                if not client.collection_exists(self._name):  # created by another gateway meanwhile
                     raise
-        known = self._client.get_collection(self._name).payload_schema
+        found = client.get_collection(self._name)
+        if not _fits(found.config.params, layout):
+            raise EngineAwayError(
+                f"the collection {self._name} on the Qdrant server was made by something else: delete it there, "
+                "or set another qdrant.prefix"
+            )
         for key, kind in _indexes(self._tenant).items():
-            if key not in known:
-                self._client.create_payload_index(self._name, key, kind)
+            if key not in found.payload_schema:
+                client.create_payload_index(self._name, key, kind)
 
-    def _page(self, offset: Any) -> tuple[list[models.Record], Any]:
-        return self._client.scroll(
+    def _ask(self, request: Callable[[QdrantClient], T]) -> T:
+        try:
+            return self._nodes.ask(request)
+        except EngineAwayError:
+            self.was_away = True
+            raise
+
+    def _page(self, offset: Any, client: QdrantClient) -> tuple[list[models.Record], Any]:
+        return client.scroll(
             self._name,
             self._tenant.filter(EVERYWHERE),
             limit=SCROLL,
@@ -204,17 +223,28 @@ class ServerShard:
 
     def _delete(self, where: Where) -> None:
         selected = models.FilterSelector(filter=self._tenant.filter(where))
-        _with_retry(lambda: self._client.delete(self._name, selected, wait=True))
+        self._ask(lambda client: client.delete(self._name, selected, wait=True))
 
 
 class ServerCollections:
     """Collections on one server, named after the gateway's prefix, the agent (or `shared.`) and the index's layout."""
 
-    def __init__(self, server: QdrantServer, client: QdrantClient, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, server: QdrantServer, connect: Callable[[], Nodes], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """*connect* is called before the first request."""
         self._server = server
-        self._client = client
+        self._connect = connect
         self._clock = clock
-        self._away_until = 0.0
+        self._away_until, self._trouble = 0.0, ""
+
+    @cached_property
+    def _nodes(self) -> Nodes:
+        """The nodes, once one of them is known to have a suitable version. Raises EngineAwayError."""
+        nodes = self._connect()
+        if fault := version_fault(nodes.ask(lambda client: client.info()).version, self._server.layout):
+            raise EngineAwayError(f"the server at {self._server.url} cannot hold the index: {fault}")
+        return nodes
 
     @property
     def name(self) -> str:
@@ -224,70 +254,41 @@ class ServerCollections:
     def open(self, folder: Path, dimension: int) -> Shard:
         """Return the collection of the index folder's *folder*. Raises EngineAwayError."""
         if self._clock() < self._away_until:
-            raise EngineAwayError("the Qdrant server did not answer a moment ago")
+            raise EngineAwayError(self._trouble)
         try:
-            name, size, tenant = self._place(folder, dimension)
-            return ServerShard(self._client, name, size, tenant, self._server)
-        except EngineAwayError:
-            self._away_until = self._clock() + PAUSE_S
+            return self._shard(folder).make(dimension)
+        except EngineAwayError as exc:
+            self._away_until, self._trouble = self._clock() + PAUSE_S, str(exc)
             raise
 
     def remove(self, folder: Path) -> None:
         """Remove the agent's points and their folder; a server that is unavailable keeps them, unused."""
         shutil.rmtree(folder, ignore_errors=True)
-        name, _, tenant = self._place(folder, 0)
+        name, tenant = self._place(folder)
         try:
             if not tenant.agent:
-                _with_retry(lambda: self._client.delete_collection(name))
-            elif _with_retry(lambda: self._client.collection_exists(name)):
-                ServerShard(self._client, name, 0, tenant).clear()
+                self._nodes.ask(lambda client: client.delete_collection(name))
+            elif self._nodes.ask(lambda client: client.collection_exists(name)):
+                self._shard(folder).clear()
         except EngineAwayError as exc:
             _log.warning("an old collection stays on the Qdrant server: %s", exc)
 
-    def _place(self, folder: Path, dimension: int) -> tuple[str, int, Tenant]:
-        """Return collection, dimension and tenant of *folder*; no agent's name contains a dot."""
+    def _shard(self, folder: Path) -> ServerShard:
+        return ServerShard(self._nodes, *self._place(folder), self._server)
+
+    def _place(self, folder: Path) -> tuple[str, Tenant]:
+        """Return collection and tenant of *folder*; no agent's name contains a dot."""
         agent = folder.parent.parent.name
         match self._server.layout:
             case "agent":
-                return f"{self._server.prefix}_{agent}_{folder.name}", dimension, ALONE
+                return f"{self._server.prefix}_{agent}_{folder.name}", ALONE
             case "shared":
-                return f"{self._server.prefix}_shared.{folder.name}", dimension, Tenant(agent)
+                return f"{self._server.prefix}_shared.{folder.name}", Tenant(agent)
 
 
 def connect(server: QdrantServer, api_key: str = "") -> ServerCollections:
     """Return the shelf on *server*, without a request."""
-    client = QdrantClient(
-        url=server.url,
-        api_key=api_key or None,
-        timeout=max(round(server.timeout_s), 1),
-        check_compatibility=False,
-        trust_env=False,
-    )
-    return ServerCollections(server, client)
-
-
-def _with_retry(request: Callable[[], T]) -> T:
-    """Return the server's answer to *request*, which is repeated once after a transient fault.
-
-    Raises EngineAwayError for every fault of the client; neither the request nor the key is in the message.
-    """
-    try:
-        try:
-            return request()
-        except (QdrantException, ApiException) as exc:
-            if not _may_be_over(exc):
-                raise
-        time.sleep(AGAIN_AFTER_S)
-        return request()
-    except (QdrantException, ApiException, ValueError, OSError) as exc:
-        raise EngineAwayError(f"the Qdrant server cannot be used now ({type(exc).__name__})") from exc
-
-
-def _may_be_over(exc: QdrantException | ApiException) -> bool:
-    """Tell whether a connection broke or the server was busy; a timeout would only repeat itself."""
-    if isinstance(exc, ResponseHandlingException):
-        return isinstance(exc.source, httpx.TransportError) and not isinstance(exc.source, httpx.TimeoutException)
-    return isinstance(exc, UnexpectedResponse) and exc.status_code in BUSY
+    return ServerCollections(server, partial(connected, server, api_key))
 
 
 def _layout(dimension: int) -> dict[str, Any]:
@@ -298,6 +299,14 @@ def _layout(dimension: int) -> dict[str, Any]:
         "sparse_vectors_config": {name: models.SparseVectorParams() for name in ("bm25", "bm25_context")},
         "hnsw_config": models.HnswConfigDiff(m=0),
     }
+
+
+def _fits(found: models.CollectionParams, layout: dict[str, Any]) -> bool:
+    """Tell whether a collection has the vectors of *layout*; without its embedder, an older one's may be unknown."""
+    dense = found.vectors if isinstance(found.vectors, dict) else {}
+    sizes = {name: (each.size, each.distance) for name, each in dense.items()}
+    wanted = {name: (each.size, each.distance) for name, each in layout["vectors_config"].items()}
+    return wanted.items() <= sizes.items() and set(found.sparse_vectors or ()) == {*layout["sparse_vectors_config"]}
 
 
 def _replication(nodes: QdrantServer) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Settings of a Qdrant server and a reranker; cheap to import, also in the gateway."""
 
+import re
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
@@ -72,6 +73,10 @@ class QdrantServer:
     """Number of these that must confirm a write."""
     read_consistency: _Nodes | Literal["majority", "quorum", "all"] = None
     """Number of these that must agree on an answer."""
+    other_urls: tuple[str, ...] = ()
+    """Further nodes of the same cluster, asked while the one at `url` does not answer."""
+    ca_file: str | None = None
+    """PEM file of the authority of the server's certificate; not set: the well-known ones."""
 
     def __post_init__(self) -> None:
         confirmed, replicas = self.write_consistency_factor, self.replication_factor
@@ -83,6 +88,18 @@ class QdrantServer:
 
 
 ONE_NODE = QdrantServer()
+MAJOR = 1
+OLDEST = {"agent": (1, 10), "shared": (1, 11)}
+"""Oldest release for each layout, by Qdrant's release notes: one query interface and multivectors; tenants."""
+
+
+def version_fault(version: str, layout: Literal["agent", "shared"]) -> str:
+    """Return why a server of *version* cannot hold the index, or nothing."""
+    release = tuple(map(int, re.findall(r"\d+", version)[:2]))
+    if release >= OLDEST[layout] and release[:1] == (MAJOR,):
+        return ""
+    oldest = ".".join(map(str, OLDEST[layout]))
+    return f"it is Qdrant {version}; run {oldest} or a newer release of version {MAJOR}"
 
 
 def settings_frame(kind: type[Reranking | QdrantServer], settings: Reranking | QdrantServer | None) -> Any:

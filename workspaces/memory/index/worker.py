@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from workspaces.memory.index.engine import EngineAwayError
 from workspaces.memory.index.request_handler import CLOSE_AFTER_S, RequestHandler, Work, open_handler
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
 from workspaces.memory_trim import EVERY_S, give_back, wait_s
@@ -125,7 +126,9 @@ class Loop:
             return True
         except Exception as exc:  # noqa: BLE001 — the border of a request: it fails, the others go on
             _log.error("a memory request failed", exc_info=exc)
-            self._reply(job, {"failed": f"{type(exc).__name__}: {exc}"})
+            self._reply(
+                job, {"failed": str(exc) if isinstance(exc, EngineAwayError) else f"{type(exc).__name__}: {exc}"}
+            )
             return True
         return False
 

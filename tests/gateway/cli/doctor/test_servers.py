@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -127,12 +128,39 @@ def test_a_qdrant_server_is_looked_at(qdrant: QdrantStub) -> None:
     assert found[1][1].endswith("delete them: strandline_main_old")
 
 
-@pytest.mark.parametrize(("version", "layout", "level"), [("1.9.7", "agent", "fail"), ("1.10.0", "agent", "ok")])
+@pytest.mark.parametrize(("ahead_s", "way"), [(180.0, "ahead of"), (-180.0, "behind")])
+def test_a_qdrant_whose_clock_is_wrong_is_told(qdrant: QdrantStub, ahead_s: float, way: str) -> None:
+    """No answer depends on it, so it is a warning."""
+    qdrant.ahead_s = ahead_s
+    (level, said), (after, _) = told({"qdrant": {"url": qdrant.url}})
+    assert (level, after) == ("warn", "ok")
+    assert re.search(rf"the clock of http://127.0.0.1:\d+ is 1[78]\d s {way} this machine's", said)
+    assert "synchronise both clocks by NTP" in said
+
+
+def test_each_node_of_a_cluster_is_looked_at(qdrant: QdrantStub) -> None:
+    """One that is away fails, and the others answer; alone it would leave the files."""
+    found = told({"qdrant": {"url": "http://127.0.0.1:1", "other_urls": [qdrant.url]}})
+    assert [level for level, _ in found] == ["fail", "ok"]
+    assert "the cluster's other nodes are asked" in found[0][1]
+
+
+def test_an_authority_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """Nothing is asked then."""
+    settings = {"url": "https://127.0.0.1:1", "ca_file": str(tmp_path / "nothing.pem")}
+    ((level, said),) = told({"qdrant": settings})
+    assert (level, "qdrant.ca_file cannot be read" in said) == ("fail", True)
+
+
+@pytest.mark.parametrize(
+    ("version", "layout", "level"), [("1.9.7", "agent", "fail"), ("1.10.0", "agent", "ok"), ("2.0.0", "shared", "fail")]
+)
 def test_a_qdrant_that_is_too_old_fails(qdrant: QdrantStub, version: str, layout: str, level: str) -> None:
     """By what each layout asks of it."""
     qdrant.version = version
     assert [each for each, _ in told({"qdrant": {"url": qdrant.url, "layout": layout}})] == [level]
-    assert told({"qdrant": {"url": qdrant.url, "layout": "shared"}})[0][0] == "fail"
+    (level, said), *_ = told({"qdrant": {"url": qdrant.url, "layout": "shared"}})
+    assert (level, "1.11 or a newer release of version 1" in said) == ("fail", True)
 
 
 def test_a_qdrant_that_cannot_be_used_fails(qdrant: QdrantStub) -> None:

@@ -1,0 +1,191 @@
+"""Which node of a Qdrant server is asked, what is said of one that cannot be used, and what follows an outage."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from qdrant_client import models
+
+from tests.fakes.qdrant_stub import QdrantStub
+from tests.workspaces.memory.index.test_server import Home, StoreWorker
+from workspaces.memory.index.engine import EngineAwayError
+from workspaces.memory.index.index import layout
+from workspaces.memory.index.nodes import SEARCH_S, connected
+from workspaces.memory.index.server import PAUSE_S, connect
+from workspaces.memory.index.settings import OLDEST, QdrantServer, version_fault
+
+NOBODY = "http://127.0.0.1:1"
+
+
+@pytest.fixture
+def stub() -> Iterator[QdrantStub]:
+    with QdrantStub() as stub:
+        yield stub
+
+
+@pytest.fixture
+def other(stub: QdrantStub) -> Iterator[QdrantStub]:
+    """Another node of the same cluster: both show the same collections."""
+    with QdrantStub() as other:
+        own, other.memory = other.memory, stub.memory
+        yield other
+        other.memory = own
+
+
+@pytest.mark.parametrize("trouble", ["gone", "slow", 500, 503])
+async def test_another_node_answers_for_one_that_cannot(
+    stub: QdrantStub, other: QdrantStub, tmp_path: Path, trouble: str | int
+) -> None:
+    """It costs no answer, and the next request goes to the node that answered."""
+    first = NOBODY if trouble == "gone" else stub.url
+    worker = StoreWorker(connect(QdrantServer(first, other_urls=(other.url,))))
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n")
+    await home.index.sync()
+    stub.is_slow, stub.fails_with = trouble == "slow", trouble if isinstance(trouble, int) else None
+    begun = time.monotonic()
+    found = await home.search("tea")
+    assert (found.mode, found.hits[0].snippet, "in the files" in found.notice) == ("hybrid", "likes tea", False)
+    assert time.monotonic() - begun >= (SEARCH_S if trouble == "slow" else 0)
+    stub.requests.clear()
+    other.requests.clear()
+    assert (await home.search("tea")).mode == "hybrid"
+    assert (bool(stub.requests), bool(other.requests)) == (False, True)
+    stub.let_go.set()
+    worker.handler.close()
+
+
+def test_a_cluster_whose_nodes_are_all_away_is_away(stub: QdrantStub, other: QdrantStub) -> None:
+    """Each is asked once."""
+    stub.fails_with = other.fails_with = 503
+    with pytest.raises(EngineAwayError, match="status 503"):
+        connected(QdrantServer(stub.url, other_urls=(other.url,)), "").ask(lambda client: client.get_collections())
+    assert (stub.requests, other.requests) == (["GET /collections"], ["GET /collections"])
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "said"),
+    [
+        (401, "Must provide an API key", "rejects the API key: name the variable that holds it in qdrant.api_key_env"),
+        (403, "Invalid API key", "rejects the API key: name the variable that holds it in qdrant.api_key_env"),
+        (500, "Service internal error: No space left on device: WAL", "is full: free space there, or enlarge it"),
+        (400, "Wrong input: Strict mode error: Index required", "strict mode refuses the index"),
+        (418, "canary in a message", "cannot be used now (status 418): see its log"),
+    ],
+)
+async def test_a_server_that_refuses_is_told_with_the_remedy(
+    stub: QdrantStub, tmp_path: Path, status: int, error: str, said: str
+) -> None:
+    """In one line, without its own message, which may repeat a note; the files answer meanwhile."""
+    worker = StoreWorker(connect(QdrantServer(stub.url)))
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n")
+    await home.index.sync()
+    stub.fails_with, stub.error = status, error
+    found = await home.search("tea")
+    assert (found.hits[0].snippet, said in found.notice) == ("likes tea", True)
+    assert "\n" not in found.notice
+    assert "canary" not in found.notice
+    worker.handler.close()
+
+
+async def test_another_major_version_is_not_written_to(stub: QdrantStub, tmp_path: Path) -> None:
+    """It is asked for nothing but its version, and the remedy is said."""
+    stub.version = "2.0.1"
+    worker = StoreWorker(connect(QdrantServer(stub.url)))
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n")
+    notice = (await home.search("tea")).notice
+    assert "it is Qdrant 2.0.1; run 1.10 or a newer release of version 1" in notice
+    assert set(stub.requests) == {"GET /"}
+    worker.handler.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "agent", "shared"),
+    [("1.9.7", False, False), ("1.10.0", True, False), ("1.18.3", True, True), ("2.0.0", False, False), ("", 0, 0)],
+)
+def test_which_versions_can_hold_the_index(version: str, agent: bool, shared: bool) -> None:
+    """Those of the known major version, from the first with what a layout needs."""
+    assert OLDEST.keys() == {"agent", "shared"}
+    assert (not version_fault(version, "agent"), not version_fault(version, "shared")) == (agent, shared)
+
+
+async def test_what_is_not_qdrant_or_has_no_authority_is_told(stub: QdrantStub, tmp_path: Path) -> None:
+    """A server that answers otherwise, and a file that cannot be read."""
+    stub.version = None  # type: ignore[assignment]  # what no Qdrant says
+    with pytest.raises(EngineAwayError, match="something else than Qdrant answers"):
+        connect(QdrantServer(stub.url)).open(tmp_path / "agents" / "main" / "index" / "new", 0)
+    nothing = QdrantServer("https://127.0.0.1:1", ca_file=str(tmp_path / "nothing.pem"))
+    with pytest.raises(EngineAwayError, match="ca_file cannot be read"):
+        connect(nothing).open(tmp_path / "agents" / "main" / "index" / "new", 0)
+
+
+async def test_a_collection_that_something_else_made_is_left_alone(stub: QdrantStub, tmp_path: Path) -> None:
+    """Its name would be ours, its vectors are not: nothing is stored in it, and the remedy is said."""
+    worker = StoreWorker(connect(QdrantServer(stub.url)))
+    home = Home(tmp_path, worker)
+    name = f"strandline_main_{layout(worker.handler._embedder)}"
+    theirs = models.VectorParams(size=3, distance=models.Distance.DOT)
+    stub.memory.create_collection(name, vectors_config={"dense": theirs})
+    home.write("MEMORY.md", "- likes tea\n")
+    notice = (await home.search("tea")).notice
+    assert f"the collection {name} on the Qdrant server was made by something else: delete it there" in notice
+    assert stub.memory.count(name).count == 0
+    assert (name in stub.indexes) is False
+    worker.handler.close()
+
+
+async def test_a_server_that_comes_back_empty_is_filled_again(stub: QdrantStub, tmp_path: Path) -> None:
+    """Without a restart of ours: after a failure it is opened anew and compared; the files answer until it is whole."""
+    worker = StoreWorker(connect(QdrantServer(stub.url)))
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n- hates rain\n")
+    await home.index.sync()
+    for each in stub.memory.get_collections().collections:
+        stub.memory.delete_collection(each.name)
+    stub.indexes.clear()
+    for _ in range(2):
+        assert ((found := await home.search("tea")).hits[0].snippet, "in the files" in found.notice) == ("likes tea", 1)
+    await home.index.sync()
+    assert ((found := await home.search("tea rain")).mode, len(found.hits), found.notice) == ("hybrid", 2, "")
+    worker.handler.close()
+
+
+async def test_an_older_state_with_as_many_points_is_found_out(stub: QdrantStub, tmp_path: Path) -> None:
+    """A snapshot that was restored on the server: an entry of then does not come back, and one of now is there."""
+    worker = StoreWorker(connect(QdrantServer(stub.url)))
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea\n")
+    await home.index.sync()
+    [each] = stub.memory.get_collections().collections
+    [then], _ = stub.memory.scroll(each.name, with_vectors=True, with_payload=True)
+    home.write("MEMORY.md", "- likes coffee\n")
+    await home.index.sync()
+    worker.handler.close()
+    stub.memory.delete(each.name, models.Filter(must=[]))
+    point = models.PointStruct(id=then.id, vector=then.vector or {}, payload=then.payload)  # type: ignore[arg-type]
+    stub.memory.upsert(each.name, [point])
+    worker = StoreWorker(connect(QdrantServer(stub.url)))
+    home = Home(tmp_path, worker)
+    await home.index.sync()
+    assert [hit.snippet for hit in (await home.search("likes")).hits] == ["likes coffee"]
+    assert stub.memory.count(each.name).count == 1
+    worker.handler.close()
+
+
+def test_an_outage_is_over_after_a_pause(stub: QdrantStub, tmp_path: Path) -> None:
+    """Until then nothing is asked, and the reason is said again."""
+    now = [0.0]
+    store = connect(QdrantServer(stub.url))
+    store._clock = lambda: now[0]
+    folder = tmp_path / "agents" / "main" / "index" / "new"
+    stub.fails_with = 503
+    for _ in range(2):
+        with pytest.raises(EngineAwayError, match="status 503"):
+            store.open(folder, 0)
+        stub.fails_with = None
+    assert len(stub.requests) == 2
+    now[0] += PAUSE_S
+    assert store.open(folder, 0).holds([])
