@@ -68,8 +68,6 @@ ANSWERS = {AnswerKind.TIME: 0.1, AnswerKind.AMOUNT: 0.1, AnswerKind.CODE: 0.15, 
 """Their additional weight, by what is asked for (docs/measurements/retrieval.md)."""
 WITHOUT_WORD = 0.35
 """Least score of an entry that lacks the only word of a query, if others hold it."""
-READ = 8
-"""Entries read at once, best first, until enough are found: the usual six and two spare for duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +230,7 @@ class _Telling:
     def found(self, ranked: Iterator[Ranked]) -> Iterator[MatchingEntry]:
         scores = self._scores()
         passing = (each for each in ranked if self._passes(each, scores[each.row]))
-        while some := list(islice(passing, READ)):
+        while some := list(islice(passing, self.engine.reads_at_once)):
             ids = [PointId(int(self.pool.scores.ids[each.row])) for each in some]
             entries = self.engine.entries(ids)
             found = zip(some, ids, strict=True)

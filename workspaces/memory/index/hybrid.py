@@ -93,6 +93,10 @@ class LateScorer(Protocol):
 class Shard(Protocol):
     """Interface of an engine: store points, answer exact queries."""
 
+    @property
+    def reads_at_once(self) -> int:
+        """Number of entries that are best read by one request, best first, until enough are found."""
+
     def ask(self, queries: Sequence[VectorQuery]) -> list[Leg]:
         """Return the answers to *queries*, in order; they are sent as one request."""
 
@@ -154,6 +158,7 @@ class HybridEngine:
         self._late = late
         self._spare = spare
         self._entries: dict[PointId, Entry] = {}
+        self.reads_at_once = shard.reads_at_once
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Store *points*; those with a known id are replaced."""

@@ -88,6 +88,9 @@ ALONE = Tenant()
 class ServerShard:
     """A `Shard` of *tenant* in the collection *name*."""
 
+    reads_at_once = 50
+    """A search considers 30 results: a request takes longer than they do."""
+
     def __init__(self, nodes: Nodes, name: str, tenant: Tenant = ALONE, settings: QdrantServer = ONE_NODE) -> None:
         self._nodes = nodes
         self._name = name

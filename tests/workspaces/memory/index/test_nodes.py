@@ -189,3 +189,16 @@ def test_an_outage_is_over_after_a_pause(stub: QdrantStub, tmp_path: Path) -> No
     assert len(stub.requests) == 2
     now[0] += PAUSE_S
     assert store.open(folder, 0).holds([])
+
+
+async def test_a_search_takes_few_requests(stub: QdrantStub, tmp_path: Path) -> None:
+    """Candidates, their neighbours, and all entries that are shown: one request each, however many there are."""
+    worker = StoreWorker(connect(QdrantServer(stub.url)))
+    home = Home(tmp_path, worker)
+    home.write("memory/2026-03-01.md", "".join(f"- tea number {n} of {n % 7} cups\n" for n in range(60)))
+    await home.index.sync()
+    stub.requests.clear()
+    assert (await home.search("tea of 3 cups")).mode == "hybrid"
+    asked = [each.split("/points/")[1].partition("?")[0] for each in stub.requests]
+    assert asked in (["query/batch"] * 2 + ["scroll"], ["query/batch"] * 3 + ["scroll"])
+    worker.handler.close()
