@@ -31,7 +31,6 @@ PATCHED = {
     "ALIVE_WITHIN_S": 2,
     "FORMAT": 1,
     "FRESH": 1,
-    "LONGEST_RIDE_S": 1,
     "MOST_ALONE": 1,
     "SEND_TIMEOUT_S": 1,
     "SWEPT_AT_ONCE": 1,

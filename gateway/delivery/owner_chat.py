@@ -61,12 +61,13 @@ class OwnerChats:
     async def learn(self, message: InboundMessage, agent: AgentId) -> None:
         """Remember the chat of *message*, to *agent*, if the owner wrote it in a direct chat. Raises StoreError."""
         chat = self._chat_of(message, agent)
-        if chat is None:
+        if chat is None or chat in self._known[:1]:  # it is the latest, as far as this gateway knows
             return
         known = await self._load()
         others = [each for each in known if (each.agent, each.account) != (chat.agent, chat.account)]
         if known != [chat, *others]:
             await self._store.put(KEY, _encode([chat, *others]))
+            self._known = [chat, *others]
 
     async def of(self, agent: AgentId) -> Address | None:
         """Return the owner's chat for unprompted messages of *agent*; `None` if none is known at the chosen account."""

@@ -94,7 +94,10 @@ class Outbox(Protocol):
         """Record, before sending, that part number *part* (from 0, the next one) is sent in an attempt begun *at*."""
 
     async def part_sent(self, row: OutboxId, part: int, message_id: str, *, is_last: bool) -> None:
-        """Record the platform's *message_id* for the part that was begun; the last part makes the row sent."""
+        """Record the platform's *message_id* for the part that was begun; the last part makes the row sent.
+
+        Nobody waits for the last one: its record may ride with the next write, a moment later.
+        """
 
     async def put_back(self, row: OutboxId, not_before: datetime, why: str) -> None:
         """Queue the row again, for an attempt not before *not_before*; the begun part did not arrive."""

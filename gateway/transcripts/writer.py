@@ -132,7 +132,10 @@ class Transcript:
         return tuple(sorted(best.values(), key=lambda memory: -memory.score))
 
     async def append(self, turn_id: TurnId, *entries: Entry | Mark) -> None:
-        """Write *entries*, durably, all or none. Raises StoreError; the file is then unchanged."""
+        """Write *entries*, all or none, and durably unless they are messages alone: the inbox has these until a commit.
+
+        Raises StoreError; the file is then unchanged.
+        """
         now = self._now()
         records = [Record(turn_id, now, entry, kind_of_entry(entry)) for entry in entries]
         await self._run(self._write, records)
@@ -170,7 +173,8 @@ class Transcript:
         lines = [to_line(record) for record in records]
         with self._one_write:
             try:
-                self._store(b"".join(lines))
+                is_kept = all(isinstance(record.entry, UserEntry) for record in records)
+                self._store(b"".join(lines), is_kept=is_kept)
             except OSError as exc:
                 raise disk_trouble(self._path, exc) from exc
             self._remember(lines)
@@ -201,14 +205,21 @@ class Transcript:
                 self._load(self.repairs.torn)
             return count
 
-    def _store(self, content: bytes) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    def _store(self, content: bytes, *, is_kept: bool) -> None:
+        """Append *content*; what *is_kept* elsewhere may wait for the sync of what follows it."""
+        try:
+            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        except FileNotFoundError:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             self._cut_leftover(file)
             end = os.fstat(file).st_size
             self._leftover_at = end
             self._write_all(file, content if end else header(self._path.stem, self._now()) + content)
+            if not (end and is_kept):
+                self._checkpoint("transcript.sync", 0)
+                os.fsync(file)
             if not end:
                 sync_folder(self._path.parent)
             self._leftover_at = None
@@ -227,8 +238,6 @@ class Transcript:
         while content:
             size = self._checkpoint("transcript.write", len(content))
             content = content[os.write(file, content[:size]) :]
-        self._checkpoint("transcript.sync", 0)
-        os.fsync(file)
 
 
 def _mend_end(path: Path) -> int:

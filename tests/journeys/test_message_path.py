@@ -1,13 +1,18 @@
-"""How often one message asks for its route and its session on its way through a running gateway."""
+"""How often one message asks for its route, its session, the disk and other threads on its way through a gateway."""
 
+import asyncio
 import sys
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from adapters.channel import InboundMessage
 from gateway.admission.routing import Envelope, Routes, SessionKey, route
+from gateway.app.resources import Machine
+from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Transcript
 from tests.fakes.botapi import BotApi
@@ -70,3 +75,43 @@ async def _answered(folder: Path, calls: Counter[str]) -> Counter[str]:
             await bot.wait_for_sent(1)
             await bot.until(lambda: len(bot.confirmed) == 1)
             return calls.copy()
+
+
+async def test_an_owners_message_waits_for_four_flushes_and_six_hand_overs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From its arrival to its answer: what nobody waits for rides with the next commit, or the next record.
+
+    The disk: message, answer, the turn's commit, "begun". The threads: these, the message's record, and the prompt.
+    """
+    flushes, hand_overs, submit = Counter[str](), Counter[str](), ThreadPoolExecutor.submit
+
+    def reached(step: str, size: int, /) -> int:
+        flushes[step] += 1
+        return size
+
+    def handed_over(pool: ThreadPoolExecutor, work: Callable[[], object]) -> Future[object]:
+        thread, task = pool._thread_name_prefix, asyncio.current_task()
+        if thread == "state" or (task is not None and task.get_name().startswith("lane ")):
+            hand_overs[thread] += 1
+        return submit(pool, work)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", handed_over)
+    async with BotApi() as bot, OpenAIStub(lambda _: "Hello.") as provider:
+        home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
+        async with running(home, machine=Machine(checkpoint=reached)) as app:
+            store = app.parts.resources.home.store
+            assert isinstance(store, SqliteStore)
+            store.commits.longest_ride_s = 60.0
+            for number in range(3):
+                flushes.clear()
+                hand_overs.clear()
+                bot.says(OWNER, "hello")
+                await bot.wait_for_sent(number + 1)
+            seen, threads = flushes.copy(), hand_overs.copy()
+            await store.put("the last part", "is recorded with this")
+    assert {step: seen[step] for step in ("store.commit", "transcript.sync")} == {
+        "store.commit": 3,
+        "transcript.sync": 1,
+    }
+    assert threads == {"state": 3, "transcripts": 2, "workspace-main": 1}

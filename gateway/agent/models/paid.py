@@ -46,15 +46,17 @@ class AgentBudget:
     async def hold(self, cause: CostCause, model: str, request: ModelRequest) -> ModelCall:
         """Count the minimum cost of *request* before it is sent: no crash and no other chat can then exceed the budget.
 
-        Raises BudgetError, and counts it, if that is more than the rest of the budget.
+        Without one, nothing waits for the count. Raises BudgetError, and counts it, if that is more than the rest of
+        the budget.
         """
         tokens = CAUTIOUS.tokens(request_characters(request))
         call = ModelCall(cause, self.now().date(), self.prices.of(model, Usage(tokens)))
         async with self._one_at_a_time:
-            if next(self.budgets.over(call.cause), None):
+            if is_limited := next(self.budgets.over(call.cause), None) is not None:
                 await self._check(call)
             if call.least != Spend():
-                await self.spending.add(self.agent, call.day, call.cause, call.least)
+                count = self.spending.add if is_limited else self.spending.correct
+                await count(self.agent, call.day, call.cause, call.least)
         return call
 
     async def _check(self, call: ModelCall) -> None:

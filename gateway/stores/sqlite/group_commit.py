@@ -24,7 +24,7 @@ Operation = Callable[[sqlite3.Connection], T]
 """Reads and writes inside a transaction managed for it; it may be run again after a rollback."""
 
 LONGEST_RIDE_S = 0.05
-"""Seconds that an operation from `ride` waits for company; our choice."""
+"""Seconds that an operation waits for company that nobody waits for; our choice."""
 LARGEST_BATCH = 256
 """Most operations in one commit, so that the first of them does not wait long."""
 
@@ -47,6 +47,7 @@ class GroupCommit:
         self._batch: asyncio.Future[list[object]] | None = None
         self._closed = False
         self._on_commit: Callable[[float], None] | None = None
+        self.longest_ride_s = LONGEST_RIDE_S
         self._failures = 0
         """Failures of the disk, not yet counted in the ledger."""
 
@@ -54,14 +55,15 @@ class GroupCommit:
         """Call *on_commit* with the seconds that each batch takes on the thread from now on, whatever its outcome."""
         self._on_commit = on_commit
 
-    async def run(self, operation: Operation[T]) -> T:
+    async def run(self, operation: Operation[T], *, rides: bool = False) -> T:
         """Run *operation* in its turn; return its result once that is durable.
 
-        Raises StoreError, of *operation*'s own or because the disk is full or fails, with nothing stored.
+        One that *rides* waits a moment for the commit of another. Raises StoreError, of *operation*'s own or because
+        the disk is full or fails, with nothing stored.
         """
-        outcome = self._enqueue(operation)
+        outcome, loop = self._enqueue(operation), asyncio.get_running_loop()
         # Not at once: operations of other tasks in this iteration of the loop share the commit.
-        asyncio.get_running_loop().call_soon(self._next_batch)
+        loop.call_later(self.longest_ride_s, self._next_batch) if rides else loop.call_soon(self._next_batch)
         return await outcome
 
     def ride(self, operation: Operation[None]) -> None:
@@ -70,7 +72,7 @@ class GroupCommit:
         Its outcome is not reported. Raises StoreError once this is closed.
         """
         self._enqueue(operation).add_done_callback(_ignore_outcome)
-        asyncio.get_running_loop().call_later(LONGEST_RIDE_S, self._next_batch)
+        asyncio.get_running_loop().call_later(self.longest_ride_s, self._next_batch)
 
     async def compact(self) -> None:
         """Rewrite the file, so that neither it nor its log contains deleted or replaced data.

@@ -50,8 +50,10 @@ class SqliteOutbox:
     def begin_part(self, db: sqlite3.Connection, row: OutboxId, part: int, at: datetime) -> None:
         _change(_BEGIN_PART, {"row": row, "part": part, "at": encode_time(at)}, db)
 
-    @transaction
-    def part_sent(self, db: sqlite3.Connection, row: OutboxId, part: int, message_id: str, *, is_last: bool) -> None:
+    async def part_sent(self, row: OutboxId, part: int, message_id: str, *, is_last: bool) -> None:
+        await self.commits.run(partial(self._part_sent, row, part, message_id, is_last), rides=is_last)
+
+    def _part_sent(self, row: OutboxId, part: int, message_id: str, is_last: bool, db: sqlite3.Connection) -> None:
         state = OutboxState.SENT if is_last else OutboxState.QUEUED
         values: Values = {"row": row, "part": part, "state": state, "message_id": message_id, "now": self._now()}
         _change(_PART_SENT, values, db)

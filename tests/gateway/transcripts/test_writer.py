@@ -235,12 +235,31 @@ async def test_a_failed_append_leaves_no_trace(path: Path, written: bytes, fault
     transcript = await Transcript.open(path, here, fault)
     before = list(transcript.records)
     with pytest.raises(StoreError, match=rf"main\.jsonl.* {said}"):
-        await transcript.append(TWO, SAID)
+        await transcript.append(TWO, ENTRIES[-1])
     assert transcript.records == before
     assert read(path) == written
     fault.active = False
+    await transcript.append(TWO, ENTRIES[-1])
+    assert entries(await Transcript.open(path, here)) == [*ENTRIES, ENTRIES[-1]]
+
+
+async def test_a_message_alone_waits_for_the_sync_of_what_follows_it(path: Path) -> None:
+    """The inbox has it until the turn is committed, after its answer; the first record of a file is synced at once."""
+    synced: list[int] = []
+
+    def counted(step: str, size: int, /) -> int:
+        if step == "transcript.sync":
+            synced.append(path.stat().st_size)
+        return size
+
+    transcript = await Transcript.open(path, here, counted)
+    await transcript.append(ONE, SAID)
+    assert len(synced) == 1
     await transcript.append(TWO, SAID)
-    assert entries(await Transcript.open(path, here)) == [*ENTRIES, SAID]
+    assert len(synced) == 1
+    assert entries(await Transcript.open(path, here)) == [SAID, SAID]
+    await transcript.append(TWO, ENTRIES[-1])
+    assert synced[1:] == [len(read(path))]
 
 
 async def test_a_short_write_is_finished(path: Path) -> None:

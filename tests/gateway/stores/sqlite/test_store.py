@@ -79,9 +79,10 @@ async def test_operations_that_wait_together_share_a_commit(store: Store, steps:
 
 
 @pytest.fixture
-def endless_ride(monkeypatch: pytest.MonkeyPatch) -> None:
+def endless_ride(store: Store) -> None:
     """What nobody waits for is never stored for its own sake."""
-    monkeypatch.setattr("gateway.stores.sqlite.group_commit.LONGEST_RIDE_S", 3600.0)
+    assert isinstance(store, SqliteStore)
+    store.commits.longest_ride_s = 3600.0
 
 
 @pytest.mark.usefixtures("endless_ride")
