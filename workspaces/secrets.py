@@ -15,6 +15,7 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import TypeVar, cast
 from urllib.parse import quote, quote_plus
+from weakref import WeakValueDictionary
 
 T = TypeVar("T")
 
@@ -76,9 +77,12 @@ class _KnownSecrets:
     def __init__(self) -> None:
         self.groups: list[tuple[str, ...]] = []
         self.redactor = Redactor(())
+        self.clean = WeakValueDictionary[int, object]()
+        """Members of lists without a secret, by id: a conversation's next request holds most of its entries again."""
 
     def changed(self) -> None:
         """Rebuild the redactor."""
+        self.clean.clear()
         self.redactor = Redactor({secret for group in self.groups for secret in group})
 
 
@@ -132,7 +136,7 @@ def _redact_value(value: object) -> object:
         case str():
             return redact(value) if type(value) is str else value
         case tuple() | list():
-            changed = [_redact_value(each) for each in value]
+            changed = [_redact_member(each) for each in value]
             is_same = all(map(_is, value, changed))
             return value if is_same else type(value)(changed)
         case dict():
@@ -144,6 +148,21 @@ def _redact_value(value: object) -> object:
             return replace(value, **other) if other else value
         case _:
             return value
+
+
+def _redact_member(value: object) -> object:
+    if _known.clean.get(id(value)) is value:
+        return value
+    clean = _redact_value(value)
+    if clean is value and _is_constant(value):
+        _known.clean[id(value)] = value
+    return clean
+
+
+def _is_constant(value: object) -> bool:
+    """Tell whether *value* never changes, and can be referred to without being kept."""
+    facts = getattr(value, "__dataclass_params__", None)
+    return facts is not None and facts.frozen and hasattr(value, "__weakref__")
 
 
 @cache

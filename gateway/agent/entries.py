@@ -23,7 +23,7 @@ class Picture:
     height: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class UserEntry:
     """A message from a person, or the text that started an unprompted turn."""
 
@@ -111,7 +111,7 @@ UNFINISHED = "strandline"
 """`ReplyEntry.model` of the gateway's explanation for a turn without an answer of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ReplyEntry:
     """One reply of a model: text, tool calls, or both."""
 
@@ -123,7 +123,7 @@ class ReplyEntry:
     """It stays on the owner's machines: its model had read text that does."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class CallStartEntry:
     """The journal's mark that a call has started; never sent to a model."""
 
@@ -159,7 +159,7 @@ class ToolAct:
     """A line of a note (`path#Ln`), a file's path, a job, the number of a waiting change, or a tool's name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ResultEntry:
     """The result of a tool call."""
 

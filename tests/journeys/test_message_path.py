@@ -91,7 +91,7 @@ async def test_an_owners_message_waits_for_four_flushes_and_six_hand_overs(
         return size
 
     def handed_over(pool: ThreadPoolExecutor, work: Callable[[], object]) -> Future[object]:
-        thread, task = pool._thread_name_prefix, asyncio.current_task()
+        thread, task = str(pool._thread_name_prefix), asyncio.current_task()
         if thread == "state" or (task is not None and task.get_name().startswith("lane ")):
             hand_overs[thread] += 1
         return submit(pool, work)

@@ -134,3 +134,20 @@ def test_secrets_are_known_while_their_block_runs() -> None:
             assert redact("first-canary second-canary") == f"{REMOVED} {REMOVED}"
         assert redact("first-canary second-canary") == f"{REMOVED} second-canary"
     assert not holds_secret("first-canary")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A part that can be referred to weakly."""
+
+    words: str
+
+
+def test_what_was_clean_is_looked_at_again_once_another_secret_is_known() -> None:
+    """Members of a list are looked at once; nothing that was found then stands when more becomes secret."""
+    said = [Entry("the code is hunter2-hunter2")]
+    with guarding(["another-secret-1"]):
+        assert redact_all(said) is said
+        with guarding(["hunter2-hunter2"]):
+            assert redact_all(said) == [Entry(f"the code is {REMOVED}")]
+        assert redact_all(said) is said
