@@ -34,7 +34,7 @@ from workspaces.file_slot import (
     names_in,
 )
 from workspaces.folder_entries import FolderEntry, FoundFile, LeftOut, entry_of, found_file, left_out_reason
-from workspaces.paths import DEPTH, OWN_PREFIX, clean_path, fold, is_taken
+from workspaces.paths import DEPTH, OWN_PREFIX, below, clean_path, fold, is_taken
 from workspaces.secrets import redact, redact_bytes
 from workspaces.usage import Quotas, StorageUsage
 
@@ -249,10 +249,10 @@ class Folder:
             others: list[LeftOut] = []
             for name, facts in self._scan(path):
                 if stat.S_ISDIR(facts.st_mode) and len(path.parts) < DEPTH - 1:
-                    folders.append(path / name)
+                    folders.append(below(path, name))
                 elif is_plain(facts):
-                    files.append(found_file(path / name, facts))
-                elif (other := left_out_reason(path / name, facts)) is not None:
+                    files.append(found_file(below(path, name), facts))
+                elif (other := left_out_reason(below(path, name), facts)) is not None:
                     others.append(other)
             yield path, files, others
             waiting.extend(reversed(folders))

@@ -74,8 +74,7 @@ class MemoryIndex(SourceIndex):
         now = self._clock.monotonic()
         if self._is_dirty or now - self._marked_at >= CHECK_EVERY_S:
             self._marked_at = now
-            for each in self._marked:
-                await self._run(each.split)
+            await self._run(lambda: [each.split() for each in self._marked])
         return any(is_for(scopes, each.source.audience(path)) for each in self._marked for path in each.paths)
 
     def touched(self) -> None:

@@ -183,7 +183,7 @@ class Sync:
 
     async def is_behind(self) -> bool:
         """Tell whether a source's stamps differ from those at the start of the last sync of any process."""
-        current = await self._current()
+        current = await self._run(self._current)
         if self._synced is None:
             self._synced = await self._run(self._read_synced)
         if self._digest(current) != self._synced:
@@ -202,7 +202,7 @@ class Sync:
 
     async def bring_up_to_date(self, progress: Progress | None = None) -> SyncReport:
         """Index changed documents and drop deleted ones. Raises MemoryUnavailableError."""
-        current = await self._current()
+        current = await self._run(self._current)
         known: dict[str, str] = (await self._call("stamps"))["stamps"]
         changed = [
             path for path, (stamp, _) in current.items() if known.get(path) != stamp and not self._skips(path, stamp)
@@ -242,12 +242,8 @@ class Sync:
             elif self._read_synced() != digest:
                 (self._folder / SYNCED).write_text(digest, "ascii")
 
-    async def _current(self) -> dict[str, tuple[str, Source]]:
-        return {
-            path: (stamp, source)
-            for source in self._sources
-            for path, stamp in (await self._run(source.stamps)).items()
-        }
+    def _current(self) -> dict[str, tuple[str, Source]]:
+        return {path: (stamp, source) for source in self._sources for path, stamp in source.stamps().items()}
 
     def _skips(self, path: str, stamp: str) -> bool:
         return self._skipped.get(path, ("", ""))[0] == stamp

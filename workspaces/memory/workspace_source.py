@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from workspaces.access import PRIVATE, Scope, is_attachment, scope_of
@@ -12,7 +13,7 @@ from workspaces.errors import BadPathError, NoSuchFileError, TooLargeError
 from workspaces.files import Folder, FoundFile
 from workspaces.house import HouseFolders
 from workspaces.memory.entry import Document, UnreadableDocumentError
-from workspaces.paths import DEPTH
+from workspaces.paths import DEPTH, KNOWN_PATHS
 from workspaces.secrets import redact
 
 LARGEST_NOTE = 1024 * 1024
@@ -68,8 +69,7 @@ class WorkspaceNotes:
 
     def audience(self, path: str) -> Scope | None:
         """Return the audience of the note at *path*; `None` if it is not a note's path."""
-        place = PurePosixPath(path)
-        return scope_of(place) if is_note(place) else None
+        return _audience(path)
 
 
 def note_folders(folder: Folder) -> list[Path]:
@@ -88,6 +88,7 @@ def note_folders(folder: Folder) -> list[Path]:
     return [folder.root / place for place in found]
 
 
+@lru_cache(KNOWN_PATHS)
 def is_note(path: PurePosixPath) -> bool:
     """Tell whether the file at *path* is indexed: attachments never are, whatever their names."""
     if len(path.parts) == 1:
@@ -102,6 +103,12 @@ def day_of(path: PurePosixPath) -> date | None:
         return date.fromisoformat(match[1]) if match else None
     except ValueError:
         return None
+
+
+@lru_cache(KNOWN_PATHS)
+def _audience(path: str) -> Scope | None:
+    place = PurePosixPath(path)
+    return scope_of(place) if is_note(place) else None
 
 
 def _stamp(found: FoundFile, now_ns: int) -> str:
