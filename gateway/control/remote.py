@@ -1,12 +1,15 @@
 """The operator of a gateway in another process, reached through its `run/control.json`."""
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
 
-import httpx2
+import h11
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
@@ -17,27 +20,23 @@ from gateway.home import ControlFile
 if TYPE_CHECKING:  # as for the API
     from gateway.control.stream_wire import ChatOrder, CheckOrder, IndexOrder, StreamEvent
 
-PATIENT = httpx2.Timeout(None, connect=2)
-"""A chat, a search over changed files or an indexing run takes its time; the gateway has limits of its own."""
-FIRST_ANSWER = httpx2.Timeout(20, connect=2)
+CONNECT_S = 2.0
+FIRST_ANSWER_S = 20.0
 """A gateway that has just announced itself still loads its parts: 5 s on a busy machine. Our choice."""
+_PIECE = 65_536
 
 Received = TypeVar("Received")
 
 
 class RemoteOperator:
-    """The operator API over HTTP."""
+    """The operator API over HTTP; it waits for an answer as long as that takes, the gateway has limits of its own."""
 
-    def __init__(self, client: httpx2.AsyncClient) -> None:
-        self._client = client
+    def __init__(self, control: ControlFile) -> None:
+        self._control = control
 
     async def ask(self, order: Order[Answer]) -> Answer:
-        body = TypeAdapter(type(order)).dump_python(order, mode="json")
-        try:
-            response = await self._client.post(path_of(type(order)), json=body)
-        except httpx2.HTTPError as exc:
-            raise _connection_lost() from exc
-        return _read(answer_of(type(order)), _check_response(response).content)
+        async with _answered(self._control, path_of(type(order)), TypeAdapter(type(order)).dump_json(order)) as answer:
+            return _read(answer_of(type(order)), await answer.whole())
 
     async def chat(self, order: "ChatOrder", on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
         from gateway.control.stream_wire import ChatSign
@@ -71,50 +70,93 @@ class RemoteOperator:
         """Yield every event up to the last one; an `error` is raised."""
         from gateway.control.stream_wire import StreamEvent
 
-        try:
-            async with self._client.stream("POST", path, json=asdict(order)) as response:
-                if response.is_error:
-                    await response.aread()
-                    _check_response(response)
-                async for line in response.aiter_lines():
-                    event = _read(StreamEvent, line)
-                    if event.event == "error":
-                        raise StrandlineError(event.text)
-                    yield event
-                    if event.event == "done":
-                        return
-        except httpx2.HTTPError as exc:
-            raise _connection_lost() from exc
+        async with _answered(self._control, path, json.dumps(asdict(order)).encode()) as answer:
+            async for line in answer.lines():
+                event = _read(StreamEvent, line)
+                if event.event == "error":
+                    raise StrandlineError(event.text)
+                yield event
+                if event.event == "done":
+                    return
         raise _connection_lost()
 
 
 @asynccontextmanager
 async def reach_gateway(control: ControlFile) -> AsyncIterator[RemoteOperator | None]:
     """Yield the operator of the gateway that announced *control*; `None` if it no longer answers there."""
-    headers = {"Authorization": f"Bearer {control.token}"}
-    transport = httpx2.AsyncHTTPTransport(verify=False)  # plain HTTP on loopback: no certificates to load
-    async with httpx2.AsyncClient(
-        base_url=control.address, headers=headers, timeout=PATIENT, transport=transport
-    ) as client:
-        yield RemoteOperator(client) if await _is_ours(client) else None
-
-
-async def _is_ours(client: httpx2.AsyncClient) -> bool:
-    """Return whether the listener knows the token; a stale one is worthless to anybody else."""
     try:
-        return (await client.get("/control/alive", timeout=FIRST_ANSWER)).status_code == HTTPStatus.OK
-    except httpx2.HTTPError:
-        return False
+        async with asyncio.timeout(FIRST_ANSWER_S), _answered(control, "/control/alive"):
+            is_ours = True
+    except (StrandlineError, TimeoutError):  # nobody, or a stranger to whom the token is worthless
+        is_ours = False
+    yield RemoteOperator(control) if is_ours else None
 
 
-def _check_response(response: httpx2.Response) -> httpx2.Response:
-    if not response.is_error:
-        return response
+class _Response:
+    """The body of an answer, as it arrives."""
+
+    def __init__(self, http: h11.Connection, reader: asyncio.StreamReader) -> None:
+        self._http = http
+        self._reader = reader
+
+    async def event(self) -> object:
+        """Return the next event of the protocol. Raises StrandlineError if the connection is lost."""
+        try:
+            while (event := self._http.next_event()) is h11.NEED_DATA:
+                self._http.receive_data(await self._reader.read(_PIECE))
+        except (OSError, h11.RemoteProtocolError) as exc:
+            raise _connection_lost() from exc
+        return event
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        while isinstance(event := await self.event(), h11.Data):
+            yield bytes(event.data)
+
+    async def whole(self) -> bytes:
+        return b"".join([piece async for piece in self.pieces()])
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        rest = b""
+        async for piece in self.pieces():
+            *whole, rest = (rest + piece).split(b"\n")
+            for line in whole:
+                yield line
+
+
+@asynccontextmanager
+async def _answered(control: ControlFile, path: str, body: bytes | None = None) -> AsyncIterator[_Response]:
+    """Send a request, with *body* a POST, on a connection of its own; yield the answer once it has begun.
+
+    A client library would cost a command more than all else that it does. Raises StrandlineError for any failure.
+    """
+    place = urlsplit(control.address)
+    head = [("Host", place.netloc), ("Authorization", f"Bearer {control.token}"), ("Connection", "close")]
+    head += [("Content-Type", "application/json"), ("Content-Length", str(len(body)))] if body is not None else []
+    http = h11.Connection(h11.CLIENT)
     try:
-        error = str(response.json()["error"])
+        async with asyncio.timeout(CONNECT_S):
+            reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    except OSError as exc:  # and a timeout
+        raise _connection_lost() from exc
+    try:
+        sent = [h11.Request(method="GET" if body is None else "POST", target=path, headers=head)]
+        writer.writelines(filter(None, map(http.send, [*sent, h11.Data(body or b""), h11.EndOfMessage()])))
+        answer = _Response(http, reader)
+        begun = await answer.event()
+        if not isinstance(begun, h11.Response):
+            raise _connection_lost()
+        if begun.status_code != HTTPStatus.OK:
+            raise StrandlineError(_error_in(await answer.whole(), begun.status_code))
+        yield answer
+    finally:
+        writer.close()
+
+
+def _error_in(body: bytes, status: int) -> str:
+    try:
+        return str(json.loads(body)["error"])
     except (ValueError, KeyError, TypeError):
-        error = f"the gateway answered {response.status_code}; its log says why"
-    raise StrandlineError(error)
+        return f"the gateway answered {status}; its log says why"
 
 
 def _read(kind: type[Received], text: str | bytes) -> Received:

@@ -501,10 +501,10 @@ def seconds_of(code: str) -> tuple[float, subprocess.CompletedProcess[str]]:
 
 
 def test_what_asks_a_gateway_loads_no_log() -> None:
-    """`strandline status` and its like talk to the gateway's door: what writes and colours logs would cost a fifth."""
+    """`strandline status` and its like talk to the gateway's door: a library for HTTP would cost half, logs a fifth."""
     code = (
         "import sys\nimport gateway.cli.main, gateway.cli.status, gateway.control.remote\n"
-        "heavy = {'httpx', 'starlette', 'uvicorn', 'numpy', 'aiogram', 'structlog', 'rich'}\n"
+        "heavy = {'httpx', 'httpx2', 'h2', 'anyio', 'starlette', 'uvicorn', 'numpy', 'aiogram', 'structlog', 'rich'}\n"
         "print(heavy & set(sys.modules))"
     )
     assert seconds_of(code)[1].stdout == "set()\n"
