@@ -13,6 +13,7 @@ import structlog
 from adapters.abilities import HoldsBack, Joins, Misses, Moves, Wakes
 from adapters.channel import Adapter, Address
 from gateway.agent.history_writer import HistoryWriter
+from gateway.agent.models.choose import load_clients
 from gateway.app.agents import watched_folders
 from gateway.app.channels import TERMINAL
 from gateway.app.crash_recovery import quarantine_suspects
@@ -132,6 +133,7 @@ class App:
         yield from (self._listen(account) for account in self.accounts)
         yield from (agent.history_writer.work() for agent in agents)
         if parts.has_channels:
+            yield load_clients(_providers(home.config))
             yield from (_warm(agent.memory) for agent in agents)
             yield self._tidy([agent.history_writer for agent in agents])
             yield keep_small()
@@ -229,6 +231,11 @@ def _operator(parts: Parts) -> LocalOperator:
         return operations_of(parts)
 
     return LocalOperator(parts.status.agents, parts.conversation, build)
+
+
+def _providers(config: Config) -> set[str]:
+    """Return the providers of the models that agents ask first."""
+    return {config.models[each.model].provider for each in config.agents.values() if each.model in config.models}
 
 
 async def _warm(memory: MemoryIndex) -> None:
