@@ -114,7 +114,7 @@ async def _watch_until_folders_change(folders: dict[asyncio.Event, Sequence[Path
 
     Only those whose files changed are asked for their folders: with many agents to ask all took longer than to index.
     """
-    from watchfiles import awatch
+    from watchfiles import Change, awatch
 
     owners, stands = _owners(folders), False
     changes = awatch(
@@ -128,13 +128,13 @@ async def _watch_until_folders_change(folders: dict[asyncio.Event, Sequence[Path
     )
     async with aclosing(changes):
         async for found in changes:
-            paths = [Path(name) for _, name in found]
-            told = {changed for path in paths for changed in owners.get(path.parent) or owners.get(path) or ()}
+            paths = [(kind, Path(name)) for kind, name in found]
+            told = {changed for _, path in paths for changed in owners.get(path.parent) or owners.get(path) or ()}
             if not stands and not found:
                 stands, told = True, {changed for _, changed in marks}
             for changed in told:
                 changed.set()
-            if found:
+            if any(kind is not Change.modified for kind, _ in paths):  # a conversation grows; folders come and go
                 folders |= {changed: await each.folders() for each, changed in marks if changed in told}
                 if _owners(folders).keys() != owners.keys():
                     return

@@ -13,7 +13,7 @@ from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model, ModelRequest, OnText, WrappedModel
 from gateway.agent.models.prices import Price, cost_of_usage
 from gateway.agent.window.count import CAUTIOUS, request_characters
-from gateway.errors import BudgetError, ModelError, ModelFloodError
+from gateway.errors import BudgetError, ModelError, ModelFloodError, StoreError
 from gateway.stores.spending import Spend, Spending
 from workspaces.access import AgentId
 from workspaces.secrets import redact_all
@@ -41,7 +41,9 @@ class AgentBudget:
     now: Callable[[], datetime]
     """In the owner's time zone: the budget is a day's."""
     count: Callable[[str], Awaitable[None]]
-    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _loading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _known: dict[date, dict[str, Spend]] = field(default_factory=dict)
+    """Spending of the latest day by cause, as the store has it: nobody else charges this agent."""
 
     async def hold(self, cause: CostCause, model: str, request: ModelRequest) -> ModelCall:
         """Count the minimum cost of *request* before it is sent: no crash and no other chat can then exceed the budget.
@@ -51,25 +53,41 @@ class AgentBudget:
         """
         tokens = CAUTIOUS.tokens(request_characters(request))
         call = ModelCall(cause, self.now().date(), self.prices.of(model, Usage(tokens)))
-        async with self._one_at_a_time:
-            if is_limited := next(self.budgets.over(call.cause), None) is not None:
-                await self._check(call)
-            if call.least != Spend():
-                count = self.spending.add if is_limited else self.spending.correct
-                await count(self.agent, call.day, call.cause, call.least)
-        return call
-
-    async def _check(self, call: ModelCall) -> None:
+        spent = await self._spent_on(call.day)
         try:
-            check_budget(self.agent, self.budgets, await self.spent(call.day), call)
+            check_budget(self.agent, self.budgets, spent, call)
         except BudgetError as exc:
             await self.count(f"budget.{exc.cause}")
             raise
+        if call.least != Spend():  # no await lies between the check and this: two calls cannot both have the rest
+            self._charge(call, call.least)
+            is_limited = next(self.budgets.over(call.cause), None) is not None
+            count = self.spending.add if is_limited else self.spending.correct
+            try:
+                await count(self.agent, call.day, call.cause, call.least)
+            except StoreError:
+                self._charge(call, Spend() - call.least)
+                raise
+        return call
 
     async def settle(self, call: ModelCall, cost: Spend) -> None:
         """Replace the amount held for *call* by its real cost; after a crash the held amount stays."""
         if cost != call.least:
+            self._charge(call, cost - call.least)
             await self.spending.correct(self.agent, call.day, call.cause, cost - call.least)
+
+    async def _spent_on(self, day: date) -> Mapping[str, Spend]:
+        """Return the spending on *day*, which is read from the store once."""
+        async with self._loading:
+            if day not in self._known:
+                spent = dict(await self.spent(day))
+                self._known.clear()
+                self._known[day] = spent
+            return self._known[day]
+
+    def _charge(self, call: ModelCall, amount: Spend) -> None:
+        if (spent := self._known.get(call.day)) is not None:
+            spent[call.cause] = spent.get(call.cause, Spend()) + amount
 
     async def spent(self, day: date | None = None) -> Mapping[str, Spend]:
         """Return the spending on *day*, or today, by cause."""

@@ -1,8 +1,9 @@
 """Every call of a model is counted in the store, and made only within the day's budget."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import AgentBudget, PaidModel, Prices, paid_for
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.models.prices import Price
-from gateway.errors import BudgetError, ModelFloodError, ModelUnavailableError
+from gateway.errors import BudgetError, ModelFloodError, ModelUnavailableError, StoreError
 from gateway.stores.spending import Spend
+from gateway.stores.sqlite.spending import SqliteSpending
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import START, ManualClock
 from tests.fakes.model import ScriptedModel, says
@@ -155,6 +157,41 @@ async def test_the_next_day_goes_on_by_itself(store: SqliteStore) -> None:
     clock.advance(86_400)
     await ask(model)
     assert (await spending.spent())["chat"].tokens == 150
+
+
+async def test_what_was_spent_is_read_once_a_day(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of many chats at once wait for one another's commit at most, not for a question to the store each."""
+    asked: list[date] = []
+    really_on = SqliteSpending.on
+
+    async def on(spending: SqliteSpending, agent: str, day: date) -> Mapping[str, Spend]:
+        asked.append(day)
+        return await really_on(spending, agent, day)
+
+    monkeypatch.setattr(SqliteSpending, "on", on)
+    clock = ManualClock()
+    spending = agent_budget(store, Budgets(tokens_a_day=100_000), clock)
+    await asyncio.gather(*(ask(PaidModel(ScriptedModel(SEEN), spending)) for _ in range(20)))
+    clock.advance(86_400)
+    await asyncio.gather(*(ask(PaidModel(ScriptedModel(SEEN), spending)) for _ in range(20)))
+    assert len(asked) == len({*asked}) == 2
+
+
+async def test_a_call_that_could_not_be_counted_takes_nothing_of_the_budget(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not made; the next one, when the disk works again, has all that is left."""
+
+    async def full(*_: object) -> None:
+        raise StoreError("full")
+
+    inner, spending = ScriptedModel(SEEN), agent_budget(store, Budgets(tokens_a_day=300))
+    with monkeypatch.context() as broken:
+        broken.setattr(SqliteSpending, "add", full)
+        with pytest.raises(StoreError):
+            await ask(PaidModel(inner, spending))
+    assert inner.requests == []
+    assert await ask(PaidModel(inner, spending)) == SEEN
 
 
 async def test_a_model_that_nobody_pays_for_stays_as_it_is() -> None:
