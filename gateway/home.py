@@ -137,6 +137,24 @@ class Home:
         return self.path / "run" / "work-journal"
 
     @property
+    def backups(self) -> Path:
+        """Backups that the gateway made by itself, unless the settings name another place."""
+        return self.path / "backups"
+
+    @property
+    def version_file(self) -> Path:
+        """Names the version of the program that used it last."""
+        return self.path / "run" / "version"
+
+    @property
+    def last_version(self) -> str:
+        """Return the version of the program that used it last; empty if that is unknown."""
+        try:
+            return self.version_file.read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    @property
     def crash_report(self) -> Path:
         """The stacks of a run that crashed or froze."""
         return self.path / "run" / "crash-report"

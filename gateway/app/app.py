@@ -71,6 +71,8 @@ class App:
             parts = Parts(resources, has_channels=channels)
             parts.connect()
             watched = watched_folders(home, resources.home.config, resources.agents.values())
+            if home.last_version != parts.health.version:
+                home.write(home.version_file, f"{parts.health.version}\n")
             yield cls(parts, _operator(parts), resources.channels.accounts, watched)
 
     def web(self, environ: Mapping[str, str]) -> "WebServer | None":

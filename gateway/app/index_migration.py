@@ -88,7 +88,7 @@ async def build_on_server(
             await memory.sync()
             # The server's collection is named after the folder's own name and the one two above it.
             folder = place / name / "index"
-            _take_embeddings(index, folder)
+            take_embeddings(index, folder)
             other = MemoryIndex(name, folder, sources, worker, run, clock)
             await other.sync(partial(progress, name))
             questions = await run(_samples, WorkspaceNotes(workspace.folder))
@@ -96,7 +96,7 @@ async def build_on_server(
         return compared
 
 
-def _take_embeddings(index: Path, folder: Path) -> None:
+def take_embeddings(index: Path, folder: Path) -> None:
     """Copy the texts' embeddings: no text is embedded or paid for twice."""
     folder.mkdir(mode=FOLDER_MODE, parents=True)
     if (index / _STORE).exists():

@@ -18,7 +18,7 @@ from gateway.home import Home
 from workspaces.access import AgentId
 
 _NOT_OF_AN_AGENT = (
-    *("index", "incoming", "sessions", "bundles", "workspace.holder"),
+    *("index", "incoming", "sessions", "bundles", "workspace.holder", "workspace.lock"),
     *("history.git", "history.git.lock", "history.git.lines", "history.git.origins"),
 )
 """Rebuilt, read separately, belonging to a process, or copies of other files."""

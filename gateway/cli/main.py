@@ -71,6 +71,12 @@ COMMANDS = tuple(
         ("backup", "backup:backup", OPERATION, "Back up the gateway's whole state to one file."),
         ("verify", "backup:verify", OPERATION, "Check a backup to its last byte and preview its restore."),
         ("restore", "backup:restore", OPERATION, "Preview a backup; with --yes, restore it to an empty home."),
+        (
+            "upgrade",
+            "upgrade:upgrade",
+            OPERATION,
+            "Try a new version on a copy of the home, show every difference, and switch to it or stay.",
+        ),
         ("bench", "bench:app", OPERATION, "Measure memory search and indexing; needs the source."),
     )
 )

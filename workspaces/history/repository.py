@@ -8,7 +8,15 @@ from pathlib import Path, PurePosixPath
 
 import pygit2
 from filelock import FileLock, Timeout
-from pygit2.enums import ConfigLevel, DeltaStatus, DiffOption, ObjectType, RepositoryInitFlag, RepositoryOpenFlag
+from pygit2.enums import (
+    ConfigLevel,
+    DeltaStatus,
+    DiffOption,
+    ObjectType,
+    RepositoryInitFlag,
+    RepositoryOpenFlag,
+    SortMode,
+)
 
 from workspaces.access import AgentId
 from workspaces.errors import HistoryUnusableError
@@ -121,6 +129,12 @@ class Repository:
         """Return the id of the newest commit."""
         with self._open() as repository:
             return str(_newest(repository).id)
+
+    def log(self) -> list[str]:
+        """Return id, time in seconds since 1970, and first line of the message of each commit, oldest first."""
+        with self._open() as repository:
+            walk = repository.walk(_newest(repository).id, SortMode.TOPOLOGICAL | SortMode.REVERSE)
+            return [f"{each.id} {each.commit_time} {each.message.splitlines()[0]}" for each in walk]
 
     def resolve(self, prefix: str) -> str | None:
         """Return the id of the only commit whose id begins with *prefix*, 7 to 40 hex digits."""

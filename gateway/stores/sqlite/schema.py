@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from gateway.errors import StoreError
@@ -101,6 +102,17 @@ def open_database(path: Path) -> sqlite3.Connection:
         raise describe_error(path, exc) from exc
     except UnicodeDecodeError as exc:  # SQLite's message quotes content that is not text
         raise describe_error(path, _damage("its description of itself cannot be read")) from exc
+
+
+def stored_format(path: Path) -> int:
+    """Return the format of the state at *path*; 0 if there is none. Raises StoreError."""
+    if not path.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return _version(connection)
+    except sqlite3.Error as exc:
+        raise describe_error(path, exc) from exc
 
 
 def _make_file(path: Path) -> None:

@@ -1,0 +1,141 @@
+"""`strandline upgrade`: tries this version, or another one, on a copy of the home, and switches or stays."""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_json
+from gateway.errors import StrandlineError
+from gateway.home import Home
+from gateway.runtime.escape import visible
+
+if TYPE_CHECKING:
+    from gateway.app.upgrading import Installation, UpgradeTrial
+
+_SHOWN = 30
+
+PythonOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--python",
+        metavar="FILE",
+        help="Python of another environment with Strandline: the newer version of both is tried, and the last turns "
+        "are replayed with both.",
+    ),
+]
+StepOption = Annotated[Literal["open", "replay"] | None, typer.Option("--step", hidden=True)]
+
+
+def upgrade(
+    context: typer.Context,
+    python: PythonOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Switch without a prompt if nothing differs.")] = False,
+    step: StepOption = None,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Try a new version on a copy of the home, show every difference, and switch to it or stay.
+
+    Makes a backup first. The home changes only if you switch. Exit status 1 if something differs.
+    """
+    from gateway.app.upgrading import backup_name, installation, is_newer, refuse_newer, try_on_copy
+    from gateway.config import read_config
+
+    invocation, place = invoked(context, home)
+    if not place.exists:
+        raise StrandlineError(f"there is no home at {place.path}; make one: {invocation.command('init', place)}")
+    config = read_config(place.config_file)
+    invocation.guard(config, place)
+    environ = invocation.environ_of(place)
+    if step is not None:
+        asyncio.run(_step(invocation, place, step))
+        return
+    here, other = installation(None, environ), installation(python, environ) if python else None
+    new, old = (here, other) if other is None or is_newer(here.version, other.version) else (other, here)
+    refuse_newer(place, new)
+    used = f"Strandline {place.last_version}" if place.last_version else "an earlier version"
+    trial = try_on_copy(place, environ, new, old, place.backups / backup_name(new))
+    if not as_json:
+        for line in _lines(trial, place, used, new, old):
+            print(visible(line), flush=True)
+    is_switched = _decide(trial, yes, new)
+    if is_switched:
+        _switch(invocation, place, new)
+    if as_json:
+        print_json(_as_json(trial, used, new, is_switched))
+    elif is_switched:
+        start = invocation.command("up", place) if new is here else f"{new.python} -m gateway up --home {place.path}"
+        print(f"Switched to Strandline {new.version}. Next: {start}")
+    elif trial.differences:
+        print("Stayed; nothing was changed. Install the earlier version again to go on with it.")
+    else:
+        print("Nothing was changed. To switch, add --yes.")
+    if trial.differences and not is_switched:
+        raise typer.Exit(1)
+
+
+async def _step(invocation: Invocation, home: Home, step: str) -> None:
+    from gateway.app.replay import replay
+    from gateway.app.trial import RecordedClock, opened_copy
+    from gateway.observability.logs import logging_to_stderr
+
+    clock = RecordedClock()
+    with logging_to_stderr("error", "text"):
+        async with opened_copy(home, invocation.environ_of(home), clock) as app:
+            if step == "replay":
+                print_json(await replay(app, clock))
+
+
+def _decide(trial: "UpgradeTrial", is_agreed: bool, new: "Installation") -> bool:
+    """Return whether to switch: only a person switches in spite of differences."""
+    if is_agreed and not trial.differences:
+        return True
+    return sys.stdin.isatty() and typer.confirm(f"Switch to Strandline {new.version}?", err=True)
+
+
+def _switch(invocation: Invocation, home: Home, new: "Installation") -> None:
+    from gateway.app.upgrading import switch
+
+    with home.folder_lock():  # says who uses the home
+        pass
+    switch(home, new, invocation.environ_of(home))
+
+
+def _lines(
+    trial: "UpgradeTrial", home: Home, used: str, new: "Installation", old: "Installation | None"
+) -> Iterator[str]:
+    yield f"home      {home.path}, last used by {used}"
+    yield f"backup    {trial.backup.file}: {trial.backup.files:,} files, {trial.backup.bytes:,} bytes"
+    if trial.counts:
+        yield f"tried     Strandline {new.version} on a copy: " + ", ".join(
+            f"{count:,} of {topic}" for topic, count in trial.counts.items()
+        )
+    if trial.turns and old is not None:
+        yield f"replayed  the last {trial.turns} turns, by {old.version} and by {new.version}"
+    elif trial.turns:
+        yield (
+            f"replayed  the last {trial.turns} turns; their requests and memories can be compared with those of the "
+            "earlier version alone: --python FILE names its environment"
+        )
+    yield from (f"differs   {each}" for each in trial.differences[:_SHOWN])
+    if len(trial.differences) > _SHOWN:
+        yield f"          and {len(trial.differences) - _SHOWN:,} more: --json"
+    if not trial.differences:
+        yield "differs   nothing"
+
+
+def _as_json(trial: "UpgradeTrial", used: str, new: "Installation", is_switched: bool) -> dict[str, object]:
+    return {
+        "from": used,
+        "to": new.version,
+        "backup": str(trial.backup.file),
+        "compared": dict(trial.counts),
+        "turns": trial.turns,
+        "differences": [asdict(each) for each in trial.differences],
+        "switched": is_switched,
+    }
