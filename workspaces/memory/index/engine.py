@@ -47,7 +47,8 @@ STEP = 1 / 128
 
 def quantised(vector: SparseVector) -> SparseVector:
     """Return *vector* with its weights rounded to steps, none to 0."""
-    return SparseVector(vector.indices, [max(round(value / STEP), 1) * STEP for value in vector.values])
+    steps = {value: max(round(value / STEP), 1) * STEP for value in set(vector.values)}  # most words occur once
+    return SparseVector(vector.indices, [steps[value] for value in vector.values])
 
 
 @dataclass(frozen=True, slots=True)

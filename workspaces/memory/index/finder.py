@@ -137,7 +137,7 @@ class Finder:
         told = _Telling(self._engine, pool, matched, request.dense is not None, asked.min_score, is_lookup).found(
             within
         )
-        evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text))
+        evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text, each.kind))
         found = without_noted_orders(list(islice(evidence, max(asked.limit, DEPTH) + SPARE)))
         return found if asked.blend else self._with_corrections(_answering_first(found, asked.text), pool)
 

@@ -80,7 +80,7 @@ def _dialogue_turn(text: str) -> _DialogueTurn:
     words = frozenset(terms(line.text))
     moment = f"{line.speaker} {line.time}" if line.time else ""
     figures = frozenset(word for word in words if not word.isalpha() and any(map(str.isdigit, word)))
-    return _DialogueTurn(words, figures, moment, line.kind is LineKind.ORDER)
+    return _DialogueTurn(words, figures, moment, line.written is LineKind.ORDER)
 
 
 def _is_same_message(said: _DialogueTurn, known: _DialogueTurn) -> bool:

@@ -136,10 +136,15 @@ def without_time(text: str) -> str:
     return f"{line.speaker}: {line.text}" if line.speaker else line.text
 
 
-def is_evidence(text: str, query: str) -> bool:
-    """Tell whether a line of *text* may answer *query*: it states something, and is not the question itself."""
+def is_evidence(text: str, query: str, kind: LineKind | None = None) -> bool:
+    """Tell whether a line of *text* may answer *query*: it states something, and is not the question itself.
+
+    *kind* is the line's if it is known: finding it takes 80 µs.
+    """
     line = read_line(text)
-    return line.kind in EVIDENCE and not (line.speaker and _words(line.text) == _words(query))
+    return (line.kind if kind is None else kind) in EVIDENCE and not (
+        line.speaker and _words(line.text) == _words(query)
+    )
 
 
 def _words(text: str) -> list[str]:

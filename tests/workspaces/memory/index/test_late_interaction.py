@@ -81,6 +81,17 @@ def test_no_bit_of_a_score_depends_on_the_numbers_of_texts() -> None:
     assert found == [found[0]] * 3
 
 
+@pytest.mark.parametrize("words", [1, 5, 9, 18])
+def test_no_bit_of_a_score_depends_on_other_texts(words: int) -> None:
+    """However many there are, before it and behind it, and however many words the query has."""
+    query, texts = _rows(words), [_rows(7), *(_rows(count) for count in range(60))]
+    store = Store(dict(enumerate(texts, 1)))
+    entries = Entries({PointId(n): Texts(n, 0) for n in store})
+    late, others = LateInteraction(entries, store), list(entries)[1:]
+    asked = [PointId(1)], [PointId(1), *others], [*others, PointId(1)], [*others[:13], PointId(1)]
+    assert len({late.score(query, ids)[0][ids.index(PointId(1))] for ids in asked}) == 1
+
+
 def test_token_vectors_of_any_length_are_packed() -> None:
     """In 66 bytes each, whatever the largest number is, with their direction and length; zeros stay zeros."""
     unit = _rows(50)
