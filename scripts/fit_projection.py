@@ -1,4 +1,4 @@
-"""Fit the projection of token vectors from 384 to 128 dimensions and write the model's checksums.
+"""Fit the centres of vectors and the projection of token vectors to 128 dimensions, and write the model's checksums.
 
 Use, after `scripts/build_model.py`, with the English text named in the model folder's README:
 
@@ -6,8 +6,9 @@ Use, after `scripts/build_model.py`, with the English text named in the model fo
     pip install --no-deps --target CHAT chatterbot-corpus==1.3.3
     python -m scripts.fit_projection SNIPPETS/*_GroundTruth.txt flask-3.1.3/docs CHAT/chatterbot_corpus/data/english
 
-Each argument is one source and gives at most SAMPLE texts. A projection uses directions through the origin (no mean is
-subtracted), so that dot products, which is all the index computes, are preserved as well as 128 numbers can.
+Each argument is one source and gives at most SAMPLE texts. The vectors of this model lie close together, so the
+embedder subtracts the mean of queries or of passages, the centre, from each; the projection preserves what is left of
+passages as well as 128 numbers can.
 """
 
 from __future__ import annotations
@@ -16,19 +17,27 @@ import argparse
 import hashlib
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION
-from workspaces.memory.index.embeddings.local import DIMENSION, MODEL_FOLDER, WINDOW, EmbeddingModel, WordPieces
+from workspaces.memory.index.embeddings.local import (
+    MODEL_FOLDER,
+    PASSAGE,
+    QUERY,
+    WINDOW,
+    EmbeddingModel,
+    Floats,
+    WordPieces,
+)
 
-SAMPLE = 3000
-"""Texts taken from one source: more no longer moves the result."""
+SAMPLE = 150
+"""Texts taken from one source."""
 SEED = 20240517
-SHIPPED = ("model.onnx", "projection.npy", "tokenizer.json", "weights.bin")
+SHIPPED = ("centres.npy", "model.onnx", "projection.npy", "tokenizer.json", "weights.bin")
 
 
 def read(source: Path) -> list[str]:
@@ -49,14 +58,14 @@ def _texts(file: Path) -> Iterator[str]:
             yield from re.findall(r"(?m)^[ -]*- (?!\|)(.+)$", content)
 
 
-def token_vectors(text: str, pieces: WordPieces, model: EmbeddingModel) -> npt.NDArray[np.float32]:
-    """Return the vectors [n, 384] of the meaningful pieces of *text*, from its first window."""
-    ids = pieces.split(text)[:WINDOW]
-    _, vectors = model.run(ids)
-    return vectors[pieces.are_meaningful(ids)]
+def vectors(texts: Sequence[str], pieces: WordPieces, model: EmbeddingModel, kind: int) -> tuple[Floats, Floats]:
+    """Return the pooled vectors of *texts*, and the vectors of their meaningful pieces, of each one's first window."""
+    ids = [pieces.split(text)[:WINDOW] for text in texts]
+    pooled, tokens = zip(*(model.run(each, kind) for each in ids), strict=True)
+    return np.stack(pooled), np.concatenate([v[pieces.are_meaningful(i)] for i, v in zip(ids, tokens, strict=True)])
 
 
-def fit(moment: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+def fit(moment: npt.NDArray[np.float64]) -> Floats:
     """Return the 128 directions [384, 128] with the largest part of the second moment [384, 384], signs fixed."""
     directions = np.linalg.eigh(moment).eigenvectors[:, ::-1][:, :TOKEN_DIMENSION]
     largest = np.abs(directions).argmax(axis=0)
@@ -79,17 +88,19 @@ def main() -> None:
 
     folder: Path = arguments.folder
     pieces, model = WordPieces(folder / "tokenizer.json"), EmbeddingModel(folder / "model.onnx")
-    moment, count = np.zeros((DIMENSION, DIMENSION)), 0
+    texts: list[str] = []
     for source in arguments.sources:
-        texts = read(source)
-        for text in random.Random(SEED).sample(texts, min(SAMPLE, len(texts))):
-            vectors = token_vectors(text, pieces, model).astype(np.float64)
-            moment += vectors.T @ vectors
-            count += len(vectors)
-        print(f"{source.name}: {len(texts)} texts; {count} vectors so far")
-    projection = fit(moment / count)
-    print(f"kept {np.trace(projection.T @ (moment / count) @ projection):.3f} of the vectors' squared length")
+        found = read(source)
+        texts += random.Random(SEED).sample(found, min(SAMPLE, len(found)))
+    kinds = [vectors(texts, pieces, model, kind) for kind in (QUERY, PASSAGE)]
+    centres = np.array([[pooled.mean(axis=0), tokens.mean(axis=0)] for pooled, tokens in kinds], np.float32)
+    rest = (kinds[PASSAGE][1] - centres[PASSAGE][1]).astype(np.float64)
+    spread = rest.T @ rest / len(rest)
+    projection = fit(spread)
+    kept = np.trace(projection.T @ spread @ projection) / np.trace(spread)
+    print(f"{len(texts)} texts, {len(rest)} vectors; kept {kept:.3f} of their squared length")
     np.save(folder / "projection.npy", projection)
+    np.save(folder / "centres.npy", centres)
     write_checksums(folder)
 
 

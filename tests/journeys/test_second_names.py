@@ -91,6 +91,7 @@ async def test_a_home_that_was_copied_by_links_starts_and_says_so_once(tmp_path:
         assert owner.told == []
         run("sh", "-c", state.left_out_mend)
         assert (await owner.agent()).left_out == ""
+        await owner.app.operator.agents.named(None).memory.sync()
         assert "Ondine" in await owner.say("what is the boat called?")
     assert (root / "MEMORY.md").stat().st_nlink == 1
 

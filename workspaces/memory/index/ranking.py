@@ -33,7 +33,7 @@ class Weights:
     """MaxSim over the entry's own tokens: 0.25 counts as 0, 0.75 as 1."""
     late_context: float = 0.18
     """The same over its tokens and those of the previous entry."""
-    dense: float = 0.2
+    dense: float = 0.4
     """Cosine, 0.7 counting as 1."""
     neighbour: float = 0.25
     """The best of the two turns before and the two after, except questions; those of a note say little about it."""
@@ -54,7 +54,7 @@ class Weights:
 
 COSINE_OF_ONE = 0.7
 """Cosine that counts as 1 among the measured weights."""
-DAY_ALONE = 1.0
+DAY_ALONE = 1.25
 """In place of `Weights.date` for a question such as "what did we do on 3 March?": other days do not matter."""
 _DAY_WORDS = frozenset(
     stem(word)

@@ -174,7 +174,7 @@ def test_the_turn_after_a_question_comes_before_the_one_ahead_of_it() -> None:
     elsewhere = candidate("Ben: elsewhere", 6, "memory/b.md")
     found = {each.entry.text: each.ranked for each in results("tea", [before, asks, after, later, elsewhere])}
     answers = {text: ranked.part("answer") for text, ranked in found.items() if ranked.part("answer")}
-    assert answers == {"Ben: the green one": pytest.approx(0.03)}
+    assert answers == {"Ben: the green one": pytest.approx(0.06)}
     assert found["Ben: the green one"].score > found["Ben: hello"].score
     says = replace(asks, entry=replace(asks.entry, text="Ann: I like tea"))
     assert not any(each.ranked.part("answer") for each in results("tea", [before, says, after]))

@@ -1,4 +1,4 @@
-"""The bundled embedder: all-MiniLM-L6-v2 in int8, run on the CPU by onnxruntime.
+"""The bundled embedder: e5-small-v2 in int8, run on the CPU by onnxruntime.
 
 Each text is run alone, without padding. The model quantises its activations by their range over the whole run, so texts
 run together would change each other's vectors (cosine down to 0.97), and private text would show in the scores of
@@ -21,14 +21,18 @@ from tokenizers import Tokenizer
 
 from workspaces.memory.index.embeddings import EmbedderUnavailableError, Embedding, QueryEmbedding
 
-MODEL_FOLDER = Path(__file__).parent / "minilm"
+MODEL_FOLDER = Path(__file__).parent / "e5"
 DIMENSION = 384
-WINDOW = 254
-"""Most word pieces in a run of the model: the 256 of its training without [CLS] and [SEP]."""
+WINDOW = 252
+"""Most word pieces of a text in a run of the model: 256 without [CLS], [SEP] and the prefix."""
 OVERLAP = 32
 """Word pieces shared by two windows of a long text, so that each has at least 16 before and after it."""
 
 _CLS, _SEP = 101, 102
+QUERY, PASSAGE = 0, 1
+"""Kinds of text: the model was trained with a prefix for each."""
+_PREFIXES = (23032, 1024), (6019, 1024)
+"""The word pieces of "query:" and "passage:"."""
 
 # Words without a meaning of their own, whose token vectors would only fill the index: articles, pronouns, prepositions
 # without a direction that matters to a search, forms of be/do/have, question words, and the tokenizer's fragments of
@@ -99,15 +103,16 @@ class EmbeddingModel:
         except Exception as exc:  # onnxruntime's errors have no common parent
             raise EmbedderUnavailableError(f"the embedding model cannot be loaded: {exc}") from exc
 
-    def run(self, pieces: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Return the pooled vector [384] and the token vectors [n, 384] of *pieces* [n], all of length 1; n ≤ 254.
+    def run(self, pieces: npt.NDArray[np.int64], kind: int) -> tuple[Floats, Floats]:
+        """Return the pooled vector [384] and the token vectors [n, 384] of *pieces* [n], all of length 1; n ≤ 252.
 
         Runs on the calling thread, without the GIL, and on several threads at once if several call.
         """
-        ids = np.concatenate(([_CLS], pieces, [_SEP])).astype(np.int64)[np.newaxis]
+        begin = [_CLS, *_PREFIXES[kind]]
+        ids = np.concatenate((begin, pieces, [_SEP])).astype(np.int64)[np.newaxis]
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
         pooled, hidden = self._session.run(["pooled", "hidden"], inputs)
-        return pooled[0], _normalised(hidden[0, 1:-1])
+        return pooled[0], _normalised(hidden[0, len(begin) : -1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +140,9 @@ def windows(length: int) -> Iterator[TextWindow]:
 
 
 class LocalEmbedder:
-    """The embedder without account or network; it takes about 100 MB."""
+    """The embedder without account or network; it takes about 60 MB."""
 
-    name = "minilm-l6-v2-int8"
+    name = "e5-small-v2-int8-centred"
     dimension = DIMENSION
     languages = "English"
 
@@ -151,6 +156,7 @@ class LocalEmbedder:
             try:
                 self._pieces = WordPieces(folder / "tokenizer.json")
                 self._model = EmbeddingModel(folder / "model.onnx")
+                self._centres: Floats = np.load(folder / "centres.npy", allow_pickle=False)
                 self._projection: Floats = np.load(folder / "projection.npy", allow_pickle=False)
             finally:
                 checked.result()  # its reason comes first: a damaged file may fail to load in any way
@@ -167,14 +173,14 @@ class LocalEmbedder:
 
     def embed_query(self, text: str) -> QueryEmbedding:
         """Return the vectors of a query."""
-        pooled, tokens, pieces = self._read(text)
+        pooled, tokens, pieces = self._read(text, QUERY)
         return QueryEmbedding(pooled, tokens, tuple(pieces.tolist()))
 
     def _embed(self, text: str) -> Embedding:
-        pooled, tokens, pieces = self._read(text)
+        pooled, tokens, pieces = self._read(text, PASSAGE)
         return Embedding(pooled, tokens.astype(np.float16), frozenset(pieces.tolist()))
 
-    def _read(self, text: str) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+    def _read(self, text: str, kind: int) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
         """Return the pooled vector, the kept token vectors, and their word pieces.
 
         Windows are weighted by their number of pieces, so the one window of an empty text leaves zeros.
@@ -183,12 +189,14 @@ class LocalEmbedder:
         pooled = np.zeros(DIMENSION, np.float32)
         states = []
         for window in windows(len(pieces)):
-            vector, hidden = self._model.run(pieces[window.start : window.end])
+            vector, hidden = self._model.run(pieces[window.start : window.end], kind)
             pooled += vector * (window.end - window.start)
             states.append(hidden[window.kept])
         counts = self._pieces.are_meaningful(pieces)
-        tokens = _normalised(np.concatenate(states)[counts] @ self._projection)
-        return _normalised(pooled), tokens, pieces[counts]
+        usual, usual_token = self._centres[kind]
+        tokens = _normalised((np.concatenate(states)[counts] - usual_token) @ self._projection)
+        centred = _normalised(pooled) - usual if len(pieces) else pooled
+        return _normalised(centred), tokens, pieces[counts]
 
 
 def _normalised(vectors: Floats) -> Floats:

@@ -364,7 +364,7 @@ def test_auto_takes_the_local_model_while_it_loads(stub: EmbeddingStub) -> None:
     """A key in the environment does not make a gateway ask a provider."""
     chosen = choose_embedder("auto", [settings(stub)], threads=1)
     assert chosen.embedder is not None
-    assert chosen.embedder.name == "minilm-l6-v2-int8"
+    assert chosen.embedder.name == "e5-small-v2-int8-centred"
 
 
 def _no_local(monkeypatch: pytest.MonkeyPatch) -> None:

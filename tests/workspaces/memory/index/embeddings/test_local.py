@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scripts.fit_projection import SHIPPED
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, EmbedderUnavailableError
 from workspaces.memory.index.embeddings.local import MODEL_FOLDER, OVERLAP, STOP_WORDS, WINDOW, LocalEmbedder, windows
 
@@ -75,7 +76,7 @@ def test_a_paraphrase_is_nearer_than_another_subject(embedder: LocalEmbedder) ->
     """The same thing in other words is clearly nearer than something else in similar words."""
     paraphrase = cosine(embedder, NOTE, "The tooth doctor's visit was rescheduled to the end of the week.")
     other = cosine(embedder, NOTE, "We moved the sofa to the living room.")
-    assert paraphrase > other + 0.2
+    assert paraphrase > other + 0.15
 
 
 def test_token_vectors_find_the_matching_word(embedder: LocalEmbedder) -> None:
@@ -97,11 +98,19 @@ def test_a_vector_depends_on_its_text_alone(embedder: LocalEmbedder) -> None:
         assert alone.piece_ids == other.piece_ids
 
 
-def test_a_query_and_a_note_of_the_same_text_have_the_same_vectors(embedder: LocalEmbedder) -> None:
-    """The model knows no query prefix; only the precision of the token vectors differs."""
+def test_a_query_is_read_as_one_and_lies_close_to_the_note_of_the_same_text(embedder: LocalEmbedder) -> None:
+    """The model knows questions from notes by a prefix; each kind has its centre, so that both meet nevertheless."""
     [note], query = embedder.embed([NOTE]), embedder.embed_query(NOTE)
-    assert np.array_equal(note.pooled, query.pooled)
-    assert np.array_equal(note.tokens, query.tokens.astype(np.float16))
+    assert not np.array_equal(note.pooled, query.pooled)
+    assert note.pooled @ query.pooled > 0.5
+    assert np.sum(note.tokens.astype(np.float32) * query.tokens, axis=1).min() > 0.8
+
+
+def test_texts_with_nothing_in_common_are_far_apart(embedder: LocalEmbedder) -> None:
+    """The cosine of unlike texts is near 0, where the ranking and its thresholds expect it."""
+    notes = embedder.embed([NOTE, "The server runs on port 80.", "Grandma's soup needs more salt."])
+    query = embedder.embed_query("How far is the moon?")
+    assert max(float(query.pooled @ note.pooled) for note in notes) < 0.2
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t"])
@@ -148,7 +157,7 @@ def test_windows_keep_each_piece_once_and_in_context(length: int) -> None:
 @pytest.fixture
 def model_folder(tmp_path: Path) -> Path:
     """The shipped model's files as links, which a test may replace."""
-    return Path(shutil.copytree(MODEL_FOLDER, tmp_path / "minilm", copy_function=os.symlink))
+    return Path(shutil.copytree(MODEL_FOLDER, tmp_path / "e5", copy_function=os.symlink))
 
 
 def replace(file: Path, content: bytes) -> None:
@@ -157,7 +166,7 @@ def replace(file: Path, content: bytes) -> None:
     file.write_bytes(content)
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "weights.bin", "tokenizer.json", "projection.npy", "SHA256SUMS"])
+@pytest.mark.parametrize("name", [*SHIPPED, "SHA256SUMS"])
 def test_a_missing_file_is_told_plainly(model_folder: Path, name: str) -> None:
     """Without one of its files the embedder says which one, in its one error."""
     (model_folder / name).unlink()
@@ -165,7 +174,7 @@ def test_a_missing_file_is_told_plainly(model_folder: Path, name: str) -> None:
         LocalEmbedder(model_folder)
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "weights.bin", "tokenizer.json", "projection.npy"])
+@pytest.mark.parametrize("name", SHIPPED)
 def test_a_single_damaged_byte_is_noticed(model_folder: Path, name: str) -> None:
     """A changed byte, which the runtime would load without a word, makes the embedder unavailable."""
     content = bytearray((model_folder / name).read_bytes())
