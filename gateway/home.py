@@ -142,6 +142,11 @@ class Home:
         return self.path / "backups"
 
     @property
+    def backups_file(self) -> Path:
+        """Names the outcomes of the latest automatic backup and restore on trial."""
+        return self.path / "run" / "backups.json"
+
+    @property
     def version_file(self) -> Path:
         """Names the version of the program that used it last."""
         return self.path / "run" / "version"

@@ -15,6 +15,7 @@ from adapters.channel import Adapter, Address
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.choose import load_clients
 from gateway.app.agents import watched_folders
+from gateway.app.automatic_backups import AutomaticBackups
 from gateway.app.channels import TERMINAL
 from gateway.app.crash_recovery import quarantine_suspects
 from gateway.app.lost_records import tell_of_state
@@ -145,6 +146,7 @@ class App:
             yield parts.lifecycle.watch(parts.lanes.submit)
             yield parts.heartbeats.work()
             yield parts.job_runner.work()
+            yield AutomaticBackups(home, parts.resources.environ, parts.health.note_backups).work()
         yield parts.reception.follow(self._is_ours)
         yield parts.backlog.refill(home.clock)
         yield parts.neighbours.work(parts.reception.receive)

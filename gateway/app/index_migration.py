@@ -91,7 +91,7 @@ async def build_on_server(
             take_embeddings(index, folder)
             other = MemoryIndex(name, folder, sources, worker, run, clock)
             await other.sync(partial(progress, name))
-            questions = await run(_samples, WorkspaceNotes(workspace.folder))
+            questions = await run(samples, WorkspaceNotes(workspace.folder))
             compared.append(await _compare(name, memory, other, questions))
         return compared
 
@@ -115,7 +115,7 @@ async def _compare(agent: AgentId, memory: MemoryIndex, other: MemoryIndex, ques
     return Compared(agent, here.entries, there.entries, len(questions), tuple(different))
 
 
-def _samples(source: WorkspaceNotes) -> list[str]:
+def samples(source: WorkspaceNotes) -> list[str]:
     """Return lines of the notes, evenly spread over all of them."""
     lines: list[str] = []
     for path in sorted(source.stamps()):

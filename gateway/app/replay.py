@@ -18,6 +18,7 @@ from gateway.agent.models.port import ModelRequest, OnText, WrappedModel, reader
 from gateway.agent.receipts import READING, ReceiptLevel, receipt_line
 from gateway.app.app import App
 from gateway.app.channels import TERMINAL
+from gateway.app.index_migration import samples
 from gateway.app.trial import RecordedClock
 from gateway.backup.inventory import SAID, Lines, said_line, transcripts_of
 from gateway.errors import ModelUnavailableError, StrandlineError
@@ -29,7 +30,10 @@ from gateway.transcripts.writer import Transcript
 from workspaces.access import Access, AgentId, SessionType, owner_access, read_by
 from workspaces.errors import WorkspaceError
 from workspaces.history import Origin
-from workspaces.memory.exam import examine
+from workspaces.memory.exact_search import ExactQuery
+from workspaces.memory.query import Query
+from workspaces.memory.text.dialogue import EVIDENCE, read_line
+from workspaces.memory.workspace_source import WorkspaceNotes
 
 TURNS = 50
 QUESTIONS = 10
@@ -90,9 +94,16 @@ async def replay(app: App, clock: RecordedClock) -> dict[str, dict[str, Lines]]:
 
 
 async def answered(agent: Agent) -> dict[str, Lines]:
-    """Return for each of ten questions about the notes of *agent* whether its memory answers it."""
-    answers = await examine(agent.memory, owner_access(agent.id, "terminal:drill"), QUESTIONS)
-    return {f"{agent.id}: {each.question}": ("found" if each.rank else "not found",) for each in answers}
+    """Return for ten statements of the notes of *agent*, evenly spread, whether its memory finds them."""
+    lines = await agent.run(samples, WorkspaceNotes(agent.workspace.folder))
+    lines = [line for line in lines if read_line(line).kind in EVIDENCE]
+    access, found = owner_access(agent.id, "terminal:drill"), dict[str, Lines]()
+    for line in lines[:: max(1, -(-len(lines) // QUESTIONS))]:
+        ranked = await agent.memory.search(Query(line), access)
+        has_it = any(line in hit.snippet for hit in ranked.hits)
+        has_it = has_it or bool((await agent.memory.find_exact(ExactQuery(line), access)).matches)
+        found[f"{agent.id}: {line}"] = ("found" if has_it else "not found",)
+    return found
 
 
 def latest_turns(conversations: dict[str, list[Record]], most: int = TURNS) -> list[RecordedTurn]:

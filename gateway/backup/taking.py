@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 from gateway.backup.archive import FORMAT, ArchiveWriter, Head, Progress, writing
+from gateway.backup.encryption import encrypt
 from gateway.backup.moment import Moment, held_moment
 from gateway.backup.parts import BackupPart, parts_of
 from gateway.backup.seal import key_of
@@ -72,6 +73,20 @@ def take_backup(home: Home, config: Config, target: Path, progress: Progress) ->
     left_out = tuple(source.key for source in config.secret_sources())
     elsewhere = () if config.redis.url is None else ("redis.url",)
     return BackupResult(target, target.stat().st_size, len(writer.manifest.files), tuple(agents), left_out, elsewhere)
+
+
+def take_encrypted(home: Home, config: Config, target: Path, progress: Progress) -> BackupResult:
+    """Write a backup to *target* that only the key of *home* opens; raises what `take_backup` raises."""
+    if target.exists():
+        raise BackupError(f"{target} already exists; choose another name, or remove it first")
+    plain = home.control_file.parent / "backup.plain"
+    plain.unlink(missing_ok=True)  # left by a killed process
+    try:
+        taken = take_backup(home, config, plain, progress)
+        encrypt(plain, target, key_of(home))
+    finally:
+        plain.unlink(missing_ok=True)
+    return replace(taken, file=target, bytes=target.stat().st_size)
 
 
 def _write_moment(writer: ArchiveWriter, moment: Moment, told: _Progress) -> None:

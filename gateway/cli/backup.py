@@ -4,19 +4,22 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_answer, print_json
-from gateway.errors import BackupError, ConfigError
-from gateway.home import Home
+from gateway.errors import BackupError, ConfigError, StrandlineError
+from gateway.home import FOLDER_MODE, Home
 from gateway.runtime.escape import visible
+from workspaces.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from gateway.backup.plan import RestoreLosses, RestorePlan
     from gateway.backup.restoring import RestoreException
+    from gateway.config import Config
 
 SEALS = {
     "valid": "sealed with the key of this home",
@@ -28,6 +31,9 @@ SEALS = {
 _SHOWN = 10
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Path of the backup, such as strandline.tar.gz.")]
+KeyOption = Annotated[
+    bool, typer.Option("--key", help="Ask for the key on the recovery sheet, which opens an encrypted backup.")
+]
 YesOption = Annotated[bool, typer.Option("--yes", help="Restore without a prompt.")]
 AllowOption = Annotated[
     list[str],
@@ -39,30 +45,78 @@ AllowOption = Annotated[
 ]
 
 
-def backup(context: typer.Context, file: FileArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def backup(  # noqa: PLR0913 - one for each option
+    context: typer.Context,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Path of the backup. Default: a new file in backup.folder.")
+    ] = None,
+    encrypt: Annotated[
+        bool, typer.Option("--encrypt", help="Encrypt it with the key of the home, which the recovery sheet has.")
+    ] = False,
+    sheet: Annotated[
+        bool, typer.Option("--sheet", help="Print the recovery sheet instead: the key, and how to restore with it.")
+    ] = False,
+    automatic: Annotated[bool, typer.Option("--automatic", hidden=True)] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
     """Back up the gateway's whole state to one file. Works while it runs; secrets and the index are left out."""
-    from gateway.backup.taking import take_backup
+    from gateway.backup.automatic import folder_of
+    from gateway.backup.taking import take_backup, take_encrypted
     from gateway.config import read_config
 
     invocation, place = invoked(context, home)
     config = read_config(place.config_file)
     invocation.guard(config, place)
+    if sheet:
+        _print_sheet(place, folder_of(place, config.backup))
+        return
+    if automatic:
+        _back_up_unasked(place, config)
+        return
+    ending = ".tar.gz.enc" if encrypt else ".tar.gz"
+    target = file or folder_of(place, config.backup) / f"backup-{datetime.now(UTC):%Y%m%dT%H%M%SZ}{ending}"
+    if file is None:
+        target.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     with _bar("Backing up") as progress:
-        taken = take_backup(place, config, file.expanduser().absolute(), progress)
+        taken = (take_encrypted if encrypt else take_backup)(place, config, target.expanduser().absolute(), progress)
     if as_json:
         print_json(asdict(taken))
         return
-    print(f"{taken.file}: {taken.files:,} files of {', '.join(taken.agents)}, {taken.bytes:,} bytes, yours alone")
+    only = "encrypted" if encrypt else "yours alone"
+    print(f"{taken.file}: {taken.files:,} files of {', '.join(taken.agents)}, {taken.bytes:,} bytes, {only}")
     if taken.elsewhere:
         print(f"Not included is the data on other servers; back it up there: {', '.join(taken.elsewhere)}")
     if taken.left_out:
         print(f"Not included are the secrets; keep them elsewhere: {', '.join(taken.left_out)}")
 
 
+def _print_sheet(home: Home, folder: Path) -> None:
+    from gateway.backup.recovery_sheet import recovery_sheet
+    from gateway.backup.seal import key_of
+
+    if not home.exists:
+        raise StrandlineError(f"there is no home at {home.path}")
+    print(recovery_sheet(key_of(home), str(home.path), str(folder), f"{datetime.now(UTC):%Y-%m-%d}"))
+
+
+def _back_up_unasked(home: Home, config: "Config") -> None:
+    from gateway.backup.automatic import BACKUP, BackupOutcome, record_outcome, take_automatic
+
+    now = datetime.now(UTC)
+    try:
+        taken = take_automatic(home, config, now)
+    except (StrandlineError, WorkspaceError) as exc:
+        record_outcome(home, BACKUP, BackupOutcome(now, is_good=False, said=str(exc)))
+        raise
+    record_outcome(home, BACKUP, BackupOutcome(now, is_good=True, said=str(taken.file)))
+
+
 def verify(
     context: typer.Context,
     file: FileArgument,
     allow: AllowOption = [],  # noqa: B006  # typer makes a new one each time
+    key: KeyOption = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -71,17 +125,18 @@ def verify(
     from gateway.backup.restoring import examine_restore
 
     place, backup = context.obj.home(home), file.expanduser().absolute()
-    with _bar("Checking") as progress:
-        plan = examine_restore(backup, place, _parse_exceptions(allow), progress)
+    with _bar("Checking") as progress, _readable(backup, place, key) as plain:
+        plan = examine_restore(plain, place, _parse_exceptions(allow), progress)
     losses = losses_of(place, plan.contents)
     print_answer(plan_as_json(plan, losses), as_json, plan_lines(plan, losses, backup, place))
 
 
-def restore(
+def restore(  # noqa: PLR0913 - one for each option
     context: typer.Context,
     file: FileArgument,
     yes: YesOption = False,
     allow: AllowOption = [],  # noqa: B006  # typer makes a new one each time
+    key: KeyOption = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -92,13 +147,14 @@ def restore(
     invocation: Invocation = context.obj
     place, backup = invocation.home(home), file.expanduser().absolute()
     allowed = _parse_exceptions(allow)
-    if not yes:
-        plan = examine_restore(backup, place, allowed, lambda _done, _total: None)
-        for line in plan_lines(plan, losses_of(place, plan.contents), backup, place):
-            print(visible(line), file=sys.stderr)
-        _ask()
-    with _bar("Restoring") as progress:
-        restored = restore_backup(backup, place, invocation.environ_of(place), progress, allowed)
+    with _readable(backup, place, key) as plain:
+        if not yes:
+            plan = examine_restore(plain, place, allowed, lambda _done, _total: None)
+            for line in plan_lines(plan, losses_of(place, plan.contents), backup, place):
+                print(visible(line), file=sys.stderr)
+            _ask()
+        with _bar("Restoring") as progress:
+            restored = restore_backup(plain, place, invocation.environ_of(place), progress, allowed)
     if as_json:
         print_json(asdict(restored))
         return
@@ -108,6 +164,23 @@ def restore(
     if restored.disabled:
         print(f"Disabled until you run {invocation.command('hooks enable', place)}: {', '.join(restored.disabled)}")
     print(f"Next: {invocation.command('up', place)}   (the index is rebuilt from the files)")
+
+
+@contextmanager
+def _readable(file: Path, home: Home, is_typed: bool) -> Iterator[Path]:
+    """Yield *file*, decrypted if necessary; a key that *is_typed* from the sheet becomes that of an empty home."""
+    from gateway.backup.encryption import decrypted
+    from gateway.backup.recovery_sheet import key_on_sheet
+    from gateway.backup.seal import KEY_NAME, read_key, write_key
+
+    key = read_key(home.path / KEY_NAME)
+    if is_typed:
+        key = key_on_sheet(typer.prompt("Key on the recovery sheet", err=True))
+    with decrypted(file, key, home.path) as plain:
+        if is_typed and key is not None and not (home.path / KEY_NAME).exists():
+            home.path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            write_key(home.path / KEY_NAME, key)
+        yield plain
 
 
 def _parse_exceptions(given: Sequence[str]) -> "list[RestoreException]":

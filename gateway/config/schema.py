@@ -16,6 +16,7 @@ from gateway.agent.settings import TurnLimits
 from gateway.agent.window.settings import ContextSettings
 from gateway.automation.settings import SubagentSettings
 from gateway.channels.settings import BindingSettings, ChannelsSettings
+from gateway.config.backup import BackupSettings
 from gateway.config.house import HouseSettings
 from gateway.config.memory import MemorySettings
 from gateway.config.presets import fill_in_preset
@@ -161,6 +162,7 @@ class Config(Section):
     limits: LimitSettings = LimitSettings()
     attachments: AttachmentSettings = AttachmentSettings()
     signs: SignSettings = SignSettings()
+    backup: BackupSettings = BackupSettings()
 
     @property
     def default_agent(self) -> str:

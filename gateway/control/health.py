@@ -39,6 +39,8 @@ class Health:
     """The models that do not answer, each in one sentence."""
     version: str = field(default_factory=partial(version, "strandline"))
     """Read once, as it is in a file."""
+    backup_troubles: tuple[str, ...] = ()
+    """The backups and restores on trial that failed last, each in one sentence."""
     waits_for: Callable[[], tuple[str, ...]] = tuple
     """Returns the agents that cannot run for lack of their files, with the remedy."""
 
@@ -49,6 +51,10 @@ class Health:
     def end(self) -> None:
         """Note that messages are accepted no more."""
         self.ready = False
+
+    def note_backups(self, troubles: tuple[str, ...]) -> None:
+        """Note what failed last of the automatic backups; nothing if all is well."""
+        self.backup_troubles = troubles
 
     def report(self, faults: Iterable[str]) -> None:
         """Note plug-ins that cannot be used."""

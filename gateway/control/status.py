@@ -157,7 +157,7 @@ class StatusOperator:
     def _unusable(self) -> Iterator[str]:
         health = self.health
         yield from (*health.model_troubles, *disabled_line(health.disabled), *health.plugin_faults)
-        yield from health.tool_troubles()
+        yield from (*health.tool_troubles(), *health.backup_troubles)
 
     async def _broken_skills(self) -> list[str]:
         found = [

@@ -30,6 +30,7 @@ DELIBERATE = {
     ("gateway/cluster/own_state.py", "open_own_state"): "the same",
     ("gateway/app/trial.py", "opened_copy"): "a command tries a copy: nothing else runs on its loop",
     ("gateway/app/replay.py", "replay"): "the same",
+    ("gateway/app/drill.py", "drill"): "the same",
     ("gateway/app/replay.py", "_planned"): "the same",
     ("gateway/settings/zone.py", "load_zone"): "a time zone is a small file, read once",
     ("gateway/control/remote.py", "reach_gateway"): "called by commands: nothing else runs on their loop",

@@ -49,6 +49,12 @@ def doctor(
     fix: Annotated[
         bool, typer.Option("--fix", help="Mend what can be mended safely: permissions, the time zone.")
     ] = False,
+    drill: Annotated[
+        bool,
+        typer.Option(
+            "--drill", help="Restore the newest backup to a folder of its own instead, and ask it about notes."
+        ),
+    ] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -58,7 +64,7 @@ def doctor(
     """
     invocation, place = invoked(context, home)
     mended = mend_home(place, invocation.environ) if fix else []
-    findings = [*mended, *asyncio.run(_examine(invocation, place))]
+    findings = [*mended, *asyncio.run((_drill if drill else _examine)(invocation, place))]
     if as_json:
         print_json({"findings": [asdict(finding) for finding in findings]})
     else:
@@ -87,7 +93,12 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
     invocation.guard(config, home)
     control = home.control()
     report = await running_settings(control) if control is not None else None
-    findings += [*check_config(config, home, environ), *check_disabled(home), *check_exposure(config, home)]
+    findings += [
+        *check_config(config, home, environ),
+        *check_disabled(home),
+        *check_backups(home),
+        *check_exposure(config, home),
+    ]
     if report is None:  # a running gateway has its own environment, and is asked instead
         findings += [*_secrets(config, environ)]
         findings += [finding async for finding in check_servers(config, environ)]
@@ -102,6 +113,33 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
             findings += [finding async for finding in check_tool_servers(config, environ, home)]
         findings += [finding async for finding in _work(invocation, home)]
     return findings
+
+
+async def _drill(invocation: Invocation, home: Home) -> list[Finding]:
+    from gateway.app.drill import drill
+    from gateway.config import read_config
+    from gateway.observability.logs import logging_to_stderr
+
+    if not home.exists:
+        raise ConfigError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
+    config = read_config(home.config_file)
+    invocation.guard(config, home)
+    with logging_to_stderr("error", "text"):
+        outcome = await drill(home, config, invocation.environ_of(home))
+    if outcome.is_good:
+        return [Finding("drill", Level.OK, outcome.said)]
+    return [Finding("drill", Level.FAIL, outcome.said, "make a new backup, then: strandline doctor --drill")]
+
+
+def check_backups(home: Home) -> Iterator[Finding]:
+    """Report the latest automatic backup and the latest drill, if there were any."""
+    from gateway.backup.automatic import BACKUP, outcomes
+
+    for kind, outcome in outcomes(home).items():
+        said = f"{outcome.at:%Y-%m-%d %H:%M} UTC: {outcome.said}"
+        mend = "" if outcome.is_good else "see Backup and restore in: strandline docs operations"
+        level = Level.OK if outcome.is_good else Level.WARN
+        yield Finding("backup" if kind == BACKUP else "drill", level, said, mend)
 
 
 # --- prerequisites

@@ -1,11 +1,14 @@
 """`strandline backup` and `strandline restore`, as they are typed."""
 
+import io
 import json
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.gateway.cli.test_main import Terminal, at_home, terminal
+from tests.gateway.cli.test_main import Outcome, Terminal, at_home, terminal
 
 __all__ = ["at_home", "terminal"]
 
@@ -113,3 +116,29 @@ def test_a_place_that_is_not_there_is_one_line(terminal: Terminal, tmp_path: Pat
     assert failed.err.startswith("strandline: ")
     assert len(failed.err.splitlines()) == 1
     assert not (tmp_path / "absent").exists()
+
+
+def test_a_home_comes_back_from_the_recovery_sheet_and_a_backup_alone(
+    at_home: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On an empty machine; without the key, with a slip or with the key of another sheet nothing is written."""
+    file, other = tmp_path / "backup.tar.gz.enc", tmp_path / "other"
+    made = at_home("backup", str(file), "--encrypt")
+    assert (made.status, "bytes, encrypted" in made.out) == (0, True)
+    sheet = at_home("backup", "--sheet").out
+    groups = " ".join(line.strip() for line in sheet.split("\n")[5:8])
+    assert "restore FILE --key" in sheet
+    shutil.rmtree(at_home.home.path)
+
+    def restored(*words: str, typed: str = "") -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(f"{typed}\n"))
+        return at_home("restore", str(file), "--yes", *words, "--home", str(other), home=False)
+
+    assert "there is no key here: take the key from the recovery sheet of that name, and add --key" in restored().err
+    assert "is not the key of a recovery sheet" in restored("--key", typed=groups[:-1] + "x").err
+    assert "and the key here is" in restored("--key", typed=f"{'00' * 32}66687aad").err
+    assert not other.exists()
+    done = restored("--key", typed=groups)
+    assert (done.status, "sealed with the key of this home" in done.out) == (0, True), done.err
+    assert (other / "agents/main/workspace/SOUL.md").is_file()
+    assert at_home("verify", str(file), "--home", str(other), home=False).status == 0
