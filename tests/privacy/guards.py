@@ -339,9 +339,9 @@ GUARDS = (
         "tests/workspaces/memory/test_search.py::test_while_the_index_is_away_each_audience_finds_its_own_in_the_files",
     ),
     Guard(
-        "workspaces/memory/source_index.py",
+        "workspaces/memory/entry.py",
         "a conversation is read by its audience",
-        "if audience is not None and (scopes is None or audience in scopes):",
+        "if audience is not None and is_for(self.scopes, audience):",
         "if audience is not None:",
         "tests/gateway/transcripts/test_memory_source.py::test_a_conversation_can_be_read_around_a_hit",
     ),
@@ -702,6 +702,20 @@ GUARDS = (
         "        for before in range(3):",
         "        for before in range(1):",
         "tests/workspaces/test_secrets.py::test_a_secret_in_base64_is_found_wherever_it_begins",
+    ),
+    Guard(
+        "workspaces/secrets.py",
+        "what was without secrets is looked at again once another one is known",
+        "        self.clean.clear()\n",
+        "",
+        "tests/workspaces/test_secrets.py::test_what_was_clean_is_looked_at_again_once_another_secret_is_known",
+    ),
+    Guard(
+        "gateway/agent/prompt_files.py",
+        "a model elsewhere that stands in for one here gets a prompt of its own",
+        "    return TurnContext(files, skills, whole, may_hold)",
+        "    return TurnContext(files, skills, whole, False)",
+        "tests/journeys/test_marked_house.py::test_a_chain_asks_again_for_each_model",
     ),
     Guard(
         "workspaces/secrets.py",
