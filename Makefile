@@ -11,13 +11,14 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 LOCKED := --universal --no-strip-extras --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench compare nightly oracles site lock clean
+.PHONY: help up test check bench bench-check compare nightly oracles site lock clean
 
 help:
 	@echo "make up        start the gateway (the first time it installs what it needs)"
 	@echo "make test      run the tests"
 	@echo "make check     format, lint, types, import rules"
 	@echo "make bench     measure, beside goals and the floor; fails if a goal was missed"
+	@echo "make bench-check  count what a message costs, and fail if that rose: the same on every machine"
 	@echo "make compare   nanobot, hermes-agent and OpenClaw beside Strandline on this machine: a table"
 	@echo "make nightly   the tests that take minutes, then make endurance"
 	@echo "make endurance loads of ten minutes, without and with kills, half an hour of a household, two of 30 long chats"
@@ -50,6 +51,10 @@ check: $(VENV)/.for-tests
 
 bench: $(VENV)/.for-tests
 	@$(BIN)/python -m bench $(ARGS)
+
+# Counts, no seconds: what was accepted last is in bench/counts.json.
+bench-check: $(VENV)/.for-tests
+	@$(BIN)/python -m bench.counts $(ARGS)
 
 # Everything but the installations runs without a network beyond loopback.
 compare: $(VENV)/.for-tests

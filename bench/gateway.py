@@ -69,7 +69,7 @@ async def _at_rest(place: Place, two: LivedHome, five: LivedHome, runs: int) -> 
             async with up(made) as gateway:
                 if made is two:
                     starts.append(time.perf_counter() - began)
-                weights.append(await _resting_mb(pid_of(gateway)))
+                weights.append(await resting_mb(pid_of(gateway)))
     return [
         Figure("start to ready, two notes", starts, "s", at_most(0.5), "1.19, 1.04, 10.3"),
         Figure("at rest, second start of a home with two notes", rests, "MB", at_most(110), "99, 95, 927"),
@@ -78,7 +78,7 @@ async def _at_rest(place: Place, two: LivedHome, five: LivedHome, runs: int) -> 
     ]
 
 
-async def _resting_mb(pid: int) -> float:
+async def resting_mb(pid: int) -> float:
     """Return the memory of *pid* and its worker once it changes no more: a worker may load seconds after the start."""
     looks = [weight_mb(pid)]
     while len(looks) < LOOKS or max(looks[-LOOKS:]) - min(looks[-LOOKS:]) > LEAST_MB:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.made_notes import daily_notes, note
 from bench.talk import prose
-from gateway.agent.entries import ReplyEntry, Usage, UserEntry
+from gateway.agent.entries import ReplyEntry, SummaryEntry, Usage, UserEntry
 from gateway.home import AgentHome, Home
 from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, header, to_line
@@ -23,6 +23,8 @@ from workspaces.access import AgentId
 from workspaces.workspace import Workspace
 
 TURNS_OF_EACH = 20
+SUMMARY_EVERY = 50
+"""Turns, in a long conversation."""
 TOKEN = "a-token-of-the-bench-0123456789"
 
 
@@ -66,7 +68,7 @@ class LivedHome:
 def lived_home(folder: Path, around: Around, extent: Extent = USUAL) -> LivedHome:
     """Make a home whose agent has a year of notes and conversations in many chats; start it once."""
     groups = [-1000 - number for number in range(extent.chats)]
-    made = _configured(folder, around, groups)
+    made = configured(folder, around, groups)
     agent = made.home.agent("main")
     (agent.workspace / "memory").mkdir(exist_ok=True)
     for day, text in daily_notes(extent.entries):
@@ -82,7 +84,7 @@ def lived_home(folder: Path, around: Around, extent: Extent = USUAL) -> LivedHom
 def small_home(folder: Path, around: Around, agents: int = 1, *, lived: bool = True) -> LivedHome:
     """Make a home of agents with two notes each, started once; or a new one."""
     names = ["main", *(f"agent{number}" for number in range(1, agents))]
-    made = _configured(folder, around, [])
+    made = configured(folder, around, [])
     made.home.write(
         made.home.config_file,
         made.home.config_file.read_text() + "".join(f'[agents.{name}]\nmodel = "stub"\n' for name in names[1:]),
@@ -101,7 +103,8 @@ def small_home(folder: Path, around: Around, agents: int = 1, *, lived: bool = T
     return made
 
 
-def _configured(folder: Path, around: Around, groups: Sequence[int]) -> LivedHome:
+def configured(folder: Path, around: Around, groups: Sequence[int]) -> LivedHome:
+    """Make a new home that hears *groups*."""
     home = make_home(folder, around.bot, openai_section(around.model))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -136,7 +139,7 @@ def command(home: Home, *words: str) -> float:
 
 
 def write_conversations(agent: AgentHome, chats: Sequence[int], turns: int) -> None:
-    """Write *turns* turns into the conversation of each chat, up to now: none has gone to rest."""
+    """Write *turns* turns into the conversation of each chat, up to now, with summaries: none has gone to rest."""
     agent.sessions.mkdir(parents=True, exist_ok=True)
     chance, now = random.Random(2), datetime.now(UTC)
     for chat in chats:
@@ -147,4 +150,8 @@ def write_conversations(agent: AgentHome, chats: Sequence[int], turns: int) -> N
             said = UserEntry(prose(chance, 20), at, "", turn)
             answered = ReplyEntry(prose(chance, 40), (), "stub", Usage(100, 20))
             lines += [to_line(Record(turn, at, entry)) for entry in (said, answered)]
+            if number % SUMMARY_EVERY == SUMMARY_EVERY - 1:
+                kept = f"{name}-{number - SUMMARY_EVERY // 5}"
+                summary = SummaryEntry(prose(chance, 100), kept, (), from_outside=False, model="stub")
+                lines.append(to_line(Record(turn, at, summary)))
         (agent.sessions / f"{name}.jsonl").write_bytes(b"".join(lines))

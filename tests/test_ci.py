@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 MAKEFILE = f"""
 test:
 \t@PYTHONDONTWRITEBYTECODE= PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -p xdist -n 1 $(ARGS)
-check site oracles:
+check bench-check site oracles:
 \t@:
 """
 ALWAYS = "def test_{0}() -> None:\n    raise AssertionError\n"
