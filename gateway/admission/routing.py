@@ -4,7 +4,8 @@ Route and `Access` are computed from the stored message each time they are neede
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import product
 
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import PRIVATE_JOB, is_inner, kind_of
@@ -85,6 +86,19 @@ class Routes:
     user_file_in_groups: bool = False
     full_heartbeats: frozenset[AgentId] = frozenset()
     """The agents whose heartbeat has the access of main."""
+    _places: dict[tuple[str | None, ...], list[int]] = field(default_factory=dict, init=False, compare=False)
+    """The places of the bindings for a channel, account and chat: each agent has some, and a message few."""
+
+    def __post_init__(self) -> None:
+        for place, binding in enumerate(self.bindings):
+            self._places.setdefault((binding.channel, binding.account, binding.chat), []).append(place)
+
+    def matching(self, message: InboundMessage) -> list[Binding]:
+        """Return the bindings that match *message*, in their order."""
+        at = message.address
+        wanted = product((at.channel, None), (at.account, None), (at.chat, None))
+        found = (self.bindings[place] for place in sorted(p for key in wanted for p in self._places.get(key, ())))
+        return [binding for binding in found if binding.matches(message)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +115,7 @@ def route(message: InboundMessage, routes: Routes) -> Envelope:
     """Return the destination of *message* and the access of its turn."""
     if is_inner(message):
         return _inner(message.address, routes)
-    matching = [binding for binding in routes.bindings if binding.matches(message)]
-    best = max(matching, key=Binding.specificity, default=None)
+    best = max(routes.matching(message), key=Binding.specificity, default=None)
     agent = best.agent if best else routes.default
     session_type = _session_type(message, routes.policy)
     access = Access(

@@ -52,6 +52,19 @@ def test_of_equal_bindings_the_first_wins_and_a_field_that_differs_rules_a_bindi
     assert route(MESSAGE, routes(other, first, second)).key.agent == "y"
 
 
+SOME = st.builds(
+    Binding,
+    st.just(MAIN),
+    *(st.sampled_from([None, *values]) for values in (("telegram", "web"), ("home", "x"), ("-100", "-2"), ("4",))),
+)
+
+
+@given(st.lists(SOME, max_size=12))
+def test_a_binding_is_found_by_its_address_as_by_trying_all(bindings: list[Binding]) -> None:
+    """Those that match, in the order of the configuration."""
+    assert routes(*bindings).matching(MESSAGE) == [each for each in bindings if each.matches(MESSAGE)]
+
+
 @pytest.mark.parametrize(
     ("message", "session_type", "name", "scope"),
     [
