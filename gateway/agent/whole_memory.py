@@ -65,7 +65,7 @@ class WholeMemory:
         if excess is not None and excess.tokens > budget and excess.stands(folder):
             return ""
         try:
-            ours = sorted((path for path in documents.stamps() if _is_over(path, today)), key=_age)
+            ours = sorted((path for each in folder.walk() if _is_over(path := str(each.path), today)), key=_age)
             whole = _whole(documents, folder, ours, budget)
         except WorkspaceError:
             return ""

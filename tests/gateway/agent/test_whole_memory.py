@@ -1,6 +1,6 @@
 """The notes as a whole in the owner's prompt: while they are small, oldest first, and the same until they change."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -11,7 +11,7 @@ from gateway.agent.whole_memory import WholeMemory
 from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT, GROUP, GUEST, HEARTBEAT, MAIN, SUBAGENT
 from workspaces.access import Access
-from workspaces.files import Folder
+from workspaces.files import Folder, FoundFile
 from workspaces.memory.entry import ReadableDocuments
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
@@ -87,13 +87,14 @@ async def test_notes_that_are_too_many_are_looked_at_again_only_once_they_change
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A year of notes is not walked at every message: those that were too many stay so until one of them changes."""
-    looks, stamps = list[ReadableDocuments](), ReadableDocuments.stamps
+    looks, walk = list[Folder](), Folder.walk
 
-    def counted(documents: ReadableDocuments) -> dict[str, str]:
-        looks.append(documents)
-        return stamps(documents)
+    def counted(folder: Folder) -> Iterator[FoundFile]:
+        looks.append(folder)
+        return walk(folder)
 
-    monkeypatch.setattr(ReadableDocuments, "stamps", counted)
+    monkeypatch.setattr(Folder, "walk", counted)
+    monkeypatch.setattr(ReadableDocuments, "stamps", None)  # of conversations there may be thousands
     long = house.root / "memory/2026-03-02.md"
     long.write_text("".join(f"- the code of the house number {number} is {number * 7}\n" for number in range(900)))
     assert [await house.text() for _ in range(3)] == [""] * 3
