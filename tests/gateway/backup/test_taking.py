@@ -52,6 +52,7 @@ async def test_everything_comes_back_and_nothing_that_is_rebuilt(tmp_path: Path)
         "agents/main/index/vectors",
         "agents/main/bundles/history.bundle",
         "agents/main/history.git.lock",
+        "agents/main/workspace.lock",
         "removed/old-2026-01-01/index/vectors",
         "agents/main/workspace/token",
         "backup.key",

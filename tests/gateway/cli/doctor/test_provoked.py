@@ -1,5 +1,6 @@
 """Each check of `strandline doctor`, provoked: the fault shows under its id, with what is wrong."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,6 +33,11 @@ class Home:
     command: tuple[str, ...] = ("doctor",)
 
 
+def failed(kind: str, said: str) -> str:
+    """Return the record of a failed backup or restore on trial."""
+    return json.dumps({kind: {"at": "2026-11-24T09:00:00+00:00", "is_good": False, "said": said}})
+
+
 HOMES = {
     "home": Home("warn", "others can read", modes={".": 0o755}),
     "configuration": Home("fail", "did you mean gateway?", "[gatewy]\n"),
@@ -44,6 +50,10 @@ HOMES = {
     "disabled": Home(
         "warn", "hooks/on-reply: disabled since a backup", files={"disabled": '{"disabled": ["hooks/on-reply"]}'}
     ),
+    "backup": Home(
+        "warn", "09:00 UTC: the disk is full", files={"run/backups.json": failed("backup", "the disk is full")}
+    ),
+    "drill": Home("warn", "09:00 UTC: no key", files={"run/backups.json": failed("drill", "no key")}),
     "exposure": Home("ok", "open to nobody else"),
     "exposure-secrets": Home(
         "fail", "others on this machine can read", files={"secrets.toml": ""}, modes={"secrets.toml": 0o644}
