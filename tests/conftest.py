@@ -42,7 +42,7 @@ def pytest_xdist_setupnodes(config: pytest.Config) -> None:
 def patient_memory() -> Iterator[None]:
     """Let a search, and a turn that has memories brought up, wait for an index that others keep from the processor."""
     with pytest.MonkeyPatch.context() as patch:
-        for patience in ("PATIENCE_S", "FIRST_PATIENCE_S", "ALIVE_WITHIN_S"):
+        for patience in ("PATIENCE_S", "FIRST_PATIENCE_S", "JUST_BEGUN_S", "ALIVE_WITHIN_S"):
             patch.setattr(f"workspaces.memory.source_index.{patience}", PATIENCE_S)
         defaults = {each.name: each.default for each in fields(RecallSettings)} | {"deadline_s": PATIENCE_S}
         patch.setattr(RecallSettings.__init__, "__defaults__", tuple(defaults.values()))

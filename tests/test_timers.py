@@ -29,6 +29,7 @@ PATCHED = {
     "OPEN_BYTES": 1,
     "PATIENCE_S": 6,
     "ALIVE_WITHIN_S": 2,
+    "JUST_BEGUN_S": 2,
     "FORMAT": 1,
     "FRESH": 1,
     "MOST_ALONE": 1,

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tests.fakes.patience import PATIENCE_S
 
-SHOWN_WITHIN_S = 40.0
 ROOT = Path(__file__).parents[2]
 
 
@@ -38,7 +37,7 @@ class Prompt:
     async def sees(self, text: str) -> str:
         """Wait until *text* is shown after what was seen before; return everything up to its end."""
         try:
-            async with asyncio.timeout(SHOWN_WITHIN_S):
+            async with asyncio.timeout(PATIENCE_S):
                 while (at := self.shown.find(text, self._read_until)) < 0:
                     self._news.clear()
                     await self._news.wait()

@@ -23,6 +23,7 @@ from tests.fakes.botapi import BotApi
 from tests.fakes.cohere_stub import CohereStub
 from tests.fakes.discord import Discord
 from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Refusal
 from tests.journeys.house import ENVIRON, GROUP, OWNER, cohere_section, make_home, openai_section, running
 
@@ -138,7 +139,7 @@ async def test_the_words_end_when_the_model_answers(tmp_path: Path) -> None:
 
 async def notes(app: App, channel: str, holds: Callable[[str], bool]) -> str:
     """Return what `status` says of the account, once it is as wanted."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             state = await app.operator.ask(StatusOrder())
             told = "\n".join(f"{each.reason}\n{each.notes}" for each in state.channels if each.channel == channel)
@@ -198,7 +199,7 @@ async def test_a_missing_intent_is_named(tmp_path: Path) -> None:
 
 async def trouble(app: App) -> str:
     """Return what `status` calls unusable, once it does."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             if told := "\n".join((await app.operator.ask(StatusOrder())).troubles):
                 return told

@@ -38,7 +38,7 @@ def made(path: Path, url: str) -> Gateway:
     home.create()
     home.write(
         home.config_file,
-        f'[owner]\ntime_zone = "UTC"\n[gateway]\nport = 0\n[redis]\nurl = "{url}"\nlease_s = 2\n'
+        f'[owner]\ntime_zone = "UTC"\n[gateway]\nport = 0\n[redis]\nurl = "{url}"\nlease_s = 6\n'
         '[memory.embeddings]\nprovider = "none"\n',
     )
     if not home.agent("main").workspace.exists():

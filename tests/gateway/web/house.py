@@ -87,9 +87,11 @@ async def door(home: Home) -> AsyncIterator[tuple[App, str]]:
 
 
 async def _listening(app: App) -> None:
-    """Return once the tokens' accounts take messages: the page's, which are last, begin to listen after them."""
+    """Return once every account takes messages; those of the page, which have no state, begin to listen last."""
+    health, loaded = app.parts.health, app.parts.resources.channels.adapters.loaded
+    keys = {account.key for account in app.accounts}
     async with asyncio.timeout(PATIENCE_S):
-        while not all(bot.state == "listening" for bot in app.parts.health.accounts):  # noqa: ASYNC110  # has no event
+        while keys - loaded.keys() or {bot.state for bot in health.accounts} - {"listening"}:  # noqa: ASYNC110  # no event
             await asyncio.sleep(0.01)
 
 

@@ -14,10 +14,12 @@ THIRD = "# Notes\n\n- Zero.\n- One.\n- Two, reworded.\n"
 
 
 async def write_past(house: House, path: str, *texts: str) -> None:
-    """Write *texts*, each as an edit of its own in the owner's editor."""
+    """Write *texts*, each as an edit of its own in the owner's editor, after all that is there already."""
+    writer = house.app.parts.resources.agents[AgentId("main")].history_writer
+    await writer.catch_up()
     for text in texts:
         put(house, path, text)
-        await house.app.parts.resources.agents[AgentId("main")].history_writer.catch_up()
+        await writer.catch_up()
 
 
 def revisions(page: str) -> list[str]:

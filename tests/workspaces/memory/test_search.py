@@ -22,6 +22,7 @@ from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.query import Query
 from workspaces.memory.search import CHECK_EVERY_S, MemoryIndex, QueryRefusedError
 from workspaces.memory.search_notes import LONGEST_QUERY, notice
+from workspaces.memory.source_index import JUST_BEGUN_S
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.run_blocking import RunBlocking
 
@@ -244,8 +245,9 @@ async def test_a_start_without_changes_needs_no_worker(tmp_path: Path) -> None:
     home.worker.handler.close()
 
 
-async def test_a_search_does_not_wait_for_a_sync_that_runs(tmp_path: Path) -> None:
+async def test_a_search_does_not_wait_for_a_sync_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While notes are being indexed a search answers with what there is; only the owner is told."""
+    monkeypatch.setattr("workspaces.memory.source_index.JUST_BEGUN_S", JUST_BEGUN_S)
     may_read, reading = asyncio.Event(), asyncio.Event()
     is_slow = False
 
