@@ -24,6 +24,7 @@ from gateway.control.admission_wire import PairOrder
 from gateway.control.stream_wire import IndexOrder
 from gateway.control.wire import HistoryOrder
 from gateway.home import Home
+from gateway.stores.sqlite.store import SqliteStore
 from strandline.testing.adapter import FakeAdapter
 from tests.fakes.clock import ManualClock
 from tests.journeys.house import ENVIRON
@@ -257,6 +258,11 @@ async def world(
                 agents[name] = replace(agent, model=model)
                 await agent.history_writer.begin()
             app.parts.resources.channels.adapters.loaded["telegram", "home"] = adapter
+            store = app.parts.resources.home.store
+            assert isinstance(store, SqliteStore)
+            store.commits.longest_ride_s = (
+                0.0  # one message after the other: nothing comes whose commit could be shared
+            )
             await app.parts.delivery.recover(lambda _: True)
             opened = World(app, model, adapter, clock, secret)
             await opened.let_in()
