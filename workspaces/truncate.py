@@ -15,7 +15,7 @@ def truncate(text: str, limit: int, name: str) -> str:
     if len(text) <= limit:
         return text
     lines = text.count("\n") + 1
-    room = limit - len(_marker(name, lines, lines))
+    room = limit - len(_marker(name, lines, lines)) - (len(str(lines)) - 1)  # as many digits for the number of lines
     if room <= 0:
         return text[: _boundary_before(text, limit)]
     head = _boundary_before(text, min(int(limit * _HEAD), int(room * _HEAD / (_HEAD + _TAIL))))

@@ -360,7 +360,8 @@ async def test_a_view_is_small_and_painted_within_a_second(house: House, gateway
         found = []
         for _ in range(3):
             await visit(page, house, path)
-            await page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+            while not await page.evaluate("performance.getEntriesByName('first-contentful-paint').length"):
+                await page.wait_for_timeout(10)  # `wait_for_function` evaluates text, which the page forbids
             found.append(await page.evaluate(PAINT))
         assert 1_000 < max(each["bytes"] for each in found) <= VIEW_BYTES, path
         assert min(each["ms"] for each in found) < PAINT_MS, path  # the least: other tests keep both cores busy

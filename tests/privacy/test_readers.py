@@ -36,6 +36,8 @@ ALL_FILES = {
     "workspaces/history/history.py": "records every file and shows none",
     "gateway/app/agents.py": "gives the index, the history and the alarm what they keep",
     "gateway/app/index_migration.py": "builds an index anew at the command line, and reports lines that differ",
+    "gateway/app/replay.py": "asks a copy of the home again with each turn's own access, for the owner",
+    "gateway/turns/planning.py": "finds the notes that a turn may read, with its access",
     "gateway/control/status.py": "names to the owner the files that were left out",
     "gateway/cli/imports.py": "closes the workspace that it opened for the owner at the command line",
     "gateway/cli/agents.py": "counts files for the owner at the command line",
@@ -57,6 +59,7 @@ ALL_WORDS = {
     "gateway/web/completion_turns.py": "adds up the cost of a program's own turns, in their session",
     "gateway/web/chat.py": "shows the signed-in owner the owner's own conversation",
     "gateway/automation/heartbeat_runner.py": "looks whether a heartbeat's own turn failed, and puts its session away",
+    "gateway/app/replay.py": "compares a copy's turns with what was recorded of them, for the owner",
     "gateway/control/memory.py": "shows the owner why an answer in their own chat was given",
 }
 """Who may open transcripts."""
