@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, MutableMapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import cast
@@ -233,6 +234,7 @@ def stand_ins(patch: pytest.MonkeyPatch, worker: WorkerClient, clock: ManualCloc
     """
     for patience in ("PATIENCE_S", "FIRST_PATIENCE_S", "JUST_BEGUN_S", "ALIVE_WITHIN_S"):
         patch.setattr(f"workspaces.memory.source_index.{patience}", 300.0)
+    patch.setattr("gateway.transcripts.memory_source.QUIET_S", inf)  # pauses and lengths alone say what is indexed
     patch.setattr("gateway.app.agents.WorkerClient", lambda _: nullcontext(worker))
     patch.setattr("gateway.app.agents.RecallSettings", partial(RecallSettings, deadline_s=60.0))
     patch.setattr("gateway.app.agents.time", SimpleNamespace(monotonic=lambda: clock.now().timestamp()))
