@@ -91,7 +91,7 @@ def figures(entries: int, searches: int) -> list[Figure]:
 
 def _figures(entries: int, searches: int) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="strandline-bench-") as name:
-        embedder, documents = MadeVectors(), list(_documents(entries))
+        embedder, documents = MadeVectors(), list(made_documents(entries))
         before = resident_mb(os.getpid())
         build_s = _timed(lambda: _build(Path(name) / "ours", embedder, documents))
         opened = time.perf_counter()
@@ -120,7 +120,8 @@ def _figures(entries: int, searches: int) -> list[Figure]:
     ]
 
 
-def _documents(entries: int) -> Iterator[Document]:
+def made_documents(entries: int) -> Iterator[Document]:
+    """Yield daily notes of *entries* lines."""
     for day, text in daily_notes(entries):
         yield Document(f"memory/{day}.md", PRIVATE, text, day, str(day))
 

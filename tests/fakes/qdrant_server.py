@@ -125,7 +125,7 @@ def cluster(size: int = 3) -> Iterator[list[Node]]:
 def clustered(nodes: list[Node]) -> QdrantServer:
     """Return the settings of a gateway on *nodes*: two copies of each point, both confirmed if both are there."""
     first, *rest = (each.url for each in nodes)
-    return QdrantServer(first, 2, other_urls=tuple(rest), replication_factor=2, write_consistency_factor=1)
+    return QdrantServer(first, 10, other_urls=tuple(rest), replication_factor=2, write_consistency_factor=1)
 
 
 @contextmanager

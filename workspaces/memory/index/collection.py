@@ -26,9 +26,6 @@ from workspaces.memory.text.chunking import Chunking, entries_of
 from workspaces.memory.text.sparse import contextual_vector, dated_vector
 
 T = TypeVar("T")
-BATCH = 8
-"""Points stored at once: about 3 ms, by which a search may be delayed; larger batches are no faster."""
-
 CUT_AT_ONCE = 30_000
 """Longest text, in characters, that is cut within a step, in some 20 ms."""
 SLICE = 512
@@ -240,8 +237,9 @@ class Collection:
 
     def _store(self, entries: Sequence[tuple[PointId, Entry]]) -> Generator[None, None, None]:
         """Store *entries*; all their texts are embedded, so that a document changes in few steps."""
-        for start in range(0, len(entries), BATCH):
-            points = [self._point(id_, entry) for id_, entry in entries[start : start + BATCH]]
+        most = self._shard.stores_at_once
+        for start in range(0, len(entries), most):
+            points = [self._point(id_, entry) for id_, entry in entries[start : start + most]]
             self.manifest.change_begins()
             self.engine.upsert([point for point, *_ in points])
             for _, row, content in points:

@@ -104,6 +104,10 @@ class Shard(Protocol):
         """Return the existing entries among *ids*."""
 
     @property
+    def stores_at_once(self) -> int:
+        """Number of points that are best stored by one request."""
+
+    @property
     def was_away(self) -> bool:
         """Whether its server failed a request since it was opened, and may hold something else by now."""
 

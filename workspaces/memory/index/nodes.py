@@ -64,7 +64,7 @@ def connected(server: QdrantServer, api_key: str) -> Nodes:
 def _client(url: str | None, server: QdrantServer, api_key: str, verify: ssl.SSLContext | bool) -> QdrantClient:
     return QdrantClient(
         url=url,
-        api_key=api_key or None,
+        headers={"api-key": api_key} if api_key else None,  # the argument for it warns on stderr of plain http
         timeout=max(round(server.timeout_s), 1),
         check_compatibility=False,
         trust_env=False,

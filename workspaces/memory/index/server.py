@@ -88,6 +88,8 @@ ALONE = Tenant()
 class ServerShard:
     """A `Shard` of *tenant* in the collection *name*."""
 
+    stores_at_once = 64
+    """Twice as fast as 8, by what each request costs; 256 are no faster."""
     reads_at_once = 50
     """A search considers 30 results: a request takes longer than they do."""
 

@@ -39,7 +39,7 @@ async def test_another_node_answers_for_one_that_cannot(
 ) -> None:
     """It costs no answer, and the next request goes to the node that answered."""
     first = NOBODY if trouble == "gone" else stub.url
-    worker = StoreWorker(connect(QdrantServer(first, other_urls=(other.url,))))
+    worker = StoreWorker(connect(QdrantServer(first, 60, other_urls=(other.url,))))
     home = Home(tmp_path, worker)
     home.write("MEMORY.md", "- likes tea\n")
     await home.index.sync()
@@ -47,7 +47,7 @@ async def test_another_node_answers_for_one_that_cannot(
     begun = time.monotonic()
     found = await home.search("tea")
     assert (found.mode, found.hits[0].snippet, "in the files" in found.notice) == ("hybrid", "likes tea", False)
-    assert time.monotonic() - begun >= (SEARCH_S if trouble == "slow" else 0)
+    assert (SEARCH_S if trouble == "slow" else 0) <= time.monotonic() - begun < 55
     stub.requests.clear()
     other.requests.clear()
     assert (await home.search("tea")).mode == "hybrid"
