@@ -53,7 +53,7 @@ STATEMENTS = (
         "tests/workspaces/memory/test_search.py::test_a_hit_has_its_place_its_day_and_its_parts",
     ),
     better(
-        "vectors come from a small MiniLM on this machine, 384 numbers each",
+        "vectors come from a small e5 on this machine, 384 numbers each",
         "from e5-small-v2, on this machine and of 384 numbers too, which finds more of people's talk",
         "tests/workspaces/memory/index/embeddings/test_local.py::test_vectors_have_the_promised_shapes_and_length_one",
         check=lambda: DIMENSION == 384,
