@@ -56,7 +56,7 @@ KINDS: Mapping[str, Kind] = {
     "request": Kind(0.03),
     "tools": Kind(0),
     "flushes": Kind(0, 0.5),
-    "hand-overs": Kind(0.5),  # what comes together on a busy machine shares one
+    "hand-overs": Kind(0.05, 6),  # fewer where what comes together shares one, which a busy machine decides
     "opened": Kind(0.05, 1),
     "functions": Kind(0.08),
 }

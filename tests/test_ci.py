@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 MAKEFILE = f"""
 test:
 \t@PYTHONDONTWRITEBYTECODE= PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -p xdist -n 1 $(ARGS)
-check bench-check site oracles:
+check bench-check bench-check site oracles:
 \t@:
 """
 ALWAYS = "def test_{0}() -> None:\n    raise AssertionError\n"
@@ -54,7 +54,7 @@ def ends(project: Path) -> tuple[int, list[str]]:
         [".ci/run"],
         check=False,
         cwd=project,
-        env=os.environ | {"PATH": path},
+        env={name: value for name, value in os.environ.items() if not name.startswith("MAKE")} | {"PATH": path},
         stdout=-1,
         stderr=subprocess.STDOUT,
         text=True,
