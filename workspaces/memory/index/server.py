@@ -298,7 +298,9 @@ def connect(server: QdrantServer, api_key: str = "") -> ServerCollections:
 
 def _layout(dimension: int) -> dict[str, Any]:
     """Return the layout in the client's form, a plain dict. HNSW is never built (`m=0`): scanning is exact."""
-    dense = {"dense": models.VectorParams(size=dimension, distance=models.Distance.COSINE)} if dimension else {}
+    halves = models.Datatype.FLOAT16  # as in the embedded engine, so that both rank alike
+    params = models.VectorParams(size=dimension, distance=models.Distance.COSINE, datatype=halves)
+    dense = {"dense": params} if dimension else {}
     return {
         "vectors_config": dense,
         "sparse_vectors_config": {name: models.SparseVectorParams() for name in ("bm25", "bm25_context")},
