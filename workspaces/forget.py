@@ -12,6 +12,7 @@ from workspaces.access import Access, may_write, scope_of
 from workspaces.errors import BadPathError, EditError, NoSuchFileError, NotTextError, TooLargeError
 from workspaces.memory.entry import Document, Entry
 from workspaces.memory.text.chunking import entries_of
+from workspaces.memory.text.fingerprint import fingerprint
 from workspaces.memory.workspace_source import is_note
 from workspaces.redact import Redaction
 from workspaces.revert import rewritten_line
@@ -93,6 +94,12 @@ def author_of(note: NotePassage, texts: Iterable[tuple[str, str | None]]) -> str
             break
         author = wrote
     return author
+
+
+def fingerprints(workspace: Workspace, access: Access) -> frozenset[str]:
+    """Return those of all notes that *access* may write."""
+    paths = forgettable(workspace, access)
+    return frozenset(fingerprint(note.text) for path in paths for note in notes_in(workspace, access, path))
 
 
 def take_out(workspace: Workspace, access: Access, redaction: Redaction) -> int:

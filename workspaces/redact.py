@@ -4,7 +4,7 @@ import json
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from workspaces.memory.text.dialogue import read_line
@@ -45,11 +45,16 @@ class _Words:
 class Redaction:
     """Passages in any case and punctuation. The same statement in other words is another passage."""
 
-    def __init__(self, *passages: str) -> None:
+    def __init__(self, *passages: str, spared: Collection[object] = ()) -> None:
         """Raises ValueError for a passage too short to be distinctive."""
         self._passages = [_words_of(passage) for passage in passages]
+        self._whole, self._spared = passages, spared
         if any(_weight(words) < SHORTEST for words in self._passages):
             raise ValueError(f"a passage of fewer than {SHORTEST} letters would be removed everywhere")
+
+    def sparing(self, fingerprints: Collection[object]) -> "Redaction":
+        """Return the redaction that leaves *fingerprints* in records: those of notes that stay."""
+        return Redaction(*self._whole, spared=fingerprints)
 
     def is_in(self, text: str) -> bool:
         """Tell whether *text* contains one of the passages."""
@@ -62,11 +67,15 @@ class Redaction:
     def over(self, value: object) -> object:
         """Return *value*, parsed JSON, with passages marked as purged in every text, also in JSON within a text.
 
+        Fingerprints of notes go too, but for those that it spares.
         The words of a command that names a passage are part of it.
         """
         match value:
             case dict():
-                return self._redact_call({name: self.over(inner) for name, inner in value.items()})
+                clean = {name: self.over(inner) for name, inner in value.items()}
+                if "citation" in clean and clean.get("fingerprint") and clean["fingerprint"] not in self._spared:
+                    clean["fingerprint"] = ""
+                return self._redact_call(clean)
             case list():
                 return [self.over(inner) for inner in value]
             case str():

@@ -186,6 +186,11 @@ class UsedMemory:
     """How well it fits, 0 to 1, and the parts, as in `Hit`; 0 for a passage that was read."""
     similarity: float = 0.0
     keyword: float = 0.0
+    fingerprint: str | None = None
+    """Hash of its words, by which the check-up finds it wherever it stands (`workspaces.memory.text.fingerprint`).
+
+    Empty after a purge of it; `None` for a passage that was read, whose text is in the result, and in older records.
+    """
 
 
 HOW_USED = {"search": "found by a search", "read": "read", "recall": "brought up unasked"}

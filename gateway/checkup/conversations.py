@@ -17,7 +17,7 @@ from workspaces.access import Access, AgentId
 from workspaces.memory.checkup.copies import Instruction
 from workspaces.memory.checkup.doubles import repeats
 from workspaces.memory.checkup.findings import FindingKind, NoteFinding
-from workspaces.memory.checkup.noted import NotedEntry, plain, stems_of
+from workspaces.memory.checkup.noted import NotedEntry, noted_entries, plain, stems_of
 from workspaces.memory.checkup.people import name_words, people_named, words_said
 from workspaces.memory.checkup.quality import EntryUse
 from workspaces.memory.text.dialogue import read_line
@@ -52,6 +52,7 @@ class Evidence:
     def __post_init__(self) -> None:
         self._by_turn = _grouped(self.entries, lambda each: each.source.turn)
         self._by_path = _grouped(self.entries, lambda each: each.path)
+        self._by_fingerprint = _grouped(self.entries, lambda each: each.fingerprint)
         self._spoken = _grouped(self.entries, lambda each: str(each.day) if each.speaker == self.agent else "")
         self._named = [
             (each, name) for each in self.entries if each.is_note and each.is_agents for name in people_named(each.text)
@@ -81,9 +82,9 @@ class Evidence:
         self._unsaid_in_turn |= {each.place for each in written if not _is_said(each, said)}
         if session.startswith(_ORDERS):
             self._take_orders(turn)
-        used = [memory.citation for each in turn if isinstance(each.entry, UsedEntry) for memory in each.entry.memories]
-        shown = [*self._cited(used), *_shown_in(turn)]
-        for entry in self._cited(used):
+        shown = [*_shown_in(turn), *self._used_in(turn)]
+        used = frozenset(each.fingerprint for each in shown)
+        for entry in (each for mark in used for each in self._by_fingerprint.get(mark, ())):
             known = self.uses.get(entry.citation, EntryUse())
             self.uses[entry.citation] = EntryUse(known.days, known.uses + 1, max(filter(None, (known.last, day))))
         if shown:
@@ -138,6 +139,16 @@ class Evidence:
         for record in turn:
             if isinstance(record.entry, UserEntry) and len(self.orders) < _MOST_ORDERS:
                 self.orders.setdefault(record.entry.text, Instruction("an order of a job", record.entry.text))
+
+    def _used_in(self, turn: Sequence[Record]) -> Iterator[NotedEntry]:
+        """Yield the entries that *turn* recalled or found; older records know only where they stood."""
+        for memory in (
+            each for record in turn if isinstance(record.entry, UsedEntry) for each in record.entry.memories
+        ):
+            if memory.fingerprint:
+                yield from self._by_fingerprint.get(memory.fingerprint, ())
+            elif memory.fingerprint is None and memory.how != "read":
+                yield from self._cited([memory.citation])
 
     def _cited(self, citations: Iterable[str]) -> list[NotedEntry]:
         found = []
@@ -205,7 +216,7 @@ def _loops(entry: NotedEntry, shown: NotedEntry) -> bool:
 
 
 def _shown_in(turn: Sequence[Record]) -> list[NotedEntry]:
-    """Return the hits of searches in *turn*: lines that have moved or gone since are known by their text."""
+    """Return the hits and the notes read in *turn*: lines that have moved or gone since are known by their text."""
     return [
         hit
         for record in turn
@@ -216,11 +227,14 @@ def _shown_in(turn: Sequence[Record]) -> list[NotedEntry]:
 
 def _hits(text: str) -> Iterator[NotedEntry]:
     try:
-        hits = json.loads(text)["hits"]
-    except (ValueError, KeyError, TypeError):
+        found = json.loads(text)
+    except ValueError:
         return
-    for hit in hits:
+    for hit in (found.get("hits") or [found]) if isinstance(found, dict) else ():
         match hit:
+            case {"path": str(path), "text": str(said)}:
+                if is_note(PurePosixPath(path)):
+                    yield from noted_entries(PurePosixPath(path), said)
             case {"path": str(path), "start_line": int(first), "end_line": int(last), "snippet": str(said)}:
                 if is_note(PurePosixPath(path)):
                     yield NotedEntry(path, first, last, said, read_line(said).text)

@@ -11,7 +11,7 @@ from gateway.commands.wording import counted
 from gateway.errors import ToolError
 from workspaces.access import AgentId, may_write
 from workspaces.errors import EditError
-from workspaces.forget import marked_in, take_out
+from workspaces.forget import fingerprints, marked_in, take_out
 from workspaces.history import Purged
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.workspace_source import is_note
@@ -45,7 +45,8 @@ def purge_commands(parts: CommandResources) -> list[Command]:
         await _refuse_documents(call, redaction)
         # The history comes last: until it is done, the same command finds the passages again and continues.
         notes = await call.run(take_out, call.agent.workspace, call.access, redaction)
-        lines = await parts.sessions.purge(call.agent.id, redaction)
+        spared = redaction.sparing(await call.run(fingerprints, call.agent.workspace, call.access))
+        lines = await parts.sessions.purge(call.agent.id, spared)
         await parts.sessions.run(forget_texts, parts.sessions.folder(call.agent.id).parent)
         stored = await parts.purge_state(redaction)
         trouble = await _index_anew(call)

@@ -21,6 +21,7 @@ from workspaces.memory.query import MOST_RESULTS, Query
 from workspaces.memory.search import MemoryIndex, SearchResult
 from workspaces.memory.search_notes import NOTHING_CLEAR
 from workspaces.memory.text.facts import FactKind, facts_in, sentences
+from workspaces.memory.text.fingerprint import fingerprint
 from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Workspace
 
@@ -154,7 +155,9 @@ class _Search:
     async def find_exactly(self, query: ExactQuery) -> Told:
         result = await self.index.find_exact(query, self.access)
         self.watch.sees(is_house=result.is_house, is_withheld=result.is_withheld)
-        await self.used([UsedMemory(match.citation, "search") for match in result.matches])
+        await self.used(
+            [UsedMemory(match.citation, "search", fingerprint=fingerprint(match.text)) for match in result.matches]
+        )
         theirs = any(match.is_others or self.index.audience(match.path) != PRIVATE for match in result.matches)
         return told(_format_matches(result), from_outside=theirs)
 
@@ -192,8 +195,8 @@ def holds_others_words(hit: Hit) -> bool:
 
 def used_hit(hit: Hit, how: Literal["search", "recall"]) -> UsedMemory:
     """Return the record of *hit*."""
-    scores = (hit.score, hit.similarity, hit.keyword)
-    return UsedMemory(hit.citation, how, *(round(score, 3) for score in scores))
+    score, similarity, keyword = (round(each, 3) for each in (hit.score, hit.similarity, hit.keyword))
+    return UsedMemory(hit.citation, how, score, similarity, keyword, fingerprint(hit.snippet))
 
 
 def _span(path: str, first: int, lines: int | None, total: int) -> str:

@@ -24,6 +24,7 @@ from gateway.transcripts.codec import Record
 from tests.workspaces.memory.checkup.notes import BY_AGENT, lasting, of_day
 from workspaces.access import AgentId
 from workspaces.memory.checkup.noted import NotedEntry
+from workspaces.memory.text.fingerprint import fingerprint
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
 DOE = "User is John Doe, a software engineer."
@@ -83,6 +84,26 @@ def test_a_note_that_recall_fed_back_is_a_loop() -> None:
     assert evidence.uses[old[0].citation].last == date(2026, 3, 1)
     assert heard([*old, *new], says("the cat eats the blue bag"), used).findings == []
     assert heard([*old, *new], says("what was it?")).findings == []
+
+
+def test_a_use_is_known_by_the_words_of_its_line() -> None:
+    """It stays with a line that has moved, counts once a turn, and is not that of the line in its old place."""
+    other, moved = of_day("2026-02-02", "The dog sleeps.", "The cat eats the blue bag.")
+    old = UsedMemory("memory/2026-02-02.md#L3-L3", "recall", fingerprint=fingerprint("09:10 the cat eats the blue bag"))
+    found = UsedMemory("memory/2026-02-02.md#L9-L9", "search", fingerprint=fingerprint("The cat eats the blue bag."))
+    evidence = heard([other, moved], says("what was it?"), UsedEntry((old, found)))
+    assert {place: use.uses for place, use in evidence.uses.items()} == {moved.citation: 1}
+    purged = replace(old, fingerprint="")
+    assert heard([other, moved], says("what was it?"), UsedEntry((purged,))).uses == {}
+
+
+def test_what_was_read_is_used_where_it_stands_now() -> None:
+    """A result has the text of what was read."""
+    other, moved = of_day("2026-02-02", "The dog sleeps.", "The cat eats the blue bag.")
+    text = json.dumps({"path": other.path, "from_line": 3, "total_lines": 3, "text": "- The cat eats the blue bag."})
+    used = UsedEntry((UsedMemory(f"{other.path}#L3-L3", "read"),))
+    evidence = heard([other, moved], says("read it"), used, ResultEntry("c", "memory_get", text, False))
+    assert [*evidence.uses] == [moved.citation]
 
 
 def test_a_days_note_that_became_a_lasting_one_is_no_loop() -> None:

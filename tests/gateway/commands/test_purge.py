@@ -5,9 +5,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.fakes.model import ScriptedModel
+from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, House
 from workspaces.history import LogQuery
+from workspaces.memory.text.fingerprint import fingerprint
 
 DAY = "memory/2026-02-28.md"
 PASSAGE = "the vault opens with heron"
@@ -63,6 +64,24 @@ async def test_what_is_forgotten_can_be_purged(house: House) -> None:
     assert await house.says("still there?") == "Here I am."
     assert isinstance(house.model, ScriptedModel)
     assert PASSAGE not in str(house.model.requests)
+
+
+async def test_a_purge_removes_the_fingerprints_of_what_is_gone(house: House) -> None:
+    """Records of searches keep those of notes that stand, so that their uses still count."""
+    house.model = ScriptedModel("Noted.")
+    await house.says(f"remember that {PASSAGE}")
+    for note in (PASSAGE, "tea at four"):
+        await house.says(f"/remember {note}")
+    house.model = ScriptedModel(says("", call("memory_search", query="vault heron tea")), "I know.")
+    await house.says("what do you know?")
+    told = [file.read_text("utf-8") for file in (house.folder / "sessions").glob("*.jsonl")]
+    assert {note for note in (PASSAGE, "tea at four") if fingerprint(note) in str(told)} == {PASSAGE, "tea at four"}
+    offered = re.search(r"`(/purge [^`]+)`", await house.says("/forget vault heron"))
+    assert offered is not None
+    await house.says(offered[1])
+    told = [file.read_text("utf-8") for file in (house.folder / "sessions").glob("*.jsonl")]
+    assert fingerprint(PASSAGE) not in str(told)
+    assert fingerprint("tea at four") in str(told)
 
 
 async def test_a_purge_names_its_passage_or_does_nothing(house: House) -> None:

@@ -14,6 +14,7 @@ from workspaces.access import scope_of
 from workspaces.memory.entry import Document
 from workspaces.memory.text.chunking import entries_of
 from workspaces.memory.text.dialogue import LineKind, ParsedLine, read_line
+from workspaces.memory.text.fingerprint import fingerprint
 from workspaces.memory.text.known_lines import until
 from workspaces.memory.text.tokens import STOP_WORDS, normalised, stem
 from workspaces.memory.workspace_source import day_of
@@ -115,6 +116,11 @@ class NotedEntry:
     def plain(self) -> tuple[str, ...]:
         """Its words in lower case, in order."""
         return plain(self.text)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of its words, by which uses of it are known wherever it stands."""
+        return fingerprint(f"{self.speaker}: {self.text}" if self.speaker else self.text)
 
     @cached_property
     def stems(self) -> frozenset[str]:
