@@ -56,6 +56,8 @@ class AskedQuestion:
     """A `QuestionKind` or, in other formats, their own word."""
     evidence: tuple[str, ...]
     """Turn ids, each one of `AskedConversation.places`; never empty."""
+    sides: tuple[tuple[str, ...], ...] = ()
+    """The same by statement, where the format tells them apart: the older and the newer one, or two that disagree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +167,15 @@ def _beam_questions(
 ) -> Iterator[AskedQuestion]:
     for kind, questions in asked.items():
         for question in questions:
-            named = dict.fromkeys(str(number) for number in _numbers(question.source_chat_ids))
-            if evidence := tuple(id_ for id_ in named if id_ in places):
-                yield AskedQuestion(question.question, kind.replace("_", "-"), evidence)
+            sources = question.source_chat_ids
+            sides = tuple(_known(side, places) for side in sources.values()) if isinstance(sources, dict) else ()
+            if evidence := _known(sources, places):
+                yield AskedQuestion(question.question, kind.replace("_", "-"), evidence, sides)
+
+
+def _known(sources: object, places: Mapping[str, TurnLocation]) -> tuple[str, ...]:
+    named = dict.fromkeys(map(str, _numbers(sources)))
+    return tuple(turn for turn in named if turn in places)
 
 
 def _numbers(sources: object) -> Iterator[int]:

@@ -128,7 +128,7 @@ class Bench:
         self._index.commit(complete=True)
         self._engine = self._index.answering.engine
         self._manifest = self._index.answering.manifest
-        self._today = max(
+        self.today = max(
             (day for path in corpus.notes if (day := date_in(PurePosixPath(path).stem))), default=date(1970, 1, 1)
         )
 
@@ -157,10 +157,10 @@ class Bench:
     def pooled(self, text: str) -> list[Entry]:
         """Return the shipped ranking without the token vectors, as for a hosted embedder."""
         scores, entries = self._all(text)
-        question = question_of(text, self._today)
+        question = question_of(text, self.today)
         standing = list(self._manifest.points.among(scores.ids.tolist()).values())
         pool = Pool(scores, standing, [identifiers_in_text(question, entry.text) for entry in entries])
-        return [entries[each.row] for each in rank(question, pool, WITHOUT_LATE, self._today)]
+        return [entries[each.row] for each in rank(question, pool, WITHOUT_LATE, self.today)]
 
     def dense(self, text: str) -> list[Entry]:
         """Rank by the pooled vectors alone."""
@@ -198,7 +198,7 @@ class Bench:
         return scores, [known[id_] for id_ in ids]
 
     def _asked(self, text: str) -> SearchRequest:
-        return SearchRequest(text, None, ALWAYS, DEPTHS[-1], None, self._today)
+        return SearchRequest(text, None, ALWAYS, DEPTHS[-1], None, self.today)
 
 
 def _by(entries: Sequence[Entry], scores: Iterable[float]) -> list[Entry]:

@@ -52,7 +52,7 @@ def test_each_message_is_one_line_of_its_day(tmp_path: Path) -> None:
     }
     assert chat.places["2"] == TurnLocation("memory/2024-03-16.md", 1)
     assert chat.questions == (
-        AskedQuestion("Which colour is it?", "knowledge-update", ("0", "2")),
+        AskedQuestion("Which colour is it?", "knowledge-update", ("0", "2"), (("0",), ("2", "0"))),
         AskedQuestion("In which order?", "event-ordering", ("0", "1", "2")),
     )
     assert chat.unanswerable == ("Who made the kite?",)
