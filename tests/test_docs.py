@@ -159,7 +159,7 @@ class Unused:
 def test_every_tool_is_documented() -> None:
     """By the name that a model calls."""
     files = (ROOT / "gateway" / "agent" / "tools").glob("*.py")
-    tools = {name for file in files for name in re.findall(r"\btool\((\w+)\)", file.read_text("utf-8"))}
+    tools = {name for file in files for name in re.findall(r"\b(?:tool|unoffered)\((\w+)\)", file.read_text("utf-8"))}
     assert {"memory_search", "read_file"} < tools
     assert not {name for name in tools if f"`{name}`" not in CHAT_COMMANDS}
 

@@ -124,7 +124,7 @@ def _notebook(session: Session, request: ModelRequest, clock: Callable[[], datet
     is_house = request.is_house and reader_of(session.agent.model) is Locality.HERE
 
     async def add_note(text: str) -> str:
-        """Write a note into today's notes: what happened, was decided, or shall be remembered."""
+        """Write what happened, was decided, or shall be remembered into today's notes."""
         async with noting(session, has_read_others=has_read_others) as run:
             try:
                 receipt = await run(_write, session, tagged(text) if is_house else text, clock())

@@ -7,7 +7,7 @@ from gateway.control.stream_wire import ChatOrder
 from tests.fakes.openai_stub import OpenAIStub
 from tests.journeys.house import make_home, openai_section, running
 
-MOST_BYTES = 12_000
+MOST_BYTES = 7_950
 
 
 async def ignore(_: str, __: bool) -> None:
@@ -21,6 +21,6 @@ async def test_hello_costs_little(tmp_path: Path) -> None:
             await app.operator.chat(ChatOrder("hello"), ignore)
         request = model.bodies[0]
     tools = {tool["function"]["name"] for tool in request["tools"]}
-    assert {"git_log", "git_show", "git_diff", "git_restore", "git_bundle", "save_memory", "update_memory"} <= tools
+    assert {"git_log", "git_restore", "save_memory", "update_memory", "schedule", "spawn"} <= tools
     size = len(json.dumps(request, separators=(",", ":"), ensure_ascii=False).encode())
     assert 2_000 < size <= MOST_BYTES, size

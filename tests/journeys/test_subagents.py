@@ -86,10 +86,10 @@ class Team:
             await self.before()
             return says("", spawn(self.task, f"h{done}")) if done < wanted else says("On it.")
         result = request.entries[-1]
-        if isinstance(result, ResultEntry) and result.name == "cancel_subagent":
+        if isinstance(result, ResultEntry) and asked.text.startswith("cancel"):
             return says(result.text)
         if asked.text.startswith("cancel"):
-            return says("", call("cancel_subagent", task_id=asked.text.split()[1]))
+            return says("", call("spawn", cancel=asked.text.split()[1]))
         return await self._answer(asked.text)
 
     async def _answer(self, text: str) -> ReplyEntry:
@@ -176,7 +176,7 @@ async def test_a_helper_works_beside_and_its_parent_tells_of_the_result_once(tmp
         await here.say("spawn 1")
         await here.quiet()
         (task,) = here.team.of_helpers()
-        assert [spec.name for spec in task.tools] == ["read_file", "list_files"]
+        assert [spec.name for spec in task.tools] == ["read_file"]
         assert [entry.text for entry in task.entries if isinstance(entry, UserEntry)] == ["count the boats"]
         told = here.team.requests[-1].entries[-1]
         assert isinstance(told, UserEntry)

@@ -59,8 +59,8 @@ def test_a_new_agent_gets_a_home_of_its_own(workspace: Workspace, home: Path) ->
 
 
 def test_the_templates_leave_room_in_the_first_request(workspace: Workspace, home: Path) -> None:
-    """All that a new agent's prompt shows is under 5,000 bytes, for a whole request for "hello" under 12 KB."""
-    assert sum((home / name).stat().st_size for name in TEMPLATES - {"HEARTBEAT.md"}) < 5_000
+    """All that a new agent's prompt shows is under 2,400 bytes, for a whole request for "hello" under 8 KB."""
+    assert sum((home / name).stat().st_size for name in TEMPLATES - {"HEARTBEAT.md"}) < 2_400
 
 
 def test_a_home_that_is_lived_in_is_only_completed(home: Path) -> None:

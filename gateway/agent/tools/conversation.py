@@ -3,14 +3,13 @@
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
 from collections.abc import Container, Iterable
-from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, SummaryEntry, ToolCall
 from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import Model
-from gateway.agent.tools.tool import Field, Tool, tool
+from gateway.agent.tools.tool import Tool, tool
 from workspaces.access import Access, SessionType
 
 
@@ -22,9 +21,9 @@ def conversation_tools(access: Access, model: Model) -> list[Tool]:
 
 
 async def summarize_conversation(
-    focus: Annotated[str, Field(description="What to keep most of; may be empty.")] = "",
+    focus: str = "",
 ) -> str:
-    """Have the older part of this conversation saved and summarised, when a topic is closed or the window fills."""
+    """Summarise the older part of this conversation, when a topic is closed or the window fills."""
     return "Before the next message, what was said is saved into the notes and its older part is summarised."
 
 

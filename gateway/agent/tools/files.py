@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import RESULT_CAP, ActedResult, Field, Told, Tool, done, told, tool
+from gateway.agent.tools.tool import RESULT_CAP, ActedResult, Field, Told, Tool, done, told, tool, unoffered
 from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
+from workspaces.errors import NoSuchFileError
 from workspaces.files import clean_path, no_such_file
 from workspaces.history import Act
 from workspaces.house import Make
@@ -61,10 +62,13 @@ def _reading_tools(
         first_line: Annotated[int, Field(ge=1)] = 1,
         lines: Annotated[int | None, Field(ge=1)] = None,
     ) -> Told:
-        """Read a text file of the workspace, whole or in part."""
+        """Read a text file, or list a folder (the workspace is `.`)."""
         if await run(workspace.withholds, path, access):
             guard.withholds()
-        file = await run(workspace.read, path, access, first_line, lines)
+        try:
+            file = await run(workspace.read, path, access, first_line, lines)
+        except NoSuchFileError:
+            return await list_files(path)
         known.remember(file)
         if file.is_house:
             guard.reads_house()
@@ -78,7 +82,7 @@ def _reading_tools(
             guard.reads_house()
         return format_listing(listing)
 
-    return [tool(read_file), tool(list_files)]
+    return [tool(read_file), unoffered(list_files)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ def _writing_tools(writing: _WriteTools) -> list[Tool]:
     workspace, access, run, known = writing.workspace, writing.access, writing.run, writing.known
 
     async def write_file(path: str, content: str) -> Told:
-        """Create a text file, or replace one that you have read in this turn."""
+        """Create a text file, or replace one that you have just read."""
         content = writing.guard.marked_file(clean_path(path), content)
         if waits := await writing.asked(path, lambda _: content):
             return waits
@@ -125,7 +129,7 @@ def _writing_tools(writing: _WriteTools) -> list[Tool]:
         return done(f"{file.path} written, {file.total_lines} lines.", "wrote", file.path)
 
     async def edit_file(path: str, old: str, new: str) -> Told:
-        """Replace a passage that occurs exactly once in a file; the rest stays as it is."""
+        """Replace a passage that occurs once in a file."""
         new = writing.guard.marked(new)
         make = partial(_edited, old=old, new=new, path=clean_path(path))
         if waits := await writing.asked(path, make, is_whole=False):
@@ -135,7 +139,7 @@ def _writing_tools(writing: _WriteTools) -> list[Tool]:
         return done(f"{file.path} edited.", "wrote", file.path)
 
     async def delete_file(path: str) -> Told:
-        """Delete a file that you have read in this turn."""
+        """Delete a file that you have just read."""
         seen = known.get(path)
         if seen is None:
             raise ToolError(f"{clean_path(path)}: read it first; only what you have read in this turn is deleted")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, Told, Tool, done, told, tool
+from gateway.agent.tools.tool import Field, Told, Tool, done, told, tool, unoffered
 from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.agent.write_policy import is_others_place
 from gateway.errors import ToolError
@@ -19,9 +19,6 @@ from workspaces.workspace import Workspace
 
 _SHOWN_DIGITS = 10
 """Digits of a revision: short to read, and among a million of them the chance of two alike is under one half."""
-
-Revision = Annotated[str, Field(description="A revision that git_log gave.")]
-Place = Annotated[str | None, Field(description="Without it, everything.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,39 +52,39 @@ def _reading_tools(history: History, access: Access, run: RunBlocking, writer: W
     view = history.view(access)
 
     async def git_log(
-        path: Place = None,
-        topic: Annotated[Topic, Field(description="Only such files.")] = Topic.ALL,
+        path: str | None = None,
+        topic: Topic = Topic.ALL,
         limit: Annotated[int, Field(ge=1, le=100)] = 20,
-        before: Annotated[str | None, Field(description="Only what is older than this revision.")] = None,
+        before: str | None = None,
+        revision: str | None = None,
+        until: str | None = None,
     ) -> Told:
-        """List earlier changes of your files, newest first: revision, time, what was done."""
+        """List changes of your files, newest first, or show what a revision did, alone or until a later one."""
+        if revision is not None:
+            return await (git_show(revision, path) if until is None else git_diff(revision, until, path))
         commits = await run(view.log, LogQuery(_place(path), topic, before, limit))
         await _look_for_house(access, run, writer)
         return told("\n".join(map(_line, commits)) or "(no changes)", from_outside=any(map(_names_others, commits)))
 
-    async def git_show(revision: Revision, path: Place = None) -> Told:
+    async def git_show(revision: str, path: str | None = None) -> Told:
         """Show what one change did: the lines added and removed, and where it came from."""
         shown = await run(view.show, revision, _place(path))
         await _look_for_house(access, run, writer)
         is_theirs = _names_others(shown.commit) or _shows_others(shown.diff)
         return told(f"{_heading(shown.commit)}\n{_lines(shown.diff)}", from_outside=is_theirs)
 
-    async def git_diff(
-        older: Revision,
-        newer: Annotated[str | None, Field(description="A later revision; without it, the newest.")] = None,
-        path: Place = None,
-    ) -> Told:
+    async def git_diff(older: str, newer: str | None = None, path: str | None = None) -> Told:
         """Compare two revisions: the lines added and removed in between."""
         diff = await run(view.diff, older, newer, _place(path))
         await _look_for_house(access, run, writer)
         return told(_lines(diff), from_outside=_shows_others(diff))
 
-    return [tool(git_log), tool(git_show), tool(git_diff)]
+    return [tool(git_log), unoffered(git_show), unoffered(git_diff)]
 
 
 def _restoring_tool(history: History, access: Access, run: RunBlocking, writer: WritingTurn) -> Tool:
-    async def git_restore(revision: Revision, path: str) -> Told:
-        """Bring a file back as it was at a revision. What it is now stays in the history, so this can be undone."""
+    async def git_restore(revision: str, path: str) -> Told:
+        """Bring a file back as it was at a revision; this can be undone."""
         await _look_for_house(access, run, writer)
         place = clean_path(path)
         then = await run(history.view(access).text_at, revision, place)
@@ -128,7 +125,7 @@ def _bundling_tool(history: History, access: Access, run: RunBlocking, writer: W
         bundle = await run(history.bundle, access)
         return f"The history is in {bundle.name}, in the folder {bundle.parent.name} beside your workspace."
 
-    return tool(git_bundle)
+    return unoffered(git_bundle)
 
 
 def _place(path: str | None) -> PurePosixPath | None:

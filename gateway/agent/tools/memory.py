@@ -9,7 +9,7 @@ from datetime import date
 from typing import Annotated, Literal
 
 from gateway.agent.entries import UsedMemory
-from gateway.agent.tools.tool import Field, Told, Tool, told, tool
+from gateway.agent.tools.tool import Field, Told, Tool, told, tool, unoffered
 from gateway.agent.write_guard import WriteGuard
 from gateway.errors import ToolError
 from workspaces.access import PRIVATE, Access, rights
@@ -70,11 +70,11 @@ def memory_tools(
         return []
 
     async def memory_get(
-        path: Annotated[str, Field(description="A path that memory_search gave.")],
+        path: str,
         from_line: Annotated[int | None, Field(ge=1)] = None,
         lines: Annotated[int | None, Field(ge=1)] = None,
     ) -> Told:
-        """Read a note, or some of its lines, for what stands around a passage."""
+        """Read what stands around a passage that a search found."""
         watch.sees(is_house=False, is_withheld=await run(workspace.withholds, path, access))
         try:
             note = await run(workspace.read, path, access, from_line, lines)
@@ -99,26 +99,22 @@ def memory_tools(
 def _search_tools(search: _Search) -> list[Tool]:
 
     async def memory_search(
-        query: Annotated[str, Field(description="A question or keywords; ids and names as they are written.")],
+        query: str,
         max_results: Annotated[int | None, Field(ge=1, le=50)] = None,
-        min_score: Annotated[float | None, Field(ge=0, le=1, description="Least score, 0 to 1.")] = None,
+        min_score: Annotated[float | None, Field(ge=0, le=1)] = None,
     ) -> Told:
-        """Search your notes. Run it before answering about earlier work, decisions, dates, people, preferences, todos.
-
-        Answers with passages, best first, each with its source and a score, 0 to 1; cite the source. No hits: say so.
-        `left_out` counts further passages; for lists and counts, do what `next` says.
-        """
+        """Search your notes: passages, best first, with source and score. For lists and counts do what `next` says."""
         return await search.find(Query(query, max_results, min_score))
 
     async def search_history(
         query: str,
-        exact: Annotated[bool, Field(description="Find it letter by letter, newest first.")] = False,
+        exact: bool = False,
         since: date | None = None,
         until: date | None = None,
-        as_of: Annotated[date | None, Field(description="What was noted and said by the end of that day.")] = None,
+        as_of: date | None = None,
         max_results: Annotated[int, Field(ge=1, le=50)] = 20,
     ) -> Told:
-        """Search notes and past conversations between two days, or notes as they once were."""
+        """Search notes and past conversations between days, letter by letter (exact), or as known on a day (as_of)."""
         if exact:
             return await search.find_exactly(ExactQuery(query, since, until, max_results, as_of))
         return await search.find(Query(query, max_results, since=since, until=until, as_of=as_of))
@@ -127,7 +123,7 @@ def _search_tools(search: _Search) -> list[Tool]:
         """Find a text letter by letter in notes and past conversations, newest first."""
         return await search_history(query, exact=True, max_results=max_results)
 
-    return [tool(memory_search), tool(search_history), replace(tool(search_memory), is_offered=False)]
+    return [tool(memory_search), tool(search_history), unoffered(search_memory)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import PurePosixPath
-from typing import Annotated
 
-from gateway.agent.tools.tool import Field, Told, Tool, done, tool
+from gateway.agent.tools.tool import Told, Tool, done, tool
 from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces import sections
@@ -34,7 +33,7 @@ def note_tools(
     """
 
     async def add_note(text: str) -> Told:
-        """Write a note into today's notes: what happened, was decided, or shall be remembered."""
+        """Write what happened, was decided, or shall be remembered into today's notes."""
         try:
             text = guard.marked(await run(dated, text, clock().date()))
             receipt = await run(append_note, workspace, access, text, clock())
@@ -57,7 +56,7 @@ def _memory_tools(
     memory = _LongTermMemory(workspace, access, run, guard)
 
     async def save_memory(text: str, category: Category) -> Told:
-        """Keep a lasting fact in MEMORY.md, in the section of its category."""
+        """Keep a lasting fact in MEMORY.md."""
         text = guard.marked(await run(dated, text, clock().date()))
         try:
             path, known = await memory.known(text, clock().date())
@@ -71,10 +70,8 @@ def _memory_tools(
         place = f"{receipt.path}#L{receipt.line}"
         return done(f"Saved in {place}.{may_replace(path, known)}", "noted", place)
 
-    async def update_memory(
-        old: str, new: Annotated[str | None, Field(description="Without it, the passage is deleted.")] = None
-    ) -> Told:
-        """Correct or delete a passage of MEMORY.md that occurs exactly once."""
+    async def update_memory(old: str, new: str | None = None) -> Told:
+        """Correct a passage of MEMORY.md that occurs once; without new, delete it."""
         new = new and guard.marked(await run(dated, new, clock().date()))
         try:
             if waits := await memory.asked(lambda whole: sections.updated(whole, old, new)):

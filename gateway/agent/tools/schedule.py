@@ -4,10 +4,11 @@ from __future__ import annotations  # read once for each tool, not evaluated ane
 
 from typing import Annotated, Protocol
 
-from gateway.agent.tools.tool import Field, Told, Tool, tool
+from gateway.agent.tools.tool import Field, Told, Tool, tool, unoffered
+from gateway.errors import ToolError
 from workspaces.access import Access, rights
 
-_WHEN = 'Such as "at 2026-12-24 09:00", "in 20m", "every 2h", "Mon-Fri 17:30" or cron "0 9 * * *" in the owner\'s zone.'
+_WHEN = "at 2026-12-24 09:00, in 20m, every 2h, Mon-Fri 17:30, or cron; the owner's zone"
 
 
 class JobRequests(Protocol):
@@ -27,11 +28,18 @@ def schedule_tools(access: Access, book: JobRequests) -> list[Tool]:
     """Return the job tools, for turns over private memory."""
 
     async def schedule(
-        when: Annotated[str, Field(description=_WHEN)],
-        what: Annotated[str, Field(description="Your words to yourself.")],
-        with_memory: Annotated[bool, Field(description="Whether it needs the private notes.")] = False,
+        when: Annotated[str, Field(description=_WHEN)] = "",
+        what: str = "",
+        with_memory: bool = False,
+        cancel: int | None = None,
     ) -> Told:
-        """Plan a reminder or a job. Your owner gets what you give to notify then."""
+        """Plan a reminder or job (what: words to yourself), cancel one by its number, or list all (no arguments)."""
+        if cancel is not None:
+            return await book.cancel(cancel)
+        if not when and not what:
+            return await book.listed()
+        if not when or not what:
+            raise ToolError("a job needs both when and what; nothing was scheduled")
         return await book.add(when, what, private=with_memory)
 
     async def list_schedule() -> str:
@@ -45,4 +53,4 @@ def schedule_tools(access: Access, book: JobRequests) -> list[Tool]:
     row = rights(access)
     if not (row.private and row.writes):
         return []
-    return [tool(schedule), tool(list_schedule), tool(cancel_schedule)]
+    return [tool(schedule), unoffered(list_schedule), unoffered(cancel_schedule)]

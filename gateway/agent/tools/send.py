@@ -33,9 +33,9 @@ def send_tools(enclose: Enclose) -> list[Tool]:
 
     async def send_file(
         path: str,
-        caption: Annotated[str, Field(max_length=CAPTION_CHARS, description="May be empty.")] = "",
+        caption: Annotated[str, Field(max_length=CAPTION_CHARS)] = "",
     ) -> Told:
-        """Send a file of the workspace to the person who asks, right after your answer."""
+        """Send a file to the person who asks, right after your answer."""
         size = await enclose(clean_path(path), caption)
         sent = clean_path(path)
         return done(f"{sent} ({size:,} bytes) goes out with your answer.", "sends", sent)

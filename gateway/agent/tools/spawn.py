@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, Told, Tool, done, tool
+from gateway.agent.tools.tool import Field, Told, Tool, done, tool, unoffered
+from gateway.errors import ToolError
 
 TASK_CHARS = 20_000
 """Longest task, in characters; our choice."""
@@ -26,10 +27,15 @@ def spawn_tools(helpers: SubagentOperations) -> list[Tool]:
     """Return the tools over *helpers*; the turn decides whose they are, never an argument."""
 
     async def spawn(
-        task: Annotated[str, Field(min_length=1, max_length=TASK_CHARS, description="All it needs to know.")],
+        task: Annotated[str, Field(max_length=TASK_CHARS)] = "",
         name: Annotated[str, Field(pattern="^[a-z0-9-]{1,24}$")] = "helper",
+        cancel: str | None = None,
     ) -> Told:
-        """Delegate a task to a subagent that works in parallel and sees none of the memory."""
+        """Delegate a task to a subagent, which knows only your words; or cancel one by its id."""
+        if cancel is not None:
+            return await cancel_subagent(cancel)
+        if not task:
+            raise ToolError("a subagent needs a task; nothing was started")
         found = await helpers.spawn(task, name)
         said = f"Subagent {found} is running. Do not wait: its result arrives here as a message; report it then."
         return done(said, "started", found)
@@ -39,4 +45,4 @@ def spawn_tools(helpers: SubagentOperations) -> list[Tool]:
         helpers.cancel(task_id)
         return done(f"Subagent {task_id} is cancelled.", "stopped", task_id)
 
-    return [tool(spawn), tool(cancel_subagent)]
+    return [tool(spawn), unoffered(cancel_subagent)]

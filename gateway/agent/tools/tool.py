@@ -1,12 +1,13 @@
 """Turns functions into tools: a tool closes over its resources, so that no argument can widen its access."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, replace
 from types import CodeType
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core import core_schema
 
 from gateway.agent.entries import ResultEntry, ToolAct, ToolActKind, ToolCall
@@ -24,8 +25,11 @@ RESULT_CAP = 16_000
 """Longest tool result, in characters, that reaches the model (the reference system's cap for small windows)."""
 
 
+_CHECKED = frozenset({"default", "minimum", "minLength", "maxLength"})
+
+
 class _Short(GenerateJsonSchema):
-    """Drops schema parts that tell a model nothing: titles, null defaults, the ban on additional arguments."""
+    """Drops parts of a schema that a call is checked by and a model hardly reads: every request pays for them."""
 
     def field_title_should_be_set(self, schema: object) -> bool:
         return False
@@ -33,9 +37,22 @@ class _Short(GenerateJsonSchema):
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
 
-    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        is_none = schema.get("default") is None and "default_factory" not in schema
-        return self.generate_inner(schema["schema"]) if is_none else super().default_schema(schema)
+    def generate(self, schema: core_schema.CoreSchema, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
+        found = super().generate(schema, mode)
+        shared = {name: _without(each, {"title", "description"}) for name, each in found.pop("$defs", {}).items()}
+        found["properties"] = {name: _shortened(each, shared) for name, each in found["properties"].items()}
+        rest = {"$defs": shared} if "$ref" in json.dumps(found) else {}
+        return _without(found, {"title", "additionalProperties"}) | rest
+
+
+def _shortened(schema: JsonSchemaValue, shared: Mapping[str, JsonSchemaValue]) -> JsonSchemaValue:
+    """Return the *schema* of an argument; the choices that it names in *shared* stand in it."""
+    named = shared.get(schema.get("$ref", "").removeprefix("#/$defs/"), {})
+    return _without(named | _without(schema, {"$ref"}) if "enum" in named else schema, _CHECKED)
+
+
+def _without(schema: JsonSchemaValue, keys: Set[str]) -> JsonSchemaValue:
+    return {key: value for key, value in schema.items() if key not in keys}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +112,11 @@ def tool(function: Callable[..., Awaitable[Told]], *, sends: bool = False) -> To
     return Tool(*shape, function, sends=sends)
 
 
+def unoffered(function: Callable[..., Awaitable[Told]]) -> Tool:
+    """Make a tool that no request lists: it works for a model that calls it, as an older name of another one."""
+    return replace(tool(function, sends=False), is_offered=False)
+
+
 _SHAPES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
 """The specification of each function; tools are made anew for every turn, and inspecting one takes a millisecond."""
 
@@ -107,11 +129,6 @@ def _shape_of(function: Callable[..., Awaitable[Told]]) -> tuple[ToolSpec, type[
     config = ConfigDict(extra="forbid", cache_strings="keys")  # arguments hardly ever repeat, so values are not cached
     arguments = create_model(function.__name__, __config__=config, **fields)  # type: ignore[call-overload]
     schema = arguments.model_json_schema(schema_generator=_Short)
-    for said in ("title", "additionalProperties"):
-        schema.pop(said, None)
-    for shared in schema.get("$defs", {}).values():
-        for said in ("title", "description"):
-            shared.pop(said, None)
     return ToolSpec(function.__name__, inspect.getdoc(function) or "", schema), arguments
 
 
@@ -240,4 +257,4 @@ def _cap(text: str) -> str:
     return f"{text[:RESULT_CAP]}\n[cut: {len(text) - RESULT_CAP:,} more characters; ask for a smaller part]"
 
 
-__all__ = ["ActedResult", "Field", "FromOutside", "Told", "Tool", "Toolbox", "done", "told", "tool"]
+__all__ = ["ActedResult", "Field", "FromOutside", "Told", "Tool", "Toolbox", "done", "told", "tool", "unoffered"]

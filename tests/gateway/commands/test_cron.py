@@ -84,8 +84,10 @@ async def test_what_the_owner_asked_for_is_planned_at_once(tmp_path: Path) -> No
         assert await asked(house, planned()) == f"Scheduled as job 1; next {NEXT}."
         listed = await asked(house, ToolCall("c2", "list_schedule", "{}"))
         assert listed == f"1. every 2h (private): look after the oven; next {NEXT}"
+        assert listed == await asked(house, ToolCall("c2", "schedule", "{}"))
+        assert "needs both when and what" in await asked(house, ToolCall("c2", "schedule", '{"when": "in 20m"}'))
         assert "is not a schedule" in await asked(house, planned("soon"))
-        assert await asked(house, ToolCall("c3", "cancel_schedule", '{"number": 1}')) == "Job 1 has been removed."
+        assert await asked(house, ToolCall("c3", "schedule", '{"cancel": 1}')) == "Job 1 has been removed."
         assert "there is no job 1" in await asked(house, ToolCall("c4", "cancel_schedule", '{"number": 1}'))
 
 

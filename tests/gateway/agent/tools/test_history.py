@@ -96,6 +96,7 @@ async def test_a_change_is_shown_with_its_source(home: Home, history: History) -
     text = await said(home, history, MAIN, "git_show", revision=revision)
     assert "\nfrom session main, message m-two\n--- a/MEMORY.md\n+++ b/MEMORY.md\n" in text
     assert text.endswith("-secret one\n+secret two\n")
+    assert text == await said(home, history, MAIN, "git_log", revision=revision)
     assert (await said(home, history, MAIN, "git_show", revision=revision, path="notes")).endswith("(no differences)")
 
 
@@ -105,6 +106,7 @@ async def test_two_revisions_are_compared(home: Home, history: History) -> None:
     text = await said(home, history, MAIN, "git_diff", older=first, path="MEMORY.md")
     assert text.endswith("-secret one\n+secret two\n")
     assert await said(home, history, MAIN, "git_diff", older=first, newer=first) == "(no differences)"
+    assert await said(home, history, MAIN, "git_log", revision=first, until=first) == "(no differences)"
 
 
 async def test_a_file_is_restored_in_the_name_of_the_turn(home: Home, history: History) -> None:

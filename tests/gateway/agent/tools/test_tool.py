@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from enum import StrEnum
 from typing import Annotated
 
 import pytest
@@ -22,8 +23,19 @@ from workspaces.memory.client import MemoryUnavailableError, WorkerDiedError
 from workspaces.secrets import REMOVED, guarding
 
 
+class Kind(StrEnum):
+    """A choice."""
+
+    PROSE = "prose"
+    TABLE = "table"
+
+
 @tool
-async def read(path: Annotated[str, Field(description="relative to the workspace")], lines: int = 10) -> str:
+async def read(
+    path: Annotated[str, Field(description="relative to the workspace")],
+    lines: Annotated[int, Field(ge=1)] = 10,
+    kind: Kind = Kind.PROSE,
+) -> str:
     """Read a file."""
     match path:
         case "gone":
@@ -52,7 +64,8 @@ def test_a_tools_spec_comes_from_its_function() -> None:
     assert spec.parameters == {
         "properties": {
             "path": {"description": "relative to the workspace", "type": "string"},
-            "lines": {"default": 10, "type": "integer"},
+            "lines": {"type": "integer"},
+            "kind": {"enum": ["prose", "table"], "type": "string"},
         },
         "required": ["path"],
         "type": "object",
