@@ -325,6 +325,11 @@ def interrupted_result(call: ToolCall) -> ResultEntry:
     )
 
 
+def is_interrupted(result: ResultEntry) -> bool:
+    """Return whether *result* is that of a call without a known outcome."""
+    return result == interrupted_result(ToolCall(result.call_id, result.name, ""))
+
+
 def not_run(call: ToolCall) -> ResultEntry:
     """Return the result of a *call* that never started."""
     return ResultEntry(call.id, call.name, "not run: the turn ended before it", True)

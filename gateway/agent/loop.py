@@ -15,9 +15,10 @@ from gateway.agent.entries import (
     Usage,
     UserEntry,
     interrupted_result,
+    is_interrupted,
     not_run,
 )
-from gateway.agent.limits import check_calls, check_repeats, check_steps, mark_of
+from gateway.agent.limits import Mark, check_calls, check_repeats, check_steps, mark_of
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.tool import Toolbox
@@ -94,10 +95,11 @@ async def _finish_calls(record: "_TurnHistory", toolbox: Toolbox, limits: TurnLi
     """Run, in order, each call without a record of its start; a started call is never run again."""
     check_calls(record.replies(), limits)
     calls = [call for reply in record.replies() for call in reply.calls]
-    marks = [mark_of(call) for call in calls]
     done, begun = record.outcomes()
-    for place, call in enumerate(calls):
-        if call.id in done:
+    marks: list[Mark] = []
+    for call in calls:
+        if (result := done.get(call.id)) is not None:
+            marks += [] if is_interrupted(result) else [mark_of(call)]  # a crash is no repetition of the model's
             continue
         if call.id in begun:
             await record.add(interrupted_result(call))
@@ -105,7 +107,8 @@ async def _finish_calls(record: "_TurnHistory", toolbox: Toolbox, limits: TurnLi
         if halt.soon.is_set():
             await record.add(not_run(call))
             continue
-        check_repeats(marks[: place + 1], limits)
+        marks.append(mark_of(call))
+        check_repeats(marks, limits)
         await record.add(CallStartEntry(call.id))
         await record.add(await unless(halt.now, toolbox.call(call)) or interrupted_result(call))
 
@@ -145,10 +148,10 @@ class _TurnHistory:
     def last_reply(self) -> ReplyEntry | None:
         return next(reversed(self.replies()), None)
 
-    def outcomes(self) -> tuple[set[str], set[str]]:
-        """Return the ids of this turn's calls that have a result, and of those that have started."""
+    def outcomes(self) -> tuple[dict[str, ResultEntry], set[str]]:
+        """Return the results of this turn's calls by their ids, and the ids of those that have started."""
         turn = self.entries[self._begin :]
-        done = {entry.call_id for entry in turn if isinstance(entry, ResultEntry)}
+        done = {entry.call_id: entry for entry in turn if isinstance(entry, ResultEntry)}
         return done, {entry.call_id for entry in turn if isinstance(entry, CallStartEntry)}
 
 

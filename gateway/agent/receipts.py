@@ -18,9 +18,8 @@ from gateway.agent.entries import (
     ResultEntry,
     ToolAct,
     ToolActKind,
-    ToolCall,
     UserEntry,
-    interrupted_result,
+    is_interrupted,
     own_words,
 )
 from gateway.agent.models.offline import OFFLINE
@@ -191,8 +190,7 @@ def _untold_calls(entries: Sequence[Entry], *, is_full: bool) -> Iterator[str]:
 
 def _is_unsure(result: ResultEntry) -> bool:
     """Return whether the call may or may not have happened: it was interrupted, or the disk failed after it."""
-    is_interrupted = result == interrupted_result(ToolCall(result.call_id, result.name, ""))
-    return is_interrupted or any(act.kind == "unsure" for act in result.acts)
+    return is_interrupted(result) or any(act.kind == "unsure" for act in result.acts)
 
 
 def _names(names: Iterable[str]) -> Iterator[str]:

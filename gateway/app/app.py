@@ -29,7 +29,7 @@ from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState
 from gateway.inbound.listener import BotAccount, keep_examined, listen
-from gateway.runtime.clock import first_of, pause, utc_now
+from gateway.runtime.clock import first_of, pause
 from gateway.runtime.memory_trim import keep_small
 from gateway.settings.secrets import secret_gaps
 from gateway.stores.ports import SpooledStore
@@ -205,13 +205,13 @@ class App:
         parts, home, store = self.parts, self.parts.resources.home, self.parts.resources.home.store
         while True:
             try:
-                await store.prune(utc_now())
+                await store.prune(home.clock.now())
                 await parts.enclosures.sweep(await store.outbox.unfinished())
                 await parts.lifecycle.forget_helpers({helper.key for helper in parts.subagents.running()})
             except (StoreError, WorkspaceError) as exc:
                 log.warning("the store was not cleaned up", detail=str(exc))
             for history_writer in history_writers:
-                await history_writer.maintain(utc_now)
+                await history_writer.maintain(home.clock.now)
             await pause(home.clock, TIDY_EVERY_S)
 
     async def _measure(self) -> None:

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from gateway.agent.entries import COMMAND, ReplyEntry, ResultEntry, ToolCall, Usage, interrupted_result
+from gateway.agent.entries import COMMAND, ReplyEntry, ResultEntry, ToolCall, Usage, is_interrupted
 from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
 from gateway.agent.tools.tool import Tool, Toolbox
 from gateway.commands.command import Command, CommandCall
@@ -75,7 +75,7 @@ class _Obedient:
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         """Decide by the turn's last record; cannot fail."""
         match request.entries[-1]:
-            case ResultEntry() as result if not _is_interrupted(result):
+            case ResultEntry() as result if not is_interrupted(result):
                 return _says(result.text)
             case ResultEntry() if not self._command.repeatable:
                 return _says(_INTERRUPTED.format(name=self._command.name))
@@ -97,7 +97,3 @@ def _request(transcript: Transcript, turn_id: TurnId) -> ModelRequest:
 
 def _says(text: str) -> ReplyEntry:
     return ReplyEntry(text, (), COMMAND, Usage())
-
-
-def _is_interrupted(result: ResultEntry) -> bool:
-    return result == interrupted_result(ToolCall(result.call_id, result.name, ""))

@@ -117,6 +117,25 @@ async def test_a_command_that_changes_nothing_is_run_again(house: House) -> None
     assert await house.answered(row) == "answered"
 
 
+async def test_crashes_are_no_repetitions_of_a_command(house: House) -> None:
+    """A command that several crashes interrupted is carried out: its earlier calls do not count as calls alike."""
+    crashes = [True] * 4
+
+    async def run(_: CommandCall) -> str:
+        if crashes:
+            crashes.pop()
+            raise CrashError
+        return "answered"
+
+    row = await crashed(house, Command("ask", "", "asks", Who.MAIN, True, run), "/ask")
+    while crashes:
+        with pytest.raises(CrashError):
+            await house.answer(row)
+        house.restart()
+    await house.answer(row)
+    assert await house.answered(row) == "answered"
+
+
 async def crashed(house: House, command: Command, text: str) -> InboxRow:
     """Give *command* and let everything stop in it; return the message, which still waits."""
     house.extra = [command]
