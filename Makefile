@@ -20,7 +20,7 @@ help:
 	@echo "make bench     measure, beside goals and the floor; fails if a goal was missed"
 	@echo "make bench-check  count what a message costs, and fail if that rose: the same on every machine"
 	@echo "make compare   nanobot, hermes-agent and OpenClaw beside Strandline on this machine: a table"
-	@echo "make nightly   the tests that take minutes, then make endurance"
+	@echo "make nightly   the tests that take minutes, 5,000 simulated worlds, then make endurance"
 	@echo "make endurance loads of ten minutes, without and with kills, half an hour of a household, two of 30 long chats"
 	@echo "make oracles   get what the tests judge by, where they can: Telegram's own library and axe-core, from npm"
 	@echo "make site      the documentation as a site, in build/site; links are checked"
@@ -35,6 +35,7 @@ test: $(VENV)/.for-tests
 
 nightly: $(VENV)/.for-tests
 	@$(BIN)/python -m pytest -m nightly --timeout=3600 $(ARGS)
+	@$(if $(ARGS),,$(BIN)/python -m tests.simulation --seeds 5000)
 	@$(if $(ARGS),,$(MAKE) --no-print-directory endurance)
 
 endurance: $(VENV)/.for-tests
