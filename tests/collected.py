@@ -1,4 +1,4 @@
-"""Forks the processes of `pytest -n` from one that has imported the tests, which takes 16 s and more.
+"""Forks the processes of `pytest -n` from one that has imported the tests, which takes 16 s and more, and orders these.
 
 Where that cannot be done, each is started and imports them for itself.
 """
@@ -6,10 +6,11 @@ Where that cannot be done, each is started and imports them for itself.
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.zygote import PARAMETERS, ROOT, START, Zygote, main, starting_by
 
 EXECNETS = [sys.executable, "-u", "-c", "import sys;exec(eval(sys.stdin.readline()))"]
 """How a process of `pytest -n` is started."""
+Item = TypeVar("Item")
 OURS = [sys.executable, "-m", "tests.worker"]
 
 
@@ -38,6 +40,20 @@ def forked_workers(tests: Sequence[str]) -> Iterator[None]:
     with starting_by(execute):
         yield
     zygote.close()
+
+
+def slow_first(tests: Sequence[Item], parts: int, is_slow: Callable[[Item], bool]) -> list[Item]:
+    """Return *tests* so that each of *parts* begins with its share of the slow ones: nobody waits for them at the end.
+
+    `--dist worksteal` gives each process one part, in order, of equal size but for a remainder that goes to the last.
+    """
+    slow, others = [each for each in tests if is_slow(each)], iter([each for each in tests if not is_slow(each)])
+    ordered: list[Item] = []
+    for part in range(parts):
+        size = (len(tests) - len(ordered)) // (parts - part)
+        first = slow[part::parts]
+        ordered += [*first, *islice(others, max(size - len(first), 0))]
+    return [*ordered, *others]
 
 
 def collect(tests: Sequence[str]) -> None:

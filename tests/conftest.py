@@ -16,7 +16,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from gateway.agent.recall import RecallSettings
-from tests.collected import forked_workers
+from tests.collected import forked_workers, slow_first
 from tests.fakes.patience import PATIENCE_S
 from tests.leak_search import leaks_in_homes
 from tests.zygote import forked_programs, started_programs
@@ -36,6 +36,13 @@ def pytest_xdist_setupnodes(config: pytest.Config) -> None:
         stack = ExitStack()
         stack.enter_context(forked_workers(config.args))
         config.add_cleanup(stack.close)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let each process of `-n` begin with tests that may take longer than others."""
+    if worker := getattr(config, "workerinput", None):
+        items[:] = slow_first(items, worker["workercount"], lambda item: bool(item.get_closest_marker("timeout")))
 
 
 @pytest.fixture(autouse=True, scope="session")

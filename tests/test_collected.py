@@ -7,7 +7,7 @@ import pytest
 from execnet import XSpec
 from execnet.gateway_io import popen_args
 
-from tests.collected import EXECNETS, forked_workers
+from tests.collected import EXECNETS, forked_workers, slow_first
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
 HAS_THE_TESTS = f"import sys; sys.exit(7 * ({__name__!r} in sys.modules))"
@@ -37,3 +37,17 @@ def test_without_a_process_to_fork_from_it_is_started(monkeypatch: pytest.Monkey
 def test_execnet_starts_a_process_as_we_know_it() -> None:
     """Or nothing would be forked, and nobody would see it."""
     assert popen_args(XSpec("execmodel=main_thread_only//popen")) == EXECNETS
+
+
+@pytest.mark.parametrize("parts", [1, 2, 4, 8])
+@pytest.mark.parametrize(("count", "slow"), [(0, 0), (3, 3), (100, 7), (101, 60), (103, 0)])
+def test_each_process_begins_with_its_share_of_slow_tests(parts: int, count: int, slow: int) -> None:
+    """No test is lost, and none comes twice."""
+    ordered = slow_first(range(count), parts, lambda test: test >= count - slow)
+    assert sorted(ordered) == list(range(count))
+    begun = 0
+    for part in range(parts):
+        own = ordered[begun : (begun := begun + (count - begun) // (parts - part))]
+        kinds = [test >= count - slow for test in own]
+        assert kinds == sorted(kinds, reverse=True)
+        assert count < slow * parts or abs(sum(kinds) - slow / parts) < 1

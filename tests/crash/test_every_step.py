@@ -111,8 +111,9 @@ async def wards() -> AsyncIterator[asyncio.Queue[Nursery]]:
         yield free
 
 
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("fault", [Fault.KILL, Fault.TORN])
-async def test_a_death_at_any_step(fault: Fault, wards: asyncio.Queue[Nursery], tmp_path: Path) -> None:
+async def test_a_death_at_any_step(fault: Fault, every: int, wards: asyncio.Queue[Nursery], tmp_path: Path) -> None:
     """After one restart all is answered once, in order; an answer comes twice at most, and then it is listed."""
     doubled = 0
 
@@ -134,13 +135,14 @@ async def test_a_death_at_any_step(fault: Fault, wards: asyncio.Queue[Nursery], 
             doubled += doubles
             return met
 
-    met = await enumerate_steps(case, WARDS + 1)
-    assert len(met) >= (12 if fault.is_about_writes else 60)
-    assert doubled or fault.is_about_writes  # the doubtful moment was among them
+    met = await enumerate_steps(case, WARDS + 1, every)
+    assert len(met) >= (12 if fault.is_about_writes else 60) // every
+    assert doubled or fault.is_about_writes or every > 1  # the doubtful moment was among them
 
 
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("fault", [Fault.FULL, pytest.param(Fault.BROKEN, marks=pytest.mark.nightly), Fault.SHORT])
-async def test_an_error_at_any_step(fault: Fault, tmp_path: Path) -> None:
+async def test_an_error_at_any_step(fault: Fault, every: int, tmp_path: Path) -> None:
     """It is counted once, under its reason; all is answered once, in order, and at the latest after a restart."""
 
     async def case(at: int) -> str:
@@ -155,5 +157,5 @@ async def test_an_error_at_any_step(fault: Fault, tmp_path: Path) -> None:
             assert sum(counted[code] for code in due) == wanted, (at, met, report.reasons)
             return met
 
-    met = await enumerate_steps(case, AT_ONCE)
-    assert len(met) >= (12 if fault.is_about_writes else 60)
+    met = await enumerate_steps(case, AT_ONCE, every)
+    assert len(met) >= (12 if fault.is_about_writes else 60) // every

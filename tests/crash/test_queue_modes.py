@@ -79,10 +79,11 @@ async def died(home: Home, platform: Platform, life: Life, ward: Nursery) -> boo
     return status != 0
 
 
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("mode", ["collect", "steer"])
 @pytest.mark.parametrize("fault", [Fault.KILL, pytest.param(Fault.TORN, marks=pytest.mark.nightly)])
 async def test_a_death_while_messages_join(
-    mode: str, fault: Fault, wards: asyncio.Queue[Nursery], tmp_path: Path
+    mode: str, fault: Fault, every: int, wards: asyncio.Queue[Nursery], tmp_path: Path
 ) -> None:
     """After one restart each message has been answered once, by its own turn or together with another."""
     together = 0
@@ -101,6 +102,6 @@ async def test_a_death_while_messages_join(
             assert judge.everything(home, platform, [TOLD], await survive(home, platform)) == before
             return met
 
-    met = await enumerate_steps(case, WARDS + 1)
-    assert len(met) >= (6 if fault.is_about_writes else 40)
+    met = await enumerate_steps(case, WARDS + 1, every)
+    assert len(met) >= (6 if fault.is_about_writes else 40) // every
     assert together  # or nothing was tried here
