@@ -112,8 +112,8 @@ def _lines(
     yield f"home      {home.path}, last used by {used}"
     yield f"backup    {trial.backup.file}: {trial.backup.files:,} files, {trial.backup.bytes:,} bytes"
     if trial.counts:
-        yield f"tried     Strandline {new.version} on a copy: " + ", ".join(
-            f"{count:,} of {topic}" for topic, count in trial.counts.items()
+        yield f"compared  on a copy, Strandline {new.version} with the home: " + ", ".join(
+            f"{topic} {count:,}" for topic, count in trial.counts.items()
         )
     if trial.turns and old is not None:
         yield f"replayed  the last {trial.turns} turns, by {old.version} and by {new.version}"
@@ -126,7 +126,7 @@ def _lines(
     if len(trial.differences) > _SHOWN:
         yield f"          and {len(trial.differences) - _SHOWN:,} more: --json"
     if not trial.differences:
-        yield "differs   nothing"
+        yield f"differs   nothing, of {sum(trial.counts.values()):,} compared lines"
 
 
 def _as_json(trial: "UpgradeTrial", used: str, new: "Installation", is_switched: bool) -> dict[str, object]:

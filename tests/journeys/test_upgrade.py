@@ -23,7 +23,8 @@ async def test_after_an_upgrade_everything_is_remembered(
     )
     words = ["upgrade", "--yes", "--home", str(home.path)]
     assert main.run(words, os.environ | ENVIRON, "strandline") == 0
-    assert "differs   nothing\nSwitched to Strandline " in capsys.readouterr().out
+    assert "differs   nothing, of " in (shown := capsys.readouterr().out)
+    assert "\nSwitched to Strandline " in shown
     async with running(home) as app:
         answer = await said(app, "Where is the spare key?")
         jobs = (await app.operator.ask(CronOrder("list"))).jobs

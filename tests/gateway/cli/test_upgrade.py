@@ -36,8 +36,9 @@ def test_a_version_is_tried_shown_and_used_once_the_owner_agrees(lived_in: Termi
     shown = lived_in("upgrade", environ=os.environ | ENVIRON)
     assert (shown.status, shown.err) == (0, "")
     assert f"home      {lived_in.home.path}, last used by an earlier version" in shown.out
-    assert f"tried     Strandline {VERSION} on a copy: " in shown.out
-    assert "differs   nothing\nNothing was changed. To switch, add --yes.\n" in shown.out
+    assert f"compared  on a copy, Strandline {VERSION} with the home: " in shown.out
+    assert "differs   nothing, of " in shown.out
+    assert shown.out.endswith(" compared lines\nNothing was changed. To switch, add --yes.\n")
     assert lived_in.home.last_version == ""
     done = json.loads(lived_in("upgrade", "--yes", "--json", environ=os.environ | ENVIRON).out)
     assert (done["switched"], done["differences"], done["to"]) == (True, [], VERSION)
