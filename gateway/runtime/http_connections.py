@@ -35,12 +35,14 @@ class ConnectionLimits:
     most: int
     """Connections at once."""
     head_s: float = 10.0
-    """Time for the head of a request, counted from the answer before it.
-
-    Uvicorn closes an idle connection after 5 s.
-    """
+    """Time for the head of a request, counted from its first byte, or from the start of the connection."""
     body_s: float = 60.0
     """Time for the body of a request, and for the client to read an answer."""
+    idle_s: float = 75.0
+    """Time between an answer and the next request: nginx keeps a connection for 60 s, AWS' balancers too.
+
+    Whoever closes first must be the client, or its next request can meet the close.
+    """
 
 
 def connection_limits() -> ConnectionLimits:
@@ -128,11 +130,11 @@ class Listener(socket.socket):
 
 
 class _Debt(NamedTuple):
-    """The part of a request that we wait for, and the deadline."""
+    """The part of a request that we wait for, and the deadline; none where uvicorn has one."""
 
     what: str
     request: int
-    seconds: float
+    seconds: float | None
 
 
 class BoundedProtocol(H11Protocol):
@@ -196,7 +198,8 @@ class BoundedProtocol(H11Protocol):
         self._owed = owed
         if owed is not None:
             self._bounds.waits(self)
-            self._deadline = self.loop.call_later(owed.seconds, self.cut, 408)
+            if owed.seconds is not None:
+                self._deadline = self.loop.call_later(owed.seconds, self.cut, 408)
 
     def _debt(self) -> _Debt | None:
         limits, request = self._bounds.limits, id(self.cycle)
@@ -205,6 +208,8 @@ class BoundedProtocol(H11Protocol):
         if self.transport.is_closing():
             return None
         if self.conn.their_state is h11.IDLE:
+            if self.timeout_keep_alive_task is not None and not self.conn.trailing_data[0]:
+                return _Debt("next request", request, None)
             return _Debt("head", request, limits.head_s)
         if self.conn.their_state is h11.SEND_BODY:
             return _Debt("body", request, limits.body_s)

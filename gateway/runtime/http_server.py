@@ -51,6 +51,7 @@ async def serving(
         access_log=False,
         lifespan="off",
         ws="none",
+        timeout_keep_alive=connections.limits.idle_s,  # type: ignore[arg-type]  # it goes to `call_later`
         timeout_graceful_shutdown=grace_s,
     )
     server = _UvicornServer(settings)

@@ -100,8 +100,8 @@ async def all_of(reader: asyncio.StreamReader) -> bytes:
     return came
 
 
-def limits(most: int, head_s: float = NEVER_S, body_s: float = NEVER_S) -> ConnectionLimits:
-    return ConnectionLimits(most, head_s, body_s)
+def limits(most: int, head_s: float = NEVER_S, body_s: float = NEVER_S, idle_s: float = NEVER_S) -> ConnectionLimits:
+    return ConnectionLimits(most, head_s, body_s, idle_s)
 
 
 # --- time
@@ -130,6 +130,28 @@ async def test_a_byte_now_and_then_buys_no_time(monkeypatch: pytest.MonkeyPatch)
         assert b"HTTP/1.1 408 " in ended.result()
 
 
+async def test_a_kept_connection_may_rest_longer_than_a_head_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that comes back to it is answered there; its head is bounded from its first byte on."""
+    async with served(monkeypatch, limits(9, head_s=0.1)) as house:
+        where = urlsplit(house.address)
+        reader, writer = await asyncio.open_connection(where.hostname, where.port)
+        house.stack.callback(writer.close)
+        for _ in range(2):
+            writer.write(QUICK)
+            assert await reader.readuntil(b"\r\n\r\nquick")
+            await all_of(await house.sends(HEAD))  # as long as a head may take, twice
+            await all_of(await house.sends(HEAD))
+        writer.write(HEAD)
+        assert b"HTTP/1.1 408 " in await all_of(reader)
+
+
+async def test_a_kept_connection_that_nobody_comes_back_to_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Politely, without an answer to a request that there was none of."""
+    async with served(monkeypatch, limits(9, idle_s=0.05)) as house:
+        came = await all_of(await house.sends(QUICK))
+        assert came.endswith(b"\r\n\r\nquick")
+
+
 async def test_an_answer_that_nobody_takes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that asks for much and reads nothing does not keep its connection."""
     async with served(monkeypatch, limits(9, body_s=0.1)) as house:
@@ -140,7 +162,7 @@ async def test_an_answer_that_nobody_takes_is_given_up(monkeypatch: pytest.Monke
 
 async def test_work_takes_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limits are the client's: an answer that takes longer comes."""
-    async with served(monkeypatch, limits(9, head_s=0.05, body_s=0.05)) as house:
+    async with served(monkeypatch, limits(9, head_s=0.05, body_s=0.05, idle_s=0.05)) as house:
         (slow,) = await house.working(1)
         await all_of(await house.sends(HEAD))  # as long as both limits
         house.may_end.set()
