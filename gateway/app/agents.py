@@ -54,6 +54,9 @@ from workspaces.memory.workspace_source import WorkspaceNotes, note_folders
 from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Workspace
 
+THREADS = 32
+"""Threads for the files and histories of all agents, started as they are needed: as many as wait for a disk at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class AgentModels:
@@ -113,10 +116,9 @@ async def open_agents(
     agents = dict[AgentId, Agent]()
     async with WorkerClient(worker_settings) as worker:
         with ExitStack() as stack:
+            threads = stack.enter_context(closing(Threads("agents", THREADS)))
             for name, workspace in workspaces.items():
-                run, beside = (
-                    stack.enter_context(closing(Threads(f"{work}-{name}"))) for work in ("workspace", "history")
-                )
+                run, beside = (stack.enter_context(closing(threads.in_order())) for _ in ("workspace", "history"))
                 history_writer = _history_writer(home, workspace, run, beside)
                 memory = _memory(home, workspace, history_writer, worker, run, beside)
                 workspace.folder.follow(history_writer.hear)

@@ -26,6 +26,64 @@ async def test_one_thread_does_one_errand_after_another_in_their_order() -> None
     assert (done, names) == (list(range(50)), {"errands_0"})
 
 
+async def test_lanes_share_threads_and_each_keeps_its_order() -> None:
+    """A hundred lanes on two threads: no lane does two pieces at once, and two lanes work side by side."""
+    threads, both, at_work, done = Threads("shared", 2), threading.Barrier(2), set[int](), dict[int, list[int]]()
+    lanes = [threads.in_order() for _ in range(100)]
+
+    def note(lane: int, number: int) -> None:
+        assert lane not in at_work
+        at_work.add(lane)
+        done.setdefault(lane, []).append(number)
+        at_work.remove(lane)
+
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.gather(lanes[0](both.wait), lanes[1](both.wait))
+        await asyncio.gather(*(lanes[lane](note, lane, number) for number in range(20) for lane in range(100)))
+    assert done == {lane: list(range(20)) for lane in range(100)}
+    assert sum(each.name.startswith("shared") for each in threading.enumerate()) == 2
+    threads.close()
+
+
+async def test_closing_a_lane_waits_for_its_own_work() -> None:
+    """It takes nothing more then, and another lane goes on."""
+    threads, may_end, done = Threads("shared", 2), threading.Event(), list[int]()
+    one, other = threads.in_order(), threads.in_order()
+    waits = [one.begin(may_end.wait), *(one.begin(lambda number=number: done.append(number)) for number in range(20))]  # type: ignore[misc]
+    threading.Timer(0.05, may_end.set).start()
+    one.close()
+    assert done == list(range(20))
+    with pytest.raises(RuntimeError):
+        one.begin(lambda: None)
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.gather(*waits, other(done.append, 20))
+    threads.close()
+
+
+async def test_a_lane_goes_on_once_its_pool_is_given_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that was refused is not done later, and none of it is done beside another piece."""
+    threads, done, has_followed = Threads("shared", 2), list[int](), threading.Event()
+    lane = threads.in_order()
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            lane.begin(lambda: done.append(0))
+    async with asyncio.timeout(PATIENCE_S):
+        waits = (
+            lane(has_followed.wait, 0.05),
+            lane(has_followed.set),
+            threads(int),
+        )  # the last one needs a thread more
+        followed, *_ = await asyncio.gather(*waits)
+        await lane(done.append, 1)
+    threads.close()
+    assert (followed, done) == (False, [1])
+
+
 async def test_several_threads_work_side_by_side() -> None:
     """Two errands that wait for each other both end."""
     threads, both = Threads("errands", 2), threading.Barrier(2)
