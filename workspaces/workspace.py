@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
@@ -389,6 +390,16 @@ def template(name: str) -> str:
     return (resources.files("workspaces") / "templates" / name).read_text("utf-8")
 
 
+def is_complete(folder: Path) -> bool:
+    """Tell whether no file of a new workspace is missing in *folder*; one that was used needs no `BOOTSTRAP.md`."""
+    try:
+        present = {fold(each.name) for each in folder.iterdir()}
+    except OSError:
+        return False
+    return all(fold(each.name) in present or (present and each.name == "BOOTSTRAP.md") for each in _templates())
+
+
+@cache
 def _templates() -> list[Traversable]:
     folder = resources.files("workspaces") / "templates"
     return sorted((each for each in folder.iterdir() if each.name.endswith(".md")), key=lambda each: each.name)

@@ -1,5 +1,6 @@
 """Opens the configured agents, and closes their resources."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager, suppress
@@ -56,6 +57,9 @@ from workspaces.workspace import Workspace
 
 THREADS = 32
 """Threads for the files and histories of all agents, started as they are needed: as many as wait for a disk at once."""
+
+INDEXED_AT_ONCE = 4
+"""Agents whose changed notes are indexed at once, besides those that search: an index that is written to stays open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +212,7 @@ def refuse_overlaps(home: Home, config: Config) -> None:
     places = {name: (agent.workspace or home.agent(name).workspace).resolve() for name, agent in config.agents.items()}
     kept = [place.resolve() for place in (home.agents, home.removed, home.hooks, home.control_file.parent)]
     for name, place in places.items():
-        is_usual = place == home.agent(name).workspace.resolve()
+        is_usual = config.agents[name].workspace is None or place == home.agent(name).workspace.resolve()
         if not is_usual and any(_overlap(place, theirs) for theirs in kept):
             raise ConfigError(
                 f"agents.{name}.workspace: the gateway keeps its own files in {place}; choose another folder"
@@ -246,14 +250,14 @@ def _changed(memory: MemoryIndex, event: FolderEvent) -> None:
 
 def watched_folders(home: Home, config: Config, agents: Iterable[Agent]) -> list[Watched]:
     """Return the folders to watch for the agents' memories and histories."""
-    watched = []
+    watched, indexing = [], asyncio.Semaphore(INDEXED_AT_ONCE)
     for agent in agents:
         kept = partial(agent.history_writer.ask, kept_folders, agent.workspace.folder)
         watched.append(Watched(agent.history_writer, kept, HISTORY_SETTLE_S))
-        watched.append(Watched(agent.memory, partial(agent.run, note_folders, agent.workspace.folder)))
+        watched.append(Watched(agent.memory, partial(agent.run, note_folders, agent.workspace.folder), room=indexing))
         if config.memory.transcripts:
             sessions = home.agent(agent.id).sessions
-            watched.append(Watched(agent.memory, partial(agent.run, _existing, sessions), SETTLE_S))
+            watched.append(Watched(agent.memory, partial(agent.run, _existing, sessions), SETTLE_S, indexing))
     return watched
 
 

@@ -63,10 +63,12 @@ def _make_workspaces(home: Home, config: "Config") -> None:
     from gateway.cluster.workspace_locks import workspace_locks, workspaces_of
     from gateway.errors import WorkspaceLockedError
     from workspaces.access import AgentId
-    from workspaces.workspace import Workspace
+    from workspaces.workspace import Workspace, is_complete
 
     is_shared = config.redis.url is not None
     for agent, folder in workspaces_of(home, config).items():
+        if is_complete(folder):
+            continue
         locks = workspace_locks(home, {agent: folder}, create=True) if is_shared else nullcontext()
         with suppress(WorkspaceLockedError), locks:
             Workspace.create(folder, AgentId(agent)).folder.close()

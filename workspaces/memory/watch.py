@@ -8,8 +8,8 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -45,6 +45,8 @@ class Watched:
     """Returns the existing folders, absolute; each is watched without its subfolders."""
     settle_s: float = 0.0
     """Delay after a change: for files that are written repeatedly."""
+    room: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)
+    """Held while the follower catches up; a shared semaphore bounds how many do at once."""
 
 
 _Mark = tuple[Watched, asyncio.Event]
@@ -76,7 +78,8 @@ async def _follow(watched: Watched, changed: asyncio.Event, every_s: float | Non
             pass  # time for an unconditional check
         changed.clear()
         try:
-            await watched.follower.catch_up()
+            async with watched.room:
+                await watched.follower.catch_up()
         except WorkspaceError as exc:
             _log.warning("changed files were not taken in: %s", exc)
 

@@ -256,6 +256,31 @@ class Counted:
         self.looked.set()
 
 
+class Crowded(Counted):
+    """A follower that knows how many catch up beside it."""
+
+    together, most = 0, 0
+
+    async def catch_up(self) -> None:
+        Crowded.together += 1
+        Crowded.most = max(Crowded.most, Crowded.together)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        Crowded.together -= 1
+        self.looked.set()
+
+
+async def test_no_more_than_there_is_room_for_catch_up_at_once(tmp_path: Path) -> None:
+    """With as many agents as there may be; all of them do in the end."""
+    agents, room = [Crowded(tmp_path / f"agent-{number}") for number in range(20)], asyncio.Semaphore(2)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(keep_fresh([Watched(each, each.folders, room=room) for each in agents]))
+        for each in agents:
+            await each.looked.wait()
+        task.cancel()
+    assert Crowded.most == 2
+
+
 async def test_a_change_asks_only_the_agent_whose_file_it_is(tmp_path: Path) -> None:
     """Of fifty agents the other forty-nine are asked for no folder, whether a file changed or a folder is new."""
     agents = [Counted(tmp_path / f"agent-{number}") for number in range(50)]

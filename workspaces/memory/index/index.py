@@ -131,6 +131,11 @@ class Index:
         return self.building.is_gone or (self._old is not None and self._old.is_gone)
 
     @property
+    def is_clean(self) -> bool:
+        """Whether all its changes are durable."""
+        return self.building.manifest.is_clean
+
+    @property
     def owing(self) -> int:
         """Number of entries waiting for a provider's vector."""
         return len(self.building.owing)

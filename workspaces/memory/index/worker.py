@@ -70,6 +70,8 @@ class Loop:
         """
         while True:
             is_busy = bool(self._jobs or self._settling)
+            if not is_busy:
+                self._handler.close_surplus()
             try:
                 request = requests.get(block=not is_busy, timeout=None if is_busy else self._idle_s())
             except queue.Empty:

@@ -213,6 +213,44 @@ async def test_a_request_that_comes_while_the_worker_ends_is_answered(tmp_path: 
         assert worker.starts > 1
 
 
+class Small(WorkerSettings):
+    """A worker that has room for two indexes."""
+
+    @property
+    def command(self) -> Sequence[str]:
+        program = """
+            from workspaces.memory.index import request_handler, worker
+            request_handler.MOST_OPEN = 2
+            worker.main()
+            """
+        return sys.executable, "-c", textwrap.dedent(program)
+
+
+def _is_held(pid: int, folder: Path) -> bool:
+    """Tell whether the process has a file of *folder* open or mapped."""
+    return f"{folder}/" in Path(f"/proc/{pid}/maps").read_text() or any(
+        str(each.readlink()).startswith(f"{folder}/") for each in Path(f"/proc/{pid}/fd").iterdir()
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are listed on Linux alone")
+async def test_indexes_that_were_unused_for_longest_make_way(tmp_path: Path) -> None:
+    """But not one with changes that are not durable yet: all of them are found later."""
+    folders = [tmp_path / f"index{number}" for number in range(5)]
+    async with WorkerClient(Small(embedder="none")) as worker:
+        for folder in folders:
+            await worker.call("put", folder, _put("MEMORY.md", f"likes {folder.name}"))
+        assert worker.pid is not None
+        assert all(_is_held(worker.pid, folder) for folder in folders)
+        for folder in folders:
+            await worker.call("commit", folder, {"complete": True})
+        for _ in range(2):  # what is too much goes before the next request
+            await worker.call("stamps", folders[0], {})
+        assert [_is_held(worker.pid, folder) for folder in folders] == [True, False, False, False, True]
+        for folder in folders:
+            assert await _texts(worker, folder, folder.name) == [f"likes {folder.name}"]
+
+
 async def test_a_worker_at_work_does_not_end(tmp_path: Path) -> None:
     """However long a document takes."""
     lines = "".join(f"- line {number} about gardens\n" for number in range(3_000))
