@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
@@ -27,6 +27,7 @@ from gateway.stores.rows import InboxId, InboxRow
 from gateway.transcripts.codec import Record, numbered_records
 from gateway.transcripts.records import Records
 from gateway.transcripts.writer import Transcript
+from gateway.turns.planning import Planner
 from workspaces.access import Access, AgentId, SessionType, owner_access, read_by
 from workspaces.errors import WorkspaceError
 from workspaces.history import Origin
@@ -37,6 +38,8 @@ from workspaces.memory.workspace_source import WorkspaceNotes
 
 TURNS = 50
 QUESTIONS = 10
+PATIENCE_S = 60.0
+"""How long a turn waits for memories."""
 REQUESTS, MEMORIES, RECEIPTS, ANSWERS = "requests to the model", "memories", "receipts", "questions about the notes"
 _ANEW = READING - {"git_bundle", "summarize_conversation"}
 """Tools that are called anew: the rest would change the copy."""
@@ -163,9 +166,15 @@ async def _planned(app: App, turn: RecordedTurn, agent: Agent, access: Access) -
     row = InboxRow(InboxId(int(question.message_id)), message, turn.at)
     origin = Origin(str(turn.key), str(row.id), turn.records[0].turn_id)
     now = turn.at.astimezone(resources.home.zone.zone)
-    plan = await app.parts.planner.plan(TurnRequest(row, access, agent, transcript, origin, now))
+    plan = await _patient(app.parts.planner).plan(TurnRequest(row, access, agent, transcript, origin, now))
     used = (each.entry for each in transcript.records if isinstance(each.entry, UsedEntry) and each not in turn.before)
     return plan, [f"recalled {memory.citation}" for entry in used for memory in entry.memories]
+
+
+def _patient(planner: Planner) -> Planner:
+    """Return a planner that waits for memories: a busy machine is no difference between two versions."""
+    recall = replace(planner.settings.recall, deadline_s=PATIENCE_S, start_s=PATIENCE_S)
+    return replace(planner, settings=replace(planner.settings, recall=recall))
 
 
 def _later(entries: Sequence[Entry]) -> list[Entry]:

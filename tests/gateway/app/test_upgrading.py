@@ -2,10 +2,12 @@
 
 import shutil
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from gateway.agent.recall import RecallSettings
 from gateway.app.replay import ANSWERS, MEMORIES, RECEIPTS, REQUESTS, TURNS, replay
 from gateway.app.trial import RecordedClock, opened_copy
 from gateway.app.upgrading import Installation, installation, is_newer, refuse_newer, switch, try_on_copy
@@ -54,6 +56,14 @@ async def test_two_replays_are_equal_and_a_version_that_reads_otherwise_is_found
     found = differences(before, await replayed(other))
     assert {each.topic for each in found} >= {REQUESTS, MEMORIES}
     assert any("group:telegram.home.-100" in each.place for each in found if each.topic == MEMORIES)
+
+
+async def test_a_replay_waits_for_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is: two versions must not differ because one of them was slow."""
+    at_once = {each.name: each.default for each in fields(RecallSettings)} | {"deadline_s": 0.0, "start_s": 0.0}
+    monkeypatch.setattr(RecallSettings.__init__, "__defaults__", tuple(at_once.values()))
+    found = await replayed(laid_out(VERSIONS[-1], tmp_path / "home"))
+    assert any(line.startswith("recalled ") for lines in found[MEMORIES].values() for line in lines)
 
 
 def test_a_trial_leaves_the_home_as_it_is_and_a_switch_migrates_it(tmp_path: Path) -> None:
