@@ -49,14 +49,17 @@ async def test_closing_a_lane_waits_for_its_own_work() -> None:
     """It takes nothing more then, and another lane goes on."""
     threads, may_end, done = Threads("shared", 2), threading.Event(), list[int]()
     one, other = threads.in_order(), threads.in_order()
-    waits = [one.begin(may_end.wait), *(one.begin(lambda number=number: done.append(number)) for number in range(20))]  # type: ignore[misc]
+    waits = [one(may_end.wait), *(one(done.append, number) for number in range(20))]
+    begun = [asyncio.ensure_future(each) for each in waits]
+    await asyncio.sleep(0)
     threading.Timer(0.05, may_end.set).start()
     one.close()
     assert done == list(range(20))
     with pytest.raises(RuntimeError):
         one.begin(lambda: None)
     async with asyncio.timeout(PATIENCE_S):
-        await asyncio.gather(*waits, other(done.append, 20))
+        await asyncio.gather(*begun)
+        await other(done.append, 20)
     threads.close()
 
 
