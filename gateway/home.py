@@ -17,8 +17,6 @@ DISABLED_CODE = "disabled-code.json"
 
 @dataclass(frozen=True, slots=True)
 class AgentHome:
-    """Folders of one agent."""
-
     root: Path
 
     @property
@@ -180,7 +178,6 @@ class Home:
         return self.agents.is_dir()
 
     def agent(self, agent: str) -> AgentHome:
-        """Return the folders of *agent*."""
         return AgentHome(self.agents / agent)
 
     def create(self) -> None:

@@ -39,8 +39,6 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """Content of a file as read."""
-
     data: bytes
     digest: str
     """SHA-256 of `data`, in hex."""
@@ -326,7 +324,6 @@ def is_plain(facts: os.stat_result) -> bool:
 
 
 def identity_of(facts: os.stat_result) -> Identity:
-    """Return the file's identity."""
     return Identity(facts.st_dev, facts.st_ino)
 
 

@@ -116,7 +116,6 @@ class Folder:
         self._release()
 
     def read(self, path: PurePosixPath) -> FileContent:
-        """Return the whole file."""
         with translated_errors(path), self._place(path) as place:
             content = place.read()
         if content is None:

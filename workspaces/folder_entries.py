@@ -15,8 +15,6 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """One name in a folder."""
-
     name: str
     is_folder: bool
     size: int
@@ -25,8 +23,6 @@ class FolderEntry:
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file found by a walk."""
-
     path: PurePosixPath
     size: int
     mtime_ns: int
@@ -38,7 +34,6 @@ class FoundFile:
 
 
 def found_file(path: PurePosixPath, facts: os.stat_result) -> FoundFile:
-    """Return the plain file at *path* with the stat result *facts*."""
     return FoundFile(path, facts.st_size, facts.st_mtime_ns, identity_of(facts))
 
 

@@ -24,8 +24,6 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class NotePassage:
-    """A passage in the files."""
-
     path: PurePosixPath
     first_line: int
     """From 1; both ends are included."""

@@ -38,7 +38,6 @@ class Limits:
         return self.preset == "oneclaw"
 
     def of(self, part: BootstrapRole) -> int:
-        """Return the limit of *part*."""
         match part:
             case BootstrapRole.TODAY:
                 return self.today_chars

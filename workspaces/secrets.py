@@ -182,7 +182,6 @@ def is_guarded(secret: str) -> bool:
 
 
 def forms_of(secret: str) -> set[str]:
-    """Return the forms of *secret* in a text."""
     escaped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
     quoted = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
     forms = {secret, html.escape(secret), *escaped, *quoted, *map(_small_hex, quoted)}

@@ -34,7 +34,6 @@ class Servers:
     gateway_url: str | None = None
     cdn_url: str | None = None
     call_timeout_s: float = CALL_TIMEOUT_S
-    """Timeout of each call."""
 
 
 class DiscordAdapter:
@@ -123,7 +122,6 @@ class DiscordAdapter:
         return await examine(self._calls)
 
     async def close(self) -> None:
-        """Close the connections."""
         self._closed = True
         await self._connection.close()
 

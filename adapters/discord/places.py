@@ -66,7 +66,6 @@ class ChannelDirectory:
                 self.note([Channel.model_validate(event.data)])
 
     def note(self, channels: Iterable[Channel]) -> None:
-        """Remember *channels*."""
         for channel in channels:
             self._known[channel.id] = place_of(channel)
         while len(self._known) > self._most:

@@ -23,8 +23,6 @@ Moment = Annotated[datetime, AfterValidator(_in_utc)]
 
 @dataclass(frozen=True, slots=True)
 class GatewayEvent:
-    """One event of Discord's gateway."""
-
     name: str
     data: object
 
@@ -229,8 +227,6 @@ class Application(DiscordObject):
 
 
 class CommandField(DiscordObject):
-    """A field of a slash command."""
-
     type: int
     name: str
     description: str

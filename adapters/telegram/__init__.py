@@ -185,7 +185,6 @@ class TelegramAdapter:
         self._incoming.on_joined(tell)
 
     async def close(self) -> None:
-        """Close the connections."""
         self._closed = True
         # The session's own close waits 250 ms for TLS connections, which aiohttp itself awaits since 3.12.4.
         connections = await self._session.create_session()

@@ -41,7 +41,6 @@ def job_address(agent: AgentId, job: str, *, in_main: bool = False, private: boo
 
 
 def task_address(agent: AgentId, task: str) -> Address:
-    """Return the address of the task of a subagent of *agent*."""
     return Address(SUBAGENT, agent, f"{SessionType.SUBAGENT}:{task}")
 
 

@@ -77,8 +77,6 @@ class SessionKey:
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """The configured routing."""
-
     bindings: Sequence[Binding]
     default: AgentId
     """The agent for messages that no binding matches."""
@@ -164,7 +162,6 @@ def session_access(key: SessionKey) -> Access:
 
 
 def session_of(access: Access) -> SessionKey:
-    """Return the session of a turn with *access*."""
     if access.session_type in UNASKED:
         return SessionKey(access.agent, access.principal.partition(":")[2])
     return SessionKey(access.agent, _name(access.session_type, access.scope.removeprefix("shared:")))

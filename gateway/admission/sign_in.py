@@ -37,10 +37,7 @@ class TooManyTriesError(StrandlineError):
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A signed-in browser."""
-
     digest: str
-    """Digest of its secret."""
     since: datetime
     until: datetime
 

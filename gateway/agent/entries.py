@@ -278,7 +278,6 @@ class SummaryEntry:
     from_outside: bool
     """The summarised text holds, or may hold, words of somebody other than the owner."""
     model: str
-    """The model that wrote it."""
     is_house: bool = False
     """It stays on the owner's machines, as some of the summarised text does."""
 

@@ -36,7 +36,6 @@ UNANSWERED = ReplyEntry("(This turn was stopped before it had an answer.)", (), 
 
 
 async def _nothing_joined() -> Sequence[UserEntry]:
-    """Return no joined messages."""
     return ()
 
 
@@ -53,12 +52,9 @@ class TurnOutlets:
 
 @dataclass(frozen=True, slots=True)
 class TurnAnswer:
-    """The outcome of a turn."""
-
     text: str
     """Markdown for the chat; empty if the turn is silent."""
     model: str
-    """The model that answered."""
 
     @property
     def is_silent(self) -> bool:

@@ -116,7 +116,6 @@ async def open_agents(
     models: Mapping[AgentId, AgentModels],
     worker_settings: WorkerSettings,
 ) -> AsyncIterator[dict[AgentId, Agent]]:
-    """Yield every configured agent, opened."""
     agents = dict[AgentId, Agent]()
     async with WorkerClient(worker_settings) as worker:
         with ExitStack() as stack:
@@ -286,7 +285,6 @@ def assumed_windows(config: Config) -> tuple[str, ...]:
 
 
 def turn_settings(config: Config) -> TurnSettings:
-    """Return the configured settings of turns."""
     preset = ONECLAW_SHARE if config.memory.is_oneclaw else None
     temperatures = {AgentId(name): agent.temperature for name, agent in config.agents.items()}
     return TurnSettings(

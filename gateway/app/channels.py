@@ -119,7 +119,6 @@ def routes_of(config: Config) -> Routes:
 
 
 def bindings_of(config: Config) -> list[Binding]:
-    """Return the configured bindings."""
     return [_binding(given) for given in config.bindings]
 
 
@@ -156,7 +155,6 @@ def _known_chats(config: Config, routes: Routes) -> Iterator[OwnerChat]:
 
 
 def terminal_chat(agent: AgentId) -> Address:
-    """Return the chat of an agent's terminal."""
     return Address(TERMINAL, agent, CHAT)
 
 

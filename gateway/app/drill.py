@@ -20,8 +20,6 @@ from gateway.home import Home
 
 @dataclass(frozen=True, slots=True)
 class DrillReport:
-    """The outcome of a drill."""
-
     backup: str
     made_at: str
     missed: tuple[str, ...]

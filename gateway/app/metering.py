@@ -19,7 +19,6 @@ Outcome = Callable[[InboxRow, list[OutboxRow]], None]
 
 
 def metered_agent(agent: Agent, meter: Meter | None) -> Agent:
-    """Return *agent* with metered models."""
     return agent if meter is None else agent.with_models(lambda model: MeteredModel(model, agent.id, meter))
 
 

@@ -98,7 +98,6 @@ class Resources:
     meter: Meter | None
     journal: WorkJournal
     troubles: ModelTroubles = field(default_factory=ModelTroubles)
-    """The models that do not answer."""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Where secrets are read."""
     gaps: tuple[str, ...] = ()

@@ -59,7 +59,6 @@ class UpgradeTrial:
     counts: Mapping[str, int]
     """Compared lines, by topic."""
     turns: int
-    """Turns that were replayed."""
     differences: tuple[Difference, ...]
 
 

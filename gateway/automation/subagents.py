@@ -41,7 +41,6 @@ class RunningSubagent:
     key: SessionKey
     """Key of its own session."""
     row: InboxRow
-    """Its task."""
     since: datetime
     """In the owner's zone."""
 
@@ -83,7 +82,6 @@ class Subagents:
         ]
 
     def of(self, parent: SessionKey) -> list[RunningSubagent]:
-        """Return the subagents of one conversation."""
         return [each for each in self.running() if each.parent == parent]
 
     def helpers(self, asked: TurnRequest) -> SubagentOperations | None:

@@ -34,8 +34,6 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ArchiveContents:
-    """The contents of a backup."""
-
     head: Head
     seal: SealState
     files: Mapping[str, FileDigest]

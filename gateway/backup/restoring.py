@@ -56,8 +56,6 @@ Allowed = Collection[RestoreException]
 
 @dataclass(frozen=True, slots=True)
 class RestoredBackup:
-    """A completed restore."""
-
     home: Path
     files: int
     made_at: str

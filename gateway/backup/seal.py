@@ -33,8 +33,6 @@ _READ_AT_ONCE = 1 << 20
 
 
 class SealState(StrEnum):
-    """The state of a backup's seal."""
-
     VALID = "valid"
     """Made with the key of this home."""
     OTHER = "other"

@@ -21,8 +21,6 @@ from gateway.stores.sqlite.schema import VERSION
 
 @dataclass(frozen=True, slots=True)
 class BackupResult:
-    """A completed backup."""
-
     file: Path
     bytes: int
     files: int

@@ -33,8 +33,6 @@ PRIVACY_MODE = (
 
 @dataclass(frozen=True, slots=True)
 class PersonIdentity:
-    """A person on a platform."""
-
     id: str
     name: str
 

@@ -29,8 +29,6 @@ class HookRow:
 
 @dataclass(frozen=True, slots=True)
 class ToolServerRow:
-    """A server of tools (MCP)."""
-
     name: str
     is_connected: bool
     sessions: tuple[str, ...]
@@ -65,8 +63,6 @@ class RecallRow:
 
 @dataclass(frozen=True, slots=True)
 class IndexSize:
-    """The size of the index on one day."""
-
     day: date
     entries: int
     size: int
@@ -75,8 +71,6 @@ class IndexSize:
 
 @dataclass(frozen=True, slots=True)
 class ActivityReport:
-    """An agent's activity."""
-
     lanes: tuple[LaneRow, ...] = ()
     hooks: tuple[HookRow, ...] = ()
     """Of the whole gateway."""

@@ -24,8 +24,6 @@ class Applicant:
 
 @dataclass(frozen=True, slots=True)
 class GuestRow:
-    """A paired guest."""
-
     person: str
     name: str
     account: str

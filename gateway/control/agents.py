@@ -11,8 +11,6 @@ from workspaces.access import Access, AgentId, Grant, owner_access
 
 @dataclass(frozen=True, slots=True)
 class AgentDirectory:
-    """The agents of this gateway."""
-
     agents: Mapping[AgentId, Agent]
     default: AgentId
     standby: bool = False

@@ -13,8 +13,6 @@ if TYPE_CHECKING:  # the command line creates orders without loading their handl
 
 @dataclass(frozen=True, slots=True)
 class BrowserRow:
-    """A signed-in browser."""
-
     session: str
     since: datetime
     until: datetime

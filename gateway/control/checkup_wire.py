@@ -11,8 +11,6 @@ from gateway.control.order import Order
 
 @dataclass(frozen=True, slots=True)
 class ShownProposal:
-    """A proposal of a check-up."""
-
     mark: str
     """Names it in a decision."""
     kind: str

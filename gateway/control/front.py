@@ -26,7 +26,6 @@ class Front:
     """The application of a gateway whose runs follow each other."""
 
     def __init__(self, token: str, report: Callable[[], SettingsReport]) -> None:
-        """*report* returns the state of the settings."""
         self.token = token
         self._report = report
         self._app: ASGIApp | None = None

@@ -52,7 +52,6 @@ class MemoryOperator:
     """The owner's."""
 
     async def search(self, order: SearchOrder) -> MemorySearchAnswer:
-        """Search an agent's memory."""
         agent = self.agents.named(order.agent)
         asked = Query(order.query, as_of=order.as_of, since=order.since, until=order.until)
         query = asked if order.max_results is None else replace(asked, max_results=order.max_results)

@@ -9,8 +9,6 @@ from gateway.control.order import Order
 
 @dataclass(frozen=True, slots=True)
 class NoteRow:
-    """A file of notes."""
-
     path: str
     """Relative to the workspace."""
     chat: str
@@ -23,8 +21,6 @@ class NoteRow:
 
 @dataclass(frozen=True, slots=True)
 class NoteEntry:
-    """One note of a file."""
-
     mark: str
     """Identifies it even when lines above are added or removed."""
     first_line: int

@@ -41,7 +41,6 @@ class LocalOperator:
         return self._operations.answers
 
     async def ask(self, order: Order[Answer]) -> Answer:
-        """Execute *order*."""
         answer: Answer = await self.answers[type(order)](order)
         return answer
 

@@ -22,6 +22,5 @@ def path_of(kind: type[Order[Answer]]) -> str:
 
 
 def answer_of(kind: type[Order[Answer]]) -> type[Answer]:
-    """Return the type of the answer to orders of this *kind*."""
     answer: type[Answer] = get_args(vars(kind)["__orig_bases__"][0])[0]
     return answer

@@ -134,8 +134,6 @@ class SearchOrder(Order[MemorySearchAnswer]):
 
 @dataclass(frozen=True, slots=True)
 class HistoryCommit:
-    """One change."""
-
     revision: str
     at: datetime
     subject: str
@@ -149,8 +147,6 @@ class HistoryCommit:
 
 @dataclass(frozen=True, slots=True)
 class HistoryFile:
-    """The difference in one file."""
-
     path: str
     added: int
     """Number of lines."""
@@ -201,7 +197,6 @@ class WaitingChange:
     agent: str
     path: str
     reason: str
-    """The reason that it waits."""
     session: str
     """Session of the turn that requested it."""
     message: str | None
@@ -234,8 +229,6 @@ class ApprovalOrder(Order[ApprovalAnswer]):
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A conversation."""
-
     agent: str
     session: str
     ended: datetime | None

@@ -85,7 +85,6 @@ class Enclosures:
         return LARGEST
 
     def place(self, agent: str, key: str) -> Path:
-        """Return the path of the content *key*."""
         return self._folders[AgentId(agent)] / key
 
     async def loaded(self, part: MessagePart) -> Body:

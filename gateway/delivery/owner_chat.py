@@ -28,7 +28,6 @@ class OwnerChat:
 
     @property
     def account(self) -> tuple[str, str]:
-        """Our account in that chat."""
         return self.address.channel, self.address.account
 
 

@@ -23,8 +23,6 @@ _SESSION = re.compile(r"session_(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class TurnLocation:
-    """The location of a turn in the notes."""
-
     path: str
     line: int
     """From 1."""

@@ -93,7 +93,6 @@ class Queueing:
         self._stops: BoundedDict[SessionKey, Stopped] = BoundedDict(STOPS_KEPT)
 
     def mode(self, key: SessionKey) -> QueueMode:
-        """Return the mode of a session."""
         return self._chosen(key) or self._of_agents.get(key.agent, self.settings.mode)
 
     # --- beside the lane, as messages arrive

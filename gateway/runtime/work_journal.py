@@ -112,7 +112,6 @@ class WorkJournal:
 
     @contextmanager
     def mark(self, item: str) -> Iterator[None]:
-        """Mark *item* in the block."""
         slot = self._begin(item)
         try:
             yield

@@ -105,8 +105,6 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item of the list."""
-
     text: str
     when: Schedule | Watch | None = None
     """`None`: due at every round."""

@@ -37,8 +37,6 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class DueJob:
-    """A job with a due slot."""
-
     job: Job
     slot: Slot
     is_too_late: bool

@@ -54,8 +54,6 @@ _PART_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class CompactionResult:
-    """The outcome of a compaction."""
-
     turns: int
     """How many turns shown before the summary replaces."""
     flushed: FlushEntry | None

@@ -78,7 +78,6 @@ class Codec(Generic[T]):
         return TypeAdapter(_Versioned[self._kind])  # type: ignore[name-defined]  # known when it runs
 
     def encode(self, row: T) -> str:
-        """Return *row* as JSON."""
         return to_json(self._adapter, _Versioned[self._kind](body=row))  # type: ignore[name-defined]  # the same
 
     def decode(self, text: str) -> T:

@@ -18,8 +18,6 @@ RUNS_KEPT = 100
 
 
 class RunState(StrEnum):
-    """The state of a slot."""
-
     RUNNING = "running"
     """Accepted; its turn is not over."""
     ANSWERED = "answered"

@@ -21,8 +21,6 @@ EXCERPT_CHARS = 80
 
 
 class QuarantineKind(StrEnum):
-    """The kind of a quarantined row."""
-
     MESSAGE = "message"
     REPLY = "reply"
     JOB = "job"

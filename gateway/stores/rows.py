@@ -48,8 +48,6 @@ class InboxRow:
 
 
 class OutboxState(StrEnum):
-    """The state of a reply."""
-
     QUEUED = "queued"
     """No part is being sent; earlier parts may have arrived."""
     SENDING = "sending"
@@ -75,7 +73,6 @@ class Enclosure:
 
     @property
     def name(self) -> str:
-        """File name."""
         return self.path.rpartition("/")[2]
 
 
@@ -122,8 +119,6 @@ class OutboxRow:
 
 @dataclass(frozen=True, slots=True)
 class TurnCommit:
-    """The outcome of one turn."""
-
     turn_id: TurnId
     answers: Sequence[InboxId]
     """Messages that this turn answered; they leave the inbox."""

@@ -28,8 +28,6 @@ _ENDED = re.compile(r"(.+)\.(\d{8}T\d{12}Z)")
 
 @dataclass(frozen=True, slots=True)
 class ArchivedConversation:
-    """A conversation on disk."""
-
     name: str
     """File name: the session's name, with the end time for an ended one."""
     ended: datetime | None

@@ -82,6 +82,5 @@ class PartsCache:
         return None if size < PART_LINES * _SHORTEST_LINE else self.of(file)
 
     def forget_all_but(self, files: set[Path]) -> None:
-        """Forget files that are gone."""
         for gone in self._known.keys() - files:
             del self._known[gone]

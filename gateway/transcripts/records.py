@@ -27,7 +27,6 @@ class Records(Sequence[Record]):
         self.extend(records)
 
     def extend(self, records: Iterable[Record]) -> None:
-        """Append *records*."""
         for record in records:
             self._first.setdefault(record.turn_id, len(self._records))
             self._records.append(record)

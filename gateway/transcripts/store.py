@@ -180,11 +180,9 @@ class Sessions:
         self._in_use.pop(key, None)
 
     def path(self, key: SessionKey) -> Path:
-        """Return the path of the transcript of *key*."""
         return self._folders[key.agent] / f"{quote(key.name, safe=':.-')}.jsonl"
 
     def folder(self, agent: AgentId) -> Path:
-        """Return the folder of the transcripts of *agent*."""
         return self._folders[agent]
 
     def repairs(self) -> Iterator[str]:

@@ -105,7 +105,6 @@ class Fetcher:
 
 
 async def once(piece: bytes) -> AsyncIterator[bytes]:
-    """Yield *piece* alone."""
     yield piece
 
 

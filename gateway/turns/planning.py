@@ -75,8 +75,6 @@ _AFTER_OVERFLOW = 0.75
 
 @dataclass(frozen=True, slots=True)
 class TurnSettings:
-    """Configuration of turns."""
-
     bootstrap: Limits = field(default_factory=Limits)
     limits: TurnLimits = field(default_factory=TurnLimits)
     recall: RecallSettings = field(default_factory=RecallSettings)
@@ -109,7 +107,6 @@ class _PlannedRequest:
     scale: Scale
     window_tokens: int
     tokens: int
-    """Tokens that the request takes."""
     older_tokens: int
     """Tokens of the turns before this one: all that a summary replaces."""
     prompt: _FilledPrompt

@@ -24,7 +24,6 @@ class HttpError(Exception):
         self.code = code
 
     def body(self) -> dict[str, object]:
-        """Return the JSON body."""
         return {"error": {"message": str(self), "type": self.kind, "param": self.param, "code": self.code}}
 
     def response(self) -> Response:

@@ -152,7 +152,6 @@ class Shape:
     """Seconds since 1970."""
 
     def whole(self, text: str, usage: Usage) -> dict[str, object]:
-        """Return the answer as one object."""
         message: dict[str, object] = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
         return self._object("chat.completion", [choice]) | {"usage": tokens(usage)}
@@ -181,7 +180,6 @@ def tokens(usage: Usage) -> dict[str, object]:
 
 
 def models(agents: Sequence[str]) -> dict[str, object]:
-    """Return *agents* as a list of models."""
     return {"object": "list", "data": [model(agent) for agent in agents]}
 
 

@@ -17,8 +17,6 @@ LOG_FORMAT = "%H%x00%aI%x00%B"
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A commit's change of one file."""
-
     path: PurePosixPath
     act: Act
     content: str

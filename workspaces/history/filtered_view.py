@@ -58,8 +58,6 @@ class LogQuery:
 
 @dataclass(frozen=True, slots=True)
 class VisibleCommit:
-    """A commit and its changes."""
-
     commit: Commit
     diff: Diff
 

@@ -49,8 +49,6 @@ class ReplacedLines:
 
 @dataclass(frozen=True, slots=True)
 class FileChanges:
-    """What a commit changed in one file."""
-
     path: PurePosixPath
     is_new: bool
     hunks: list[ReplacedLines] = field(default_factory=list)
@@ -102,7 +100,6 @@ class Patch:
         return parse(self.message)[1]
 
     def files(self) -> Iterator[FileChanges]:
-        """Yield what it changed, file by file."""
         return _files(self.text.split("\n"))
 
     def mentions(self, words: str) -> bool:

@@ -21,8 +21,6 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """Result of a purge."""
-
     versions: int
     """File contents with the passage."""
     commits: int

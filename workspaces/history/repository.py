@@ -166,7 +166,6 @@ class Repository:
             return files_in(_commit(repository, commit).tree)
 
     def contents(self, ids: Sequence[str]) -> list[bytes]:
-        """Return the contents of these *ids*."""
         with self._open() as repository:
             return [repository.odb.read(each)[1] for each in ids]
 

@@ -21,14 +21,11 @@ class FileWriting:
 
 @dataclass(frozen=True, slots=True)
 class TurnChanges:
-    """Changes made by one turn."""
-
     mark: str
     """Reference for undoing it."""
     files: tuple[FileWriting, ...]
     """Newest change first; a file may occur more than once. Empty if the turn wrote no notes."""
     is_undone: bool
-    """It was undone."""
     turn: str | None = None
     others: tuple[PurePosixPath, ...] = ()
     """Other files that it wrote."""

@@ -16,8 +16,6 @@ RESULTS = 6
 
 @dataclass(frozen=True, slots=True)
 class ExamQuestion:
-    """A question with its answer."""
-
     fact: Fact
     citation: str
     """Where the answer stands, as `path#Ln`."""

@@ -26,7 +26,6 @@ class MarkedDocuments:
 
     @property
     def source(self) -> Source:
-        """The source itself."""
         return self._source
 
     @property
@@ -80,7 +79,6 @@ class OutsideSource:
         return None if document is None else _without(document, document.house, "outside")
 
     def audience(self, path: str) -> Scope | None:
-        """Return the audience of *path*, as the source does."""
         return self._source.audience(path)
 
 
@@ -107,7 +105,6 @@ class HouseSource:
         return _without(document, others, "house")
 
     def audience(self, path: str) -> Scope | None:
-        """Return the audience of *path*, as the source does."""
         return self._source.audience(path)
 
 

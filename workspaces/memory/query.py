@@ -8,8 +8,6 @@ MOST_RESULTS = 50
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A search query."""
-
     text: str
     max_results: int | None = None
     """`None`: the index's own number."""

@@ -47,8 +47,6 @@ __all__ = [
 
 @dataclass(eq=False)
 class MemoryIndex(SourceIndex):
-    """One agent's memory."""
-
     def __post_init__(self) -> None:
         self._every = self._sources
         self._marked = [MarkedDocuments(source) for source in self._every]

@@ -80,8 +80,6 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class MemoryClock:
-    """Clocks used by memory."""
-
     monotonic: Callable[[], float]
     """In seconds."""
     today: Callable[[], date]
@@ -107,7 +105,6 @@ class SourceIndex:
 
     _agent: AgentId
     _folder: Path
-    """Folder of the index."""
     _sources: Sequence[Source]
     _worker: WorkerCalls
     _run: RunBlocking
@@ -297,7 +294,6 @@ class SourceIndex:
         return IndexStatus(**named, skipped=self._sync.skipped, indexing=self.indexing)
 
     def _sources_of(self, access: Access) -> Sequence[Source]:
-        """Return the sources from which *access* reads."""
         return self._sources
 
     def _history_source(self) -> Past:

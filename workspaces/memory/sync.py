@@ -58,8 +58,6 @@ class WorkerCalls(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """Result of one sync."""
-
     changed: int = 0
     """Documents read."""
     removed: int = 0

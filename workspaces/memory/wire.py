@@ -113,10 +113,8 @@ def scopes_in(scopes: list[str] | None) -> frozenset[Scope] | None:
 
 
 def day_out(day: date | None) -> str | None:
-    """Encode a date."""
     return day.isoformat() if day else None
 
 
 def day_in(day: str | None) -> date | None:
-    """Decode a date."""
     return date.fromisoformat(day) if day else None

@@ -19,8 +19,6 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """A tool as its server lists it."""
-
     name: str
     description: str
     schema: Mapping[str, object]

@@ -69,7 +69,6 @@ class Rounds:
         return self._begins[place] if 0 <= place < len(self) else len(self.entries)
 
     def add(self, record: Dated) -> None:
-        """Add the next record."""
         entry = record.entry
         if isinstance(entry, SummaryEntry):
             self._sum_up(entry, record.at)

@@ -92,7 +92,6 @@ class RedisLeases:
         return sorted(volumes)
 
     async def known(self, agents: Sequence[str]) -> Mapping[str, KnownAgent]:
-        """Return the state of each of *agents*."""
         rows: list[tuple[str, int, int]] = await self._link.run_over("known", agents)
         return {
             agent: KnownAgent(Pin.read(pin), bool(is_free), bool(had_messages))

@@ -9,8 +9,6 @@ from enum import Enum
 
 
 class AnswerKind(Enum):
-    """Kind of answer."""
-
     TIME = "time"
     AMOUNT = "amount"
     CODE = "code"

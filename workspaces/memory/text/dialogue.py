@@ -56,8 +56,6 @@ EVIDENCE = frozenset({LineKind.NOTE, LineKind.SAYS, LineKind.ASKS, LineKind.ORDE
 
 @dataclass(frozen=True, slots=True)
 class ParsedLine:
-    """A parsed line of a note."""
-
     text: str
     """Without speaker and time."""
     speaker: str = ""

@@ -65,7 +65,6 @@ class Fact:
     value: str
     """As it was written; of a decision the whole sentence."""
     sentence: str
-    """The sentence that states it."""
 
     @property
     def question(self) -> str:
