@@ -13,8 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from gateway.admission.sign_in import STORED_AS as SIGN_INS
-from gateway.backup.archive import FileDigest, Progress
-from gateway.backup.contents import examine, reading
+from gateway.backup.archive import FileDigest, Progress, examine, reading
 from gateway.backup.members import (
     CONFIG,
     HEAD,
