@@ -70,7 +70,7 @@ class AgentDetails:
 @app.command("list")
 def list_agents(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List the configured agents; a star marks the default, which receives messages that no binding claims."""
-    place = _home(context, home)
+    place: Home = context.obj.existing_home(home)
     listed = [_agent_row(place, _config(place), agent) for agent in _config(place).agents]
     if as_json:
         print_json({"agents": [asdict(each) for each in listed]})
@@ -85,7 +85,7 @@ def list_agents(context: typer.Context, as_json: JsonOption = False, home: HomeO
 @app.command()
 def show(context: typer.Context, agent: NAME, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Show an agent's model, bindings, files, sessions and the state of its memory."""
-    place = _home(context, home)
+    place: Home = context.obj.existing_home(home)
     shown = _agent_details(context.obj, place, agent)
     print_answer(shown, as_json, _lines(shown))
 
@@ -103,7 +103,7 @@ def add(
     from workspaces.access import AgentId
     from workspaces.workspace import Workspace
 
-    place = _home(context, home)
+    place: Home = context.obj.existing_home(home)
     if not _WANTED.fullmatch(agent):
         raise ConfigError(
             f"{agent!r} is not a valid agent name: use lowercase letters, digits and hyphens, such as home-office"
@@ -131,7 +131,7 @@ def remove(
     home: HomeOption = None,
 ) -> None:
     """Remove an agent and its bindings from config.toml and archive its folder. No file is deleted."""
-    place = _home(context, home)
+    place: Home = context.obj.existing_home(home)
     config = _config(place)
     is_known, folder = agent in config.agents, place.agent(agent).root
     if not is_known and not (_WANTED.fullmatch(agent) and folder.is_dir()):
@@ -204,14 +204,6 @@ def _lines(shown: AgentDetails) -> Iterator[str]:
 
 
 # --- add and remove
-
-
-def _home(context: typer.Context, given: Path | None) -> Home:
-    invocation: Invocation = context.obj
-    home = invocation.home(given)
-    if not home.exists:
-        raise StrandlineError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
-    return home
 
 
 def _config(home: Home) -> "Config":

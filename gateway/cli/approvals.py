@@ -1,14 +1,13 @@
 """`strandline approvals …`: changes of agents' files that wait for their owner."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import ask
-from gateway.cli.invocation import HomeOption, JsonOption, print_answer
+from gateway.cli.connect import tell
+from gateway.cli.invocation import HomeOption, JsonOption
 from gateway.control.wire import ApprovalAnswer, ApprovalOrder, WaitingChange
 
 app = command_app("Review pending file changes: list, show, approve, refuse.")
@@ -22,7 +21,7 @@ def list_(
     context: typer.Context, as_json: JsonOption = False, agent: WhoseOption = None, home: HomeOption = None
 ) -> None:
     """List pending changes, oldest first."""
-    _run(context, home, ApprovalOrder("list", None, agent), as_json, "No changes wait for you.")
+    tell(context, home, ApprovalOrder("list", None, agent), as_json, _lines, "No changes wait for you.")
 
 
 def _add_command(act: Literal["show", "approve", "refuse"], text: str) -> None:
@@ -36,17 +35,12 @@ def _add_command(act: Literal["show", "approve", "refuse"], text: str) -> None:
         agent: WhoseOption = None,
         home: HomeOption = None,
     ) -> None:
-        _run(context, home, ApprovalOrder(act, number, agent), as_json)
+        tell(context, home, ApprovalOrder(act, number, agent), as_json, _lines)
 
 
 _add_command("show", "Show one change in full, its origin, and the reason it waits.")
 _add_command("approve", "Make the change, unless the file has changed since.")
 _add_command("refuse", "Discard the change.")
-
-
-def _run(context: typer.Context, home: Path | None, order: ApprovalOrder, as_json: bool, none: str = "") -> None:
-    answer = ask(context, home, order)
-    print_answer(answer, as_json, _lines(answer), none)
 
 
 def _lines(answer: ApprovalAnswer) -> Iterator[str]:

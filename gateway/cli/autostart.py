@@ -41,8 +41,8 @@ class Service:
 def install(context: typer.Context, dry_run: DryRunOption = False, home: HomeOption = None) -> None:
     """Start the gateway now, and whenever you log in; it is restarted after a crash."""
     invocation, place = invoked(context, home)
-    if not dry_run and not place.exists:
-        raise StrandlineError(f"there is no home at {place.path}; make one: {invocation.command('init', place)}")
+    if not dry_run:
+        invocation.refuse_absent(place)
     service = service_of(sys.platform, _program(invocation), place)
     if dry_run:
         print(f"# {service.file}\n{service.text}")

@@ -1,7 +1,7 @@
 """`strandline backup`, `verify` and `restore`: saves a gateway's whole state to one file and restores it."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_answer, print_json
+from gateway.cli.progress import progress_bar
 from gateway.errors import BackupError, ConfigError, StrandlineError
 from gateway.home import FOLDER_MODE, Home
 from gateway.runtime.escape import visible
@@ -78,7 +79,7 @@ def backup(  # noqa: PLR0913 - one for each option
     target = file or folder_of(place, config.backup) / f"backup-{datetime.now(UTC):%Y%m%dT%H%M%SZ}{ending}"
     if file is None:
         target.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-    with _bar("Backing up") as progress:
+    with progress_bar("Backing up", in_bytes=True) as progress:
         taken = (take_encrypted if encrypt else take_backup)(place, config, target.expanduser().absolute(), progress)
     if as_json:
         print_json(asdict(taken))
@@ -125,7 +126,7 @@ def verify(
     from gateway.backup.restoring import examine_restore
 
     place, backup = context.obj.home(home), file.expanduser().absolute()
-    with _bar("Checking") as progress, _readable(backup, place, key) as plain:
+    with progress_bar("Checking", in_bytes=True) as progress, _readable(backup, place, key) as plain:
         plan = examine_restore(plain, place, _parse_exceptions(allow), progress)
     losses = losses_of(place, plan.contents)
     print_answer(plan_as_json(plan, losses), as_json, plan_lines(plan, losses, backup, place))
@@ -153,7 +154,7 @@ def restore(  # noqa: PLR0913 - one for each option
             for line in plan_lines(plan, losses_of(place, plan.contents), backup, place):
                 print(visible(line), file=sys.stderr)
             _ask()
-        with _bar("Restoring") as progress:
+        with progress_bar("Restoring", in_bytes=True) as progress:
             restored = restore_backup(plain, place, invocation.environ_of(place), progress, allowed)
     if as_json:
         print_json(asdict(restored))
@@ -196,21 +197,6 @@ def _ask() -> None:
     """Ask the owner at a terminal for confirmation. Raises BackupError if refused or if there is no terminal."""
     if not sys.stdin.isatty() or not typer.confirm("Restore it?", err=True):
         raise BackupError("nothing was restored; check the plan above, and add --yes to restore it")
-
-
-@contextmanager
-def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show progress in bytes on standard error if it is a terminal; otherwise only the outcome is printed."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 # --- the description of a restore

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import ask, reach
+from gateway.cli.connect import reach, tell
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer
 from gateway.cli.progress import progress_bar
 from gateway.control.checkup_wire import CheckupAnswer, CheckupOrder
@@ -55,8 +55,7 @@ def _add_command(act: Literal["accept", "refuse"], text: str) -> None:
         agent: AgentOption = None,
         home: HomeOption = None,
     ) -> None:
-        answer = ask(context, home, CheckupOrder(act, tuple(marks), None, agent))
-        print_answer(answer, as_json, [answer.outcome])
+        tell(context, home, CheckupOrder(act, tuple(marks), None, agent), as_json, _outcome)
 
 
 _add_command("accept", "Carry out proposals: all of them, or none if one does not fit any more.")
@@ -73,8 +72,7 @@ def edit(
     home: HomeOption = None,
 ) -> None:
     """Write your own words in the place of the note that a proposal is about."""
-    answer = ask(context, home, CheckupOrder("accept", (mark,), words, agent))
-    print_answer(answer, as_json, [answer.outcome])
+    tell(context, home, CheckupOrder("accept", (mark,), words, agent), as_json, _outcome)
 
 
 @app.command()
@@ -86,8 +84,11 @@ def undo(
     home: HomeOption = None,
 ) -> None:
     """Undo an accepted change, with those accepted in the same command, or a refusal."""
-    answer = ask(context, home, CheckupOrder("undo", (mark,), None, agent))
-    print_answer(answer, as_json, [answer.outcome])
+    tell(context, home, CheckupOrder("undo", (mark,), None, agent), as_json, _outcome)
+
+
+def _outcome(answer: CheckupAnswer) -> Iterator[str]:
+    yield answer.outcome
 
 
 def _lines(answer: CheckupAnswer, kind: str | None) -> Iterator[str]:

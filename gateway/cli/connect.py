@@ -2,17 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gateway.cli.invocation import Composed, Invocation
+from gateway.cli.invocation import Composed, Invocation, print_answer
 from gateway.control.order import Answer, Order
-from gateway.errors import HomeLockedError, StrandlineError
+from gateway.errors import HomeLockedError
 from gateway.home import Home, holder_in
 
 if TYPE_CHECKING:
@@ -43,6 +43,19 @@ def ask(context: typer.Context, home: Path | None, order: Order[Answer]) -> Answ
             return await reached.operator.ask(order)
 
     return asyncio.run(asked())
+
+
+def tell(
+    context: typer.Context,
+    home: Path | None,
+    order: Order[Answer],
+    as_json: bool,
+    lines: Callable[[Answer], Iterable[str]],
+    none: str = "",
+) -> None:
+    """Print the answer to *order* as JSON or as its *lines*; *none* stands for no line at all."""
+    answer: Any = ask(context, home, order)
+    print_answer(answer, as_json, lines(answer), none)
 
 
 @asynccontextmanager
@@ -83,8 +96,7 @@ async def _local_operator(invocation: Invocation, home: Home, purpose: str, answ
     from gateway.config import read_config
     from gateway.observability.logs import logging_to_stderr
 
-    if not home.exists:
-        raise StrandlineError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
+    invocation.refuse_absent(home)
     environ = invocation.environ_of(home)
     invocation.guard(read_config(home.config_file), home)
     level = "error" if answers else "warning"  # a conversation says itself what failed

@@ -1,13 +1,12 @@
 """`strandline cron …`: scheduled agent jobs."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import ask
-from gateway.cli.invocation import HomeOption, JsonOption, print_answer
+from gateway.cli.connect import tell
+from gateway.cli.invocation import HomeOption, JsonOption
 from gateway.control.cron_wire import CronAnswer, CronOrder
 
 app = command_app("Schedule agent jobs: list, add, run, remove, enable, history.")
@@ -30,7 +29,7 @@ def list_(
     context: typer.Context, agent: WhoseOption = None, as_json: JsonOption = False, home: HomeOption = None
 ) -> None:
     """List jobs with their next run; stopped ones are marked."""
-    _run(context, home, CronOrder("list", agent), as_json, "There are no jobs.")
+    tell(context, home, CronOrder("list", agent), as_json, _lines, "There are no jobs.")
 
 
 @app.command()
@@ -47,36 +46,31 @@ def add(  # noqa: PLR0913  # each option is a parameter to typer
 ) -> None:
     """Add a job; its answer goes to your own chat with the agent."""
     order = CronOrder("add", agent, when=when, what=what, zone=zone, in_main=main, private=private)
-    _run(context, home, order, as_json)
+    tell(context, home, order, as_json, _lines)
 
 
 @app.command()
 def run(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Run a job now, in addition to its schedule."""
-    _run(context, home, CronOrder("run", number=number), as_json)
+    tell(context, home, CronOrder("run", number=number), as_json, _lines)
 
 
 @app.command()
 def remove(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Remove a job and its history."""
-    _run(context, home, CronOrder("remove", number=number), as_json)
+    tell(context, home, CronOrder("remove", number=number), as_json, _lines)
 
 
 @app.command()
 def enable(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Re-enable a job that was disabled after repeated failures."""
-    _run(context, home, CronOrder("enable", number=number), as_json)
+    tell(context, home, CronOrder("enable", number=number), as_json, _lines)
 
 
 @app.command()
 def history(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Show the outcome of a job's latest runs: silent, delivered, failed, dead, missed."""
-    _run(context, home, CronOrder("history", number=number), as_json, "It was not due yet.")
-
-
-def _run(context: typer.Context, home: Path | None, order: CronOrder, as_json: bool, none: str = "") -> None:
-    answer = ask(context, home, order)
-    print_answer(answer, as_json, _lines(answer), none)
+    tell(context, home, CronOrder("history", number=number), as_json, _lines, "It was not due yet.")
 
 
 def _lines(answer: CronAnswer) -> list[str]:

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import ask
+from gateway.cli.connect import ask, tell
 from gateway.cli.invocation import AgentOption, HomeOption, JsonOption, print_answer
 from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryOrder
 from gateway.errors import ConfigError
@@ -48,7 +47,7 @@ def show(
     home: HomeOption = None,
 ) -> None:
     """Show one change and the message it came from."""
-    _run(context, home, HistoryOrder("show", agent, path, revision), as_json)
+    tell(context, home, HistoryOrder("show", agent, path, revision), as_json, _lines)
 
 
 @app.command()
@@ -66,7 +65,7 @@ def diff(
     if len(revisions) > 2:
         raise ConfigError("strandline history diff compares two revisions at most")
     newer = revisions[1] if len(revisions) == 2 else None
-    _run(context, home, HistoryOrder("diff", agent, path, revisions[0], newer), as_json)
+    tell(context, home, HistoryOrder("diff", agent, path, revisions[0], newer), as_json, _lines)
 
 
 @app.command()
@@ -79,7 +78,7 @@ def restore(
     home: HomeOption = None,
 ) -> None:
     """Restore a file to a revision; its current content stays in the history."""
-    _run(context, home, HistoryOrder("restore", agent, path, revision), as_json)
+    tell(context, home, HistoryOrder("restore", agent, path, revision), as_json, _lines)
 
 
 @app.command()
@@ -87,12 +86,7 @@ def bundle(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
     """Export the whole history to one file for `git clone`, and print its path."""
-    _run(context, home, HistoryOrder("bundle", agent), as_json)
-
-
-def _run(context: typer.Context, home: Path | None, order: HistoryOrder, as_json: bool) -> None:
-    answer = ask(context, home, order)
-    print_answer(answer, as_json, _lines(answer))
+    tell(context, home, HistoryOrder("bundle", agent), as_json, _lines)
 
 
 def _lines(answer: HistoryAnswer) -> Iterator[str]:

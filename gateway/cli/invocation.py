@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
+from gateway.errors import StrandlineError
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -71,6 +72,17 @@ class Invocation:
         """Return the home to use: *given* after the command, before it, from the environment, or the default."""
         named = given or self.home_before or Path(self.environ.get(HOME_VARIABLE) or DEFAULT_HOME)
         return Home(named.expanduser().absolute())
+
+    def existing_home(self, given: Path | None) -> Home:
+        """Return the home to use, as `home` does. Raises StrandlineError if there is none."""
+        home = self.home(given)
+        self.refuse_absent(home)
+        return home
+
+    def refuse_absent(self, home: Home) -> None:
+        """Raise StrandlineError, with the command that makes it, if there is no *home*."""
+        if not home.exists:
+            raise StrandlineError(f"there is no home at {home.path}; make one: {self.command('init', home)}")
 
     def environ_of(self, home: Home) -> Mapping[str, str]:
         """Return the environment with the secrets of *home*. Raises ConfigError."""

@@ -13,7 +13,7 @@ import typer
 from gateway.agent.entries import HOW_USED
 from gateway.cli.checkup import app as checkup
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import ask, reach
+from gateway.cli.connect import ask, reach, tell
 from gateway.cli.history import SHOWN_DIGITS
 from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, invoked, print_answer, print_json
 from gateway.cli.progress import progress_bar
@@ -22,7 +22,7 @@ from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.status_wire import MemoryOrder, MemoryStatus
 from gateway.control.stream_wire import IndexOrder
 from gateway.control.wire import MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why, WhyOrder
-from gateway.errors import ConfigError, StrandlineError
+from gateway.errors import ConfigError
 from gateway.runtime.escape import visible
 from workspaces.memory.change_exam import LOST
 from workspaces.memory.search_notes import NOTHING_CLEAR
@@ -51,8 +51,7 @@ def migrate(
     from gateway.config import QdrantSettings, read_config
 
     invocation, place = invoked(context, home)
-    if not place.exists:
-        raise StrandlineError(f"there is no home at {place.path}; make one: {invocation.command('init', place)}")
+    invocation.refuse_absent(place)
     config = read_config(place.config_file)
     if config.qdrant.url is not None:
         raise ConfigError(f"qdrant.url: the index is already on {config.qdrant.url}")
@@ -200,8 +199,7 @@ def why(
     context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
 ) -> None:
     """Show the memories that the latest answer in your own conversation used, with their scores."""
-    known = ask(context, home, WhyOrder(agent))
-    print_answer(known, as_json, _reasons(known))
+    tell(context, home, WhyOrder(agent), as_json, _reasons)
 
 
 @app.command()
@@ -213,8 +211,7 @@ def origin(
     home: HomeOption = None,
 ) -> None:
     """Show the change that wrote a passage, and the message that led to it."""
-    known = ask(context, home, OriginOrder(citation, agent))
-    print_answer(known, as_json, origin_lines(known))
+    tell(context, home, OriginOrder(citation, agent), as_json, origin_lines)
 
 
 def _exam_lines(report: ExamReport) -> Iterator[str]:

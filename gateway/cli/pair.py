@@ -1,14 +1,13 @@
 """`strandline pair …`: pairing requests and paired guests."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import ask
-from gateway.cli.invocation import HomeOption, JsonOption, print_answer
+from gateway.cli.connect import tell
+from gateway.cli.invocation import HomeOption, JsonOption
 from gateway.control.admission_wire import PairAnswer, PairOrder
 
 app = command_app("Manage pairing requests: list, approve, refuse, revoke, people.")
@@ -20,36 +19,31 @@ Person = Annotated[str, typer.Argument(help="Id of the guest, such as telegram:1
 @app.command(name="list")
 def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List pairing requests with their codes; a code is valid for an hour."""
-    _run(context, home, PairOrder("list"), as_json, "No pairing requests.")
+    tell(context, home, PairOrder("list"), as_json, _lines, "No pairing requests.")
 
 
 @app.command()
 def people(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """List the guests admitted by a code."""
-    _run(context, home, PairOrder("people"), as_json, "No guests were approved by pairing.")
+    tell(context, home, PairOrder("people"), as_json, _lines, "No guests were approved by pairing.")
 
 
 @app.command()
 def approve(context: typer.Context, code: Code, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Admit a person by their code or number (telegram:12345): as a guest, in direct chats only."""
-    _run(context, home, PairOrder("approve", code), as_json)
+    tell(context, home, PairOrder("approve", code), as_json, _lines)
 
 
 @app.command()
 def refuse(context: typer.Context, code: Code, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Refuse a pairing request; the person is not notified and gets no new code for a week."""
-    _run(context, home, PairOrder("refuse", code), as_json)
+    tell(context, home, PairOrder("refuse", code), as_json, _lines)
 
 
 @app.command()
 def revoke(context: typer.Context, person: Person, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Revoke a guest's access; their pending messages are dropped."""
-    _run(context, home, PairOrder("revoke", person), as_json)
-
-
-def _run(context: typer.Context, home: Path | None, order: PairOrder, as_json: bool, none: str = "") -> None:
-    answer = ask(context, home, order)
-    print_answer(answer, as_json, _lines(answer), none)
+    tell(context, home, PairOrder("revoke", person), as_json, _lines)
 
 
 def _lines(answer: PairAnswer) -> Iterator[str]:

@@ -7,8 +7,8 @@ import typer
 
 from gateway.admission.explanation import Explanation
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import ask
-from gateway.cli.invocation import HomeOption, JsonOption, print_answer
+from gateway.cli.connect import tell
+from gateway.cli.invocation import HomeOption, JsonOption
 from gateway.control.admission_wire import RouteOrder, SilencesAnswer, SilencesOrder
 
 app = command_app("Explain routes and unanswered messages: explain, why.")
@@ -41,8 +41,7 @@ def explain(  # noqa: PLR0913  # each option is a parameter to typer
 ) -> None:
     """Show the agent, chat type and rule for a message, and whether it would be admitted."""
     order = RouteOrder(channel, account, chat, thread, person, guild, tuple(role or ()), mention)
-    answer = ask(context, home, order)
-    print_answer(answer, as_json, _explanation(answer))
+    tell(context, home, order, as_json, _explanation)
 
 
 @app.command()
@@ -54,8 +53,7 @@ def why(
     home: HomeOption = None,
 ) -> None:
     """List the latest unanswered messages, with the reason and the remedy."""
-    answer = ask(context, home, SilencesOrder(chat, limit))
-    print_answer(answer, as_json, _ledger(answer), "No unanswered messages.")
+    tell(context, home, SilencesOrder(chat, limit), as_json, _ledger, "No unanswered messages.")
 
 
 def _explanation(answer: Explanation) -> Iterator[str]:

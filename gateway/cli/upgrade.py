@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_json
-from gateway.errors import StrandlineError
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -47,8 +46,7 @@ def upgrade(
     from gateway.config import read_config
 
     invocation, place = invoked(context, home)
-    if not place.exists:
-        raise StrandlineError(f"there is no home at {place.path}; make one: {invocation.command('init', place)}")
+    invocation.refuse_absent(place)
     config = read_config(place.config_file)
     invocation.guard(config, place)
     environ = invocation.environ_of(place)
