@@ -10,8 +10,7 @@ from starlette.routing import Route
 
 from gateway.control.checkup_wire import CheckupOrder
 from gateway.control.stream_wire import CheckOrder
-from gateway.web.errors import HttpError
-from gateway.web.view_frame import ViewFrame, number_given
+from gateway.web.view_frame import ViewFrame, act_given, number_given
 from workspaces.memory.checkup.findings import FindingKind
 from workspaces.memory.checkup.quality import WEIGHTS
 
@@ -63,13 +62,6 @@ class CheckupPages:
 def _decision(agent: str, form: Mapping[str, str]) -> CheckupOrder:
     """Return the order that a form gives. Raises HttpError 400."""
     marks = (form.get("mark", ""),)
-    match form.get("act"):
-        case "accept":
-            return CheckupOrder("accept", marks, None, agent)
-        case "edit":
-            return CheckupOrder("accept", marks, form.get("text", "").replace("\r\n", "\n"), agent)
-        case "refuse":
-            return CheckupOrder("refuse", marks, None, agent)
-        case "undo":
-            return CheckupOrder("undo", marks, None, agent)
-    raise HttpError(400, "the request is not one of the page's")
+    if form.get("act") == "edit":
+        return CheckupOrder("accept", marks, form.get("text", "").replace("\r\n", "\n"), agent)
+    return CheckupOrder(act_given(form, "accept", "refuse", "undo"), marks, None, agent)

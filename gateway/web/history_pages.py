@@ -10,8 +10,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from gateway.control.wire import HistoryOrder
-from gateway.web.errors import HttpError
-from gateway.web.view_frame import ViewFrame
+from gateway.web.view_frame import ViewFrame, act_given
 
 SHOWN = 30
 """Changes in one view."""
@@ -90,12 +89,8 @@ class HistoryPages:
 def _restoration(agent: str, fields: Mapping[str, str]) -> HistoryOrder:
     """Return the order to restore a file as it was, or to take back one change. Raises HttpError 400."""
     revision, path = fields.get("revision", ""), fields.get("path", "")
-    match fields.get("act"):
-        case "restore":
-            return HistoryOrder("restore", agent, path, revision)
-        case "revert":
-            return HistoryOrder("revert", agent, None, revision)
-    raise HttpError(400, "the request is not one of the page's")
+    act: Literal["restore", "revert"] = act_given(fields, "restore", "revert")
+    return HistoryOrder(act, agent, path if act == "restore" else None, revision)
 
 
 def sides(text: str) -> Iterator[tuple[str, str, str]]:

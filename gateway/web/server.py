@@ -20,6 +20,7 @@ from gateway.channels.telegram import TelegramSettings
 from gateway.commands.promises import Promises
 from gateway.commands.promises import promises_of as read_promises
 from gateway.config import Config
+from gateway.control.operator_api import OperatorApi
 from gateway.inbound.outcomes import Outcomes
 from gateway.stores.ports import Inbox
 from gateway.transcripts.store import Sessions
@@ -35,7 +36,7 @@ from gateway.web.login import Login
 from gateway.web.memory_pages import MemoryPages
 from gateway.web.page_mirror import WaitingMessages
 from gateway.web.people_pages import PeoplePages
-from gateway.web.view_frame import Asks, ViewFrame
+from gateway.web.view_frame import ViewFrame
 from gateway.web.webhooks import WebhookPages
 from gateway.web.wire import ImageCaps
 from gateway.web.work_pages import ActivityPages, SettingsPages, WorkPages
@@ -59,7 +60,7 @@ class WebResources:
     inbox: Inbox
     menu: Callable[[], Sequence[MenuEntry]]
     """Returns the commands that the owner may give in a message."""
-    operator: Asks
+    operator: OperatorApi
     job_runner: JobRunner
     approvals: Approvals
     zone: tzinfo

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from secrets import token_urlsafe
-from typing import Protocol
+from typing import TypeVar
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -14,9 +14,8 @@ from starlette.routing import Route
 
 from gateway.admission.sign_in import csrf_token
 from gateway.control.expected_errors import EXPECTED
-from gateway.control.operator_api import Progress
+from gateway.control.operator_api import OperatorApi
 from gateway.control.order import Answer, Order
-from gateway.control.stream_wire import CheckOrder, IndexOrder
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.web.errors import HttpError
 from gateway.web.login import COOKIE, Login
@@ -24,22 +23,10 @@ from gateway.web.rendering import render
 
 NOTICES_AT_MOST = 200
 """Outcomes of acts that no page has shown yet; our choice."""
+Chosen = TypeVar("Chosen", bound=str)
 View = Callable[[Request], Awaitable[Response]]
 Act = Callable[[Request, dict[str, str]], Awaitable[Response]]
 """Handles a form: the request and its fields."""
-
-
-class Asks(Protocol):
-    """The part of the operator that views use."""
-
-    async def ask(self, order: Order[Answer]) -> Answer:
-        """Execute *order*."""
-
-    async def check(self, order: CheckOrder, progress: Progress) -> str:
-        """Check an agent's notes, and return a description of the outcome."""
-
-    async def index(self, order: IndexOrder, progress: Progress) -> str:
-        """Bring an agent's index up to date, and return a description of the outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +34,7 @@ class ViewFrame:
     """Serves the views to the signed-in owner."""
 
     login: Login
-    operator: Asks
+    operator: OperatorApi
     zone: tzinfo
     """The owner's."""
     now: Callable[[], datetime]
@@ -57,28 +44,31 @@ class ViewFrame:
         """Return the route of a view; only the owner's browser sees it."""
 
         async def answer(request: Request) -> Response:
+            await self.login.check(request)
+            return await view(request)
+
+        return Route(path, self._with_problems(answer))
+
+    def post(self, path: str, act: Act) -> Route:
+        """Return the route of a form with side effects; only the owner's own page may send it."""
+
+        async def answer(request: Request) -> Response:
+            return await act(request, await self.login.check_form(request))
+
+        return Route(path, self._with_problems(answer), methods=["POST"])
+
+    def _with_problems(self, view: View) -> View:
+        """Return *view* with a page for each refusal."""
+
+        async def answer(request: Request) -> Response:
             try:
-                await self.login.check(request)
                 return await view(request)
             except HttpError as exc:
                 return await self._problem(request, str(exc), exc.status)
             except EXPECTED as exc:
                 return await self._problem(request, str(exc), 400)
 
-        return Route(path, answer)
-
-    def post(self, path: str, act: Act) -> Route:
-        """Return the route of a form with side effects; only the owner's own page may send it."""
-
-        async def answer(request: Request) -> Response:
-            try:
-                return await act(request, await self.login.check_form(request))
-            except HttpError as exc:
-                return await self._problem(request, str(exc), exc.status)
-            except EXPECTED as exc:
-                return await self._problem(request, str(exc), 400)
-
-        return Route(path, answer, methods=["POST"])
+        return answer
 
     async def ask(self, order: Order[Answer]) -> Answer:
         """Execute *order*. Raises one of `EXPECTED`."""
@@ -142,6 +132,14 @@ def day_given(request: Request, name: str) -> date | None:
         return date.fromisoformat(text) if text else None
     except ValueError as exc:
         raise HttpError(400, f"{text[:20]!r} is not a day; write one such as 2026-03-01") from exc
+
+
+def act_given(form: Mapping[str, str], *acts: Chosen) -> Chosen:
+    """Return the one of *acts* that a form names. Raises HttpError 400."""
+    for act in acts:
+        if form.get("act") == act:
+            return act
+    raise HttpError(400, "the request is not one of the page's")
 
 
 def number_given(request: Request, name: str, default: int, most: int) -> int:

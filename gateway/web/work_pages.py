@@ -21,7 +21,7 @@ from gateway.control.status_wire import AgentStatus, ProbeAnswer, ProbeOrder, St
 from gateway.control.stream_wire import IndexOrder
 from gateway.control.wire import ApprovalOrder, SessionsOrder, WaitingChange
 from gateway.web.errors import HttpError
-from gateway.web.view_frame import ViewFrame, day_given, number_given
+from gateway.web.view_frame import ViewFrame, act_given, day_given, number_given
 from workspaces.access import AgentId
 
 _RECORDS = 100
@@ -85,13 +85,7 @@ class WorkPages:
 
     async def decide(self, request: Request, form: dict[str, str]) -> Response:
         agent, number = self.frame.agent(request), _number(form)
-        match form.get("act"):
-            case "approve":
-                order = ApprovalOrder("approve", number, agent)
-            case "refuse":
-                order = ApprovalOrder("refuse", number, agent)
-            case _:
-                raise HttpError(400, "the request is not one of the page's")
+        order = ApprovalOrder(act_given(form, "approve", "refuse"), number, agent)
         return self.frame.done((await self.frame.ask(order)).outcome, f"/agents/{agent}/work/approvals")
 
     async def jobs(self, request: Request) -> Response:
@@ -103,15 +97,7 @@ class WorkPages:
 
     async def change_job(self, request: Request, form: dict[str, str]) -> Response:
         agent, number = self.frame.agent(request), _number(form)
-        match form.get("act"):
-            case "run":
-                order = CronOrder("run", agent, number)
-            case "enable":
-                order = CronOrder("enable", agent, number)
-            case "remove":
-                order = CronOrder("remove", agent, number)
-            case _:
-                raise HttpError(400, "the request is not one of the page's")
+        order = CronOrder(act_given(form, "run", "enable", "remove"), agent, number)
         return self.frame.done((await self.frame.ask(order)).outcome, f"/agents/{agent}/work/jobs")
 
     async def conversations(self, request: Request) -> Response:
@@ -148,16 +134,14 @@ class WorkPages:
     async def mend(self, request: Request, form: dict[str, str]) -> Response:
         """Ask every model and platform, or apply the remedy of a finding about the index."""
         agent = self.frame.agent(request)
-        match form.get("act"):
+        match act_given(form, "probe", "index", "accept"):
             case "probe":
                 return await self._health(request, (await self.frame.ask(ProbeOrder()),))
             case "index":
                 outcome = await self.frame.operator.index(IndexOrder(agent), lambda _done, _total: None)
-            case "accept":
+            case _:
                 is_done = await self.frame.ask(AcceptIndexOrder(agent))
                 outcome = "The changed index is in use." if is_done else "No change of the index was held back."
-            case _:
-                raise HttpError(400, "the request is not one of the page's")
         return self.frame.done(outcome, f"/agents/{agent}/work/health")
 
     async def _health(self, request: Request, probed: Sequence[ProbeAnswer]) -> Response:
