@@ -218,7 +218,7 @@ def _writing(target: Path) -> Iterator[None]:
 
 
 def _disarm(fresh: Path, plan: RestorePlan) -> None:
-    from workspaces.history.disarm import disarm
+    from workspaces.history.repair import disarm
 
     for repository in fresh.glob("*/*/history.git*"):
         if repository.is_dir():

@@ -17,8 +17,7 @@ from gateway.agent.window.settings import ContextSettings
 from gateway.automation.settings import SubagentSettings
 from gateway.channels.settings import BindingSettings, ChannelsSettings
 from gateway.config.house import HouseSettings
-from gateway.config.memory import MemorySettings
-from gateway.config.presets import fill_in_preset
+from gateway.config.memory import MemorySettings, fill_in_preset
 from gateway.config.web import WebSettings
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.schedule.settings import HeartbeatSettings, ScheduleSettings

@@ -49,8 +49,8 @@ from gateway.sessions.session import Session
 from gateway.sessions.turn_request import Plan, TurnRequest
 from gateway.transcripts.records import Records
 from gateway.transcripts.writer import Record
+from gateway.turns.attachments import sight_of
 from gateway.turns.house_notice import follows_house, house_notice, known_records
-from gateway.turns.vision import sight_of
 from workspaces.access import Access, AgentId, Locality, SessionType, read_by, rights
 from workspaces.errors import WorkspaceError
 from workspaces.prompt_limits import Limits

@@ -226,7 +226,7 @@ GUARDS = (
         "tests/workspaces/test_attachments.py::test_a_file_lies_where_its_own_audience_reads_it_and_nobody_else",
     ),
     Guard(
-        "gateway/turns/vision.py",
+        "gateway/turns/attachments.py",
         "a picture is shown only in turns of its own chat",
         "    if path.parent not in {attachments_folder(replace(access, is_house=each)) for each in (False, True)}:\n"
         "        return None\n",
