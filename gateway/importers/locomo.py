@@ -6,7 +6,7 @@ Format: https://github.com/snap-research/locomo; the questions are read by the m
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from gateway.importers.imported import ImportedConversation, ImportFormatError
 
 T = TypeVar("T")
 
-_SESSION = re.compile(r"session_(\d+)")
+SESSION = re.compile(r"session_(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,13 @@ class _Sample(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class _SessionJson:
-    start: datetime
-    turns: list[_TurnJson]
+class BenchmarkTurn:
+    at: datetime
+    id: str
+    speaker: str
+    text: str | None
+    photo: str | None
+    """Its caption."""
 
 
 def read_locomo(file: Path) -> list[PlacedConversation]:
@@ -87,25 +91,33 @@ def _validate(kind: TypeAdapter[T], data: object, place: str) -> T:
 
 
 def _conversation(sample: _Sample) -> PlacedConversation:
+    return placed(sample.sample_id, _sessions(sample))
+
+
+def placed(name: str, sessions: Iterable[Sequence[BenchmarkTurn]]) -> PlacedConversation:
+    """Return the *sessions* of the conversation *name* as notes, each in that of the day on which it begins."""
     lines: dict[str, list[str]] = {}
     places: dict[str, TurnLocation] = {}
-    for session in sorted(_sessions(sample), key=lambda session: session.start):
-        path = f"memory/{session.start:%Y-%m-%d}.md"
+    for session in sorted(filter(None, sessions), key=lambda session: session[0].at):
+        path = f"memory/{session[0].at:%Y-%m-%d}.md"
         note = lines.setdefault(path, [])
-        for turn in session.turns:
-            note.append(f"- {session.start:%H:%M} {turn.speaker}: {_turn_text(turn)}")
-            places[turn.dia_id] = TurnLocation(path, len(note))
+        for turn in session:
+            photo = f" [shares a photo: {turn.photo}]" if turn.photo else ""
+            words = " ".join(f"{turn.text or ''}{photo}".split())
+            note.append(f"- {turn.at:%H:%M} {turn.speaker}: {words}")
+            places[turn.id] = TurnLocation(path, len(note))
     notes = {path: "\n".join(note) + "\n" for path, note in lines.items()}
-    agent = re.sub(r"[^a-z0-9]+", "-", sample.sample_id.lower()).strip("-") or "conversation"
+    agent = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "conversation"
     return PlacedConversation(agent, notes, places=places)
 
 
-def _sessions(sample: _Sample) -> Iterator[_SessionJson]:
+def _sessions(sample: _Sample) -> Iterator[list[BenchmarkTurn]]:
     for name, turns in sample.conversation.items():
-        if _SESSION.fullmatch(name) and turns:
+        if SESSION.fullmatch(name) and turns:
             place = f"{sample.sample_id}.{name}"
             start = _moment(sample.conversation.get(f"{name}_date_time"), place)
-            yield _SessionJson(start, _validate(TypeAdapter(list[_TurnJson]), turns, place))
+            found = _validate(TypeAdapter(list[_TurnJson]), turns, place)
+            yield [BenchmarkTurn(start, each.dia_id, each.speaker, each.text, each.blip_caption) for each in found]
 
 
 def _moment(text: object, place: str) -> datetime:
@@ -113,8 +125,3 @@ def _moment(text: object, place: str) -> datetime:
         return datetime.strptime(str(text), "%I:%M %p on %d %B, %Y")  # noqa: DTZ007 - the benchmark names no time zone
     except ValueError as exc:
         raise ImportFormatError(f"{place}_date_time is not like '1:56 pm on 8 May, 2023': {str(text)[:80]!r}") from exc
-
-
-def _turn_text(turn: _TurnJson) -> str:
-    photo = f" [shares a photo: {turn.blip_caption}]" if turn.blip_caption else ""
-    return " ".join(f"{turn.text or ''}{photo}".split())

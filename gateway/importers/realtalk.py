@@ -4,7 +4,6 @@ Format: https://github.com/danny911kr/REALTALK (evaluation only: its texts are n
 """
 
 import json
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -12,9 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from gateway.importers.imported import ImportFormatError
-from gateway.importers.locomo import PlacedConversation, TurnLocation
-
-_SESSION = re.compile(r"session_(\d+)")
+from gateway.importers.locomo import SESSION, BenchmarkTurn, PlacedConversation, placed
 
 
 class _RealtalkMessage(BaseModel):
@@ -46,24 +43,10 @@ def conversation(name: str, data: Mapping[str, object]) -> PlacedConversation:
     """Turn a chat's parsed JSON into notes. Raises ValueError."""
     _Chat.model_validate(data)
     found = TypeAdapter(list[_RealtalkMessage])
-    sessions = [found.validate_python(data[key]) for key in data if _SESSION.fullmatch(key)]
-    lines: dict[str, list[str]] = {}
-    places: dict[str, TurnLocation] = {}
-    for session in sorted(filter(None, sessions), key=lambda session: _moment(session[0])):
-        path = f"memory/{_moment(session[0]):%Y-%m-%d}.md"
-        note = lines.setdefault(path, [])
-        for message in session:
-            note.append(f"- {_moment(message):%H:%M} {message.speaker}: {_message_text(message)}")
-            places[message.dia_id] = TurnLocation(path, len(note))
-    notes = {path: "\n".join(note) + "\n" for path, note in lines.items()}
-    agent = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "chat"
-    return PlacedConversation(agent, notes, places=places)
+    sessions = [found.validate_python(data[key]) for key in data if SESSION.fullmatch(key)]
+    return placed(name, ([_turn(message) for message in session] for session in sessions))
 
 
-def _moment(message: _RealtalkMessage) -> datetime:
-    return datetime.strptime(message.date_time, "%d.%m.%Y, %H:%M:%S")  # noqa: DTZ007 - the benchmark names no time zone
-
-
-def _message_text(message: _RealtalkMessage) -> str:
-    photo = f" [shares a photo: {message.blip_caption}]" if message.blip_caption else ""
-    return " ".join(f"{message.clean_text or ''}{photo}".split())
+def _turn(said: _RealtalkMessage) -> BenchmarkTurn:
+    at = datetime.strptime(said.date_time, "%d.%m.%Y, %H:%M:%S")  # noqa: DTZ007 - the benchmark names no time zone
+    return BenchmarkTurn(at, said.dia_id, said.speaker, said.clean_text, said.blip_caption)
