@@ -103,6 +103,9 @@ COMMAND = "strandline:command"
 """`ReplyEntry.model` of a command's reply: no language model was asked, and none is shown that turn."""
 
 
+OFFLINE = "offline"
+"""Name, in the settings and in `ReplyEntry.model`, of the responder that is no language model."""
+
 HALTED = "strandline:halted"
 """`ReplyEntry.model` of the entry that ends a turn stopped before its answer; it is never sent."""
 

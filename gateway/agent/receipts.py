@@ -13,6 +13,7 @@ from types import MappingProxyType
 from gateway.agent.entries import (
     COMMAND,
     HALTED,
+    OFFLINE,
     Entry,
     ReplyEntry,
     ResultEntry,
@@ -22,7 +23,6 @@ from gateway.agent.entries import (
     is_interrupted,
     own_words,
 )
-from gateway.agent.models.offline import OFFLINE
 from gateway.agent.person_requests import Request, request_in
 from gateway.runtime.escape import visible
 from workspaces.access import Access, may_read

@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 
 from adapters.abilities import Examines
 from adapters.channel import Adapter, ChannelError
-from gateway.agent.entries import UserEntry
+from gateway.agent.entries import OFFLINE, UserEntry
 from gateway.agent.models.choose import LazyModel, SharedByModels
 from gateway.agent.models.failures import told_failure
 from gateway.agent.models.port import ModelRequest, unshown
 from gateway.agent.models.retry import Retry
 from gateway.app.agents import hosted_settings
 from gateway.config import Config
-from gateway.config.schema import OFFLINE
 from gateway.control.status_wire import ProbeAnswer, ProbeOrder, ProbeRow
 from gateway.errors import ModelError
 

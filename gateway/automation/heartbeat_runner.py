@@ -13,7 +13,7 @@ from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import NOBODY, heartbeat_address, is_heartbeat
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import OFFLINE
 from gateway.automation.heartbeat_state import HeartbeatState, HeartbeatStatus, Outcome
 from gateway.automation.silence import has_failed
 from gateway.errors import StoreError

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from adapters.channel import InboundMessage
 from gateway.admission.internal_channels import CLOCK, is_heartbeat
-from gateway.agent.entries import UNFINISHED, Entry, ReplyEntry
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import OFFLINE, UNFINISHED, Entry, ReplyEntry
 from gateway.agent.tools.notify import notified_texts
 from gateway.schedule.checklist import for_owner, without_heartbeat_token
 from workspaces.access import SessionType

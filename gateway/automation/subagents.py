@@ -15,10 +15,9 @@ from pathlib import PurePosixPath
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import NOBODY, SUBAGENT, chat_of, kind_of, result_address, task_address
 from gateway.admission.routing import SessionKey, session_of
-from gateway.agent.entries import HALTED, UNFINISHED, CallStartEntry, Entry, ReplyEntry
+from gateway.agent.entries import HALTED, OFFLINE, UNFINISHED, CallStartEntry, Entry, ReplyEntry
 from gateway.agent.house import is_house
 from gateway.agent.limits import allowed_rest
-from gateway.agent.models.offline import OFFLINE
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.spawn import SubagentOperations
 from gateway.automation.settings import SubagentSettings

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gateway.agent.budget import format_spend
-from gateway.agent.entries import FlushEntry, RecallEntry, ReplyEntry, SummaryEntry
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import OFFLINE, FlushEntry, RecallEntry, ReplyEntry, SummaryEntry
 from gateway.agent.models.paid import cost_of
 from gateway.agent.window.shown import VisibleHistory
 from gateway.agent.window.use import WindowUse

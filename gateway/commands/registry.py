@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adapters.channel import InboundMessage, Via
 from gateway.admission.policy import Policy
 from gateway.admission.routing import session_of
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import OFFLINE
 from gateway.commands.command import NAME, Asker, Command, CommandCall, Who
 from gateway.commands.help import START, help_command, start_command
 from gateway.commands.running import plan_answer, plan_command

@@ -1,8 +1,7 @@
 """Commands on a session: `/new`, `/reset` end it, `/stop` cancels its turn, `/queue`, `/model`, `/house` set it up."""
 
 from gateway.admission.routing import SessionKey, session_of
-from gateway.agent.entries import RecallEntry
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import OFFLINE, RecallEntry
 from gateway.agent.models.port import reader_of
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources

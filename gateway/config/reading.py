@@ -14,8 +14,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from gateway.agent.entries import OFFLINE
 from gateway.channels.settings import channel_settings
-from gateway.config.schema import OFFLINE, Config
+from gateway.config.schema import Config
 from gateway.errors import ConfigError, PluginError
 from gateway.plugins import CHANNELS, MODELS, plugins
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from gateway.agent.budget import Budgets
+from gateway.agent.entries import OFFLINE
 from gateway.agent.mcp.settings import McpName, McpSettings
 from gateway.agent.models.settings import ModelSettings
 from gateway.agent.receipts import ReceiptLevel
@@ -55,10 +56,6 @@ class BackupSettings:
     keep_months: Annotated[int, Field(ge=0, le=120)] = 6
     drill_days: Annotated[int, Field(ge=0, le=3_650)] = 30
     """Days between two restores on trial; 0: none are made."""
-
-
-OFFLINE = "offline"
-"""The built-in responder, which needs no account; it is not a language model."""
 
 
 class GatewaySettings(Section):

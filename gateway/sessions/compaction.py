@@ -11,9 +11,8 @@ from datetime import datetime
 import structlog
 
 from gateway.agent.budget import CostCause
-from gateway.agent.entries import Entry, FlushEntry, SummaryEntry, UserEntry
+from gateway.agent.entries import OFFLINE, Entry, FlushEntry, SummaryEntry, UserEntry
 from gateway.agent.house import is_house
-from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, reader_of, unshown
 from gateway.agent.window.compact import (

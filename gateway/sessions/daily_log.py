@@ -12,8 +12,7 @@ from itertools import groupby
 from pathlib import PurePosixPath
 
 from gateway.agent.budget import CostCause
-from gateway.agent.entries import LogEntry, LoggedEntry, LogSection, UserEntry
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import OFFLINE, LogEntry, LoggedEntry, LogSection, UserEntry
 from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, unshown
 from gateway.errors import ModelError

@@ -10,9 +10,8 @@ import structlog
 from pydantic import BaseModel, ConfigDict
 
 from gateway.agent.budget import CostCause
-from gateway.agent.entries import Entry, FlushEntry, UserEntry
+from gateway.agent.entries import OFFLINE, Entry, FlushEntry, UserEntry
 from gateway.agent.loop import TurnOutlets, run_turn
-from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, reader_of, unshown
 from gateway.agent.settings import TurnLimits

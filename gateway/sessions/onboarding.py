@@ -6,8 +6,7 @@ from pathlib import PurePosixPath
 
 import structlog
 
-from gateway.agent.entries import COMMAND, HALTED, UNFINISHED, ReplyEntry
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import COMMAND, HALTED, OFFLINE, UNFINISHED, ReplyEntry
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.session import Session, noting
 from gateway.transcripts.codec import Record

@@ -9,8 +9,7 @@ from datetime import datetime, tzinfo
 from itertools import count
 from pathlib import PurePosixPath
 
-from gateway.agent.entries import UserEntry
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import OFFLINE, UserEntry
 from gateway.agent.models.port import Model, ModelRequest, unshown
 from gateway.errors import ModelError
 from gateway.sessions.due import Ending, Pause

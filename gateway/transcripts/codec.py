@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from gateway.agent.entries import (
     COMMAND,
     NO_REPLY,
+    OFFLINE,
     UNFINISHED,
     CallStartEntry,
     EnclosedEntry,
@@ -42,7 +43,6 @@ from gateway.agent.entries import (
     UserEntry,
     own_words,
 )
-from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.offline_intents import orders_note
 from gateway.stores.codec import KEYS_ALONE, to_json
 from gateway.stores.rows import TurnId

@@ -7,9 +7,8 @@ from itertools import islice
 from adapters import http, terminal, web
 from adapters.channel import Address, InboundMessage
 from gateway.agent.agent import Agent
-from gateway.agent.entries import Entry, Mark, ReplyEntry
+from gateway.agent.entries import OFFLINE, Entry, Mark, ReplyEntry
 from gateway.agent.house import shown_entries, shown_mark
-from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import reader_of
 from gateway.agent.write_guard import WriteGuard
 from gateway.sessions.turn_request import TurnRequest

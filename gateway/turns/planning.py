@@ -10,9 +10,8 @@ from types import MappingProxyType
 
 from gateway.admission.internal_channels import is_heartbeat
 from gateway.admission.routing import session_of
-from gateway.agent.entries import CallStartEntry, Entry, ToolCall, UsedEntry, UsedMemory
+from gateway.agent.entries import OFFLINE, CallStartEntry, Entry, ToolCall, UsedEntry, UsedMemory
 from gateway.agent.mcp.server import ToolServers
-from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.port import ModelRequest, OutsidePrompt
 from gateway.agent.prompt import Prompt, build_prompt
 from gateway.agent.prompt_files import TurnContext, final_prompt, project_context, turn_context

@@ -8,10 +8,10 @@ from importlib import import_module
 
 import structlog
 
-from gateway.agent.entries import ReplyEntry
+from gateway.agent.entries import OFFLINE, ReplyEntry
 from gateway.agent.models.failures import ModelTroubles, describe_failure
 from gateway.agent.models.image_budget import ImageBudget
-from gateway.agent.models.offline import OFFLINE, OfflineModel
+from gateway.agent.models.offline import OfflineModel
 from gateway.agent.models.optional_packages import missing_extra
 from gateway.agent.models.port import Model, ModelRequest, OnText, reader_of
 from gateway.agent.models.retry import DraftRelay, Retry

@@ -12,7 +12,17 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ValidationError
 
-from gateway.agent.entries import NO_REPLY, Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry, own_words
+from gateway.agent.entries import (
+    NO_REPLY,
+    OFFLINE,
+    Entry,
+    ReplyEntry,
+    ResultEntry,
+    ToolCall,
+    Usage,
+    UserEntry,
+    own_words,
+)
 from gateway.agent.models.offline_intents import Intent, is_statement, read_intent
 from gateway.agent.models.offline_languages import LANGUAGES
 from gateway.agent.models.offline_quotes import OFFER, as_quote, say_found, say_noted, say_own_words
@@ -20,7 +30,6 @@ from gateway.agent.models.port import NOTIFY, ModelRequest, OnText
 from gateway.agent.person_requests import REMINDER, Request, request_in
 from workspaces.access import Locality
 
-OFFLINE = "offline"
 SEARCH, NOTE, SCHEDULE = "memory_search", "add_note", "schedule"
 MAX_RESULTS = 6
 

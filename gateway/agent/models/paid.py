@@ -11,8 +11,7 @@ from importlib.resources import files
 from operator import add
 
 from gateway.agent.budget import Budgets, CostCause, ModelCall, check_budget
-from gateway.agent.entries import ReplyEntry, Usage
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import OFFLINE, ReplyEntry, Usage
 from gateway.agent.models.port import Model, ModelRequest, OnText, WrappedModel
 from gateway.agent.window.count import CAUTIOUS, request_characters
 from gateway.errors import BudgetError, ModelError, ModelFloodError, StoreError

@@ -6,8 +6,7 @@ from collections.abc import Container, Iterable
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, SummaryEntry, ToolCall
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import OFFLINE, Entry, Mark, ReplyEntry, ResultEntry, SummaryEntry, ToolCall
 from gateway.agent.models.port import Model
 from gateway.agent.tools.tool import Tool, tool
 from workspaces.access import Access, SessionType

@@ -10,6 +10,7 @@ import pytest
 from gateway.agent.entries import (
     COMMAND,
     HALTED,
+    OFFLINE,
     Entry,
     ReplyEntry,
     ResultEntry,
@@ -20,7 +21,6 @@ from gateway.agent.entries import (
     UserEntry,
     interrupted_result,
 )
-from gateway.agent.models.offline import OFFLINE
 from gateway.agent.receipts import LEAD, READING, ReceiptLevel, receipt_line, with_receipts, without_imitations
 from gateway.agent.tools import tool
 from workspaces.access import Access, AgentId, Scope, SessionType, owner_access

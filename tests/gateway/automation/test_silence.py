@@ -7,8 +7,7 @@ import pytest
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.internal_channels import NOBODY, heartbeat_address, job_address, result_address
-from gateway.agent.entries import UNFINISHED, Entry, ReplyEntry, ResultEntry, ToolCall, Usage
-from gateway.agent.models.offline import OFFLINE
+from gateway.agent.entries import OFFLINE, UNFINISHED, Entry, ReplyEntry, ResultEntry, ToolCall, Usage
 from gateway.automation.silence import is_unasked_prose, visible_answer
 from workspaces.access import AgentId, SessionType
 

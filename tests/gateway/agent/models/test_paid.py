@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.budget import Budgets, CostCause
-from gateway.agent.entries import ReplyEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import OFFLINE, ReplyEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models import paid
-from gateway.agent.models.offline import OFFLINE
 from gateway.agent.models.paid import AgentBudget, PaidModel, Price, Prices, cost_of_usage, listed_price, paid_for
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.errors import BudgetError, ModelFloodError, ModelUnavailableError, StoreError
