@@ -43,6 +43,8 @@ from workspaces.fault_points import Checkpoint
 if TYPE_CHECKING:
     from gateway.stores.redis.leases import RedisLeases
 
+log = structlog.get_logger()
+
 
 _STATE_LOST = (
     "{path} was missing or empty when I started, although this home has conversations. Unanswered messages, unsent "
@@ -93,8 +95,6 @@ def _copy_log(home: Home, clock: Clock) -> Path:
         raise disk_trouble(copy, exc) from exc
     return copy
 
-
-log = structlog.get_logger()
 
 LOOK_EVERY_S = 1.0
 """Seconds between checks whether our membership has changed; our choice."""

@@ -27,6 +27,8 @@ from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.redact import Redaction
 from workspaces.run_blocking import RunBlocking
 
+log = structlog.get_logger()
+
 
 @dataclass(frozen=True, slots=True)
 class LostTranscript:
@@ -101,8 +103,6 @@ def set_aside(path: Path, at: datetime) -> Path | None:
 def _name(key: SessionKey) -> str:
     return f"session:{key}"
 
-
-log = structlog.get_logger()
 
 ARCHIVE = "archive"
 """The folder, beside the transcripts, of ended sessions: `<session>.<UTC time>.jsonl`."""

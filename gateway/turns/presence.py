@@ -14,6 +14,8 @@ from gateway.agent.entries import NO_REPLY
 from gateway.schedule.checklist import HEARTBEAT_OK, SILENT_WITH, without_heartbeat_token
 from workspaces.secrets import Sieve
 
+log = structlog.get_logger()
+
 Reader = Callable[[str], None]
 """Called with the whole text of a draft, synchronously in the event loop, whenever it grows or restarts."""
 ToolReader = Callable[[str], None]
@@ -61,9 +63,6 @@ def may_be_silence(text: str) -> bool:
     if begun.startswith(HEARTBEAT_OK):
         return len(begun) - len(HEARTBEAT_OK) <= SILENT_WITH
     return NO_REPLY.startswith(begun) or HEARTBEAT_OK.startswith(begun)
-
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)

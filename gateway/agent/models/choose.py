@@ -20,6 +20,8 @@ from gateway.errors import ConfigError, ModelFault, ModelRefusedError, ModelUnav
 from gateway.plugins import MODELS, plugins
 from workspaces.access import Locality
 
+log = structlog.get_logger()
+
 
 @dataclass(frozen=True, slots=True)
 class SharedByModels:
@@ -130,9 +132,6 @@ def _build(settings: HostedSettings, retry: Retry, room: ImageBudget) -> Model:
     from gateway.agent.models.hosted import HostedModel
 
     return HostedModel(settings, retry, room)
-
-
-log = structlog.get_logger()
 
 
 class FallbackModel:
