@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.asked import AskedConversation
 from bench.recall import as_hit
 from bench.retrieval import Bench, conversations_in, corpus_of
-from workspaces.memory.assembly import CONSIDERED, assembled
+from workspaces.memory.assembly import assembled, considered
 from workspaces.memory.hits import Hit
 from workspaces.memory.index.embeddings.local import LocalEmbedder
 
@@ -58,7 +58,7 @@ def run(data: Path, *, misses: bool = False) -> str:
             bench = Bench(corpus_of(conversation), embedder, Path(folder))
 
             def search(text: str, bench: Bench = bench) -> Sequence[Hit]:
-                return assembled([*map(as_hit, bench.found(text, CONSIDERED))], text, bench.today)
+                return assembled([*map(as_hit, bench.found(text, considered(text)))], text, bench.today)
 
             found += outcomes(conversation, search)
             bench.close()

@@ -13,14 +13,23 @@ from workspaces.memory.hits import Hit
 from workspaces.memory.text.claims import Relation, relation
 from workspaces.memory.text.day_spans import days_named
 from workspaces.memory.text.known_lines import until
-from workspaces.memory.updates import CORRECTABLE, NEAR, Asked, Statement
+from workspaces.memory.updates import CORRECTABLE, NEAR, Asked, Statement, asks_whether
 
-CONSIDERED = 30
-"""Hits that are compared: a newer value may stand far below an older one."""
+_CONSIDERED, _DENIED = 30, 50
+"""Hits that are compared: a newer value may stand far below an older one, and further what another one denies."""
+_FIRST, _BEST = 10, 6
+"""Of the first ten, the six best of the search are never pushed out: an older value is worth a look too."""
 _PARTNERS = 8
 """Most hits that are moved up beside one that contradicts them: with it, they are within the first ten."""
+_DENIALS = 2
+"""Most denials that stand together above them."""
 _FITS = 0.7
 """Least fit of such a hit, as a share of the best one's."""
+
+
+def considered(question: str) -> int:
+    """Return how many hits are compared for *question*."""
+    return _DENIED if asks_whether(question) else _CONSIDERED
 
 
 def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...]:
@@ -29,7 +38,8 @@ def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...
     Marks are set where rules are certain: `now`, `until` a day, `contradicts` a citation.
     """
     asked = Asked(question, names_day=any(days_named(question, today)))
-    said = [Statement(hit, place, asked) for place, hit in enumerate(hits[:CONSIDERED])]
+    depth = considered(question)
+    said = [Statement(hit, place, asked) for place, hit in enumerate(_with_whole_answers(hits[:depth]))]
     order = list(range(len(said)))
     marks: dict[int, str] = {}
     replaced: dict[int, set[int]] = {}
@@ -51,8 +61,24 @@ def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...
     denying = [place for place in order if said[place].denies]
     if denying and asked.kind not in CORRECTABLE:
         _gather(said, order, denying, marks)
+    _keep_best(order)
     marked = (replace(said[place].hit, mark=marks.get(place, "")) for place in order)
-    return (*marked, *hits[CONSIDERED:])
+    return (*marked, *hits[depth:])
+
+
+def _keep_best(order: list[int]) -> None:
+    """Leave the best hits of the search among the first, however many newer statements there are."""
+    fallen = [place for place in order[_FIRST:] if place < _BEST]
+    if fallen:
+        moved = sorted(place for place in order[_FIRST - _BEST : _FIRST] if place >= _BEST)[-len(fallen) :]
+        others = [place for place in order if place not in {*fallen, *moved}]
+        order[:] = [*others[: _FIRST - len(fallen)], *fallen, *moved, *others[_FIRST - len(fallen) :]]
+
+
+def _with_whole_answers(hits: Sequence[Hit]) -> list[Hit]:
+    """Return *hits* with each part of an agent's long answer known as one: only its first part names the agent."""
+    answers = {(hit.path, hit.start_line) for hit in hits if hit.is_answer}
+    return [replace(hit, is_answer=True) if (hit.path, hit.start_line) in answers else hit for hit in hits]
 
 
 def _compare(said: Sequence[Statement], older: int, newer: int, marks: dict[int, str]) -> None:
@@ -82,16 +108,20 @@ def _place_noted(said: Sequence[Statement], order: list[int], marks: dict[int, s
 def _gather(said: Sequence[Statement], order: list[int], denying: Sequence[int], marks: dict[int, str]) -> None:
     """Place the hits that most say what the first of *denying* denies beside it, and mark all as contradicting."""
     first = denying[0]
-    fits = {place: said[place].affirmed + said[place].hit.score for place in order if said[place].affirmed >= NEAR}
+    fits = {place: said[place].affirmed + 2 * said[place].hit.score for place in order if said[place].affirmed >= NEAR}
     others = sorted(fits.keys() - denying, key=lambda place: -fits[place])[:_PARTNERS]
     partners = [place for place in order if place in others and fits[place] >= _FITS * fits[others[0]]]
     for partner in partners:
         marks.setdefault(partner, f"contradicts {said[first].hit.citation}")
         for place in denying:
             marks.setdefault(place, f"contradicts {said[partner].hit.citation}")
-    rest = [place for place in order if place not in partners]
-    at = rest.index(first) + 1
-    order[:] = [*rest[:at], *partners, *rest[at:]]
+    at = order.index(first)
+    beside = [*denying[:_DENIALS], *partners]
+    order[:] = [
+        *(each for each in order[:at] if each not in beside),
+        *beside,
+        *(each for each in order[at:] if each not in beside),
+    ]
 
 
 def _put_back(order: list[int], replaced: Mapping[int, set[int]]) -> None:

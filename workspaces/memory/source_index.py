@@ -18,7 +18,7 @@ from typing import Protocol
 
 from workspaces.access import Access, AgentId, Scope, readable_scopes
 from workspaces.errors import WorkspaceError
-from workspaces.memory.assembly import CONSIDERED, assembled
+from workspaces.memory.assembly import assembled, considered
 from workspaces.memory.change_exam import ChangeExam
 from workspaces.memory.circuit_breaker import CircuitBreaker
 from workspaces.memory.client import MemoryUnavailableError
@@ -368,7 +368,7 @@ class SourceIndex:
             "scopes": scopes_out(scopes),
             "since": day_out(query.since),
             "until": day_out(query.until),
-            "limit": min(max(query.most + LOOKED_AT, CONSIDERED), MOST_RESULTS),
+            "limit": min(max(query.most + LOOKED_AT, considered(text)), MOST_RESULTS),
             "min_score": query.min_score,
             "today": day_out(self._clock.today()),
             "stays": query.stays_here,

@@ -45,6 +45,12 @@ _EARLIER = re.compile(
     re.IGNORECASE,
 )
 """Words of a question for the value before the one that holds: "what was it before?"."""
+_WHETHER = re.compile(
+    r"\W*(?:(?:have|did|had|has) (?:I|we)|habe? ich|haben wir|ai-je|avons-nous|est-ce que (?:j['’]ai|nous avons)"
+    r"|hemos|abbiamo|heb ik|hebben we)\b",
+    re.IGNORECASE,
+)
+"""Begins a question for whether something ever was: a denial and what it denies are asked for, and no newest value."""
 _OWN = re.compile(
     r"\b(?:I|we|my|our|ich|wir|mein\w?|unser\w?|je|nous|mon|ma|mes|notre|yo|mi|mis|nosotr[oa]s|io|noi|mi[oa]|eu|meu|minha"
     r"|ik|wij|mijn|onze|mój|moj[ae]|eu|noi|я|мы|мой|моя|ми|мій)\b|\bj['’]|我|私",
@@ -79,6 +85,11 @@ def with_correction(hits: Sequence[Hit], best: Hit, near: Sequence[Hit], questio
     return hits
 
 
+def asks_whether(question: str) -> bool:
+    """Tell whether *question* asks if something ever was: "have I used it?"."""
+    return _WHETHER.match(question) is not None
+
+
 class Asked:
     """A question, as far as the order of its results depends on it."""
 
@@ -89,7 +100,7 @@ class Asked:
         self.names = identifiers(question)
         self.things = self.words - _CHANGE or self.words
         self.kind = asked_kind(question)
-        self.wants_newest = not names_day and self.kind not in _UNCHANGING
+        self.wants_newest = not (names_day or asks_whether(question)) and self.kind not in _UNCHANGING
         self.wants_earlier = not names_day and _EARLIER.search(question) is not None
 
     def counts(self, one: Claim, other: Claim) -> bool:
@@ -122,7 +133,7 @@ class Statement:
         self.is_named = bool(asked.names and identifiers_held(asked.names, hit.snippet))
         """It holds an identifier of the question: it is asked for, whatever came after it."""
         self._line = line = read_line(hit.snippet)
-        is_answer = hit.is_answer or line.kind is LineKind.ANSWER
+        self._is_answer = is_answer = hit.is_answer or line.kind is LineKind.ANSWER
         is_correction = asked.kind in CORRECTABLE and may_correct(hit.snippet)
         about = None if is_correction else asked.words  # "not Tuesday, Thursday": no word of the question
         self.claims = () if is_answer else claims_in(hit.snippet, about)
@@ -179,7 +190,11 @@ class Statement:
 
     def _is_about_the_same(self, older: "Statement") -> bool:
         days = self.hit.date, older.hit.date
-        if max(self._place, older._place) >= DEPTH or self.hit.score < SIMILAR_SCORE * older.hit.score:
+        if (
+            self._is_answer
+            or max(self._place, older._place) >= DEPTH
+            or self.hit.score < SIMILAR_SCORE * older.hit.score
+        ):
             return False
         if days[0] is None or days[1] is None or days[0] <= days[1]:
             return False

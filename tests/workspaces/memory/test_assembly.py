@@ -99,6 +99,34 @@ def test_what_is_asked_for_by_its_number_stands_first() -> None:
     assert assembled(lines, "what is the code?", TODAY)[0].snippet == lines[-1].snippet
 
 
+def test_the_best_hits_stay_among_the_first_ten() -> None:
+    """Many newer statements stand above an older one, and never hide what the search had found first."""
+    older = hit("I write 1,200 words a week", OLD, 1)
+    newer = [hit(f"I now write {n},000 words a week", date(2026, 2, n), n) for n in range(2, 26)]
+    found = assembled([older, *newer], "How many words do I write a week?", TODAY)
+    assert found[0].snippet == newer[-1].snippet
+    assert older.snippet in {each.snippet for each in found[:10]}
+    assert len(found) == len({each.citation for each in found}) == 25
+
+
+def test_all_parts_of_an_agents_answer_give_no_value() -> None:
+    """Only the first part of a long one names the agent."""
+    told = hit("The weekly target is 1,200 words", OLD, 1)
+    answer = replace(hit("Assistant: a plan for the weekly target", NEW, 2), is_answer=True)
+    part = hit("the weekly target is now 500 words", NEW, 2)
+    assert assembled([told, answer, part], "What is the weekly target?", TODAY)[0].snippet == told.snippet
+    assert assembled([told, part], "What is the weekly target?", TODAY)[0].snippet == part.snippet
+
+
+def test_a_question_whether_something_ever_was_asks_for_no_newest_value() -> None:
+    """All denials stand first, then what they deny, however much else has a newer value."""
+    never = [hit(f"I have never handled {'any ' * n}request in this project.", OLD, n) for n in (1, 2)]
+    told = [hit(f"I handled a request {'and ' * n}so on in this project.", NEW, n) for n in range(3, 12)]
+    found = assembled([never[0], *told, never[1]], "Have I handled a request in this project?", TODAY)
+    assert {each.snippet for each in found[:2]} == {each.snippet for each in never}
+    assert all(each.mark.startswith("contradicts") for each in found[:10])
+
+
 def test_no_hit_is_lost() -> None:
     """Whatever changes its place."""
     hits = [hit(f"The port is {n} now", date(2026, 1, 1 + n % 28), n) for n in range(1, 60)]
