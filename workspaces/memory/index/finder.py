@@ -46,7 +46,7 @@ from workspaces.memory.index.word_coverage import covered_shares
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.day_spans import latest
-from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line
+from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line, refers_back
 from workspaces.memory.text.nicknames import renamed
 from workspaces.memory.text.sparse import SparseVector, query_vector
 
@@ -99,6 +99,8 @@ class MatchingEntry:
     """It contains an identifier of the query verbatim."""
     rank: float
     """As `Ranked.score`."""
+    subject: float
+    """Share of `rank` that is its subject's, if it leaves that to the lines before."""
     kind: LineKind
 
 
@@ -139,7 +141,7 @@ class Finder:
         )
         evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text, each.kind))
         found = without_noted_orders(list(islice(evidence, max(asked.limit, DEPTH) + SPARE)))
-        return found if asked.blend else self._with_corrections(_answering_first(found, asked.text), pool)
+        return found if asked.blend else self._with_corrections(_reordered(found, asked.text), pool)
 
     def _with_corrections(self, found: Sequence[MatchingEntry], pool: Pool) -> list[MatchingEntry]:
         """Return *found*, best first, with what takes a value of one of the best back above it: it shares no word."""
@@ -228,17 +230,21 @@ class _Telling:
     """It asks for one word."""
 
     def found(self, ranked: Iterator[Ranked]) -> Iterator[MatchingEntry]:
-        scores = self._scores()
-        passing = (each for each in ranked if self._passes(each, scores[each.row]))
+        scores = self._scores(self.pool.scores.late)
+        is_strict = self.is_lookup or self.min_score is not None
+        in_context = scores if is_strict else self._scores(self.pool.scores.late_context)
+        passing = (each for each in ranked if self._passes(each, in_context[each.row]))
         while some := list(islice(passing, self.engine.reads_at_once)):
             ids = [PointId(int(self.pool.scores.ids[each.row])) for each in some]
             entries = self.engine.entries(ids)
-            found = zip(some, ids, strict=True)
-            yield from (self._matching_entry(each, entries[id_], scores[each.row]) for each, id_ in found)
+            for each, id_ in zip(some, ids, strict=True):
+                entry, score = entries[id_], scores[each.row]
+                if self._passes(each, score) or (not is_strict and refers_back(read_line(entry.text).text)):
+                    yield self._matching_entry(each, entry, score)
 
-    def _scores(self) -> list[float]:
-        """Return each entry's `Hit.score`."""
-        scores = relevance(self.pool.scores.cosine, self.pool.scores.late, self.matched)
+    def _scores(self, late: Column) -> list[float]:
+        """Return each entry's `Hit.score`, with its own *late* or that of its context."""
+        scores = relevance(self.pool.scores.cosine, late, self.matched)
         scores[[bool(held) for held in self.pool.held]] = 1.0
         return scores.tolist()  # type: ignore[no-any-return]  # numpy types tolist() as Any
 
@@ -263,6 +269,7 @@ class _Telling:
             matched=float(self.matched[row]),
             is_exact=bool(self.pool.held[row]),
             rank=ranked.score,
+            subject=ranked.part("subject"),
             kind=self.pool.entries[ranked.row].kind,
         )
 
@@ -280,16 +287,24 @@ def _takes_back(later: Entry, earlier: Entry) -> bool:
     return lines[0].speaker == lines[1].speaker and corrects(lines[0].text, lines[1].text)
 
 
-def _answering_first(found: Sequence[MatchingEntry], question: str) -> list[MatchingEntry]:
-    """Return *found*, best first, with more weight for those that hold the kind of answer that *question* asks for."""
+def _reordered(found: Sequence[MatchingEntry], question: str) -> list[MatchingEntry]:
+    """Return *found*, best first, by what their texts tell.
+
+    Those that hold the kind of answer that *question* asks for get more weight, and lines that name their own subject
+    nothing for that of the lines before.
+    """
     kind = asked_kind(question)
-    if kind is None or not (weight := ANSWERS.get(kind)):
-        return list(found)
+    weight = ANSWERS.get(kind, 0.0) if kind else 0.0
 
     def rank_of(each: MatchingEntry) -> tuple[bool, float]:
         if each.is_exact:
             return True, 0.0
-        return False, each.rank + weight * holds(kind, read_line(each.entry.text).text, question)
+        if not (weight or each.subject):
+            return False, each.rank
+        text = read_line(each.entry.text).text
+        answers_it = kind is not None and weight > 0 and holds(kind, text, question)
+        is_lent = each.subject > 0 and refers_back(text)
+        return False, each.rank - each.subject * (not is_lent) + weight * answers_it
 
     return sorted(found, key=rank_of, reverse=True)
 

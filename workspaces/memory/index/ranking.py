@@ -17,7 +17,7 @@ from workspaces.memory.index.engine import Column, Ids, Scores
 from workspaces.memory.index.settings import GENTLE, Blend
 from workspaces.memory.text.dates import NamedDate
 from workspaces.memory.text.day_spans import DaySpan, days_named
-from workspaces.memory.text.dialogue import EVIDENCE, LineKind, read_line
+from workspaces.memory.text.dialogue import EVIDENCE, OWNERS, LineKind, read_line
 from workspaces.memory.text.tokens import identifiers, identifiers_held, query_terms, stem
 
 
@@ -36,7 +36,10 @@ class Weights:
     dense: float = 0.4
     """Cosine, 0.7 counting as 1."""
     neighbour: float = 0.25
-    """The best of the two turns before and the two after, except questions; those of a note say little about it."""
+    """The best of the two turns before and the two after, except questions; those of a note say little about it, and
+    those of one's own log neither."""
+    subject: float = 0.35
+    """What a line of the owner's that leaves its subject to the two before lacks of the better one's score."""
     answer: float = 0.15
     """Additional weight for a turn after a question: it answers."""
     speaker: float = 0.05
@@ -199,13 +202,16 @@ def rank(question: ParsedQuery, pool: Pool, weights: Weights, today: date) -> It
     own = _total(parts)
     telling = speaks * _IS_EVIDENCE[kinds]
     speakers = [entry.speaker for entry in pool.entries]
-    lenders, asking = _Lenders(places, own * telling), _Lenders(places, own * asks, speakers)
+    lenders, asking = (_Lenders(places, own * some, speakers) for some in (telling, asks))
     parts["date"] = (DAY_ALONE if question.asks_day_alone else weights.date) * _named_days(question, days)
     parts["conversation"] = -weights.conversation * np.array(
         [entry.path.startswith(TRANSCRIPTS) for entry in pool.entries], np.float64
     )
     parts["agent"] = -weights.agent * (kinds == LineKind.ANSWER) * (not asks_agent(question.text))
-    parts["neighbour"] = weights.neighbour * speaks * lenders.best(REACH)
+    is_log = _are_owners(speakers)
+    beside = np.where(is_log, lenders.best(BESIDE, from_others=True), lenders.best(BESIDE))
+    parts["neighbour"] = weights.neighbour * speaks * beside
+    parts["subject"] = weights.subject * is_log * np.maximum(lenders.best(BEFORE) - own, 0.0)
     parts["answer"] = weights.answer * speaks * asking.before()
     parts["speaker"] = weights.speaker * _named_speakers(question, speakers)
     parts["age"] = -_age_loss(days, weights, today) * np.maximum(_total(parts), 0.0)
@@ -242,35 +248,37 @@ def _places(entries: Sequence[EntryFacts]) -> Ids:
 class _Lenders:
     """The candidates by position, and the score that each can lend."""
 
-    def __init__(self, places: Ids, lent: Column, speakers: Sequence[str] = ()) -> None:
-        """*speakers*, if given, are those of the candidates; nobody then lends to themselves."""
+    def __init__(self, places: Ids, lent: Column, speakers: Sequence[str]) -> None:
         self._places = places
         names = {name: number for number, name in enumerate(sorted(set(speakers)))}
         self._speakers = np.array([names[name] for name in speakers], np.int64)
         self._rows = np.argsort(places)
         self._lent = lent
 
-    def best(self, reach: int) -> Column:
-        """Return the best loan from the *reach* entries before and after each candidate, at least 0."""
-        steps = [step for step in range(-reach, reach + 1) if step]
-        return np.asarray(np.maximum(np.max([self._at(step) for step in steps], axis=0), 0.0))
+    def best(self, steps: Sequence[int], *, from_others: bool = False) -> Column:
+        """Return the best loan from the entries *steps* away from each candidate, at least 0."""
+        return np.asarray(np.maximum(np.max([self._at(step, from_others) for step in steps], axis=0), 0.0))
 
     def before(self) -> Column:
-        """Return the loan from the previous entry of each candidate, at least 0."""
-        return np.maximum(self._at(-1), 0.0)
+        """Return the loan from the previous entry of each candidate, by somebody else, at least 0."""
+        return np.maximum(self._at(-1, from_others=True), 0.0)
 
-    def _at(self, step: int) -> Column:
+    def _at(self, step: int, from_others: bool) -> Column:
         wanted = self._places + step
         nearest = np.searchsorted(self._places, wanted, sorter=self._rows)
         rows = self._rows[np.minimum(nearest, len(self._rows) - 1)]
         lends = self._places[rows] == wanted
-        if len(self._speakers):
+        if from_others:
             lends &= self._speakers[rows] != self._speakers
         return np.where(lends, self._lent[rows], 0.0)
 
 
 REACH = 2
 """Distance of the entries that lend; third neighbours gain nothing."""
+BEFORE = range(-REACH, 0)
+"""Places of the lines that may name the subject of a line of the owner's."""
+BESIDE = (*BEFORE, *range(1, REACH + 1))
+"""Places of the turns that lend."""
 UNDATED = 0
 """No day has this ordinal."""
 TRANSCRIPTS = "sessions/"
@@ -295,6 +303,12 @@ def _named_days(question: ParsedQuery, days: Ids) -> Column:
         at = date.fromordinal(day)
         near[day] = max(each.nearness(at) for each in question.dates)
     return np.array([near[day] for day in days.tolist()], np.float64)
+
+
+def _are_owners(speakers: Sequence[str]) -> Column:
+    """Return 1 for each of *speakers* that is the owner, and 0 for the others."""
+    owners = {name for name in set(speakers) if name.casefold() in OWNERS}
+    return np.array([name in owners for name in speakers], np.float64)
 
 
 def _named_speakers(question: ParsedQuery, speakers: Sequence[str]) -> Column:

@@ -10,6 +10,9 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
+from functools import lru_cache
+
+from workspaces.memory.text.tokens import STOP_WORDS
 
 LONGEST_NAME = 30
 """Of a speaker, in characters; a longer text before a colon is a sentence."""
@@ -79,6 +82,8 @@ class ParsedLine:
 _MARKS = {LineKind.QUESTION: _ASKED, LineKind.ORDER: _ORDERED, LineKind.ANSWER: _ANSWERED}
 AGENTS = frozenset({"assistant", "agent", "bot", "ai", "chatgpt"})
 """Names of agents in imported conversations."""
+OWNERS = frozenset({"owner", "user"})
+"""Names of the one who talks to an agent, in its own and in imported conversations."""
 
 
 def answer_kind(kind: LineKind) -> LineKind:
@@ -149,6 +154,29 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
+_REFERS = frozenset(
+    """it its it's he he's she she's they they're him her them one that that's this there those these
+    er sie es ihn ihm ihr ihnen dort davon il elle ils elles lui leur él ella ellos ellas lei loro
+    он она оно они его её ей им их""".split()  # noqa: SIM905 # reads as text
+)
+_POSSESSIVES = frozenset("his their sein seine ihre son sa ses leur su sus его её их".split())  # noqa: SIM905
+_REFERS_WITHIN, _POSSESSIVE_WITHIN = 4, 2
+"""First words of a line among which they speak of the line before; a later one mostly means a word of its own line."""
+LINES_KEPT = 1_000
+"""Lines of which it is kept whether they refer back: thirty searches ask of as many."""
+_OWN_WORDS = 2
+"""Words of meaning from which on a line names its subject."""
+
+
+@lru_cache(LINES_KEPT)
+def refers_back(text: str) -> bool:
+    """Tell whether a line of *text* may leave its subject to the lines before: "moved it to the car boot"."""
+    words = [word.casefold() for word in _TOKEN.findall(text.replace("’", "'"))]
+    if not _REFERS.isdisjoint(words[:_REFERS_WITHIN]) or not _POSSESSIVES.isdisjoint(words[:_POSSESSIVE_WITHIN]):
+        return True
+    return sum(word not in STOP_WORDS and not any(map(str.isdigit, word)) for word in words) < _OWN_WORDS
+
+
 # --- kinds
 
 _SENTENCE = re.compile(r"[^.!?…。！？؟\n]*[.!?…。！？؟]*")
@@ -214,6 +242,7 @@ _LEADS = frozenset(
 _MOST_COURTESIES = 8
 """Most words of a message of mere courtesies; a longer one says something."""
 _WORD = re.compile(r"\w+")
+_TOKEN = re.compile(r"[\w']+")
 _CJK_COURTESY = frozenset(
     "你好 谢谢 好的 嗯 早 再见 ありがとう はい こんにちは おはよう 안녕 네 감사합니다".split()  # noqa: SIM905
 )

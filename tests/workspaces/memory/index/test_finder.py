@@ -7,6 +7,8 @@ import pytest
 
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Document
+from workspaces.memory.index.embeddings import Embedder
+from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.engine import DayRange
 from workspaces.memory.index.finder import Finder, SearchRequest
 from workspaces.memory.index.index import Index
@@ -29,13 +31,13 @@ def test_an_entry_with_the_kind_of_answer_that_is_asked_for_comes_first(
     assert first in found(tmp_path, NOTE, question)[0]
 
 
-def found(folder: Path, note: str, question: str) -> list[str]:
-    """Return the best three entries of *note* for *question*, by words."""
-    index = Index(folder, None)
+def found(folder: Path, note: str, question: str, embedder: Embedder | None = None) -> list[str]:
+    """Return the best three entries of *note* for *question*, by words unless an *embedder* is given."""
+    index = Index(folder, embedder)
     for _ in index.building.put(Document(f"memory/{TODAY}.md", PRIVATE, note, TODAY, "1"), "1"):
         pass
     index.commit(complete=True)
-    finder = Finder(index.answering.engine, index.answering.manifest, None)
+    finder = Finder(index.answering.engine, index.answering.manifest, embedder)
     hits = finder.find(SearchRequest(question, None, DayRange(None, None), 3, None, TODAY))
     index.close()
     return [hit.entry.text for hit in hits]
@@ -77,3 +79,21 @@ def test_who_somebody_is_is_answered_by_the_line_that_says_so(tmp_path: Path) ->
 - Kat likes the sea
 """
     assert found(tmp_path, note, "who is my sister")[0] == "Kat is my sister"
+
+
+LOG = """- 09:00 Owner: the kite for Lotta is orange
+- 09:01 Owner: {next}
+- 09:02 Owner: kites cost about 24 euros in town
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [("moved it to the car boot", ["orange", "boot", "town"]), ("dinner with Kolb", ["orange", "town"])],
+)
+def test_a_line_that_leaves_its_subject_to_the_one_before_is_found_by_it(
+    tmp_path: Path, line: str, shown: list[str]
+) -> None:
+    """Alone it fits nothing; a line that names another subject borrows nothing, and is not shown."""
+    texts = found(tmp_path, LOG.format(next=line), "where is Lotta's orange kite", LocalEmbedder())
+    assert [text.split()[-1] for text in texts] == shown

@@ -18,6 +18,7 @@ from workspaces.memory.text.dialogue import (
     left_out_line,
     log_line,
     read_line,
+    refers_back,
     transcript_line,
     without_time,
 )
@@ -136,3 +137,23 @@ def test_the_lines_of_an_agent_are_answers() -> None:
     assert read_line("21:17 main answered: It is 5433.").kind is LineKind.ANSWER
     assert read_line("Assistant: It is 5433. Anything else?").kind is LineKind.ANSWER
     assert read_line("Assistant: Which port?").kind is LineKind.QUESTION
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("moved it to the car boot", True),
+        ("he may get one at 11", True),
+        ("paula sits that night, 18:30 to 23:00", True),
+        ("hurt his wrist", True),
+        ("Ella est revenue avec un gâteau aux noix", True),
+        ("was 149", True),
+        ("it’s in the shed", True),
+        ("the spare key is in the meter cupboard", False),
+        ("Kat is planning Gdansk in may", False),
+        ("the plumber fixed the tap before he left", False),
+    ],
+)
+def test_a_line_with_a_pronoun_first_or_hardly_a_word_refers_back(text: str, expected: bool) -> None:
+    """A later pronoun mostly means a word of its own line."""
+    assert refers_back(text) is expected
