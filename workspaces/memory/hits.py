@@ -64,6 +64,12 @@ class Hit:
         """Location, as `path#Lx-Ly`, with `@` and a day for earlier notes."""
         return f"{self.path}#L{self.start_line}-L{self.end_line}{f'@{self.as_of}' if self.as_of else ''}"
 
+    @property
+    def relevance(self) -> float:
+        """The score without regard to identifiers: the mean of the known parts, as `ranking.relevance`."""
+        known = 1 + (self.similarity != 0) + (self.late != 0)
+        return min(max((self.similarity + self.late + self.matched) / known, 0.0), 1.0)
+
 
 def as_shown(hits: Sequence[Hit]) -> list[Hit]:
     """Return *hits*, best first, each with at least the score of the next: what orders them knows more than its own."""
