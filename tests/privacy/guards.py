@@ -1370,8 +1370,8 @@ GUARDS = (
     Guard(
         "gateway/web/view_frame.py",
         "a view of the page is shown to the owner's signed-in browser only",
-        "                await self.login.check(request)\n                return await view(request)",
-        "                return await view(request)",
+        "            await self.login.check(request)\n            return await view(request)",
+        "            return await view(request)",
         "tests/gateway/web/test_login.py::test_every_path_is_shut_or_known_to_be_open",
     ),
     Guard(
