@@ -82,6 +82,8 @@ class _QueuedReply:
     row: OutboxRow
     unsure: int = 0
     """Consecutive sends of the current part that may or may not have arrived."""
+    noted: int = 0
+    """Messages before the current part, which say that it is late, that the platform took: they are not repeated."""
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -225,14 +227,14 @@ class Delivery:
             await self._write_until_stored(partial(self._outbox.begin_part, row.id, part, begun_at))
             with span("send", apart=True, turn=row.turn_id, channel=adapter.channel, part=part):
                 messages = _messages(row, bodies, is_last=is_last)
-                sent = await self._send_or_fall_back(adapter, messages)
+                sent = await self._send_or_fall_back(job, adapter, messages)
         if self._observers.on_sent is not None:
             self._observers.on_sent(row.outgoing.address)
         # The store takes this before the next send's `begin_part`, which waits behind it: no await lies between.
         await self._write_until_stored(partial(self._outbox.part_sent, row.id, part, sent.message_id, is_last=is_last))
         note_sent(self._observers.hooks, row, messages[-1], sent, is_last=is_last)
         job.row = replace(row, parts_sent=part + 1, begun_at=begun_at)
-        job.unsure = 0
+        job.unsure = job.noted = 0
 
     @asynccontextmanager
     async def _turn(self, account: AccountKey) -> AsyncIterator[None]:
@@ -250,31 +252,34 @@ class Delivery:
             timer.cancel()
             over()
 
-    async def _send_or_fall_back(self, adapter: Adapter, messages: Sequence[OutboundMessage]) -> Sent:
+    async def _send_or_fall_back(
+        self, job: _QueuedReply, adapter: Adapter, messages: Sequence[OutboundMessage]
+    ) -> Sent:
         """Send *messages*; what is refused goes out as plain text. If that is refused too, a sentence says so.
 
         Raises ChannelError; of a refusal the first.
         """
         try:
-            return await self._hand_over(adapter, messages)
+            return await self._hand_over(job, adapter, messages)
         except SendRefusedError as exc:
             refusal = exc
         log.warning("send refused", channel=adapter.channel, why=redact(str(refusal)))
         if plain := plainly(messages[-1]):
             with suppress(SendRefusedError):
-                sent = await self._hand_over(adapter, plain)
+                sent = await self._hand_over(job, adapter, plain)
                 await self._write_until_stored(lambda: self._rendering.count(RESENT_PLAIN))
                 return sent
         with suppress(SendRefusedError):
-            await self._hand_over(adapter, [refusal_notice(messages[-1])])
+            await self._hand_over(job, adapter, [refusal_notice(messages[-1])])
         raise refusal
 
-    async def _hand_over(self, adapter: Adapter, messages: Sequence[OutboundMessage]) -> Sent:
+    async def _hand_over(self, job: _QueuedReply, adapter: Adapter, messages: Sequence[OutboundMessage]) -> Sent:
         try:
             async with asyncio.timeout(self._pacing.send_timeout_s):
                 *before, last = messages
-                for message in before:
+                for message in before[job.noted :]:
                     await adapter.send(message)
+                    job.noted += 1
                 return await adapter.send(last)
         except TimeoutError as exc:
             raise UnsureSendError(f"no answer within {self._pacing.send_timeout_s:.0f} seconds") from exc

@@ -528,6 +528,20 @@ async def test_the_rest_of_a_reply_that_comes_late_says_so(gateway: Gateway) -> 
     assert len({each.key for each in gateway.adapter.taken}) == 5
 
 
+async def test_that_a_rest_is_late_is_said_once(gateway: Gateway) -> None:
+    """The sentence gets through and the part after it does not: the next attempt sends what is missing."""
+    down = ChannelUnavailableError("down", 700)
+    gateway.adapter.faults["alice"] = [None, down, None, down, None, down]
+    row = await gateway.answer(LONG)
+    for _ in range(3):
+        await gateway.clock.waiters(1)
+        gateway.clock.advance(700)
+    await gateway.delivered(row)
+    texts = gateway.adapter.texts()
+    assert "".join(texts[1:3]) == LATE
+    assert "".join([texts[0], *texts[3:]]) == LONG
+
+
 async def test_a_full_disk_delays_and_repeats_nothing(gateway: Gateway) -> None:
     """A send that cannot be recorded beforehand waits; one that cannot be recorded afterwards is not sent again."""
 
