@@ -59,7 +59,8 @@ def _run(given: argparse.Namespace, plant: Callable[[], None]) -> bool:
         if world.failure:
             planted = f" --plant '{given.plant}'" if given.plant else ""
             fifo = " --fifo" if given.fifo else ""
-            print(f"seed {seed}: {world.failure}\nrepeat: python -m tests.simulation --seed {seed}{fifo}{planted}")
+            print(f"seed {seed}: {world.failure}", flush=True)
+            print(f"repeat: python -m tests.simulation --seed {seed}{fifo}{planted}", flush=True)
     took_s, used = virtual_time.real_monotonic() - began_s, time.process_time()
     print(f"{given.seeds} worlds, {failed} failed; {virtual_s / 3600:.0f} virtual hours, {steps} steps, {took_s:.0f} s")
     print(f"{virtual_s / took_s:.0f} simulated hours an hour", f"({used:.0f} s in this process)")

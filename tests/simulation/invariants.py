@@ -74,7 +74,7 @@ def check_end(world: World, home: Home, report: StoreReport) -> None:
 
 
 def _check_doubles(world: World, report: StoreReport) -> None:
-    # The sentence before a part that became late is not counted: it is repeated with a part that did not get through.
+    # The sentence that a part is late is not counted: after a restart it may stand before that part again.
     shown = Counter((each.chat, each.key) for each in world.shown if ".note" not in each.key)
     unsure = Counter(int(each.address.chat) for each in report.unsure)
     for chat in {chat for chat, _ in shown}:
