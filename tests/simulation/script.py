@@ -62,7 +62,7 @@ def write_script(choices: Random) -> list[Saying]:
             command = choices.choice(["/stop", "/new", "/new", "/approve", "/approve"])
             chat = OWNER if command == "/approve" else choices.choice([OWNER, OWNER, GROUP])
             script.append(Saying(at, chat, OWNER, 0, command=command))
-        at += choices.choice([5.0, 120.0, 900.0, 5_000.0, 30_000.0]) * choices.random()
+        at += choices.choice([5.0, 120.0, 900.0, 5_000.0, 12_000.0]) * choices.random()
     return script
 
 

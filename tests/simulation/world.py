@@ -11,6 +11,16 @@ from random import Random
 from tests.simulation.script import Saying, write_script
 
 MOST_LIVES = 5
+STEPS = {
+    "store.commit": 100,
+    "transcript.write": 40,
+    "transcript.sync": 40,
+    "file.write": 10,
+    "file.sync": 20,
+    "file.replace": 10,
+    "history.commit": 10,
+}
+"""Durable steps, and about how many of each a life has."""
 LAST_PATIENCE_S = 6 * 3_600.0
 """Virtual seconds without faults within which everything must be answered."""
 
@@ -41,6 +51,8 @@ class Fate:
     """The number of the step, or the virtual seconds for a stop."""
     is_power_cut: bool = False
     """What was not synced may be lost."""
+    step: str = ""
+    """The only name of durable steps that count; empty for any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +114,15 @@ class World:
 
     def _fate(self, choices: Random) -> Fate:
         doom = choices.choice(list(Doom)[1:])
+        step = choices.choice(["", *STEPS]) if doom is Doom.DURABLE else ""
         at = {
             Doom.STOP: choices.uniform(1, 5_000),
             Doom.STEP: round(10 ** choices.uniform(1.5, 4.2)),
-            Doom.DURABLE: choices.randint(1, 150),
+            Doom.DURABLE: choices.randint(1, STEPS.get(step, 150)),
             Doom.TORN: choices.randint(1, 60),
             Doom.ACCEPTED: choices.randint(1, 8),
         }[doom]
-        return Fate(doom, at, choices.random() < 0.5)
+        return Fate(doom, at, choices.random() < 0.5, step)
 
     @property
     def fate(self) -> Fate:
@@ -163,11 +176,12 @@ class Disk:
 
     def __call__(self, step: str, size: int, /) -> int:
         world, fate = self.world, self.world.fate
-        world.durable_steps += bool(size) or fate.doom is not Doom.TORN
+        is_counted = bool(size) if fate.doom is Doom.TORN else fate.step in {"", step}
+        world.durable_steps += is_counted
         world.note(f"disk {step} {size}")
         if self.is_torn:
             self.die()
-        if fate.doom is Doom.DURABLE and world.durable_steps == fate.at:
+        if fate.doom is Doom.DURABLE and is_counted and world.durable_steps == fate.at:
             world.mark(f"a death before {step}")
             self.die()
         if fate.doom is Doom.TORN and size and world.durable_steps == fate.at:
