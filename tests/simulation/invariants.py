@@ -22,6 +22,8 @@ _REMARKABLE = {
     "Your message is kept": "somebody is told that an answer must wait",
     "I stopped: ": "a turn meets a limit",
 }
+_LIMIT = "I stopped: no answer within"
+"""Said of a model that hung."""
 
 
 def check_shown(world: World, new: Shown) -> None:
@@ -58,7 +60,11 @@ def check_end(world: World, home: Home, report: StoreReport) -> None:
     numbers = {each.number for each in world.script if each.number}
     lines = [line for path in transcripts(home) for line in _lines(path)]
     turns = {number: line["turn"] for line in lines if line["type"] == "user" for number in _numbers(line)}
-    answered = {number for number, turn in turns.items() if any(each.turn == turn for each in world.shown)}
+    texts = {number: [each.text for each in world.shown if each.turn == turn] for number, turn in turns.items()}
+    answered = {number for number, found in texts.items() if found}
+    for number, found in texts.items():
+        if found and not any(number in numbers_in(text) or _LIMIT in text for text in found):
+            world.fail(f"message {number} is answered by {found[0]!r:.100}")
     if missing := numbers - answered - world.excused:
         world.fail(f"never answered: {sorted(missing)}")
     waiting = report.inbox_waiting, report.outbox_queued, report.outbox_dead, report.quarantined
