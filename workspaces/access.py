@@ -102,6 +102,11 @@ def may_know(reader: Locality, *, is_house: bool) -> bool:
     return reader is Locality.HERE or not is_house
 
 
+def reader_in(chat: Locality, model: Locality) -> Locality:
+    """Return the reader of a turn: its *model*, and whoever carries the *chat* that its answer goes to."""
+    return model if chat is Locality.HERE else chat
+
+
 @dataclass(frozen=True, slots=True)
 class Rights:
     """One row of the matrix, with a turn's grants applied."""

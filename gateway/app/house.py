@@ -3,8 +3,11 @@
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
+from adapters.channel import Address, InboundMessage
 from gateway.config.house import HouseSettings
 from gateway.settings.section import is_loopback
+from gateway.turns.house_notice import app_of, chat_app
+from workspaces.access import Locality
 from workspaces.house import HouseFolders
 
 _PORTS = {"http": 80, "https": 443}
@@ -31,6 +34,16 @@ def _machine(host: str) -> str:
 def is_here_server(house: HouseSettings, name: str, url: str | None) -> bool:
     """Return whether the tool server *name*, at *url* or a program, keeps what it is told on the owner's machines."""
     return is_here(house, url) if url is not None else name in house.tool_servers
+
+
+def chat_reader(house: HouseSettings, message: InboundMessage) -> Locality:
+    """Return who carries the answer to *message*, as far as that matters for marked text."""
+    return Locality.HERE if house.chat_apps or not app_of(message) else Locality.ELSEWHERE
+
+
+def may_carry(house: HouseSettings, address: Address) -> bool:
+    """Tell whether the chat at *address* may be shown marked text."""
+    return house.chat_apps or not chat_app(address)
 
 
 def house_folders(house: HouseSettings) -> HouseFolders:

@@ -24,6 +24,7 @@ from gateway.app.agents import (
 from gateway.app.budgets import unpriced_models
 from gateway.app.channels import TERMINAL, unclaimed
 from gateway.app.files import enclosures_of, intake_of
+from gateway.app.house import chat_reader, may_carry
 from gateway.app.metering import count_accepted, sent_counter, time_turns
 from gateway.app.resources import Resources
 from gateway.app.settings_operator import add_owner, allow_group
@@ -170,7 +171,12 @@ class Parts:
     def approvals(self) -> Approvals:
         home, patience = self._home, timedelta(days=self._config.limits.approval_days)
         return Approvals(
-            self.resources.agents, home.store, patience, home.now, home.waker.wake, self.job_runner.job_schedule
+            self.resources.agents,
+            home.store,
+            lambda: home.now() + patience,
+            home.waker.wake,
+            self.job_runner.job_schedule,
+            partial(may_carry, self._config.house),
         )
 
     @cached_property
@@ -320,7 +326,8 @@ class Parts:
         self.health.report(loaded.faults)
         for fault in loaded.faults:
             log.error("a plug-in cannot be used", detail=fault)
-        return Commands(loaded.commands, self._home.routes.policy, self.resources.hooks)
+        reader = partial(chat_reader, self._config.house)
+        return Commands(loaded.commands, self._home.routes.policy, self.resources.hooks, reader)
 
     @cached_property
     def turns(self) -> Turns:
@@ -341,6 +348,7 @@ class Parts:
             queueing=self.queueing,
             voice=self.choices.voice,
             is_house=self.choices.is_house,
+            chat_reader=partial(chat_reader, self._config.house),
             offer=Offers(policy, receipts is not ReceiptLevel.OFF) if self._config.memory.undo_buttons else None,
             unstored=self.direct_notices.kept,
             receipts=receipts,

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import PurePosixPath
 
 from adapters.channel import Address, Button
@@ -18,6 +18,7 @@ from gateway.stores.ports import Store
 from gateway.stores.rows import ChangeId, ChangeState, OutboxRow, Outgoing, PendingChange, Proposal
 from workspaces.access import AgentId, Grant, owner_access
 from workspaces.history import Origin
+from workspaces.house import has_tag
 from workspaces.workspace import Workspace
 
 MOST_WAITING = 20
@@ -27,6 +28,7 @@ Our choice.
 """
 TOO_MANY = "limit.approvals"
 """Reason code: a change was requested, and not stored."""
+_WITHHELD = "(withheld here, as some files are marked house: the page and `strandline approvals show` have it)"
 OWNER = "owner"
 """The name recorded for the only possible approver."""
 
@@ -42,21 +44,22 @@ class Approvals:
         self,
         agents: Mapping[AgentId, Agent],
         store: Store,
-        patience: timedelta,
-        clock: Callable[[], datetime],
+        expiry: Callable[[], datetime],
         wake: Callable[[Sequence[OutboxRow]], None],
         job_schedule: JobSchedule | None = None,
+        may_carry: Callable[[Address], bool] = lambda _: True,
     ) -> None:
-        """*patience*: how long a change waits; *wake* is called with queued notices; *clock* gives the owner's time.
+        """*expiry* gives the moment until which a new change waits; *wake* is called with queued notices.
 
-        *job_schedule* holds the agents' jobs, if there are any; changes of these may need approval too.
+        *job_schedule* holds the agents' jobs, if there are any; changes of these may need approval too. *may_carry*
+        tells whether a chat may be shown text marked `house`.
         """
         self._agents = agents
         self._store = store
-        self._patience = patience
-        self._clock = clock
+        self._expiry = expiry
         self._wake = wake
         self._one_at_a_time = asyncio.Lock()
+        self._may_carry = may_carry
         self.job_schedule = job_schedule
 
     async def waiting(self, agent: AgentId | None = None) -> Sequence[PendingChange]:
@@ -130,7 +133,9 @@ class Approvals:
             await self._store.count(TOO_MANY)
             raise ToolError(f"{MOST_WAITING} changes already wait for your owner; this one was not kept")
         diff = await home.run(difference, proposal.before, proposal.after)
-        expires_at = self._clock() + self._patience
+        if not self._may_carry(owner) and (has_tag(diff) or await home.run(home.workspace.holds_house)):
+            diff = _WITHHELD
+        expires_at = self._expiry()
 
         def notice(number: ChangeId) -> Outgoing:
             return Outgoing(owner, notice_of(number, proposal, diff, expires_at), buttons=decisions(number))

@@ -11,7 +11,7 @@ from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.errors import ApprovalError, ToolError
 from gateway.stores.rows import PendingChange
-from workspaces.access import AgentId
+from workspaces.access import AgentId, Locality
 
 _NUMBER = re.compile(r"#?([0-9]{1,15})", re.ASCII)
 
@@ -55,7 +55,8 @@ async def _decide(call: CommandCall, approvals: Approvals, verb: str, decide: De
     try:
         return f"{await decide(number, agent)}."
     except ApprovalError as exc:
-        raise ToolError(str(exc)) from exc
+        told = str(exc) if call.access.reader is Locality.HERE else str(exc).partition("\n")[0]  # without a difference
+        raise ToolError(told) from exc
 
 
 def _pending_lines(waiting: Sequence[PendingChange], verb: str) -> Iterator[str]:

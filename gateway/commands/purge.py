@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.checkup.proposals import forget_texts
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted
 from gateway.errors import ToolError
-from workspaces.access import AgentId, may_write
+from workspaces.access import AgentId, Locality, may_write, read_by
 from workspaces.errors import EditError
 from workspaces.forget import fingerprints, marked_in, take_out
 from workspaces.history import Purged
@@ -39,6 +39,7 @@ class _Done:
 def purge_commands(parts: CommandResources) -> list[Command]:
 
     async def run(call: CommandCall) -> str:
+        call = replace(call, asker=replace(call.asker, access=read_by(call.access, Locality.HERE)))  # it quotes nothing
         passages = await _passages(call)
         redaction, too_short = _redaction(passages)
         await call.agent.history_writer.catch_up()

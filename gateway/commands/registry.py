@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from adapters.channel import InboundMessage, Via
@@ -24,6 +24,8 @@ _ALIKE = 0.75
 """Similarity from which on a name counts as mistyped: `remmeber` is 0.88 like `remember`, `usr` 0.5 like `purge`."""
 
 _ENDERS = "only my owner, and people named by them, can end this conversation. It continues as before."
+_QUOTING = frozenset({"checkup", "cron", "promises", "summarize", "why"})
+"""Commands that quote what was stored for any reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,16 @@ class Unknown:
 class Commands:
     """All commands of one gateway; called with a message, it returns the plan of the turn that answers it."""
 
-    def __init__(self, commands: Iterable[Command], policy: Policy, hooks: Hooks | None = None) -> None:
+    def __init__(
+        self,
+        commands: Iterable[Command],
+        policy: Policy,
+        hooks: Hooks | None = None,
+        chat_reader: Callable[[InboundMessage], Locality] = lambda _: Locality.HERE,
+    ) -> None:
         """*policy* knows the owner's Persons; *hooks* are notified of each call. `/help` is added here.
 
-        Raises ValueError for an invalid name.
+        *chat_reader* tells who carries the answer to a message. Raises ValueError for an invalid name.
         """
         listed = list(commands)
         listed[:0] = [help_command(listed), start_command()]
@@ -51,6 +59,7 @@ class Commands:
             raise ValueError("two commands have one name")
         self._policy = policy
         self._hooks = hooks or Hooks()
+        self._chat_reader = chat_reader
 
     @property
     def all(self) -> tuple[Command, ...]:
@@ -86,6 +95,8 @@ class Commands:
         elif not asker.may_run(found[0].who):
             # A button that others see is not for them: their presses get no answer, however many there are.
             said = "" if message.via is Via.BUTTON and not asker.is_owner else self._refusal(found[0], asker)
+        elif asker.access.reader is Locality.ELSEWHERE and found[0].name in _QUOTING:
+            said = f"/{found[0].name} quotes what may be marked `house`: use it on the page or in the terminal."
         elif _is_ours(message):
             return plan_command(found[0], _call(asked, asker, found[1]), self._notify_hooks)
         else:
@@ -109,7 +120,8 @@ class Commands:
 
     def _asker(self, message: InboundMessage, access: Access) -> Asker:
         is_owner = self._policy.is_owner(message.address.channel, message.sender)
-        return Asker(read_by(access, Locality.HERE), is_owner, self._policy.may_end(message.address, message.sender))
+        reader = self._chat_reader(message)
+        return Asker(read_by(access, reader), is_owner, self._policy.may_end(message.address, message.sender))
 
     def _notify_hooks(self, command: Command, call: CommandCall) -> None:
         """Notify hooks of a command that is about to run."""

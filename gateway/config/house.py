@@ -36,5 +36,7 @@ class HouseSettings(Section):
     """Addresses of the owner's machines that lead elsewhere: a proxy or a tunnel, as `host:port`."""
     folders: tuple[_Folder, ...] = ()
     """Folders of every workspace; all their files carry the mark."""
+    chat_apps: bool = True
+    """Whether chat apps, which run elsewhere, may carry such text in the owner's own chats."""
     tool_servers: tuple[_ServerName, ...] = ()
     """Programs of `[mcp]` that pass nothing on; one at an address is judged by its host."""

@@ -6,6 +6,7 @@ from itertools import islice
 
 from adapters import http, terminal, web
 from adapters.channel import Address, InboundMessage
+from gateway.admission.internal_channels import CHANNELS, SUBAGENT, chat_of
 from gateway.agent.agent import Agent
 from gateway.agent.entries import OFFLINE, Entry, Mark, ReplyEntry
 from gateway.agent.house import shown_entries, shown_mark
@@ -56,7 +57,8 @@ def carries_mark(message: InboundMessage, records: Records) -> bool:
 def house_notice(asked: TurnRequest, guard: WriteGuard) -> str:
     """Return the sentence about marked text that the turn's model was not shown, or that a chat app may now carry."""
     if guard.is_withholding:
-        why, remedy = _why(asked.agent), _remedy(asked.agent, asked.access)
+        message = asked.row.message
+        why, remedy = _why(asked.agent, message), _remedy(asked.agent, message, asked.access)
         return f"(Some of this is marked `house`. {why}, so I was not shown it. {remedy})"
     app = chat_app(asked.row.message.address)
     if not app or not guard.has_read_house or asked.access.session_type is not SessionType.MAIN:
@@ -72,17 +74,29 @@ def chat_app(address: Address) -> str:
     return "" if address.channel in _OURS else address.channel.capitalize()
 
 
-def refusal(agent: Agent, access: Access) -> str:
-    """Return the answer to a message that the agent's model may not read."""
-    return f"I may not read this here: it is marked `house`. {_why(agent)}. {_remedy(agent, access)}"
+def app_of(message: InboundMessage) -> str:
+    """Return the name of the platform that carries the answer to *message*, also of a subagent's task; else empty."""
+    address = message.answers_to or message.address
+    if address.channel == SUBAGENT:
+        address = chat_of(address) or address
+    return "" if address.channel in CHANNELS else chat_app(address)
 
 
-def _why(agent: Agent) -> str:
+def refusal(agent: Agent, message: InboundMessage, access: Access) -> str:
+    """Return the answer to a *message* that the agent's model, or the chat app, may not know."""
+    return f"I may not read this here: it is marked `house`. {_why(agent, message)}. {_remedy(agent, message, access)}"
+
+
+def _why(agent: Agent, message: InboundMessage) -> str:
+    if reader_of(agent.model) is Locality.HERE:
+        return f"{app_of(message)} carries this chat"
     return f"My model `{agent.model.name}` runs on somebody else's machines"
 
 
-def _remedy(agent: Agent, access: Access) -> str:
+def _remedy(agent: Agent, message: InboundMessage, access: Access) -> str:
     """Return how a model on the owner's machines answers; only the owner, in their own chat, can have that."""
+    if reader_of(agent.model) is Locality.HERE:
+        return "Ask on the page or in the terminal."
     if access.session_type is not SessionType.MAIN:
         return "Only my owner can have a model on their own machine answer."
     local = [name for name, model in agent.others.items() if reader_of(model) is Locality.HERE]

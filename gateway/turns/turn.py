@@ -54,7 +54,7 @@ from gateway.turns.join import Joining, joined_messages
 from gateway.turns.message_entry import entry_of
 from gateway.turns.planning import Planner
 from gateway.turns.presence import Draft, Presence
-from workspaces.access import Access, AgentId, Locality, read_by
+from workspaces.access import Access, AgentId, Locality, may_know, read_by, reader_in
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
 from workspaces.house import has_tag
@@ -105,6 +105,8 @@ class Turns:
     offer: Offer | None = None
     is_house: Callable[[SessionKey], bool] = lambda _: False
     """Tells whether a session's chat carries the mark `house`."""
+    chat_reader: Callable[[InboundMessage], Locality] = lambda _: Locality.HERE
+    """Returns who carries the answer to a message."""
     receipts: ReceiptLevel = ReceiptLevel.OFF
     """How much is told below an answer about what its turn did."""
     postponed: Callable[[InboxRow, str], None] = lambda _, __: None
@@ -236,7 +238,7 @@ class Turn:
                 draft.end_step(call.name for call in entry.calls)
 
         planner, asked = self.turns.planner, self._request()
-        plan = self._shortcut(asked) or await unless(current.halt.soon, planner.plan(asked)) or _ending_plan(asked)
+        plan = self._shortcut(asked) or await self._plan(asked, current) or _ending_plan(asked)
         limits = narrow_limits(planner.settings.limits, self.row.message.allowance)
         on_text = unshown if planner.hooks.handles(MESSAGE_SENDING) else draft  # no hook has seen a draft
         course = TurnOutlets(journal, on_text, partial(joining.steered, plan.hears), current.halt)
@@ -251,6 +253,12 @@ class Turn:
         if answer.model == HALTED:
             await self.turns.store.count(current.why_halted)
         return plan.answer(answer.text)
+
+    async def _plan(self, asked: TurnRequest, current: Current) -> Plan | None:
+        """Raise HouseError for a marked message in a chat that may not carry such text; a model asks for itself."""
+        if not may_know(self.turns.chat_reader(self.row.message), is_house=self._is_house(self.row)):
+            raise HouseError("the message stays on the owner's machines, and a chat app carries this chat")
+        return await unless(current.halt.soon, self.turns.planner.plan(asked))
 
     def _request(self) -> TurnRequest:
         """Return the turn as its plan needs it, with the session's model, which is charged for the turn's cause."""
@@ -267,7 +275,8 @@ class Turn:
             author=author_mark(message),
         )
         is_house = is_house or self.transcript.records.has_house
-        access = read_by(self.envelope.access, reader_of(agent.model), is_house=is_house)
+        reader = reader_in(self.turns.chat_reader(message), reader_of(agent.model))
+        access = read_by(self.envelope.access, reader, is_house=is_house)
         return TurnRequest(self.row, access, agent, self.transcript, origin, self.turns.planner.clock())
 
     def _is_house(self, row: InboxRow) -> bool:
@@ -308,7 +317,7 @@ class Turn:
         """
         if isinstance(exc, HouseError):
             await self.turns.store.count("house_withheld")
-            return await self._end(refusal(self._request().agent, self.envelope.access))
+            return await self._end(refusal(self._request().agent, self.row.message, self.envelope.access))
         if is_task(self.row.message.address):  # each of these has a waiting caller
             return await self._end(str(exc))
         key, said = budget_notice(exc, self.envelope)

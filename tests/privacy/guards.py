@@ -1207,6 +1207,13 @@ GUARDS = (
     ),
     Guard(
         "workspaces/access.py",
+        "a chat app that may carry no marked text is a reader elsewhere",
+        "    return model if chat is Locality.HERE else chat",
+        "    return model",
+        "tests/workspaces/test_access.py::test_a_chat_carried_elsewhere_is_a_reader_elsewhere",
+    ),
+    Guard(
+        "workspaces/access.py",
         "a reader of whom nothing is known runs elsewhere",
         "    reader: Locality = Locality.ELSEWHERE",
         "    reader: Locality = Locality.HERE",

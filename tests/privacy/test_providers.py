@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -62,12 +63,12 @@ def clock(runner: asyncio.Runner) -> Iterator[ManualClock]:
 
 
 @asynccontextmanager
-async def two_worlds(clock: ManualClock) -> AsyncIterator[tuple[World, World]]:
+async def two_worlds(clock: ManualClock, house: str = "") -> AsyncIterator[tuple[World, World]]:
     """Give two worlds that differ in marked text alone: in files, and in what the owner said to a model here."""
     with TemporaryDirectory(dir=IN_MEMORY) as folder:
         async with (
-            world(Path(folder, "a"), COMMON, clock, marked(1)) as one,
-            world(Path(folder, "b"), COMMON, clock, marked(2)) as other,
+            world(Path(folder, "a"), COMMON, clock, marked(1), house) as one,
+            world(Path(folder, "b"), COMMON, clock, marked(2), house) as other,
         ):
             for seed, each in enumerate((one, other), 3):
                 secret = sentence(random.Random(seed))
@@ -96,8 +97,13 @@ def alone(model: Hostile) -> Script:
     return script
 
 
-async def compared(worlds: Sequence[World], reader: Locality, messages: int) -> tuple[int, str]:
-    """Return how many tools were called, and the first difference between what the models were sent."""
+async def compared(
+    worlds: Sequence[World], reader: Locality, messages: int, *, is_answering: bool = False
+) -> tuple[int, str]:
+    """Return how many tools were called, and the first difference between what the models were sent.
+
+    If it *is_answering*, only requests with tools count: a summary by a model here is made of all, and marked.
+    """
     wanted = [text for seed in (1, 2) for name, text in marked(seed).items() for text in (name, *text.splitlines()[:4])]
     calls = 0
     for number in range(1, messages + 1):
@@ -109,6 +115,8 @@ async def compared(worlds: Sequence[World], reader: Locality, messages: int) -> 
             heard.append(await _say(each, number, text, alone(model)))
             calls += model.made
         worlds[0].clock.advance(61)
+        if is_answering:
+            heard = [replace(each, requests=tuple(r for r in each.requests if r.tools)) for each in heard]
         if heard[0].requests != heard[1].requests:
             return calls, difference(*heard)
     return calls, ""
@@ -128,6 +136,38 @@ def test_nothing_that_a_model_elsewhere_is_sent_depends_on_marked_text(
     calls, found = runner.run(run())
     assert not found, found
     assert calls >= messages * CALLS
+
+
+@pytest.mark.parametrize("messages", [4, pytest.param(40, marks=pytest.mark.nightly)])
+@pytest.mark.timeout(1_800)
+def test_nothing_that_a_chat_app_carries_depends_on_marked_text(
+    runner: asyncio.Runner, clock: ManualClock, messages: int
+) -> None:
+    """Where that is withheld from chat apps, a model here knows no more than one elsewhere; nor do commands tell it."""
+
+    async def run() -> tuple[int, str]:
+        async with two_worlds(clock, "chat_apps = false\n") as worlds:
+            calls, found = await compared(worlds, Locality.HERE, messages, is_answering=True)
+            for number, order in enumerate([] if found else await worlds[0].orders()):
+                for text in (f"/{order}", f"/{order} {_WANTED[number % len(_WANTED)]}", f"/{order} 1"):
+                    shown = [await _shown(each, f"{text[1:]}-{number}", text) for each in worlds]
+                    found = found or ("" if shown[0] == shown[1] else f"{text}: {shown}")
+                    assert all(shown), text
+            return calls, found
+
+    calls, found = runner.run(run())
+    assert not found, found
+    assert calls >= messages * CALLS
+
+
+_WANTED = ("the boat is green", "violins", "memory/2026-01-06-visit.md", "accept")
+
+
+async def _shown(each: World, name: str, text: str) -> list[str]:
+    """Return what the owner's chat shows after *text*, without times that a home has of its own."""
+    sent = len(each.adapter.taken)
+    await _say(each, abs(hash(name)), text, steady("So."))
+    return [re.sub(r"\b[0-9a-f]{7,12}\b", "#", said.body.text) for said in each.adapter.taken[sent:]]
 
 
 def test_a_model_here_is_sent_the_difference(runner: asyncio.Runner, clock: ManualClock) -> None:

@@ -242,12 +242,19 @@ def stand_ins(patch: pytest.MonkeyPatch, worker: WorkerClient, clock: ManualCloc
 
 @asynccontextmanager
 async def world(
-    folder: Path, secret: Secret, clock: ManualClock, more: Mapping[str, str] = MappingProxyType({})
+    folder: Path,
+    secret: Secret,
+    clock: ManualClock,
+    more: Mapping[str, str] = MappingProxyType({}),
+    house: str = "",
 ) -> AsyncIterator[World]:
-    """Give a gateway whose owner knows *secret*, and has *more* files, with everything else as in any other."""
+    """Give a gateway whose owner knows *secret*, and has *more* files, with everything else as in any other.
+
+    *house* adds settings of the mark.
+    """
     home = Home(folder)
     home.create()
-    home.write(home.config_file, CONFIG)
+    home.write(home.config_file, CONFIG + house)
     for name, files in (("main", SHARED | secret.files() | dict(more)), ("other", secret.files())):
         Workspace.create(home.agent(name).workspace, AgentId(name)).folder.close()
         put(home.agent(name).workspace, files)

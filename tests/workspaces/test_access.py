@@ -36,6 +36,7 @@ from workspaces.access import (
     may_write,
     owner_access,
     readable_scopes,
+    reader_in,
     rights,
     scope_folder,
     scope_of,
@@ -190,3 +191,11 @@ def test_who_runs_here_may_know_all_and_others_what_has_no_mark(reader: str, is_
     assert not may_know(Locality.ELSEWHERE, is_house=True)
     assert MAIN.reader is Locality.ELSEWHERE
     assert owner_access(MAIN.agent, "terminal:owner").reader is Locality.HERE
+
+
+@pytest.mark.parametrize("chat", Locality)
+@pytest.mark.parametrize("model", Locality)
+def test_a_chat_carried_elsewhere_is_a_reader_elsewhere(chat: Locality, model: Locality) -> None:
+    """Only where both run here, all may be known."""
+    here = chat is Locality.HERE and model is Locality.HERE
+    assert (reader_in(chat, model) is Locality.HERE) is here

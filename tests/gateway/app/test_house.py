@@ -1,10 +1,15 @@
 """Tests of where the owner's machines end."""
 
+from datetime import UTC, datetime
+
 import pytest
 from pydantic import ValidationError
 
-from gateway.app.house import is_here, is_here_server
+from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from gateway.admission.internal_channels import job_address, result_address
+from gateway.app.house import chat_reader, is_here, is_here_server, may_carry
 from gateway.config.house import HouseSettings
+from workspaces.access import AgentId, Locality
 
 OURS = HouseSettings(hosts=("nas.local", "192.168.1.5"), elsewhere=("127.0.0.1:4000", "nas.local:443"))
 
@@ -70,3 +75,39 @@ def test_a_folder_lies_in_the_workspace(folder: str) -> None:
     """Anything else is a mistake, and is said at the start."""
     with pytest.raises(ValidationError):
         HouseSettings(folders=(folder,))
+
+
+APP, PAGE = Address("telegram", "home", "7"), Address("web", "page", "7")
+AGENT = AgentId("main")
+
+
+@pytest.mark.parametrize(
+    ("address", "answers_to", "is_here"),
+    [
+        (PAGE, None, True),
+        (APP, None, False),
+        (job_address(AGENT, "1"), APP, False),
+        (job_address(AGENT, "1"), PAGE, True),
+        (job_address(AGENT, "1"), None, True),
+        (Address("helper", "main", "subagent:1"), result_address(AGENT, "main", APP), False),
+        (Address("helper", "main", "subagent:1"), result_address(AGENT, "main", PAGE), True),
+    ],
+)
+def test_a_chat_app_is_known_by_where_the_answer_goes(
+    address: Address, answers_to: Address | None, *, is_here: bool
+) -> None:
+    """Also of jobs and subagents; by default the apps may carry all."""
+    message = InboundMessage(
+        address,
+        "1",
+        Sender("7", "Kim"),
+        ChatKind.DIRECT,
+        "hi",
+        True,
+        datetime(2026, 1, 1, tzinfo=UTC),
+        answers_to=answers_to,
+    )
+    strict = HouseSettings(chat_apps=False)
+    assert (chat_reader(strict, message) is Locality.HERE) is is_here
+    assert chat_reader(HouseSettings(), message) is Locality.HERE
+    assert (may_carry(strict, PAGE), may_carry(strict, APP), may_carry(HouseSettings(), APP)) == (True, False, True)

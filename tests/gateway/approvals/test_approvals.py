@@ -3,7 +3,7 @@
 import errno
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -63,7 +63,10 @@ class House:
     @property
     def approvals(self) -> Approvals:
         """As a process finds them after a start."""
-        return Approvals({AGENT: self.agent}, self.store, timedelta(days=7), self.clock.now, self.woken.extend)
+        return Approvals({AGENT: self.agent}, self.store, self.expiry, self.woken.extend)
+
+    def expiry(self) -> datetime:
+        return self.clock.now() + timedelta(days=7)
 
     @property
     def approval_sink(self) -> TurnApprovalSink:
@@ -112,6 +115,19 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     workspace.folder.close()
     threads.close()
     await store.close()
+
+
+@pytest.mark.parametrize("marked", ["", " #house"])
+async def test_a_chat_app_that_may_carry_no_marked_text_is_shown_no_difference(house: House, marked: str) -> None:
+    """While any file is marked: which lines a difference quotes depends on the file."""
+    house.put("notes.md", f"- the vault opens with heron{marked}\n")
+    agents, wakes = {AGENT: house.agent}, house.woken.extend
+    strict = Approvals(agents, house.store, house.expiry, wakes, may_carry=lambda _: False)
+    sink = strict.approval_sink(AGENT, ORIGIN, OWNERS_CHAT)
+    await sink.propose(PurePosixPath("AGENTS.md"), None, "- be kind\n", ApprovalReason.UNTRUSTED)
+    told = house.woken[-1].outgoing.text
+    assert ("be kind" in told) is not bool(marked)
+    assert ("withheld here" in told) is bool(marked)
 
 
 async def test_a_change_is_told_once_where_the_owner_asked(house: House) -> None:
@@ -297,7 +313,7 @@ async def test_another_agents_changes_are_apart(house: House) -> None:
 async def test_a_change_of_an_agent_that_is_gone_is_told(house: House) -> None:
     """Its owner took it out of the configuration: nothing is written anywhere."""
     number = await house.proposes("SOUL.md", "old\n", "new\n")
-    empty = Approvals({}, house.store, timedelta(days=7), house.clock.now, house.woken.extend)
+    empty = Approvals({}, house.store, house.expiry, house.woken.extend)
     with pytest.raises(ApprovalError, match="not configured"):
         await empty.approve(number)
     assert await house.state(number) is ChangeState.WAITING

@@ -117,7 +117,7 @@ class House:
     @property
     def approvals(self) -> Approvals:
         days, jobs = timedelta(days=7), self.job_runner.job_schedule
-        return Approvals({MAIN: self.agent}, self.store, days, self.clock.now, lambda _: None, jobs)
+        return Approvals({MAIN: self.agent}, self.store, lambda: self.clock.now() + days, lambda _: None, jobs)
 
     @property
     def lifecycle(self) -> Lifecycle:

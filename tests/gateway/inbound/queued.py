@@ -104,7 +104,7 @@ async def chatting(house: House, model: ScriptedModel, rules: QueueSettings | Qu
     queues: Queues[SessionKey, Item] = Queues()
     told: list[str] = []
     plain = house.turns(model)
-    approvals = Approvals(plain.agents, house.store, timedelta(days=7), house.clock.now, lambda _: None)
+    approvals = Approvals(plain.agents, house.store, lambda: house.clock.now() + timedelta(days=7), lambda _: None)
     turns = replace(
         plain,
         planner=replace(plain.planner, approvals=approvals),

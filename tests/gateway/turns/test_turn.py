@@ -86,7 +86,7 @@ class House:
         now, count = self.clock.now, self.store.count
         lifecycle = Lifecycle(agents, sessions, LifecycleSettings(), self.clock, count)
         compaction = Compaction(ContextSettings(), Flush(ContextSettings(), now), lifecycle, count, now)
-        approvals = Approvals({}, self.store, timedelta(days=7), now, lambda _: None)
+        approvals = Approvals({}, self.store, lambda: now() + timedelta(days=7), lambda _: None)
         return Turns(
             agents=agents,
             sessions=sessions,
