@@ -14,7 +14,7 @@ from adapters.abilities import HoldsBack, Joins, Misses, Moves, Wakes
 from adapters.channel import Adapter, Address
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.choose import load_clients
-from gateway.app.agents import watched_folders
+from gateway.app.agents import INDEXED_AT_ONCE, watched_folders
 from gateway.app.automatic_backups import AutomaticBackups
 from gateway.app.channels import TERMINAL
 from gateway.app.crash_recovery import quarantine_suspects, tell_of_state
@@ -136,7 +136,7 @@ class App:
         yield from (agent.history_writer.work() for agent in agents)
         if parts.has_channels:
             yield load_clients(_providers(home.config))
-            yield from (_warm(agent.memory) for agent in agents)
+            yield _warm([agent.memory for agent in agents])
             yield self._tidy([agent.history_writer for agent in agents])
             yield keep_small()
             yield self._measure()
@@ -241,9 +241,17 @@ def _providers(config: Config) -> set[str]:
     return {config.models[each.model].provider for each in config.agents.values() if each.model in config.models}
 
 
-async def _warm(memory: MemoryIndex) -> None:
+async def _warm(memories: Sequence[MemoryIndex]) -> None:
     """Index what changed while no gateway ran; the gateway is ready without it, and the worker starts for it alone."""
-    try:
-        await memory.catch_up()
-    except MemoryUnavailableError as exc:
-        log.warning("memory not ready", detail=str(exc))
+    room = asyncio.Semaphore(INDEXED_AT_ONCE)
+
+    async def warm(memory: MemoryIndex) -> None:
+        try:
+            async with room:
+                await memory.catch_up()
+        except MemoryUnavailableError as exc:
+            log.warning("memory not ready", detail=str(exc))
+
+    async with asyncio.TaskGroup() as tasks:
+        for memory in memories:
+            tasks.create_task(warm(memory))
