@@ -6,7 +6,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -160,11 +160,11 @@ class RequestHandler:
             if self._clock() - held.used_at >= CLOSE_AFTER_S:
                 self._open.pop(folder).index.close_for_long()
 
-    def close_surplus(self) -> None:
-        """Close those beyond `MOST_OPEN` that were unused for longest; call it when no request is at work."""
+    def close_surplus(self, at_work: Collection[str]) -> None:
+        """Close those beyond `MOST_OPEN` that were unused for longest, but none with a request *at_work*."""
         surplus = len(self._open) - MOST_OPEN
         if surplus > 0:
-            clean = [folder for folder, held in self._open.items() if held.index.is_clean]
+            clean = [folder for folder, held in self._open.items() if held.index.is_clean and folder not in at_work]
             for folder in sorted(clean, key=lambda each: self._open[each].used_at)[:surplus]:
                 self._open.pop(folder).index.close_for_long()
 

@@ -42,6 +42,7 @@ class _QueuedCall:
     """`None`: no answer expected."""
     work: Work
     spoke_at: float
+    folder: str = ""
 
 
 class Loop:
@@ -70,8 +71,8 @@ class Loop:
         """
         while True:
             is_busy = bool(self._jobs or self._settling)
-            if not is_busy:
-                self._handler.close_surplus()
+            if not self._settling:
+                self._handler.close_surplus({job.folder for job in self._jobs})
             try:
                 request = requests.get(block=not is_busy, timeout=None if is_busy else self._idle_s())
             except queue.Empty:
@@ -107,7 +108,7 @@ class Loop:
         self._giving_back_at = min(self._giving_back_at, self._clock() + self._pause_s)
         long = self._handler.long.get(request["op"])
         work = long(request) if long else _answer_at_once(self._handler, request)
-        job = _QueuedCall(request["id"], work, self._clock())
+        job = _QueuedCall(request["id"], work, self._clock(), request.get("folder", ""))
         if not self._advance(job):  # a long one's first step passes its texts to the model, so that none waits
             self._jobs.append(job)
 
