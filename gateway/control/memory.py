@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from importlib.metadata import version
 from pathlib import Path
@@ -79,7 +79,10 @@ class MemoryOperator:
             asked = next((each for each in entries if isinstance(each, UserEntry)), None)
         agent, used = self.agents.named(order.agent), transcript.used_by(turn_id) if asked else ()
         origins = {each.citation: await self._origin_in_words(agent, each.citation) for each in used[:_MOST_ORIGINS]}
-        hits = tuple(UsedHit(**asdict(each), origin=origins.get(each.citation, "")) for each in used)
+        hits = tuple(
+            UsedHit(each.citation, each.how, each.score, each.similarity, each.keyword, origins.get(each.citation, ""))
+            for each in used
+        )
         return Why(asked.text if asked else "", hits)
 
     async def _origin_in_words(self, agent: Agent, citation: str) -> str:

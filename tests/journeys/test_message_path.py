@@ -114,4 +114,4 @@ async def test_an_owners_message_waits_for_four_flushes_and_six_hand_overs(
         "store.commit": 3,
         "transcript.sync": 1,
     }
-    assert threads == {"state": 3, "transcripts": 2, "workspace-main": 1}
+    assert threads == {"state": 3, "transcripts": 2, "agents": 1}
