@@ -1243,8 +1243,8 @@ GUARDS = (
     Guard(
         "gateway/turns/turn.py",
         "a turn's texts are read where its model runs",
-        "read_by(self.envelope.access, reader_of(agent.model), is_house=is_house)",
-        "read_by(self.envelope.access, Locality.HERE, is_house=is_house)",
+        "reader = reader_in(self.turns.chat_reader(message), reader_of(agent.model))",
+        "reader = Locality.HERE",
         "tests/journeys/test_marked_house.py::test_a_model_elsewhere_that_tries_everything_gets_nothing",
     ),
     Guard(
