@@ -63,7 +63,8 @@ def check_end(world: World, home: Home, report: StoreReport) -> None:
     texts = {number: [each.text for each in world.shown if each.turn == turn] for number, turn in turns.items()}
     answered = {number for number, found in texts.items() if found}
     for number, found in texts.items():
-        if found and not any(number in numbers_in(text) or _LIMIT in text for text in found):
+        is_due = found and number not in world.excused
+        if is_due and not any(number in numbers_in(text) or _LIMIT in text for text in found):
             world.fail(f"message {number} is answered by {found[0]!r:.100}")
     if missing := numbers - answered - world.excused:
         world.fail(f"never answered: {sorted(missing)}")
@@ -116,13 +117,13 @@ def _check_transcripts(world: World, lines: list[Line]) -> None:
 
 def _check_notes(world: World, home: Home, lines: list[Line]) -> None:
     notes = "".join(path.read_text() for path in home.agent("main").workspace.rglob("*.md"))
-    sure = {line["entry"]["call_id"]: not line["entry"]["is_error"] for line in lines if line["type"] == "result"}
+    done = [line["entry"] for line in lines if line["type"] == "result" and line["entry"]["name"] == "add_note"]
+    sure = {id_[1] for each in done if not each["is_error"] and len(id_ := each["call_id"].split("_")) > 2}
     for each in world.script:
         times = notes.count(f"noted-for-{each.number}.")
-        done = [is_sure for call, is_sure in sure.items() if call.startswith(f"call_{each.number}_")]
         if times > 1:
             world.fail(f"note {each.number} stands {times} times")
-        if "note" in each.orders and done and all(done) and not times and each.number not in world.excused:
+        if str(each.number) in sure and not times:
             world.fail(f"note {each.number} is lost")
 
 
