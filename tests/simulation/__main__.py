@@ -31,6 +31,8 @@ def main() -> int:
     make_ready()
     gc.collect()
     gc.freeze()
+    for each in PLANTED:
+        each.source()
     faults = {each.name: each.plant for each in PLANTED}
     if given.planted:
         return sum([_look_for(name, plant, given.first) for name, plant in faults.items()]) > 0

@@ -219,7 +219,11 @@ def live(world: World, home: Home, prepare: Callable[[], None]) -> World:
     child = os.fork()
     if not child:
         os.close(reader)
-        prepare()
+        try:
+            prepare()
+        except BaseException:  # noqa: BLE001  # it must not go on as its parent does
+            traceback.print_exc()
+            os._exit(1)
         Life(world, home, writer).run()
     os.close(writer)
     with os.fdopen(reader, "rb") as file:

@@ -5,6 +5,8 @@ import inspect
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from types import ModuleType
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,22 +20,28 @@ class Planted:
 
     def plant(self) -> None:
         """Change the function, in this process."""
-        module_name, _, name = self.target.partition(":")
-        module = importlib.import_module(module_name)
-        *path, last = name.split(".")
-        owner: object = module
-        for each in path:
-            owner = getattr(owner, each)
+        owner, last = self._place()
+        changed: dict[str, object] = {}
+        exec(self.source(), vars(self._module()), changed)  # our own source
+        setattr(owner, last, changed[last])
+
+    def source(self) -> str:
+        """Return the changed source. Raises AssertionError unless *old* occurs once in the function."""
+        owner, last = self._place()
         source = textwrap.dedent(inspect.getsource(inspect.unwrap(vars(owner)[last])))
         assert source.count(self.old) == 1, f"{self.name}: {self.old!r} occurs {source.count(self.old)} times"
-        changed: dict[str, object] = {}
-        exec(source.replace(self.old, self.new), vars(module), changed)  # our own source
-        setattr(owner, last, changed[last])
+        return source.replace(self.old, self.new)
+
+    def _module(self) -> ModuleType:
+        return importlib.import_module(self.target.partition(":")[0])
+
+    def _place(self) -> tuple[object, str]:
+        *path, last = self.target.partition(":")[2].split(".")
+        return reduce(getattr, path, self._module()), last
 
 
 _SENDER = "gateway.delivery.sender:Delivery"
 _LOOP = "gateway.agent.loop"
-_OUTBOX = "gateway.stores.sqlite.outbox:SqliteOutbox"
 
 PLANTED: Sequence[Planted] = (
     Planted(
@@ -130,7 +138,7 @@ PLANTED: Sequence[Planted] = (
     ),
     Planted(
         "waiting items are taken last come, first served",
-        "gateway.runtime.queues:Queues.append",
+        "gateway.runtime.lanes:Queues.append",
         "_Queue(deque())).items.append(item)",
         "_Queue(deque())).items.insert(1, item)",
     ),
