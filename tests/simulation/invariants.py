@@ -22,8 +22,8 @@ _REMARKABLE = {
     "Your message is kept": "somebody is told that an answer must wait",
     "I stopped: ": "a turn meets a limit",
 }
-_LIMIT = "I stopped: no answer within"
-"""Said of a model that hung."""
+_LIMITS = ("I stopped: no answer within", "I stopped: list_files was called")
+"""Said of a model that hung, and of three messages that were answered together and wanted the same."""
 
 
 def check_shown(world: World, new: Shown) -> None:
@@ -64,7 +64,7 @@ def check_end(world: World, home: Home, report: StoreReport) -> None:
     answered = {number for number, found in texts.items() if found}
     for number, found in texts.items():
         is_due = found and number not in world.excused
-        if is_due and not any(number in numbers_in(text) or _LIMIT in text for text in found):
+        if is_due and not any(number in numbers_in(text) or text.startswith(_LIMITS) for text in found):
             world.fail(f"message {number} is answered by {found[0]!r:.100}")
     if missing := numbers - answered - world.excused:
         world.fail(f"never answered: {sorted(missing)}")
