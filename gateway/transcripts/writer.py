@@ -206,7 +206,10 @@ class Transcript:
             return count
 
     def _store(self, content: bytes, *, is_kept: bool) -> None:
-        """Append *content*; what *is_kept* elsewhere may wait for the sync of what follows it."""
+        """Append *content*; what *is_kept* elsewhere may wait for the sync of what follows it.
+
+        The first record never waits, in a file that a crash left without one too.
+        """
         try:
             file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         except FileNotFoundError:
@@ -217,10 +220,10 @@ class Transcript:
             end = os.fstat(file).st_size
             self._leftover_at = end
             self._write_all(file, content if end else header(self._path.stem, self._now()) + content)
-            if not (end and is_kept):
+            if not (self.records and is_kept):
                 self._checkpoint("transcript.sync", 0)
                 os.fsync(file)
-            if not end:
+            if not self.records:
                 sync_folder(self._path.parent)
             self._leftover_at = None
         except OSError:
