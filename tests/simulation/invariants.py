@@ -33,6 +33,8 @@ def check_shown(world: World, new: Shown) -> None:
     for words, name in _REMARKABLE.items():
         if words in new.text:
             world.mark(name)
+    if "I have lost the conversation" in new.text:
+        world.fail("a conversation is said to be lost")
     if "as approved in" in new.text and "a restart with a change waiting for approval" in world.marks:
         world.mark("an approval after a restart")
     for number in numbers_in(new.text):
@@ -64,7 +66,7 @@ def check_end(world: World, home: Home, report: StoreReport) -> None:
     answered = {number for number, found in texts.items() if found}
     for number, found in texts.items():
         is_due = found and number not in world.excused
-        if is_due and not any(number in numbers_in(text) or text.startswith(_LIMITS) for text in found):
+        if is_due and not any(number in numbers_in(text) or any(said in text for said in _LIMITS) for text in found):
             world.fail(f"message {number} is answered by {found[0]!r:.100}")
     if missing := numbers - answered - world.excused:
         world.fail(f"never answered: {sorted(missing)}")

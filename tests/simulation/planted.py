@@ -182,8 +182,8 @@ PLANTED: Sequence[Planted] = (
     Planted(
         "a transcript is not synced",
         "gateway.transcripts.writer:Transcript._store",
-        "if not (end and is_kept):",
-        "if not end:",
+        "if not (self.records and is_kept):",
+        "if not self.records:",
     ),
     Planted(
         "a torn end of a transcript stays",

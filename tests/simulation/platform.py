@@ -84,7 +84,7 @@ class SimAdapter:
         world, choices = self._world, self._world.faults
         await asyncio.sleep(choices.uniform(0, 0.2))
         if self._fails(world.send_fails):
-            world.note(f"not sent {message.key}")
+            world.note(f"not sent to {message.address.chat} {message.turn}")
             if choices.random() < 0.2:
                 world.mark("the outcome of a send that was not accepted is unknown")
                 raise UnsureSendError("no answer")
@@ -105,8 +105,11 @@ class SimAdapter:
     def _show(self, message: OutboundMessage) -> None:
         world = self._world
         shown = Shown(int(message.address.chat), message.key, message.turn, message.body.text, world.now)
-        world.note(f"shown {shown.chat} {shown.key} {shown.turn} {shown.text[:40]!r}")
         world.shown.append(shown)
+        first = [each.key for each in world.shown].index(
+            shown.key
+        )  # a key depends on the text, which may name a folder
+        world.note(f"shown {shown.chat} #{first} {shown.turn} {shown.text[:40]!r}")
         check_shown(world, shown)
 
     def _fails(self, chance: float) -> bool:

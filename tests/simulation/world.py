@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,6 +11,8 @@ from random import Random
 
 from tests.simulation.script import Saying, write_script
 
+_FOLDER = re.compile(r"\S*/strandline-world-\w*")
+"""A home's own folder in a sentence; the world is the same in another one."""
 MOST_LIVES = 5
 STEPS = {
     "store.commit": 100,
@@ -149,7 +152,7 @@ class World:
 
     def note(self, event: str) -> None:
         """Add to the trace."""
-        self.trace.append(f"{self.now:.6f} {self.steps} {event}")
+        self.trace.append(f"{self.now:.6f} {self.steps} {_FOLDER.sub('', event)}")
 
     def digest(self) -> str:
         """Return a digest of all that happened."""
