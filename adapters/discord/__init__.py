@@ -7,15 +7,18 @@ from typing import NoReturn
 
 from adapters.abilities import Keeps, MenuEntry
 from adapters.channel import Address, Attachment, Body, ChannelUnavailableError, Count, OutboundMessage, Receive, Sent
-from adapters.discord.catching_up import CatchingUp, CatchUp
-from adapters.discord.connection import CALL_TIMEOUT_S, Connection, DiscordCalls
+from adapters.discord.calls import DiscordCalls
+from adapters.discord.catching_up import CatchingUp
+from adapters.discord.connection import CALL_TIMEOUT_S, Connection
 from adapters.discord.examine import examine
 from adapters.discord.faults import DiscordFaults
 from adapters.discord.files import Files
 from adapters.discord.listen import Listening
+from adapters.discord.menu import show_menu
+from adapters.discord.missed import CatchUp
 from adapters.discord.send import UPLOAD_LIMIT, DiscordSender
 from adapters.discord.session import GatewaySessionStore
-from adapters.discord.signs import DiscordActivity, show_menu
+from adapters.discord.signs import DiscordActivity
 from adapters.discord.text import DISCORD_LIMIT, discord_parts
 
 __all__ = ["CatchUp", "DiscordAdapter", "Servers"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from discord.http import Route
 
-from adapters.discord.connection import DiscordCalls
+from adapters.discord.calls import DiscordCalls
 from adapters.discord.wire import Application
 
 _MAY_READ = 1 << 18 | 1 << 19

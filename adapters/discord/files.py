@@ -7,7 +7,7 @@ from discord.http import Route
 from yarl import URL
 
 from adapters.channel import Attachment, ChannelUnavailableError, FetchRefusedError
-from adapters.discord.connection import DiscordCalls, number
+from adapters.discord.calls import DiscordCalls, number
 from adapters.discord.wire import PostedMessage
 
 CDN = "https://cdn.discordapp.com"

@@ -17,10 +17,12 @@ from pydantic import ValidationError
 from yarl import URL
 
 from adapters.channel import ChannelError, ChannelUnavailableError, Count, InboundMessage, Receive, Via
+from adapters.discord.calls import DiscordCalls
 from adapters.discord.catching_up import CatchingUp
-from adapters.discord.connection import CALL_TIMEOUT_S, DiscordCalls
+from adapters.discord.connection import CALL_TIMEOUT_S
 from adapters.discord.faults import CALL_FAULTS
-from adapters.discord.parse import DiscordBot, IgnoredEvent, parse_edit, parse_interaction, parse_message
+from adapters.discord.interactions import parse_interaction
+from adapters.discord.parse import DiscordBot, IgnoredEvent, parse_edit, parse_message
 from adapters.discord.places import ChannelDirectory, ChatLocation
 from adapters.discord.session import GatewaySession, GatewaySessionStore
 from adapters.discord.wire import Channel, GatewayEvent, Interaction, MessageData, Role

@@ -13,9 +13,9 @@ from discord import HTTPException
 from discord.http import Route
 
 from adapters.channel import Body, Button, OutboundMessage, Sent, Upload
-from adapters.discord.connection import DiscordCalls, channel_number, number
+from adapters.discord.calls import DiscordCalls, channel_number, number
 from adapters.discord.faults import CALL_FAULTS
-from adapters.discord.parse import Deferred
+from adapters.discord.interactions import Deferred
 from adapters.discord.wire import PostedMessage
 
 UPLOAD_LIMIT = 10_000_000

@@ -26,7 +26,7 @@ from adapters.channel import (
     Receive,
     Sent,
 )
-from adapters.telegram.calls import JsonSession, TelegramCalls
+from adapters.telegram.calls import TelegramCalls
 from adapters.telegram.examine import PRIVACY_MODE, Examination, Groups
 from adapters.telegram.faults import TelegramFaults
 from adapters.telegram.files import Fetching
@@ -34,6 +34,7 @@ from adapters.telegram.incoming import UpdateReceiver
 from adapters.telegram.listen import LongPoll, Polling
 from adapters.telegram.moved import MovedChats
 from adapters.telegram.send import CAPTION_LIMIT, LARGEST_UPLOAD, TelegramSender
+from adapters.telegram.session import JsonSession
 from adapters.telegram.signs import TelegramActivity
 from adapters.telegram.webhook import Bringing, Webhook
 from adapters.text import telegram_parts

@@ -15,7 +15,8 @@ from typing import ParamSpec, TypeVar
 
 import structlog
 
-from gateway.agent.file_trouble import Alarm, CutFiles, UnwritableFiles
+from gateway.agent.cut_files import CutFiles
+from gateway.agent.file_trouble import Alarm, UnwritableFiles
 from gateway.errors import StoreError
 from workspaces.errors import WorkspaceError, WorkspaceUnusableError
 from workspaces.files import Folder, FolderEvent, Written

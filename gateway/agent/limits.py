@@ -1,9 +1,8 @@
-"""Limits at which a turn stops by itself, and its cancellation by others."""
+"""Limits at which a turn stops by itself."""
 
-import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from adapters.channel import Allowance
 from gateway.agent.entries import ReplyEntry, ToolCall
@@ -77,22 +76,3 @@ def _circle(marks: Sequence[Mark], rounds: int) -> int:
 
 def _tokens(replies: Sequence[ReplyEntry]) -> int:
     return sum(reply.usage.input_tokens + reply.usage.output_tokens for reply in replies)
-
-
-@dataclass(frozen=True, slots=True)
-class Halt:
-    """Request to end a turn. A model call is abandoned in either case, as it changes nothing."""
-
-    soon: asyncio.Event = field(default_factory=asyncio.Event)
-    """The running tool may finish; no other starts."""
-    now: asyncio.Event = field(default_factory=asyncio.Event)
-    """The running tool is cancelled too."""
-
-    def after_tool(self) -> None:
-        """End the turn once the running tool has returned."""
-        self.soon.set()
-
-    def at_once(self) -> None:
-        """End the turn without waiting."""
-        self.soon.set()
-        self.now.set()

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from gateway.agent.cancellation import Halt
 from gateway.agent.entries import (
     HALTED,
     NO_REPLY,
@@ -17,7 +18,7 @@ from gateway.agent.entries import (
     is_interrupted,
     not_run,
 )
-from gateway.agent.limits import Halt, Mark, check_calls, check_repeats, check_steps, mark_of
+from gateway.agent.limits import Mark, check_calls, check_repeats, check_steps, mark_of
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.tool import Toolbox

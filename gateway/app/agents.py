@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath
 from pydantic import SecretStr
 
 from gateway.agent.agent import Agent
-from gateway.agent.file_trouble import Alarm, CutFiles
+from gateway.agent.cut_files import CutFiles
+from gateway.agent.file_trouble import Alarm
 from gateway.agent.history_writer import SETTLE_S as HISTORY_SETTLE_S
 from gateway.agent.history_writer import HistoryWriter, kept_folders
 from gateway.agent.models.choose import SharedByModels, choose

@@ -17,7 +17,8 @@ from gateway.agent.models.choose import load_clients
 from gateway.app.agents import INDEXED_AT_ONCE, watched_folders
 from gateway.app.automatic_backups import AutomaticBackups
 from gateway.app.channels import TERMINAL
-from gateway.app.crash_recovery import quarantine_suspects, tell_of_state
+from gateway.app.crash_recovery import quarantine_suspects
+from gateway.app.lost_records import tell_of_state
 from gateway.app.note_checks import note_checks
 from gateway.app.resources import THIS_MACHINE, Machine, open_resources
 from gateway.app.wiring import Parts

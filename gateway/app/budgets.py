@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from gateway.agent.budget import Budgets
-from gateway.agent.models.paid import AgentBudget, Price, Prices, listed_price
+from gateway.agent.models.paid import AgentBudget, Prices
+from gateway.agent.models.prices import Price, listed_price
 from gateway.config import Config, ModelSettings
 from gateway.stores.ports import Store
 from workspaces.access import AgentId

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gateway.app.replay import RecordedClock, answered, opened_copy
+from gateway.app.replay import answered
+from gateway.app.trial import RecordedClock, opened_copy
 from gateway.backup.automatic import DRILL, BackupOutcome, newest_backup, record_outcome
 from gateway.backup.encryption import decrypted
 from gateway.backup.restoring import restore_backup

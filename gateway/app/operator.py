@@ -19,11 +19,12 @@ from gateway.control.memory import MemoryOperator
 from gateway.control.notes_wire import NotesOrder
 from gateway.control.operator import Operations
 from gateway.control.order import Answers
+from gateway.control.probe_wire import ProbeOrder
 from gateway.control.quarantine import QuarantineOperator
 from gateway.control.quarantine_wire import QuarantineOrder
 from gateway.control.sessions import SessionsOperator
 from gateway.control.settings_wire import OwnerSettingsOrder
-from gateway.control.status_wire import MemoryOrder, ProbeOrder, StatusOrder
+from gateway.control.status_wire import MemoryOrder, StatusOrder
 from gateway.control.stream_wire import CommandsOrder
 from gateway.control.tools import ToolOperator
 from gateway.control.tools_wire import ToolOrder

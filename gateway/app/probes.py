@@ -1,21 +1,16 @@
 """Probes of everything outside that a gateway uses, for its owner's question whether it works."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 
 from adapters.abilities import Examines
 from adapters.channel import Adapter, ChannelError
-from gateway.agent.entries import OFFLINE, UserEntry
-from gateway.agent.models.choose import LazyModel, SharedByModels
+from gateway.agent.entries import OFFLINE
 from gateway.agent.models.failures import told_failure
-from gateway.agent.models.port import ModelRequest, unshown
-from gateway.agent.models.retry import Retry
-from gateway.app.agents import hosted_settings
+from gateway.app.model_probe import probe_model
 from gateway.config import Config
-from gateway.control.status_wire import ProbeAnswer, ProbeOrder, ProbeRow
+from gateway.control.probe_wire import ProbeAnswer, ProbeOrder, ProbeRow
 from gateway.errors import ModelError
 
 
@@ -58,30 +53,3 @@ async def _channel(adapter: Adapter) -> ProbeRow:
 
 async def _each(rows: Iterable[Awaitable[ProbeRow]]) -> tuple[ProbeRow, ...]:
     return tuple(await asyncio.gather(*rows))
-
-
-PATIENCE_S = 30.0
-"""Seconds that the call may take; our choice."""
-_ASKED = "Reply with the single word: ready"
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """A model's answer."""
-
-    text: str
-    seconds: float
-
-
-async def probe_model(name: str, config: Config, environ: Mapping[str, str]) -> Proof:
-    """Ask the model *name* of *config* one word, once. Raises ModelError, whose text has the cause and the remedy."""
-    settings = hosted_settings(name, config, environ)
-    patient = replace(settings, request_timeout_s=min(PATIENCE_S, settings.request_timeout_s))
-    model = LazyModel(patient, SharedByModels(), Retry(tries=1))
-    began = time.monotonic()
-    try:
-        request = ModelRequest("", "", [UserEntry(_ASKED, datetime.now(UTC), "", "")], [])
-        reply = await model.reply(request, unshown)
-    finally:
-        await model.close()
-    return Proof(" ".join(reply.text.split())[:80], time.monotonic() - began)

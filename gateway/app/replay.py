@@ -1,9 +1,8 @@
-"""Replay of a home's last turns on a copy, with their recorded replies: requests, memories, receipts; asks no model."""
+"""Replay of the last turns of a home with their recorded replies: requests, memories, receipts; no model is asked."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import takewhile
@@ -20,13 +19,9 @@ from gateway.agent.receipts import READING, ReceiptLevel, receipt_line
 from gateway.app.app import App
 from gateway.app.channels import TERMINAL
 from gateway.app.index_migration import samples
-from gateway.app.ownership import own
-from gateway.app.resources import Machine
+from gateway.app.trial import RecordedClock
 from gateway.backup.inventory import SAID, Lines, said_line, transcripts_of
-from gateway.config import Config, QdrantSettings, RedisSettings, TraceSettings
 from gateway.errors import ModelUnavailableError, StrandlineError
-from gateway.home import Home
-from gateway.runtime.clock import SystemClock, utc_now
 from gateway.sessions.turn_request import Plan, TurnRequest
 from gateway.stores.rows import InboxId, InboxRow
 from gateway.transcripts.codec import Record, numbered_records
@@ -40,39 +35,6 @@ from workspaces.memory.exact_search import ExactQuery
 from workspaces.memory.query import Query
 from workspaces.memory.text.dialogue import EVIDENCE, read_line
 from workspaces.memory.workspace_source import WorkspaceNotes
-
-
-class RecordedClock(SystemClock):
-    """The machine's clock, or the time of the turn that is replayed."""
-
-    def __init__(self) -> None:
-        self._at: datetime | None = None
-
-    def go_to(self, at: datetime | None) -> None:
-        """Stand still at a recorded time; `None` is the machine's."""
-        self._at = at
-
-    def now(self) -> datetime:
-        return self._at or utc_now()
-
-
-@asynccontextmanager
-async def opened_copy(copy: Home, environ: Mapping[str, str], clock: RecordedClock) -> AsyncIterator[App]:
-    """Open *copy* as this version does, with its index inside; hooks and tool servers of a restored home are disabled.
-
-    Raises what `App.open` raises.
-    """
-    with own(copy, "strandline upgrade") as config:
-        async with App.open(copy, _alone(config), environ, channels=False, machine=Machine(clock)) as app:
-            yield app
-
-
-def _alone(config: Config) -> Config:
-    """Return the settings without servers; a summary, which needs a model, is not made."""
-    context = replace(config.context, compact=False)
-    servers = {"qdrant": QdrantSettings(), "redis": RedisSettings(), "traces": TraceSettings(), "mcp": {}}
-    return config.model_copy(update={"context": context, **servers})
-
 
 TURNS = 50
 QUESTIONS = 10

@@ -11,7 +11,7 @@ from adapters.terminal import TerminalAdapter
 from gateway.admission.internal_channels import SUBAGENT
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
-from gateway.agent.mcp.server import ToolServers, open_servers
+from gateway.agent.mcp.servers import ToolServers, open_servers
 from gateway.agent.models.failures import ModelTroubles
 from gateway.agent.models.paid import AgentBudget, PaidModel
 from gateway.app.agents import open_agents, open_models, open_workspaces, turn_settings
@@ -24,7 +24,7 @@ from gateway.app.channels import (
     terminals_of,
     web_accounts,
 )
-from gateway.app.crash_recovery import tell_of_transcript
+from gateway.app.lost_records import tell_of_transcript
 from gateway.app.memory_worker import memory_worker
 from gateway.app.metering import measure, metered_agent
 from gateway.app.open_home import OpenHome
@@ -44,7 +44,8 @@ from gateway.runtime.threads import Threads
 from gateway.runtime.work_journal import WorkJournal
 from gateway.settings.secrets import known_secrets, secret_gaps
 from gateway.stores.disk import disk_trouble
-from gateway.transcripts.store import SessionMarks, Sessions
+from gateway.transcripts.session_marks import SessionMarks
+from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
 from workspaces.access import AgentId
 from workspaces.fault_points import Checkpoint, unchecked

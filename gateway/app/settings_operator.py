@@ -1,4 +1,4 @@
-"""Changes of settings by the owner: in a chat, and from an allow-list, checked as the whole file is."""
+"""Operator requests about the settings that people change: an allow-list, checked as the whole file is."""
 
 import asyncio
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gateway.agent.receipts import ReceiptLevel
 from gateway.channels.settings import POLICIES
-from gateway.config.changes import set_text, set_values
+from gateway.config.changes import set_text
 from gateway.config.reading import read_config
 from gateway.config.schema import Config
 from gateway.config.values import dotted, toml_value
@@ -79,19 +79,3 @@ def _shown(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else toml_value(value)
-
-
-async def add_owner(home: Home, person: str) -> None:
-    """Add *person*, `<channel>:<id>`, to `owner.people`. Raises ConfigError."""
-
-    def write() -> None:
-        people = read_config(home.config_file).owner.people
-        if person not in people:
-            set_values(home, {("owner", "people"): [*people, person]})
-
-    await asyncio.to_thread(write)
-
-
-async def allow_group(home: Home, channel: str, account: str, chat: str) -> None:
-    """Let the bot *account* answer in the group *chat* when it is mentioned. Raises ConfigError."""
-    await asyncio.to_thread(set_values, home, {("channels", channel, account, "groups", chat, "mention"): True})

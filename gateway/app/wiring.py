@@ -26,8 +26,8 @@ from gateway.app.channels import TERMINAL, unclaimed
 from gateway.app.files import enclosures_of, intake_of
 from gateway.app.house import chat_reader, may_carry
 from gateway.app.metering import count_accepted, sent_counter, time_turns
+from gateway.app.owner_settings import add_owner, allow_group
 from gateway.app.resources import Resources
-from gateway.app.settings_operator import add_owner, allow_group
 from gateway.app.tracing import traced
 from gateway.approvals.approvals import Approvals
 from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats

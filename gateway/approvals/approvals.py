@@ -11,7 +11,8 @@ from gateway.agent.agent import Agent
 from gateway.agent.write_guard import ProjectedFile
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.diff import difference, notice_of
-from gateway.approvals.outgoing_acts import WaysOut, carry_out, is_of_jobs, is_outgoing, make, name_of
+from gateway.approvals.job_changes import is_of_jobs, make
+from gateway.approvals.outgoing_acts import WaysOut, carry_out, is_outgoing, name_of
 from gateway.errors import ApprovalError, ToolError
 from gateway.schedule.jobs import JobSchedule
 from gateway.stores.ports import Store

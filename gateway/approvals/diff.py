@@ -5,7 +5,8 @@ import re
 from datetime import datetime
 
 from gateway.agent.write_policy import ApprovalReason
-from gateway.approvals.outgoing_acts import is_of_jobs, is_outgoing, name_of
+from gateway.approvals.job_changes import is_of_jobs
+from gateway.approvals.outgoing_acts import is_outgoing, name_of
 from gateway.runtime.escape import visible
 from gateway.stores.rows import Proposal
 

@@ -1,8 +1,7 @@
-"""Outgoing acts and changes of jobs that wait for the owner, stored as the same kind of row as a file change."""
+"""Outgoing act that waits for the owner, stored as the same kind of row as a file change."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import tzinfo
 from pathlib import PurePosixPath
 
 from gateway.agent.entries import ToolCall
@@ -10,15 +9,10 @@ from gateway.agent.models.port import NOTIFY
 from gateway.agent.tools.notify import text_of
 from gateway.agent.tools.send import Enclose, SendArguments
 from gateway.agent.write_guard import CALLS
-from gateway.agent.write_policy import ApprovalReason
-from gateway.errors import ApprovalError, ScheduleError, StrandlineError
-from gateway.schedule.jobs import JobSchedule, Wish, schedule_of
-from gateway.schedule.recurrence import At
-from gateway.stores.jobs import Job, JobSpec
+from gateway.errors import ApprovalError, StrandlineError
 from gateway.stores.rows import Proposal
 from workspaces.errors import WorkspaceError
 from workspaces.files import clean_path
-from workspaces.history import Origin
 
 CallTool = Callable[[ToolCall], Awaitable[str]]
 """Calls a tool of another program, or of a package, and returns its answer. Raises ToolError."""
@@ -57,53 +51,3 @@ async def carry_out(proposal: Proposal, number: int, ways: WaysOut) -> str:
     except (StrandlineError, WorkspaceError) as exc:
         raise ApprovalError(f"#{number} could not be carried out: {exc}. Ask the agent again") from exc
     return f"{name} called, as approved in #{number}; it answered: {answer}"
-
-
-_PLACE = "/schedule"
-"""Used in place of a file's path: no file of a workspace begins with a slash."""
-
-
-def is_of_jobs(proposal: Proposal) -> bool:
-    """Return whether *proposal* changes the jobs and not a file."""
-    return proposal.path == _PLACE or proposal.path.startswith(f"{_PLACE}/")
-
-
-def job_to_add(spec: JobSpec, zone: tzinfo, reason: ApprovalReason, origin: Origin) -> Proposal:
-    """Return the proposal to add *spec*; *zone* is the owner's, in which a time is written."""
-    return _proposal(spec.agent, _PLACE, (None, _format_spec(spec, zone)), reason, origin)
-
-
-def job_to_remove(job: Job, zone: tzinfo, reason: ApprovalReason, origin: Origin) -> Proposal:
-    return _proposal(job.spec.agent, f"{_PLACE}/{job.id}", (_format_spec(job.spec, zone), None), reason, origin)
-
-
-async def make(job_schedule: JobSchedule, proposal: Proposal, number: int) -> str:
-    """Carry out *proposal*, approved as *number*; repeated calls do it once. Return a description of the change.
-
-    Raises ApprovalError when its time is over or there is no room for it.
-    """
-    try:
-        if proposal.after is None:
-            job = int(proposal.path.rpartition("/")[2])
-            if any(each.id == job for each in await job_schedule.all(proposal.agent)):
-                await job_schedule.remove(job, proposal.agent)
-            return f"job {job} removed, as approved in #{number}"
-        when, memory, what = (line.partition(": ")[2] for line in proposal.after.split("\n", 2))
-        wish = Wish(proposal.agent, when, what, f"approved as #{number}", private=memory == "yes")
-        added = await job_schedule.add(wish, key=f"change:{number}")
-    except ScheduleError as exc:
-        raise ApprovalError(f"change #{number} cannot be applied: {exc}; refuse it, and ask again") from exc
-    return f"job {added.id} scheduled, as approved in #{number}"
-
-
-def _proposal(
-    agent: str, path: str, texts: tuple[str | None, str | None], reason: ApprovalReason, origin: Origin
-) -> Proposal:
-    return Proposal(agent, path, *texts, reason, origin.session, origin.message, origin.turn)
-
-
-def _format_spec(spec: JobSpec, zone: tzinfo) -> str:
-    """Format *spec* for the owner and for `make`; one that runs once is written with its time."""
-    schedule = schedule_of(spec)
-    when = f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else spec.schedule
-    return f"when: {when}\nwith private memory: {'yes' if spec.private else 'no'}\nwhat: {spec.prompt}"

@@ -10,7 +10,7 @@ from gateway.agent.tools.tool import Told, done
 from gateway.agent.write_guard import WriteGuard
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
-from gateway.approvals.outgoing_acts import job_to_add, job_to_remove
+from gateway.approvals.job_changes import job_to_add, job_to_remove
 from gateway.errors import ScheduleError, ToolError
 from gateway.schedule.jobs import JobSchedule, Wish, shown_schedule
 from gateway.sessions.turn_request import TurnRequest

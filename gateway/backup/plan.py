@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.backup.archive import ArchiveContents
+from gateway.backup.contents import ArchiveContents
 from gateway.backup.members import OUTSIDE, STATE
 from gateway.backup.parts import outside_workspaces, parts_of
 from gateway.config.editing import without_workspace

@@ -13,7 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from gateway.admission.sign_in import STORED_AS as SIGN_INS
-from gateway.backup.archive import FileDigest, Progress, examine, reading
+from gateway.backup.archive import FileDigest, Progress
+from gateway.backup.contents import examine, reading
 from gateway.backup.members import (
     CONFIG,
     HEAD,
@@ -218,7 +219,7 @@ def _writing(target: Path) -> Iterator[None]:
 
 
 def _disarm(fresh: Path, plan: RestorePlan) -> None:
-    from workspaces.history.repair import disarm
+    from workspaces.history.disarm import disarm
 
     for repository in fresh.glob("*/*/history.git*"):
         if repository.is_dir():

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from gateway.agent.agent import Agent
 from gateway.agent.prompt import build_prompt
-from gateway.sessions.daily_log import PROMPT as SUMMARY
+from gateway.sessions.day_summary import PROMPT as SUMMARY
 from gateway.sessions.flush import PROMPT as FLUSH
 from workspaces.access import Access, SessionType
 from workspaces.errors import BadPathError, HistoryUnusableError, NoSuchFileError, NotTextError, TooLargeError

@@ -21,62 +21,64 @@ if TYPE_CHECKING:
 
 FAILED, MISCONFIGURED, LOCKED = 1, 2, 3
 
-_BY_SUBJECT = {
-    "Start": (
-        ("init", "init:init", "Create a home: config.toml and the workspace of agent main."),
-        ("up", "up:up", "Start the gateway."),
-        ("doctor", "doctor.doctor:doctor", "Check everything a gateway needs."),
+START, TALK, MEMORY, ACCESS, OPERATION = "Start", "Talk", "Memory", "People and channels", "Operation"
+COMMANDS = tuple(
+    CommandEntry(name, f"gateway.cli.{target}", subject, line)
+    for name, target, subject, line in (
+        ("init", "init:init", START, "Create a home: config.toml and the workspace of agent main."),
+        ("up", "up:up", START, "Start the gateway."),
+        ("doctor", "doctor.doctor:doctor", START, "Check everything a gateway needs."),
         (
             "connect",
             "connections:app",
+            START,
             "Connect chat platforms, models and tools: telegram, discord, model, mcp, claim.",
         ),
-        ("config", "config:app", "Show and change settings: get, set, edit."),
-        ("keys", "keys:app", "Manage keys and tokens: set, list, remove."),
+        ("config", "config:app", START, "Show and change settings: get, set, edit."),
+        ("keys", "keys:app", START, "Manage keys and tokens: set, list, remove."),
         (
             "import",
             "imports:import_",
+            START,
             "Import notes and conversations of other programs; nothing that is here is overwritten.",
         ),
-        ("docs", "docs:docs", "Read the documentation: lists its pages, or shows one."),
-    ),
-    "Talk": (
-        ("chat", "chat:chat", "Talk to an agent, with or without a running gateway."),
-        ("status", "status:status", "Show running components, queues and dropped messages."),
-        ("sessions", "sessions:app", "Read stored conversations: list, show, export, search."),
-    ),
-    "Memory": (
-        ("memory", "memory:app", "Manage memory: status, index, search, exam, accept, checkup, why, origin, migrate."),
-        ("history", "history:app", "Show and restore file versions: log, show, diff, restore, bundle."),
-        ("approvals", "approvals:app", "Review pending file changes: list, show, approve, refuse."),
-        ("mcp", "mcp:mcp", "Serve an agent's memory to another program over MCP (stdio)."),
-    ),
-    "People and channels": (
-        ("pair", "pair:app", "Manage pairing requests: list, approve, refuse, revoke, people."),
-        ("route", "route:app", "Explain routes and unanswered messages: explain, why."),
-        ("web", "web:app", "Manage browser sign-ins: login, sessions, revoke."),
-    ),
-    "Operation": (
-        ("agents", "agents:app", "Manage agents: list, show, add, remove, adopt."),
-        ("cron", "cron:app", "Schedule agent jobs: list, add, run, remove, enable, history."),
-        ("hooks", "hooks:app", "Manage hooks, your own code: list, test, enable."),
-        ("quarantine", "quarantine:app", "List, retry or drop messages, replies and jobs that could not be processed."),
-        ("service", "autostart:app", "Have the system start the gateway: install, uninstall."),
-        ("backup", "backup:backup", "Back up the gateway's whole state to one file."),
-        ("verify", "backup:verify", "Check a backup to its last byte and preview its restore."),
-        ("restore", "backup:restore", "Preview a backup; with --yes, restore it to an empty home."),
+        ("docs", "docs:docs", START, "Read the documentation: lists its pages, or shows one."),
+        ("chat", "chat:chat", TALK, "Talk to an agent, with or without a running gateway."),
+        ("status", "status:status", TALK, "Show running components, queues and dropped messages."),
+        ("sessions", "sessions:app", TALK, "Read stored conversations: list, show, export, search."),
+        (
+            "memory",
+            "memory:app",
+            MEMORY,
+            "Manage memory: status, index, search, exam, accept, checkup, why, origin, migrate.",
+        ),
+        ("history", "history:app", MEMORY, "Show and restore file versions: log, show, diff, restore, bundle."),
+        ("approvals", "approvals:app", MEMORY, "Review pending file changes: list, show, approve, refuse."),
+        ("mcp", "mcp:mcp", MEMORY, "Serve an agent's memory to another program over MCP (stdio)."),
+        ("pair", "pair:app", ACCESS, "Manage pairing requests: list, approve, refuse, revoke, people."),
+        ("route", "route:app", ACCESS, "Explain routes and unanswered messages: explain, why."),
+        ("web", "web:app", ACCESS, "Manage browser sign-ins: login, sessions, revoke."),
+        ("agents", "agents:app", OPERATION, "Manage agents: list, show, add, remove, adopt."),
+        ("cron", "cron:app", OPERATION, "Schedule agent jobs: list, add, run, remove, enable, history."),
+        ("hooks", "hooks:app", OPERATION, "Manage hooks, your own code: list, test, enable."),
+        (
+            "quarantine",
+            "quarantine:app",
+            OPERATION,
+            "List, retry or drop messages, replies and jobs that could not be processed.",
+        ),
+        ("service", "autostart:app", OPERATION, "Have the system start the gateway: install, uninstall."),
+        ("backup", "backup:backup", OPERATION, "Back up the gateway's whole state to one file."),
+        ("verify", "backup:verify", OPERATION, "Check a backup to its last byte and preview its restore."),
+        ("restore", "backup:restore", OPERATION, "Preview a backup; with --yes, restore it to an empty home."),
         (
             "upgrade",
             "upgrade:upgrade",
+            OPERATION,
             "Try a new version on a copy of the home, show every difference, and switch to it or stay.",
         ),
-        ("bench", "bench:app", "Measure memory search and indexing; needs the source."),
-    ),
-}
-COMMANDS = tuple(
-    CommandEntry(name, f"gateway.cli.{target}", subject, line)
-    for subject, rows in _BY_SUBJECT.items()
-    for name, target, line in rows
+        ("bench", "bench:app", OPERATION, "Measure memory search and indexing; needs the source."),
+    )
 )
 """Every command, in the order of the list."""
 

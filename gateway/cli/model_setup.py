@@ -75,7 +75,7 @@ def _cause(exc: ModelError, name: str, wish: ModelWish) -> str:
 
 
 async def _prove(home: Home, name: str, values: Mapping[tuple[str, ...], object], environ: Mapping[str, str]) -> str:
-    from gateway.app.probes import probe_model
+    from gateway.app.model_probe import probe_model
     from gateway.config.reading import parse_config
     from gateway.config.values import with_value
 

@@ -14,7 +14,8 @@ from gateway.runtime.clock import SystemClock, pause
 
 if TYPE_CHECKING:
     from gateway.config import OwnerZone
-    from gateway.control.server import Front, StandbyApp
+    from gateway.control.front import Front
+    from gateway.control.standby_app import StandbyApp
 
 PAUSE_S = 1.0
 """Seconds between two attempts, each of which waits for the store itself. Our choice."""
@@ -82,7 +83,7 @@ def _leaves(group: BaseExceptionGroup[StoreError]) -> Iterator[StoreError]:
 
 @asynccontextmanager
 async def _telling(standby_address: StandbyAddress) -> "AsyncIterator[StandbyApp]":
-    from gateway.control.server import StandbyApp
+    from gateway.control.standby_app import StandbyApp
     from gateway.control.status_wire import Status
 
     state = Status(

@@ -10,7 +10,7 @@ import typer
 from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_answer
 from gateway.control.cron_wire import JobsStatus
-from gateway.control.status_text import spending_lines
+from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, MemoryStatus, Status, StatusOrder
 from gateway.home import Home
 from workspaces.memory.search_notes import progress_text

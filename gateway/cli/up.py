@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from gateway.config import Config
-    from gateway.control.server import Front
+    from gateway.control.front import Front
 
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 
@@ -50,7 +50,7 @@ def up(
 async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     """Run the gateway of *home* until a signal. Raises StrandlineError before any change, if at all."""
     from gateway.app.tracing import tracing
-    from gateway.control.server import Front
+    from gateway.control.front import Front
     from gateway.observability.logs import logging_to_stderr
     from gateway.runtime.http_server import serving
 

@@ -78,7 +78,8 @@ def upgrade(
 
 
 async def _step(invocation: Invocation, home: Home, step: str) -> None:
-    from gateway.app.replay import RecordedClock, opened_copy, replay
+    from gateway.app.replay import replay
+    from gateway.app.trial import RecordedClock, opened_copy
     from gateway.observability.logs import logging_to_stderr
 
     clock = RecordedClock()

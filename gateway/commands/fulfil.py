@@ -14,7 +14,7 @@ from gateway.automation.job_requests import comes, job_lines
 from gateway.automation.job_runner import JobRunner
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.forget import forget_commands
-from gateway.commands.memory import remember_commands
+from gateway.commands.remember import remember_commands
 from gateway.commands.resources import CommandResources
 from gateway.errors import ScheduleError, ToolError
 from gateway.schedule.jobs import Wish

@@ -1,8 +1,7 @@
-"""Commands on a session: `/new`, `/reset` end it, `/stop` cancels its turn, `/queue`, `/model`, `/house` set it up."""
+"""Commands on a session: `/new` and `/reset` end it, `/stop` cancels its turn, `/queue` and `/model` set it up."""
 
 from gateway.admission.routing import SessionKey, session_of
-from gateway.agent.entries import OFFLINE, RecallEntry
-from gateway.agent.models.port import reader_of
+from gateway.agent.entries import RecallEntry
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted
@@ -11,7 +10,6 @@ from gateway.inbound.queue_modes import Queueing, Stopped
 from gateway.inbound.session_settings import Choices
 from gateway.inbound.settings import QueueMode
 from gateway.sessions.due import Ending
-from workspaces.access import Locality
 
 STOP = "stop"
 ENDS = 3
@@ -20,7 +18,6 @@ Our choice.
 """
 _TOO_OFTEN = "This conversation was ended too often recently, so it continues as before. Please wait twenty minutes."
 _DEFAULT = "default"
-_WORDS = {"on": True, "off": False, "": None}
 _MEANS = {
     QueueMode.FOLLOW_UP: "each message waits its turn and has an answer of its own",
     QueueMode.COLLECT: "messages that wait are answered together",
@@ -106,12 +103,9 @@ def _queue_lines(queueing: Queueing, choices: Choices, key: SessionKey) -> str:
 
 
 def model_commands(parts: CommandResources) -> list[Command]:
-    """Return `/model`, which lists the models or chooses one until the session ends; the owner pays.
+    """Return `/model`, which lists the models or chooses one until the session ends; the owner pays."""
 
-    With it comes `/house`, which shows the mark of this chat, or sets it: it decides which models answer.
-    """
-
-    async def choose(call: CommandCall) -> str:
+    async def run(call: CommandCall) -> str:
         key, names = session_of(call.access), list(call.agent.others)
         if call.arguments:
             wanted = call.arguments
@@ -121,18 +115,8 @@ def model_commands(parts: CommandResources) -> list[Command]:
             await parts.choices.choose(key, parts.choices.of(key).model_copy(update={"model": model}))
         return _model_lines(call, parts.choices.of(key).model)
 
-    async def mark(call: CommandCall) -> str:
-        key, word, choices = session_of(call.access), call.arguments.lower(), parts.choices
-        if word not in _WORDS:
-            raise ToolError("say `/house on`, or `/house off`")
-        if (wanted := _WORDS[word]) is not None:
-            await choices.choose(key, choices.of(key).model_copy(update={"house": wanted or None}))
-        return _state(call, is_house=choices.is_house(key))
-
-    return [
-        Command("model", "[name]", "show or choose the model of this conversation", Who.OWNER, True, choose),
-        Command("house", "[on/off]", "keep what is said here on your own machines", Who.OWNER, True, mark),
-    ]
+    help_text = "show or choose the model of this conversation"
+    return [Command("model", "[name]", help_text, Who.OWNER, True, run)]
 
 
 def _model_lines(call: CommandCall, chosen: str | None) -> str:
@@ -146,16 +130,3 @@ def _model_lines(call: CommandCall, chosen: str | None) -> str:
     if rest := [f"`{each}`" for each in others if each != name]:
         lines.append(f"`/model <name>` switches to another one: {', '.join(rest)}.")
     return "\n".join(lines)
-
-
-def _state(call: CommandCall, *, is_house: bool) -> str:
-    if not is_house:
-        return (
-            "This chat is not marked `house`: any configured model may read it. `/house on` keeps what is said from "
-            "then on at models on your own machines; `#house` in a message, or in a line of a note, does so for it."
-        )
-    local = [name for name, model in call.agent.others.items() if reader_of(model) is Locality.HERE]
-    named = ", ".join(f"`{name}`" for name in local if name != OFFLINE)
-    models = f"These models answer here: {named}." if named else "No language model of yours runs there: none answers."
-    said = "no provider of models elsewhere is sent what is said; a chat app still carries what is written in it."
-    return f"This chat is marked `house`: {said} {models} `/house off` ends it."

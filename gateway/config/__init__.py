@@ -9,11 +9,11 @@ from gateway.channels.settings import (
     ChannelsSettings,
     GroupSettings,
 )
+from gateway.config.backup import BackupSettings
 from gateway.config.memory import EmbeddingSettings, MemorySettings, RerankSettings
 from gateway.config.reading import read_config
 from gateway.config.schema import (
     AgentSettings,
-    BackupSettings,
     Config,
     GatewaySettings,
     LimitSettings,

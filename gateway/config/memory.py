@@ -1,8 +1,6 @@
 """Settings of memory: its part of the prompt, and its search."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
@@ -14,7 +12,7 @@ from workspaces.memory.index.embeddings.settings import KEY_ENVS, Embeddings
 from workspaces.memory.index.settings import GENTLE, USUAL_RERANKING, Cut, Reranking
 from workspaces.memory.query import MOST_RESULTS, USUAL_SEARCH
 from workspaces.memory.watch import How
-from workspaces.prompt_limits import ONECLAW, Limits
+from workspaces.prompt_limits import Limits
 
 ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
@@ -98,35 +96,3 @@ class MemorySettings(Limits):
             raise ValueError("vector_weight and keyword_weight need each other")
         if self.vector_weight is not None and not self.vector_weight + (self.keyword_weight or 0):
             raise ValueError("vector_weight and keyword_weight must not both be 0")
-
-
-_SEVEN_TO_THREE = {"vector_weight": 0.7, "keyword_weight": 0.3}
-PRESETS: Mapping[str, Mapping[str, object]] = MappingProxyType(
-    {
-        "openclaw": {
-            **_SEVEN_TO_THREE,
-            "min_score": 0.35,
-            "chunking": "windows",
-            "daily_notes_in_prompt": False,
-            "recall": "off",
-            "whole_tokens": 0,
-            "hide_tools": ("save_memory", "update_memory", "search_history"),
-        },
-        "oneclaw": {
-            **_SEVEN_TO_THREE,
-            "file_chars": ONECLAW.file_chars,
-            "today_chars": ONECLAW.today_chars,
-            "yesterday_chars": ONECLAW.yesterday_chars,
-            "whole_tokens": 0,
-            "offer_tools": ("search_memory",),
-        },
-    }
-)
-"""What a preset changes (`tests/conformance` walks through the statements that they come from)."""
-
-
-def fill_in_preset(values: object) -> object:
-    """Return the *values* of `[memory]` with those of its preset, which explicit ones replace."""
-    if not isinstance(values, dict):
-        return values
-    return {**PRESETS.get(str(values.get("preset")), {}), **values}

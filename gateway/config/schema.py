@@ -17,8 +17,10 @@ from gateway.agent.settings import TurnLimits
 from gateway.agent.window.settings import ContextSettings
 from gateway.automation.settings import SubagentSettings
 from gateway.channels.settings import BindingSettings, ChannelsSettings
+from gateway.config.backup import BackupSettings
 from gateway.config.house import HouseSettings
-from gateway.config.memory import MemorySettings, fill_in_preset
+from gateway.config.memory import MemorySettings
+from gateway.config.presets import fill_in_preset
 from gateway.config.web import WebSettings
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.schedule.settings import HeartbeatSettings, ScheduleSettings
@@ -40,22 +42,6 @@ from gateway.settings.section import (
 from gateway.settings.stores import QdrantSettings, RedisSettings
 from gateway.turns.settings import AttachmentSettings
 from workspaces.usage import Quotas
-
-
-@dataclass(frozen=True, slots=True)
-class BackupSettings:
-    """How often they are made, where they are kept and for how long, and when a restore is tried."""
-
-    every_hours: Annotated[int, Field(ge=0, le=8_760)] = 0
-    """0: none are made."""
-    folder: RootedPath | None = None
-    """Default: `<home>/backups`."""
-    keep_days: Annotated[int, Field(ge=1, le=3_650)] = 7
-    """The newest of each of so many days, weeks and months is kept."""
-    keep_weeks: Annotated[int, Field(ge=0, le=520)] = 4
-    keep_months: Annotated[int, Field(ge=0, le=120)] = 6
-    drill_days: Annotated[int, Field(ge=0, le=3_650)] = 30
-    """Days between two restores on trial; 0: none are made."""
 
 
 class GatewaySettings(Section):

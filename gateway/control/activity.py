@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
-from gateway.agent.mcp.server import ToolServers
+from gateway.agent.mcp.servers import ToolServers
 from gateway.agent.models.paid import AgentBudget
 from gateway.control.activity_wire import (
     ActivityOrder,

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gateway.control.status_wire import AgentStatus, MemoryStatus, ProbeAnswer, Status
+from gateway.control.probe_wire import ProbeAnswer
+from gateway.control.status_wire import AgentStatus, MemoryStatus, Status
 
 _NOT_PROBED = ProbeAnswer()
 

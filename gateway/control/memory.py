@@ -1,22 +1,15 @@
 """Operator requests about an agent's memory: search, origins, index, examination, changes of notes."""
 
 import asyncio
-import json
-from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
-from importlib.metadata import version
-from pathlib import Path
-
-from pydantic import TypeAdapter, ValidationError
+from datetime import tzinfo
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.agent.entries import UserEntry, said_text
 from gateway.control.agents import AgentDirectory, terminal_access
-from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamPoint, ExamReport
+from gateway.control.exam import earlier_exams, examination
+from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.notes import NoteEditor
 from gateway.control.notes_wire import NotesAnswer, NotesOrder
 from gateway.control.operator_api import Progress
@@ -40,9 +33,8 @@ from gateway.stores.rows import TurnId
 from gateway.transcripts.provenance import MemoryOrigin, NoteChange, origin_of
 from gateway.transcripts.store import Sessions
 from gateway.transcripts.writer import Record
-from workspaces.access import Grant, SessionType, owner_access
+from workspaces.access import Grant, SessionType
 from workspaces.errors import WorkspaceError
-from workspaces.memory.exam import ExamAnswer, examine, lost
 from workspaces.memory.hits import Hit, as_shown
 from workspaces.memory.query import Query
 
@@ -171,86 +163,3 @@ def _step(step: NoteChange | Record) -> OriginStep:
         message=origin.message if origin else None,
         said=said_text(step.said.entry) if step.said else "",
     )
-
-
-EXAMS = "exams.jsonl"
-"""Beside an agent's workspace: one line an examination. It holds digests of questions, and no text of the notes."""
-VIA = "terminal:exam"
-"""Way in of an examination: the owner, at the command line."""
-SHOWN = 10
-"""Earlier examinations that are listed."""
-
-
-@dataclass(frozen=True, slots=True)
-class _PastExam:
-    at: datetime
-    version: str
-    embedder: str
-    asked: tuple[str, ...]
-    missed: tuple[str, ...]
-
-    @property
-    def point(self) -> ExamPoint:
-        return ExamPoint(self.at, len(self.asked) - len(self.missed), len(self.asked))
-
-    def __str__(self) -> str:
-        found = len(self.asked) - len(self.missed)
-        share = f"{found / max(len(self.asked), 1):.1%}"
-        return f"{self.at:%Y-%m-%d %H:%M}  {found} of {len(self.asked)} ({share}), {self.embedder}, {self.version}"
-
-
-_PAST_EXAMS = TypeAdapter(_PastExam)
-
-
-async def earlier_exams(agent: Agent, folder: Path, zone: tzinfo) -> ExamReport:
-    """Return the record of earlier examinations alone."""
-    known = (await agent.run(_earlier, folder / EXAMS, zone))[-SHOWN:]
-    return ExamReport(0, 0, 0, before=tuple(map(str, known)), trend=tuple(each.point for each in known))
-
-
-async def examination(agent: Agent, folder: Path, zone: tzinfo) -> ExamReport:
-    """Examine the memory of *agent* as its owner, and add the outcome to the record in *folder*.
-
-    Raises MemoryUnavailableError, WorkspaceError and OSError.
-    """
-    file = folder / EXAMS
-    answers = await examine(agent.memory, owner_access(agent.id, VIA))
-    known = await agent.run(_earlier, file, zone)
-    embedder = (await agent.memory.status()).embedder or "keywords alone"
-    missed = [each for each in answers if not each.rank]
-    ids, missed_ids = (tuple(each.question.id for each in some) for some in (answers, missed))
-    if answers:
-        here = await agent.run(version, "strandline")  # it is in a file
-        await agent.run(_add, file, _PastExam(datetime.now(zone), here, embedder, ids, missed_ids))
-    return ExamReport(
-        len(answers),
-        len(answers) - len(missed),
-        sum(each.rank == 1 for each in answers),
-        _by_kind(answers),
-        tuple(str(each.question) for each in missed),
-        lost(answers, known[-1].asked, known[-1].missed) if known else 0.0,
-        tuple(map(str, known[-SHOWN:])),
-        tuple(each.point for each in known[-SHOWN:]),
-    )
-
-
-def _by_kind(answers: Sequence[ExamAnswer]) -> dict[str, tuple[int, int]]:
-    asked = Counter(str(each.question.fact.kind) for each in answers)
-    found = Counter(str(each.question.fact.kind) for each in answers if each.rank)
-    return {kind: (found[kind], asked[kind]) for kind in sorted(asked)}
-
-
-def _earlier(file: Path, zone: tzinfo) -> list[_PastExam]:
-    """Return the readable records with their times in *zone*, the latest last."""
-    records = []
-    for line in file.read_text("utf-8").splitlines() if file.exists() else ():
-        with suppress(ValidationError):
-            record = _PAST_EXAMS.validate_json(line)
-            records.append(replace(record, at=record.at.astimezone(zone)))
-    return records
-
-
-def _add(file: Path, record: _PastExam) -> None:
-    line = json.dumps(_PAST_EXAMS.dump_python(record, mode="json"), separators=(",", ":"))
-    with file.open("a", encoding="utf-8") as records:
-        records.write(f"{line}\n")

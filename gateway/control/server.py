@@ -3,10 +3,8 @@
 import asyncio
 import json
 import secrets
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -15,13 +13,11 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.expected_errors import EXPECTED
 from gateway.control.operator_api import LocalApi, Progress, Readiness
 from gateway.control.order import answer_of, path_of
-from gateway.control.settings_wire import SETTINGS_PATH, SettingsReport
-from gateway.control.status_wire import Status, StatusOrder
 from gateway.control.stream_wire import ChatOrder, CheckOrder, IndexOrder, StreamEvent
 from gateway.errors import StrandlineError
 from gateway.runtime.http_server import is_numeric_or_local
@@ -184,137 +180,3 @@ async def _error_response(_: Request, exc: Exception) -> Response:
 
 def _problem(error: str, status: int) -> Response:
     return JSONResponse({"error": error}, status)
-
-
-GRACE_S = 2.0
-"""Seconds that open requests may continue when a run ends."""
-PATIENCE_S = 30.0
-"""Longest wait of a request for the next run. Both are our choice."""
-_ALWAYS = {SETTINGS_PATH}
-_BETWEEN = {"/healthz", "/readyz", "/control/alive"}
-
-
-class Front:
-    """The application of a gateway whose runs follow each other."""
-
-    def __init__(self, token: str, report: Callable[[], SettingsReport]) -> None:
-        self.token = token
-        self._report = report
-        self._app: ASGIApp | None = None
-        self._is_there = asyncio.Event()
-        self._open: set[asyncio.Task[None]] = set()
-        self._own = ControlGuard(Starlette(routes=self._routes()), self.token)
-
-    @asynccontextmanager
-    async def showing(self, app: ASGIApp) -> AsyncIterator[None]:
-        """Serve *app* while the block runs; afterwards its requests end within a grace."""
-        self._app = app
-        self._is_there.set()
-        try:
-            yield
-        finally:
-            self._app = None
-            self._is_there.clear()
-            await self._finish()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope.get("path", "")
-        if path in _ALWAYS or (self._app is None and path in _BETWEEN):
-            await self._own(scope, receive, send)
-            return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE_S):
-                await self._is_there.wait()
-        if self._app is None:
-            await _BUSY(scope, receive, send)
-            return
-        await self._forward(self._app, scope, receive, send)
-
-    async def _forward(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        has_begun = False
-
-        async def sent(message: Message) -> None:
-            nonlocal has_begun
-            has_begun = True
-            await send(message)
-
-        async def run() -> None:
-            await app(scope, receive, sent)
-
-        work = asyncio.create_task(run())
-        self._open.add(work)
-        try:
-            await asyncio.wait([work])
-        finally:
-            self._open.discard(work)
-            work.cancel()
-        if work.cancelled():
-            if not has_begun:
-                await _BUSY(scope, receive, send)
-            return
-        work.result()
-
-    async def _finish(self) -> None:
-        """Let open requests end, and cut those that do not: their messages are kept."""
-        if self._open:
-            await asyncio.wait(self._open, timeout=GRACE_S)
-        for work in self._open:
-            work.cancel()
-
-    def _routes(self) -> list[Route]:
-        async def alive(_: Request) -> Response:
-            return JSONResponse({"alive": True})
-
-        async def ready(_: Request) -> Response:
-            return JSONResponse({"ready": False, "standby": False, "loading": []}, 503)
-
-        async def settings(_: Request) -> Response:
-            return JSONResponse(asdict(self._report()))
-
-        return [
-            Route("/healthz", alive),
-            Route("/control/alive", alive),
-            Route("/readyz", ready),
-            Route(SETTINGS_PATH, settings, methods=["POST"]),
-        ]
-
-
-_BUSY = JSONResponse({"error": "the gateway takes up its new settings; try again in a moment"}, 503)
-
-
-@dataclass(slots=True)
-class StandbyApp:
-    """A gateway that runs no agent until its store answers again."""
-
-    state: Status
-    """Not ready, and on standby."""
-    since: float = field(default_factory=time.monotonic)
-
-    def wait_for(self, trouble: str) -> None:
-        """Show that the store is away, and why."""
-        self.state = replace(self.state, waits_for=(trouble,), store_trouble=trouble)
-
-    def app(self, token: str) -> ASGIApp:
-        """Return the application: probes for everyone, the state for holders of *token*, and a refusal of all else."""
-        routes = [
-            Route("/healthz", self._healthz),
-            Route("/readyz", self._readyz),
-            Route("/control/alive", self._healthz),
-            Route(path_of(StatusOrder), self._status, methods=["POST"]),
-            Route("/{path:path}", self._refusal, methods=["GET", "POST"]),
-        ]
-        return ControlGuard(Starlette(routes=routes), token)
-
-    async def _healthz(self, _: Request) -> Response:
-        return JSONResponse({"alive": True})
-
-    async def _readyz(self, _: Request) -> Response:
-        return JSONResponse({"ready": False, "standby": True, "loading": []}, 503)
-
-    async def _status(self, _: Request) -> Response:
-        away_s = time.monotonic() - self.since if self.state.store_trouble else 0
-        state = replace(self.state, store_away_s=away_s)
-        return Response(TypeAdapter(Status).dump_json(state), media_type="application/json")
-
-    async def _refusal(self, _: Request) -> Response:
-        return JSONResponse({"error": f"this gateway is on standby: {'; '.join(self.state.waits_for)}"}, 503)

@@ -1,18 +1,13 @@
 """Operator requests about the state of the gateway and of its agents."""
 
-import json
-import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from adapters.http import CHANNEL as HTTP
-from adapters.terminal import CHANNEL as TERMINAL
-from adapters.web import CHANNEL as WEB
-from gateway.admission.policy import Policy, RefusalReason
+from gateway.admission.policy import Policy
 from gateway.agent.agent import Agent
 from gateway.agent.budget import OTHERS_TOKENS_A_DAY, Budget, CostCause, total_spend
-from gateway.agent.file_trouble import MEND, describe_cut_files
+from gateway.agent.cut_files import MEND, describe_cut_files
 from gateway.agent.models.paid import AgentBudget
 from gateway.automation.heartbeat_runner import Heartbeats
 from gateway.automation.job_runner import JobRunner
@@ -30,7 +25,7 @@ from gateway.control.status_wire import (
     UnsureStatus,
     disabled_line,
 )
-from gateway.delivery.owner_chat import met_accounts
+from gateway.control.unmet_owners import unmet_owners
 from gateway.delivery.sender import Delivery
 from gateway.errors import StoreError
 from gateway.inbound.overflow import Depth
@@ -203,33 +198,3 @@ async def memory_status(agent: Agent) -> MemoryStatus:
     known = (state.entries, state.mode, state.reason, state.skipped, state.owing, state.rebuilding)
     embedder = f"{state.embedder} for {state.languages}" if state.embedder else ""
     return MemoryStatus(*known, embedder, state.indexing, held=state.held)
-
-
-_OUR_CHANNELS = {TERMINAL, WEB, HTTP}
-"""Channels whose owner is not named by the configuration."""
-_STRANGERS = {RefusalReason.STRANGER, RefusalReason.UNPAIRED}
-
-
-async def unmet_owners(store: Store, policy: Policy) -> list[str]:
-    """Return a line with the remedy for each account that only strangers have written to. Raises StoreError."""
-    met, strangers = await met_accounts(store), dict[tuple[str, str], str]()
-    for each in await store.silences.latest():
-        account = each.address.channel, each.address.account
-        if each.reason in _STRANGERS and account not in met:
-            strangers.setdefault(account, each.person)
-    people = [each for each in sorted(policy.owners) if each.partition(":")[0] not in _OUR_CHANNELS]
-    return [
-        _doubt(".".join(account), people, stranger)
-        for account, stranger in strangers.items()
-        if stranger not in people and any(person.startswith(f"{account[0]}:") for person in people)
-    ]
-
-
-def _doubt(account: str, people: Sequence[str], stranger: str) -> str:
-    channel = stranger.partition(":")[0]
-    owners = [person for person in people if person.startswith(f"{channel}:")]
-    corrected = json.dumps([*(person for person in people if person not in owners), stranger])
-    return (
-        f"{account}: its owner ({', '.join(owners)}) has never written to it, but {stranger} has. If that is you: "
-        f"strandline config set owner.people {shlex.quote(corrected)}"
-    )

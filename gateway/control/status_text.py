@@ -1,11 +1,11 @@
 """The state of a gateway in a few lines of Markdown, for an owner away from the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 
 from gateway.control.cron_wire import JobsStatus
-from gateway.control.status_wire import AgentStatus, SpendingStatus, Status
-from gateway.stores.spending import NANOS, dollars
+from gateway.control.spending_text import spending_lines
+from gateway.control.status_wire import AgentStatus, Status
 
 
 def brief(state: Status) -> str:
@@ -65,24 +65,3 @@ def _agent(agent: AgentStatus) -> str:
     if agent.cut_files:
         parts.append(f"cut in its prompt: {agent.cut_files}; to fix it: {agent.cut_files_mend}")
     return ", ".join(parts)
-
-
-def spending_lines(rows: Sequence[SpendingStatus]) -> Iterator[str]:
-    """Yield a line for each of *rows* with anything spent; a limit stands beside the figure that it limits."""
-    spent = [row for row in rows if row.tokens or row.money or row.money_a_day is not None]
-    if rows and not spent:
-        yield "nothing"
-    for row in spent:
-        of = "" if row.tokens_a_day is None else f" of {row.tokens_a_day:,}"
-        yield f"{row.cause}: {row.tokens:,}{of} tokens{_money(row)}"
-
-
-def _money(row: SpendingStatus) -> str:
-    unknown = f", {row.unpriced_tokens:,} of them of unknown price" if row.unpriced_tokens else ""
-    if row.money_a_day is not None:
-        return f", {_dollars(row.money)} of {_dollars(row.money_a_day)}{unknown}"
-    return f", {_dollars(row.money)}{unknown}" if row.money else unknown
-
-
-def _dollars(amount: float) -> str:
-    return dollars(round(amount * NANOS))

@@ -163,29 +163,3 @@ def disabled_line(disabled: Sequence[str]) -> Iterator[str]:
         more = f" and {len(disabled) - 5} more" if len(disabled) > 5 else ""
         told = ", ".join(disabled[:5])
         yield f"{told}{more}: disabled since a backup was restored; read them, then: strandline hooks enable"
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeRow:
-    """What one model or bot account said."""
-
-    name: str
-    """Such as `models.command` or `telegram.home`."""
-    detail: str = ""
-    """Its answer, if it works."""
-    faults: tuple[str, ...] = ()
-    """What keeps it from working, each with the remedy."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeAnswer:
-    """What all of them said."""
-
-    models: tuple[ProbeRow, ...] = ()
-    channels: tuple[ProbeRow, ...] = ()
-    """The accounts that are loaded; none without a running gateway."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeOrder(Order[ProbeAnswer]):
-    """A request to ask each model for one word, and each platform for its bot's setup."""

@@ -25,6 +25,11 @@ from gateway.hooks.events import (
     SESSION_PAUSE,
     SESSION_START,
     TOOL_RESULT_PERSIST,
+    command,
+    event_of,
+)
+from gateway.hooks.loading import hook_faults, hooks_of, load_hooks
+from gateway.hooks.payloads import (
     AgentEnd,
     AgentStart,
     ChatPayload,
@@ -41,8 +46,5 @@ from gateway.hooks.events import (
     ToolCalled,
     ToolCalling,
     ToolResult,
-    command,
-    event_of,
 )
-from gateway.hooks.loading import hook_faults, hooks_of, load_hooks
 from gateway.hooks.running import DROPPED, FAILED, Hook, Hooks

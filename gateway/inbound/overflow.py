@@ -8,7 +8,7 @@ from datetime import datetime
 from gateway.admission.routing import SessionKey
 from gateway.inbound.queue_modes import Item
 from gateway.inbound.settings import QueueSettings
-from gateway.runtime.lanes import Queues
+from gateway.runtime.queues import Queues
 from gateway.stores.rows import InboxId, InboxRow
 from workspaces.access import AgentId
 

@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 from adapters.channel import InboundMessage, Via
 from gateway.admission.routing import SessionKey
-from gateway.agent.limits import Halt
+from gateway.agent.cancellation import Halt
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.inbound.turn_mark import answered_command
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.runtime.clock import utc_now
-from gateway.runtime.lanes import Queues
+from gateway.runtime.queues import Queues
 from gateway.sessions.due import DueSession
 from gateway.stores.rows import InboxId, InboxRow
 from workspaces.access import AgentId

@@ -17,7 +17,7 @@ from gateway.transcripts.store import ARCHIVE, Sessions
 from workspaces.access import Access, AgentId
 from workspaces.files import clean_path, no_such_file
 from workspaces.history import Commit, History, Origin
-from workspaces.history.filtered_view import sees_all
+from workspaces.history.visibility import sees_all
 
 _CITATION = re.compile(r"(.+?)#L(\d{1,9})(?:-L(\d{1,9}))?(?:@(\d{4}-\d{2}-\d{2}))?", re.ASCII)
 

@@ -1,27 +1,23 @@
 """Intake of a message's attachments: files are fetched once, stored beside the notes, and described."""
 
-import hashlib
 import re
-from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import structlog
 
 from adapters.channel import Attachment, AttachmentKind, ChannelError, ChatKind, InboundMessage
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Picture
-from gateway.agent.models.port import Look
 from gateway.delivery.waker import Wake
 from gateway.stores.ports import Store
 from gateway.stores.rows import InboxRow, Outgoing
 from gateway.turns.downloads import Fetcher, TooLargeToTakeError, once
 from gateway.turns.settings import AttachmentSettings
-from workspaces.access import Access, AgentId, attachments_folder
-from workspaces.attachments import DownloadedFile, cleaned_name, is_content_of, store
-from workspaces.errors import BadPathError, NoSuchFileError, TooLargeError, WorkspaceError, WorkspaceUnusableError
-from workspaces.workspace import Workspace
+from workspaces.access import Access, AgentId
+from workspaces.attachments import DownloadedFile, cleaned_name, store
+from workspaces.errors import TooLargeError, WorkspaceError, WorkspaceUnusableError
 
 log = structlog.get_logger()
 
@@ -227,26 +223,3 @@ def _hint(attachment: Attachment, path: str) -> str:
         return "; not transcribed"
     is_text = attachment.mime.startswith("text/") or Path(path).suffix.lower() in _TEXTS
     return "; read_file shows it" if is_text else ""
-
-
-def sight_of(agent: Agent, access: Access) -> Look:
-    """Return a loader of pictures for *agent*'s model: those of the turn's own audience, and no others."""
-
-    async def look(picture: Picture) -> str | None:
-        return await agent.run(_data_uri, agent.workspace, access, picture)
-
-    return look
-
-
-def _data_uri(workspace: Workspace, access: Access, picture: Picture) -> str | None:
-    """Return *picture* as a data URI; `None` unless it is unchanged in a folder that this turn may read."""
-    path = PurePosixPath(picture.path)
-    if path.parent not in {attachments_folder(replace(access, is_house=each)) for each in (False, True)}:
-        return None
-    try:
-        content = b"".join(workspace.pieces(path, access, picture.size))
-    except (NoSuchFileError, BadPathError, TooLargeError):
-        return None
-    if not is_content_of(path, hashlib.sha256(content).hexdigest()):
-        return None
-    return f"data:{picture.mime};base64,{b64encode(content).decode()}"

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from gateway.admission.internal_channels import is_heartbeat
 from gateway.admission.routing import session_of
 from gateway.agent.entries import OFFLINE, CallStartEntry, Entry, ToolCall, UsedEntry, UsedMemory
-from gateway.agent.mcp.server import ToolServers
+from gateway.agent.mcp.servers import ToolServers
 from gateway.agent.models.port import ModelRequest, OutsidePrompt
 from gateway.agent.prompt import Prompt, build_prompt
 from gateway.agent.prompt_files import TurnContext, final_prompt, project_context, turn_context
@@ -48,8 +48,8 @@ from gateway.sessions.session import Session
 from gateway.sessions.turn_request import Plan, TurnRequest
 from gateway.transcripts.records import Records
 from gateway.transcripts.writer import Record
-from gateway.turns.attachments import sight_of
 from gateway.turns.house_notice import follows_house, house_notice, known_records
+from gateway.turns.vision import sight_of
 from workspaces.access import Access, AgentId, Locality, SessionType, read_by, rights
 from workspaces.errors import WorkspaceError
 from workspaces.prompt_limits import Limits

@@ -49,11 +49,12 @@ from gateway.transcripts.writer import Transcript
 from gateway.turns.apology import apology, code_of
 from gateway.turns.attachments import TakeIn, TakenIn
 from gateway.turns.cost_cause import asked_for, budget_notice
+from gateway.turns.drafts import Draft
 from gateway.turns.house_notice import carries_mark, refusal, voice_for
 from gateway.turns.join import Joining, joined_messages
 from gateway.turns.message_entry import entry_of
 from gateway.turns.planning import Planner
-from gateway.turns.presence import Draft, Presence
+from gateway.turns.presence import Presence
 from workspaces.access import Access, AgentId, Locality, may_know, read_by, reader_in
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin

@@ -25,21 +25,24 @@ from gateway.inbound.outcomes import Outcomes
 from gateway.stores.ports import Inbox
 from gateway.transcripts.store import Sessions
 from gateway.turns.presence import Presence
+from gateway.web.activity_pages import ActivityPages
 from gateway.web.api_tokens import ApiTokens
 from gateway.web.chat import ChatPages
 from gateway.web.checkup_pages import CheckupPages
-from gateway.web.completions import Asking, CompletionPages, Prefaces
+from gateway.web.completion_turns import Asking, Prefaces
+from gateway.web.completions import CompletionPages
 from gateway.web.errors import HttpError, answer_error
 from gateway.web.guard import RequestGuard
 from gateway.web.history_pages import HistoryPages
+from gateway.web.images import ImageCaps
 from gateway.web.login import Login
 from gateway.web.memory_pages import MemoryPages
 from gateway.web.page_mirror import WaitingMessages
 from gateway.web.people_pages import PeoplePages
+from gateway.web.settings_pages import SettingsPages
 from gateway.web.view_frame import ViewFrame
 from gateway.web.webhooks import WebhookPages
-from gateway.web.wire import ImageCaps
-from gateway.web.work_pages import ActivityPages, SettingsPages, WorkPages
+from gateway.web.work_pages import WorkPages
 from workspaces.access import AgentId
 
 

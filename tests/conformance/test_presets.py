@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.config.memory import PRESETS
+from gateway.config.presets import PRESETS
 from gateway.config.reading import parse_config
 from gateway.config.schema import Config
 from gateway.control.stream_wire import ChatOrder

@@ -35,17 +35,10 @@ from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.notes_wire import NoteRow, NotesAnswer, NotesOrder
 from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Answers, Order
+from gateway.control.probe_wire import ProbeAnswer, ProbeOrder
 from gateway.control.quarantine_wire import QuarantineAnswer, QuarantineLine, QuarantineOrder
 from gateway.control.settings_wire import OwnerSettingsAnswer, OwnerSettingsOrder
-from gateway.control.status_wire import (
-    AgentStatus,
-    MemoryOrder,
-    MemoryStatus,
-    ProbeAnswer,
-    ProbeOrder,
-    Status,
-    StatusOrder,
-)
+from gateway.control.status_wire import AgentStatus, MemoryOrder, MemoryStatus, Status, StatusOrder
 from gateway.control.stream_wire import ChatOrder, ChatSign, CheckOrder, CommandsAnswer, CommandsOrder, IndexOrder
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.control.wire import (

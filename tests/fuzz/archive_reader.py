@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from hypothesis import strategies as st
 
-from gateway.backup.archive import ArchiveContents, examine
+from gateway.backup.contents import ArchiveContents, examine
 from gateway.backup.members import ArchiveLimits
 from gateway.errors import BackupError
 from tests.fuzz.campaign import Target

@@ -10,7 +10,8 @@ from aiogram.types import User
 from pydantic import ValidationError
 
 from adapters.channel import ChatKind, InboundMessage
-from adapters.discord.parse import DiscordBot, parse_edit, parse_interaction, parse_message
+from adapters.discord.interactions import parse_interaction
+from adapters.discord.parse import DiscordBot, parse_edit, parse_message
 from adapters.discord.parse import IgnoredEvent as DiscordIgnored
 from adapters.discord.places import ChannelDirectory, ChatLocation
 from adapters.discord.wire import GatewayEvent, Interaction, MessageData

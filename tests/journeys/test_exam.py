@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from gateway.control.exam import EXAMS
 from gateway.control.exam_wire import ExamOrder
-from gateway.control.memory import EXAMS
 from tests.journeys.house import make_home
 from tests.journeys.test_what_you_tell import started
 

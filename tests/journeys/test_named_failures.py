@@ -11,9 +11,11 @@ import pytest
 
 from gateway.app.app import App
 from gateway.cli import main
-from gateway.control.server import Front, control_app
+from gateway.control.front import Front
+from gateway.control.probe_wire import ProbeOrder
+from gateway.control.server import control_app
 from gateway.control.settings_wire import SettingsReport
-from gateway.control.status_wire import ProbeOrder, StatusOrder
+from gateway.control.status_wire import StatusOrder
 from gateway.control.stream_wire import ChatOrder
 from gateway.home import ControlFile, Home
 from gateway.runtime.http_server import serving

@@ -226,7 +226,7 @@ GUARDS = (
         "tests/workspaces/test_attachments.py::test_a_file_lies_where_its_own_audience_reads_it_and_nobody_else",
     ),
     Guard(
-        "gateway/turns/attachments.py",
+        "gateway/turns/vision.py",
         "a picture is shown only in turns of its own chat",
         "    if path.parent not in {attachments_folder(replace(access, is_house=each)) for each in (False, True)}:\n"
         "        return None\n",
@@ -241,28 +241,28 @@ GUARDS = (
         "tests/journeys/test_sending.py::test_a_group_gets_no_file_that_it_may_not_read",
     ),
     Guard(
-        "workspaces/history/filtered_view.py",
+        "workspaces/history/visibility.py",
         "a commit shows the changes of a chat's own notes only",
         "if sees_path(access, change.path))",
         ")",
         "tests/workspaces/history/test_filtered_view.py::test_a_filtered_commit_names_only_what_may_be_seen",
     ),
     Guard(
-        "workspaces/history/filtered_view.py",
+        "workspaces/history/visibility.py",
         "a part of a commit does not reveal the turn that made it",
         "subject=subject, origin=None,",
         "subject=subject,",
         "tests/workspaces/history/test_filtered_view.py::test_a_filtered_commit_names_only_what_may_be_seen",
     ),
     Guard(
-        "workspaces/history/filtered_view.py",
+        "workspaces/history/visibility.py",
         "an earlier version is visible to its audience only",
         "return may_read(access, path) and (scopes is None or scope_of(path) in scopes)",
         "return True",
         "tests/workspaces/history/test_filtered_view.py::test_a_filtered_commit_names_only_what_may_be_seen",
     ),
     Guard(
-        "workspaces/history/filtered_view.py",
+        "workspaces/history/visibility.py",
         "earlier versions of files that everybody reads are the owner's",
         "return may_read(access, path) and (scopes is None or scope_of(path) in scopes)",
         "return may_read(access, path)",
@@ -767,11 +767,11 @@ GUARDS = (
         "tests/gateway/delivery/test_sender.py::test_a_reply_that_was_stored_before_a_key_was_known_is_sent_without_it",
     ),
     Guard(
-        "gateway/turns/presence.py",
+        "gateway/turns/drafts.py",
         "no draft of an answer shows a known secret",
         "        self._text += self._sieve(piece)",
         "        self._text += piece",
-        "tests/gateway/turns/test_presence.py::test_a_secret_that_comes_in_two_pieces_is_not_shown",
+        "tests/gateway/turns/test_drafts.py::test_a_secret_that_comes_in_two_pieces_is_not_shown",
     ),
     Guard(
         "gateway/runtime/http_server.py",
@@ -1340,11 +1340,11 @@ GUARDS = (
         "tests/journeys/test_marked_house.py::test_what_a_model_here_writes_carries_the_mark",
     ),
     Guard(
-        "gateway/sessions/daily_log.py",
+        "gateway/sessions/day_summary.py",
         "no model is asked about marked lines for the day's notes, and they keep the mark",
         "        *await _day_summary([each for each in said if not each.is_house], model),",
         "        *await _day_summary(said, model),",
-        "tests/gateway/sessions/test_daily_log.py::test_marked_lines_are_shown_to_no_model_and_keep_the_mark",
+        "tests/gateway/sessions/test_day_summary.py::test_marked_lines_are_shown_to_no_model_and_keep_the_mark",
     ),
     Guard(
         "gateway/agent/write_policy.py",

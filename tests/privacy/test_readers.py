@@ -56,7 +56,7 @@ ALL_WORDS = {
     "gateway/turns/worker.py": "opens the session that its message was routed to",
     "gateway/sessions/lifecycle.py": "ends a session and notes it among its own notes",
     "gateway/transcripts/provenance.py": "leads the owner from a memory to the message that it came from",
-    "gateway/web/completions.py": "adds up the cost of a program's own turns, in their session",
+    "gateway/web/completion_turns.py": "adds up the cost of a program's own turns, in their session",
     "gateway/web/chat.py": "shows the signed-in owner the owner's own conversation",
     "gateway/automation/heartbeat_runner.py": "looks whether a heartbeat's own turn failed, and puts its session away",
     "gateway/app/replay.py": "compares a copy's turns with what was recorded of them, for the owner",

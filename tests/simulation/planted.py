@@ -138,7 +138,7 @@ PLANTED: Sequence[Planted] = (
     ),
     Planted(
         "waiting items are taken last come, first served",
-        "gateway.runtime.lanes:Queues.append",
+        "gateway.runtime.queues:Queues.append",
         "_Queue(deque())).items.append(item)",
         "_Queue(deque())).items.insert(1, item)",
     ),

@@ -1,6 +1,5 @@
 """The history as one turn sees it: logs, diffs and earlier texts, restricted by the turn's access."""
 
-import hashlib
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -10,18 +9,18 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from workspaces.access import PRIVATE, Access, may_read, readable_scopes, rights, scope_folder, scope_of
+from workspaces.access import PRIVATE, Access, readable_scopes, scope_folder
 from workspaces.errors import NoSuchFileError, NoSuchRevisionError
 from workspaces.files import clean_path, no_such_file
 from workspaces.history.commits import LOG_FORMAT, Commit, CommitId, Diff, read_log
 from workspaces.history.git_command import Git
 from workspaces.history.line_changes import LineChanges, Patch, writers_of
-from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Act, Origin, Topic, subject_for, topic_of
-from workspaces.history.undo import FAR_BACK, NEAR, FileWriting, TurnChanges
+from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Act, Origin, Topic, topic_of
+from workspaces.history.turn_changes import FAR_BACK, NEAR, FileWriting, TurnChanges
+from workspaces.history.visibility import partial_id, sees_all, sees_path, visible_part
 
 if TYPE_CHECKING:
     from workspaces.history.repository import Repository
-
 
 _REVISION = re.compile(r"[0-9a-f]{7,40}")
 _LOG_DEADLINE_S = 20.0
@@ -304,34 +303,3 @@ def _as_one(steps: Sequence[TurnChanges]) -> TurnChanges | None:
 
 def _is_within(path: PurePosixPath, folder: PurePosixPath | None) -> bool:
     return folder is None or path == folder or folder in path.parents
-
-
-def sees_all(access: Access) -> bool:
-    """Tell whether *access* sees the whole history of its agent."""
-    return rights(access).private
-
-
-def sees_path(access: Access, path: PurePosixPath) -> bool:
-    """Tell whether *access* sees the versions of the file at *path*."""
-    scopes = readable_scopes(access)
-    return may_read(access, path) and (scopes is None or scope_of(path) in scopes)
-
-
-def visible_part(commit: Commit, access: Access) -> Commit | None:
-    """Return the part of *commit* visible to *access*; `None` if there is none.
-
-    A part reveals neither other changed files nor the turn that it came from.
-    """
-    if sees_all(access):
-        return commit
-    changes = tuple(change for change in commit.changes if sees_path(access, change.path))
-    if not changes:
-        return None
-    subject = subject_for({change.path: change.act for change in changes})
-    return replace(commit, subject=subject, origin=None, changes=changes)
-
-
-def partial_id(commit: Commit, number: int) -> CommitId:
-    """Return the id under which a partial view shows its *number*-th commit, from the oldest."""
-    facts = [str(number), commit.at.isoformat(), *(f"{change.path}\0{change.content}" for change in commit.changes)]
-    return CommitId(hashlib.sha1("\0".join(facts).encode(errors="surrogateescape"), usedforsecurity=False).hexdigest())

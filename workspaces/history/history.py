@@ -11,16 +11,18 @@ from workspaces.access import Access
 from workspaces.errors import EditError, NoSuchFileError, NoSuchRevisionError, TooLargeError
 from workspaces.files import clean_path, no_such_file
 from workspaces.history.commits import Commit, CommitId
-from workspaces.history.filtered_view import View, sees_all
+from workspaces.history.filtered_view import View
 from workspaces.history.git_command import Git
 from workspaces.history.line_changes import LineChanges, Patch
-from workspaces.history.line_origins import LineOrigins, LineWriters, saved_beside
+from workspaces.history.line_origins import LineOrigins, saved_beside
+from workspaces.history.line_writers import LineWriters
 from workspaces.history.messages import MAINTENANCE, Origin, compose, subject_for
 from workspaces.history.pending import EDITOR, Pending
 from workspaces.history.purge import Purged, files_holding, purge
 from workspaces.history.repair import Mender, Repair
 from workspaces.history.tracked_files import Looks, differing, tracked_content
-from workspaces.history.undo import FileWriting
+from workspaces.history.turn_changes import FileWriting
+from workspaces.history.visibility import sees_all
 from workspaces.redact import Redaction
 from workspaces.revert import reverted_text
 from workspaces.workspace import TextFile, Workspace

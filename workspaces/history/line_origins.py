@@ -10,8 +10,6 @@ import struct
 import threading
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import date
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
@@ -205,48 +203,3 @@ def line_key(line: str) -> int | None:
     if len(_LETTER.findall(words[:200])) < _LEAST and not _WORD_LETTER.search(words):
         return None
     return int.from_bytes(blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest())
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenBy:
-    """A commit, as the writer of lines."""
-
-    origin: Origin | None
-    """`None` without a trailer: nobody knows."""
-    day: date
-
-    @property
-    def is_owners(self) -> bool:
-        """Whether the owner made or approved the change."""
-        return self.origin is not None and is_owners(self.origin)
-
-
-class LineWriters:
-    """The writers of all lines of one agent: some 100 bytes a line, while a check-up runs."""
-
-    def __init__(self) -> None:
-        self._commits: list[WrittenBy] = []
-        self._first: dict[int, int] = {}
-
-    def of(self, line: str) -> WrittenBy | None:
-        """Return who wrote *line*; `None` for one that no commit has, or without words."""
-        key = line_key(line)
-        place = self._first.get(key) if key is not None else None
-        return None if place is None else self._commits[place]
-
-    def read(self, patches: Iterable[Patch]) -> None:
-        """Take in commits, oldest first."""
-        for patch in patches:
-            self._commits.append(WrittenBy(patch.origin, patch.day))
-            for file in patch.files():
-                self._learn(file)
-
-    def _learn(self, file: FileChanges) -> None:
-        if scope_of(file.path) != PRIVATE:
-            return
-        place = len(self._commits) - 1
-        for hunk in file.hunks:
-            for line in hunk.added:
-                key = line_key(line)
-                if key is not None and (key not in self._first or self._commits[place].is_owners):
-                    self._first[key] = place

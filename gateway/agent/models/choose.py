@@ -1,4 +1,4 @@
-"""Creates models from settings, alone or in a chain; heavy libraries load when the gateway is ready, or on request."""
+"""Creates models from settings; heavy libraries load once the gateway is ready, or at the first request."""
 
 import asyncio
 import gc
@@ -6,21 +6,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 
-import structlog
-
 from gateway.agent.entries import OFFLINE, ReplyEntry
 from gateway.agent.models.failures import ModelTroubles, describe_failure
+from gateway.agent.models.fallback import FallbackModel
 from gateway.agent.models.image_budget import ImageBudget
 from gateway.agent.models.offline import OfflineModel
 from gateway.agent.models.optional_packages import missing_extra
-from gateway.agent.models.port import Model, ModelRequest, OnText, reader_of
-from gateway.agent.models.retry import DraftRelay, Retry
+from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
 from gateway.errors import ConfigError, ModelFault, ModelRefusedError, ModelUnavailableError, PluginError
 from gateway.plugins import MODELS, plugins
 from workspaces.access import Locality
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,35 +129,3 @@ def _build(settings: HostedSettings, retry: Retry, room: ImageBudget) -> Model:
     from gateway.agent.models.hosted import HostedModel
 
     return HostedModel(settings, retry, room)
-
-
-class FallbackModel:
-    """Answers with the first model that can; `ReplyEntry.model` names it."""
-
-    def __init__(self, models: Sequence[Model]) -> None:
-        if not models:
-            raise ValueError("a chain needs at least one model")
-        self._models = tuple(models)
-        self.name = models[0].name
-        self.reader = reader_of(models[0])
-        self.window_tokens = min(model.window_tokens for model in models)
-
-    async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
-        """Answer *request*. Raises ModelOverflowError at once.
-
-        When none can answer: ModelUnavailableError if one of them may be able to later, else ModelRefusedError.
-        """
-        draft = DraftRelay(on_text)
-        failures: list[ModelUnavailableError | ModelRefusedError] = []
-        for model in self._models:
-            try:
-                return await model.reply(request, draft)
-            except (ModelUnavailableError, ModelRefusedError) as failure:
-                log.warning("fell back to another model", model=model.name, why=str(failure))
-                failures.append(failure)
-                draft.attempt_failed()
-        raise next((each for each in failures if isinstance(each, ModelUnavailableError)), failures[0])
-
-    async def close(self) -> None:
-        for model in self._models:
-            await model.close()

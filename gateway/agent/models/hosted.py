@@ -9,13 +9,14 @@ import httpx2
 import structlog
 
 from gateway.agent.entries import Picture, ReplyEntry, UserEntry
+from gateway.agent.models.draft import DraftRelay
 from gateway.agent.models.errors import connection_error
 from gateway.agent.models.image_budget import ImageBudget, shown_pictures
 from gateway.agent.models.loading import load_provider
 from gateway.agent.models.messages import NOTHING_SEEN, Seen
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.models.reply_builder import Assembly
-from gateway.agent.models.retry import DraftRelay, Retry
+from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.models.wire import BrokenReplyError
 from gateway.errors import ModelOverflowError, ModelRefusedError, ModelUnavailableError

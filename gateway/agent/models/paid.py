@@ -1,57 +1,21 @@
-"""Model wrapper that charges calls to its agent's budget by the models' prices: counted by cause, and within limits."""
+"""Model wrapper that charges calls to its agent's budget: counted by cause, and within limits."""
 
 import asyncio
-import math
-import tomllib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import cache, reduce
-from importlib.resources import files
+from functools import reduce
 from operator import add
 
 from gateway.agent.budget import Budgets, CostCause, ModelCall, check_budget
 from gateway.agent.entries import OFFLINE, ReplyEntry, Usage
 from gateway.agent.models.port import Model, ModelRequest, OnText, WrappedModel
+from gateway.agent.models.prices import Price, cost_of_usage
 from gateway.agent.window.count import CAUTIOUS, request_characters
 from gateway.errors import BudgetError, ModelError, ModelFloodError, StoreError
 from gateway.stores.spending import Spend, Spending
 from workspaces.access import AgentId
 from workspaces.secrets import redact_all
-
-_NANOS_A_TOKEN = 1_000
-"""At a price of one dollar for a million tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Price of a million tokens of one model, in US dollars."""
-
-    input: float
-    output: float
-    cached: float
-    """For tokens read from the provider's cache."""
-
-
-def listed_price(provider: str, model: str) -> Price | None:
-    """Return the price that `prices.toml` lists for *model* of *provider*; `None` if it lists none."""
-    listed = _table().get(provider, {}).get(model)
-    return None if listed is None else Price(listed["in"], listed["out"], listed.get("cached", listed["in"]))
-
-
-def cost_of_usage(usage: Usage, price: Price | None) -> Spend:
-    """Return the cost of a reply with *usage*, rounded up; without a *price* it counts tokens alone."""
-    read, written, cached = usage.input_tokens, usage.output_tokens, min(usage.cached_tokens, usage.input_tokens)
-    if price is None:
-        return Spend(read, written, cached, unpriced_tokens=read + written)
-    dollars_a_million = (read - cached) * price.input + cached * price.cached + written * price.output
-    return Spend(read, written, cached, math.ceil(round(dollars_a_million * _NANOS_A_TOKEN, 6)))
-
-
-@cache
-def _table() -> dict[str, dict[str, dict[str, float]]]:
-    text = files("gateway.agent.models").joinpath("prices.toml").read_text("utf-8")
-    return {provider: listed["models"] for provider, listed in tomllib.loads(text).items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ from gateway.cli.status import memory_line
 from gateway.control.expected_errors import EXPECTED
 from gateway.control.finding import Finding, Level, findings_of, memory_findings, probe_findings
 from gateway.control.operator_api import OperatorApi
-from gateway.control.status_wire import MemoryOrder, ProbeOrder, StatusOrder
+from gateway.control.probe_wire import ProbeOrder
+from gateway.control.status_wire import MemoryOrder, StatusOrder
 from gateway.control.wire import SearchOrder
 from gateway.errors import ConfigError
 from gateway.home import Home

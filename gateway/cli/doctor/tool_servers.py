@@ -43,7 +43,7 @@ async def try_server(name: str, config: "Config", environ: Mapping[str, str], ho
 
 async def _look(settings: ServerSettings) -> Finding:
     """Let one server run once; the gateway works without its tools."""
-    from gateway.agent.mcp.server import open_servers
+    from gateway.agent.mcp.servers import open_servers
     from gateway.runtime.clock import utc_now
 
     async with open_servers([settings], utc_now, _ignore_count) as servers:

@@ -8,7 +8,8 @@ from adapters.channel import InboundMessage
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import JOB_SPECS, MESSAGES, address_key, encode_time, message_key
 from gateway.stores.jobs import RUNS_KEPT, Job, JobId, JobRun, JobSpec, RunState, Slot
-from gateway.stores.redis.link import Argument, RedisLink, set_aside
+from gateway.stores.redis.aside import set_aside
+from gateway.stores.redis.link import Argument, RedisLink
 from gateway.stores.redis.outbox import score
 from gateway.stores.rows import InboxId, InboxRow
 from gateway.stores.unreadable import UNREADABLE_JOB, Unreadable, legible, moment_of, text_of

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from importlib.resources import files
 from itertools import count
 from typing import Any
@@ -14,10 +13,9 @@ from redis.exceptions import NoScriptError, RedisError
 
 from gateway.errors import StoreError
 from gateway.runtime.backoff import Backoff
-from gateway.stores.codec import encode_time, valid_unicode
+from gateway.stores.codec import valid_unicode
 from gateway.stores.redis.server import RedisAddress, describe_error, is_elsewhere, refusal_error
 from gateway.stores.rows import STORE_TROUBLE, StoreOutage
-from gateway.stores.unreadable import Unreadable
 from workspaces.fault_points import Checkpoint, unchecked
 
 log = structlog.get_logger()
@@ -282,11 +280,3 @@ def _sendable(argument: Argument) -> Argument:
 def script() -> str:
     """Return the operations as Lua."""
     return files("gateway.stores.redis").joinpath("store.lua").read_text("utf-8")
-
-
-async def set_aside(link: RedisLink, operation: str, agent: str, row: Unreadable, now: datetime) -> bool:
-    """Quarantine *row* of *agent* by an *operation* of store.lua, and log a warning; `False` if it was gone already."""
-    is_moved = bool(await link.run(operation, row.reason, agent, row.row, row.why, encode_time(now)))
-    if is_moved:
-        row.tell()
-    return is_moved

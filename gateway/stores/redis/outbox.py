@@ -9,7 +9,8 @@ from adapters.channel import Address
 from gateway.runtime.clock import Clock
 from gateway.stores.codec import OUTGOING, address_key, encode_time, reply_row
 from gateway.stores.ports import LeaseLostError, RowStateError
-from gateway.stores.redis.link import Argument, RedisLink, set_aside
+from gateway.stores.redis.aside import set_aside
+from gateway.stores.redis.link import Argument, RedisLink
 from gateway.stores.redis.spool import Spool
 from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnId, UnsureSend
 from gateway.stores.unreadable import UNREADABLE_REPLY, Unreadable, legible

@@ -9,7 +9,8 @@ from gateway.runtime.clock import Clock
 from gateway.stores.codec import MESSAGES, OUTGOING
 from gateway.stores.jobs import JobId
 from gateway.stores.quarantine import KINDS, QuarantinedRow, QuarantineKind, Retried
-from gateway.stores.redis.link import RedisLink, set_aside
+from gateway.stores.redis.aside import set_aside
+from gateway.stores.redis.link import RedisLink
 from gateway.stores.redis.outbox import queued_row
 from gateway.stores.rows import InboxId, InboxRow, OutboxRow, TurnId
 from gateway.stores.unreadable import Unreadable, moment_of

@@ -1,9 +1,9 @@
 """The store of a gateway that shares its state with others, in Redis or Valkey."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, replace
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
@@ -20,13 +20,16 @@ from gateway.stores.losses import StateLoss, keep_loss
 from gateway.stores.ports import Changes, Inbox, Outbox
 from gateway.stores.quarantine import Quarantine
 from gateway.stores.redis.admission import RedisOverheard, RedisPairings, RedisSilences
+from gateway.stores.redis.aside import set_aside
 from gateway.stores.redis.changes import RedisChanges
 from gateway.stores.redis.jobs import RedisJobs
 from gateway.stores.redis.leases import RedisLeases
-from gateway.stores.redis.link import RedisLink, set_aside
+from gateway.stores.redis.link import RedisLink
 from gateway.stores.redis.outbox import RedisOutbox, outbox_arguments, queued_row, score, unsure_send
+from gateway.stores.redis.purge import purge
 from gateway.stores.redis.quarantine import RedisQuarantine
 from gateway.stores.redis.server import end_if_cancelled
+from gateway.stores.redis.spending import RedisSpending
 from gateway.stores.redis.spool import Spool, SpooledMessage, mark_of
 from gateway.stores.retention import Retention
 from gateway.stores.rows import (
@@ -44,7 +47,7 @@ from gateway.stores.rows import (
     TurnCommit,
     TurnId,
 )
-from gateway.stores.spending import Spend, Spending
+from gateway.stores.spending import Spending
 from gateway.stores.unreadable import Unreadable, legible, moment_of, silences_of
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.redact import Redaction
@@ -321,61 +324,3 @@ def _inbox_row(entry: Entry) -> InboxRow:
     if rest != "0":
         raise ValueError("it is none that a gateway wrote")  # and no answer would remove it
     return InboxRow(InboxId(int(number)), MESSAGES.decode(fields["message"]), moment_of(fields["received_at"]))
-
-
-PURGED_AT_ONCE = 500
-"""Replies."""
-
-
-async def purge(link: RedisLink, redaction: Redaction) -> int:
-    """Remove passages from finished replies and from quarantined rows; return how many held one.
-
-    Raises StoreError.
-    """
-    return await _replies(link, redaction) + await _purge_quarantine(link, redaction)
-
-
-async def _replies(link: RedisLink, redaction: Redaction) -> int:
-    count = 0
-    for state in ("sent", "dead"):
-        first = 0
-        while rows := await link.run("finished", state, first, first + PURGED_AT_ONCE - 1):
-            for id_, text in rows:
-                if text and (clean := str(redaction.over(text))) != text:
-                    count += len(await link.run("redact_reply", id_, clean))
-            first += PURGED_AT_ONCE
-    return count
-
-
-async def _purge_quarantine(link: RedisLink, redaction: Redaction) -> int:
-    count = 0
-    for id_, fields in await link.run("quarantine"):
-        clean = [str(redaction.over(value)) for value in fields[1::2]]
-        if clean != fields[1::2]:
-            pairs = [each for pair in zip(fields[::2], clean, strict=True) for each in pair]
-            count += len(await link.run("redact_quarantined", id_, *pairs))
-    return count
-
-
-@dataclass(frozen=True, slots=True)
-class RedisSpending:
-    """Implements `Spending`."""
-
-    link: RedisLink
-    age: timedelta
-
-    async def add(self, agent: str, day: date, cause: str, spend: Spend) -> None:
-        amounts = [each for name, amount in asdict(spend).items() if amount for each in (f"{cause} {name}", amount)]
-        await self.link.run("spend", agent, day.isoformat(), round(self.age.total_seconds()), *amounts)
-
-    async def correct(self, agent: str, day: date, cause: str, spend: Spend) -> None:
-        await self.add(agent, day, cause, spend)
-
-    async def on(self, agent: str, day: date) -> Mapping[str, Spend]:
-        told: list[str] = await self.link.run("spent", agent, day.isoformat())
-        found: dict[str, dict[str, int]] = {}
-        for field, amount in zip(told[::2], told[1::2], strict=True):
-            cause, _, name = field.partition(" ")
-            found.setdefault(cause, {})[name] = int(amount)
-        spends = {cause: Spend(**amounts) for cause, amounts in found.items()}
-        return {cause: spend for cause, spend in spends.items() if spend != Spend()}

@@ -13,8 +13,8 @@ from gateway.stores.admission import SILENCES_KEPT, Context, Guest, PairingReque
 from gateway.stores.codec import OVERHEARD, address_key, encode_time
 from gateway.stores.rows import NOTICE_PREFIX, OutboxRow, Outgoing, TurnId
 from gateway.stores.sqlite.group_commit import GroupCommit, transaction
+from gateway.stores.sqlite.ledger import count
 from gateway.stores.sqlite.outbox import enqueue
-from gateway.stores.sqlite.runs import count
 from gateway.stores.unreadable import UNREADABLE_HEARD, Unreadable, legible
 
 

@@ -19,8 +19,8 @@ from gateway.stores.rows import (
     TurnId,
 )
 from gateway.stores.sqlite.group_commit import GroupCommit, transaction
+from gateway.stores.sqlite.ledger import count
 from gateway.stores.sqlite.outbox import enqueue
-from gateway.stores.sqlite.runs import count
 
 _EXPIRE = """
     UPDATE changes SET state = 'expired', changed_at = :now,

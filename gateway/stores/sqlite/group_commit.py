@@ -15,7 +15,7 @@ from gateway.errors import StoreError
 from gateway.runtime.threads import Threads
 from gateway.stores.disk import disk_trouble
 from gateway.stores.rows import STORE_TROUBLE
-from gateway.stores.sqlite.runs import count
+from gateway.stores.sqlite.ledger import count
 from workspaces.fault_points import Checkpoint
 
 P = ParamSpec("P")

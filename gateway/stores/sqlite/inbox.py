@@ -13,7 +13,8 @@ from gateway.stores.codec import MESSAGES, encode_time, message_key
 from gateway.stores.rows import FIRST, InboxId, InboxRow
 from gateway.stores.sqlite.admission import record_silence
 from gateway.stores.sqlite.group_commit import GroupCommit, transaction
-from gateway.stores.sqlite.runs import count, settle_drop
+from gateway.stores.sqlite.ledger import count
+from gateway.stores.sqlite.runs import settle_drop
 from gateway.stores.sqlite.unreadable import Fields, ReadRows, RowQuery, read_on
 from gateway.stores.unreadable import moment_of, silences_of
 

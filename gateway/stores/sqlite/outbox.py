@@ -25,7 +25,8 @@ from gateway.stores.rows import (
     UnsureSend,
 )
 from gateway.stores.sqlite.group_commit import GroupCommit, transaction
-from gateway.stores.sqlite.runs import count, settle_reply
+from gateway.stores.sqlite.ledger import count
+from gateway.stores.sqlite.runs import settle_reply
 from gateway.stores.sqlite.unreadable import RowQuery, read_on
 from gateway.stores.unreadable import UNREADABLE_REPLY
 

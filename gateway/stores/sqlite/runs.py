@@ -1,4 +1,4 @@
-"""Outcomes of jobs' slots, and counted reasons, in SQLite."""
+"""Outcomes of jobs' slots in SQLite, updated as their turns and answers proceed."""
 
 import json
 import sqlite3
@@ -62,15 +62,3 @@ def _settle(state: RunState, where: str, value: int, db: sqlite3.Connection) -> 
             db.execute("UPDATE jobs SET failures = failures + 1 WHERE id = ?", (job,))
         elif state in SUCCESSES:
             db.execute("UPDATE jobs SET failures = 0 WHERE id = ?", (job,))
-
-
-def count(reason: str, amount: int, db: sqlite3.Connection) -> None:
-    """Add *amount* to the counter of *reason*, inside the caller's transaction."""
-    db.execute(
-        "INSERT INTO ledger VALUES (?1, ?2) ON CONFLICT (reason) DO UPDATE SET amount = amount + ?2", (reason, amount)
-    )
-
-
-def counters(db: sqlite3.Connection) -> dict[str, int]:
-    """Return every counter by its reason code."""
-    return dict(db.execute("SELECT reason, amount FROM ledger ORDER BY reason"))

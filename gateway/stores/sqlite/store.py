@@ -1,10 +1,8 @@
 """The gateway's durable state in one SQLite file."""
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
-from functools import partial
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from gateway.runtime.clock import Clock, SystemClock
@@ -16,17 +14,19 @@ from gateway.stores.ports import Changes, Inbox, Outbox
 from gateway.stores.quarantine import Quarantine
 from gateway.stores.retention import Retention
 from gateway.stores.rows import NOTICE_PREFIX, OutboxRow, Outgoing, StoreReport, TurnCommit, TurnId
-from gateway.stores.spending import Spend, Spending
+from gateway.stores.spending import Spending
 from gateway.stores.sqlite.admission import SqliteOverheard, SqlitePairings, SqliteSilences
 from gateway.stores.sqlite.changes import SqliteChanges, expire
 from gateway.stores.sqlite.group_commit import GroupCommit, transaction
 from gateway.stores.sqlite.inbox import SqliteInbox
 from gateway.stores.sqlite.jobs import SqliteJobs
+from gateway.stores.sqlite.ledger import count, counters
 from gateway.stores.sqlite.outbox import SqliteOutbox, enqueue, unsure_sends
+from gateway.stores.sqlite.purge import purge
 from gateway.stores.sqlite.quarantine import SqliteQuarantine
-from gateway.stores.sqlite.runs import count, counters, settle_turn
+from gateway.stores.sqlite.runs import settle_turn
 from gateway.stores.sqlite.schema import open_database
-from gateway.stores.sqlite.unreadable import as_it_stands
+from gateway.stores.sqlite.spending import SqliteSpending
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.redact import Redaction
 
@@ -147,65 +147,3 @@ _PRUNING = (
     "DELETE FROM silences WHERE at <= :silences",
     "DELETE FROM spending WHERE day <= :spending",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SqliteSpending:
-    """Implements `Spending`."""
-
-    commits: GroupCommit
-
-    @transaction
-    def add(self, db: sqlite3.Connection, agent: str, day: date, cause: str, spend: Spend) -> None:
-        _add((agent, day.isoformat(), cause), spend, db)
-
-    async def correct(self, agent: str, day: date, cause: str, spend: Spend) -> None:
-        self.commits.ride(partial(_add, (agent, day.isoformat(), cause), spend))
-
-    @transaction
-    def on(self, db: sqlite3.Connection, agent: str, day: date) -> Mapping[str, Spend]:
-        asked = "SELECT cause, input, output, cached, nanos, unpriced FROM spending WHERE agent = ? AND day = ?"
-        found = {str(cause): Spend(*amounts) for cause, *amounts in db.execute(asked, (agent, day.isoformat()))}
-        return {cause: spend for cause, spend in found.items() if spend != Spend()}
-
-
-def _add(key: tuple[str, str, str], spend: Spend, db: sqlite3.Connection) -> None:
-    db.execute(
-        "INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (agent, day, cause) DO UPDATE SET "
-        "input = input + excluded.input, output = output + excluded.output, cached = cached + excluded.cached, "
-        "nanos = nanos + excluded.nanos, unpriced = unpriced + excluded.unpriced",
-        (*key, spend.input_tokens, spend.output_tokens, spend.cached_tokens, spend.nanos, spend.unpriced_tokens),
-    )
-
-
-_TEXTS = (
-    # A reply of which a part was sent keeps its text: the parts are counted by it.
-    (
-        "SELECT id, CAST(outgoing AS BLOB) FROM outbox WHERE state IN ('sent', 'dead') OR parts_sent = 0",
-        "UPDATE outbox SET outgoing = CAST(? AS TEXT) WHERE id = ?",
-    ),
-    ("SELECT id, CAST(heard AS BLOB) FROM heard", "UPDATE heard SET heard = CAST(? AS TEXT) WHERE id = ?"),
-    ("SELECT id, content FROM quarantine", "UPDATE quarantine SET content = ? WHERE id = ?"),
-)
-
-
-async def purge(commits: GroupCommit, redaction: Redaction) -> int:
-    """Remove passages from stored texts, and all traces of them from the file; return how many rows held one.
-
-    Raises StoreError.
-    """
-    count = await commits.run(partial(_redact, redaction))
-    await commits.compact()
-    return count
-
-
-def _redact(redaction: Redaction, db: sqlite3.Connection) -> int:
-    """Runs on the writer's thread, inside a transaction."""
-    count = 0
-    for select, update in _TEXTS:
-        for id_, stored in db.execute(select).fetchall():
-            text = as_it_stands(stored)
-            clean = str(redaction.over(text))
-            if clean != text:
-                count += db.execute(update, (clean.encode("utf-8", "surrogateescape"), id_)).rowcount
-    return count

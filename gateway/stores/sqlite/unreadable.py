@@ -11,7 +11,8 @@ from gateway.stores.codec import encode_time
 from gateway.stores.jobs import RunState
 from gateway.stores.quarantine import KINDS, QuarantineKind
 from gateway.stores.rows import InboxId, OutboxId
-from gateway.stores.sqlite.runs import count, settle_drop, settle_reply
+from gateway.stores.sqlite.ledger import count
+from gateway.stores.sqlite.runs import settle_drop, settle_reply
 from gateway.stores.unreadable import Unreadable, legible
 
 Row = TypeVar("Row")

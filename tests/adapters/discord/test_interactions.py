@@ -24,8 +24,9 @@ from adapters.channel import (
     Via,
 )
 from adapters.discord import DiscordAdapter
+from adapters.discord.interactions import Deferred, parse_interaction
 from adapters.discord.listen import NOT_ACKNOWLEDGED
-from adapters.discord.parse import Deferred, DiscordBot, IgnoredEvent, parse_interaction
+from adapters.discord.parse import DiscordBot, IgnoredEvent
 from adapters.discord.places import ChatLocation
 from adapters.discord.send import nonce_of
 from adapters.discord.wire import Interaction

@@ -10,7 +10,7 @@ from gateway.agent.entries import Usage
 from gateway.app.budgets import agent_budgets_of, unpriced_models
 from gateway.config import Config, read_config
 from gateway.control.exposition import StatusCollector
-from gateway.control.status_text import spending_lines
+from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, SpendingStatus, Status
 from gateway.errors import ConfigError
 from gateway.stores.spending import NANOS, Spend

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.recall import RecallSettings
-from gateway.app.replay import ANSWERS, MEMORIES, RECEIPTS, REQUESTS, TURNS, RecordedClock, opened_copy, replay
+from gateway.app.replay import ANSWERS, MEMORIES, RECEIPTS, REQUESTS, TURNS, replay
+from gateway.app.trial import RecordedClock, opened_copy
 from gateway.app.upgrading import Installation, installation, is_newer, refuse_newer, switch, try_on_copy
 from gateway.backup.comparison import differences
 from gateway.backup.inventory import SAID, Figures, inventory

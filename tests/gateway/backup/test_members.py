@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.backup.archive import examine
+from gateway.backup.contents import examine
 from gateway.backup.members import ArchiveLimits
 from gateway.errors import BackupError
 from tests.gateway.backup.archives import HEAD, KEY, Add, forged, put, sealed

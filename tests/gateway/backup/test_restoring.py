@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.backup import archive
+from gateway.backup import archive, contents
 from gateway.backup.archive import ArchiveWriter, Head, writing
 from gateway.backup.restoring import restore_backup
 from gateway.backup.seal import BackupKey
@@ -60,7 +60,7 @@ def test_another_format_is_refused_before_anything_is_written(
     backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The refusal names the version that made it."""
-    monkeypatch.setattr(archive, "FORMAT", 2)
+    monkeypatch.setattr(contents, "FORMAT", 2)
     with pytest.raises(
         BackupError, match=r"a backup of format 1, made by Strandline 0\.1\.0; this version knows format 2"
     ):

@@ -17,9 +17,9 @@ from filelock import FileLock, Timeout
 
 from adapters.channel import Address
 from gateway.agent.entries import UserEntry
+from gateway.backup.moment import held_moment
 from gateway.backup.parts import parts_of
 from gateway.backup.restoring import RestoreException, restore_backup
-from gateway.backup.taking import held_moment
 from gateway.config import read_config
 from gateway.errors import BackupError, StoreError
 from gateway.home import Home

@@ -13,8 +13,8 @@ from gateway.cli.invocation import Composed, Invocation
 from gateway.cli.standby import StandbyAddress, composed_again
 from gateway.cli.up import serve
 from gateway.config import OwnerZone, owner_zone
+from gateway.control.front import Front
 from gateway.control.remote import reach_gateway
-from gateway.control.server import Front
 from gateway.control.settings_wire import SettingsReport
 from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import WhyOrder

@@ -9,7 +9,7 @@ from adapters.channel import Quote
 from gateway.admission.internal_channels import NOBODY, job_address
 from gateway.admission.policy import AccountPolicy, DirectPolicy
 from gateway.agent.entries import ToolCall
-from gateway.approvals.outgoing_acts import make
+from gateway.approvals.job_changes import make
 from gateway.stores.jobs import RunState
 from tests.fakes.model import ScriptedModel, says
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, POLICY, House, open_house

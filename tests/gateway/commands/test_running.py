@@ -6,7 +6,7 @@ import pytest
 
 from gateway.agent.entries import COMMAND, CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
 from gateway.commands.command import Command, CommandCall, Who
-from gateway.commands.memory import split_category
+from gateway.commands.remember import split_category
 from gateway.errors import ToolError
 from gateway.stores.rows import InboxRow
 from gateway.transcripts.memory_source import TranscriptNotes

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gateway.errors import StoreError
 from gateway.hooks import DROPPED, FAILED, GATEWAY_START, GatewayState, Hook, Hooks
-from gateway.hooks.running import MOST_WAITING
+from gateway.hooks.observers import MOST_WAITING
 from tests.fakes.patience import PATIENCE_S
 
 COUNTED: list[str] = []

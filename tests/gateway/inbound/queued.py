@@ -15,7 +15,8 @@ from gateway.agent.models.port import ModelRequest, OnText
 from gateway.approvals.approvals import Approvals
 from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.settings import QueueMode, QueueSettings
-from gateway.runtime.lanes import Lanes, Queues
+from gateway.runtime.lanes import Lanes
+from gateway.runtime.queues import Queues
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
 from gateway.stores.rows import InboxRow
 from gateway.turns.turn import Turns

@@ -11,7 +11,7 @@ from gateway.errors import ModelUnavailableError
 from gateway.inbound.queue_modes import Queueing, belongs
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.inbound.turn_mark import QUESTION
-from gateway.runtime.lanes import Queues
+from gateway.runtime.queues import Queues
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.inbound.queued import HeldModel, chatting
 from tests.gateway.turns.test_turn import DIRECT, GROUP, MAIN, House, house, session_of

@@ -21,7 +21,8 @@ from gateway.stores.rows import TurnId
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.codec import Record, header, to_line
 from gateway.transcripts.read_tail import LEAST_MESSAGES
-from gateway.transcripts.store import OPEN_AT_MOST, OPEN_BYTES, REPAIRS_TOLD, LostTranscript, SessionMarks, Sessions
+from gateway.transcripts.session_marks import LostTranscript, SessionMarks
+from gateway.transcripts.store import OPEN_AT_MOST, OPEN_BYTES, REPAIRS_TOLD, Sessions
 from tests.gateway.turns.test_turn import MAIN
 
 GROUP = SessionKey(MAIN, "group:telegram.home.-100/../../main")

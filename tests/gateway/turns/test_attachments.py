@@ -33,10 +33,10 @@ from gateway.turns.attachments import (
     TOO_MANY,
     Intake,
     pasted_parts,
-    sight_of,
 )
 from gateway.turns.downloads import RETRIES_S, Fetcher
 from gateway.turns.settings import AttachmentSettings
+from gateway.turns.vision import sight_of
 from strandline.testing.adapter import FakeAdapter, message
 from tests.fakes.clock import ManualClock
 from tests.fakes.media import MediaAdapter

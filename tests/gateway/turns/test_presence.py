@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 from adapters.channel import Address, ChannelUnavailableError, InboundMessage, Via
-from gateway.turns.presence import Draft, Presence, SignTimes, may_be_silence
+from gateway.turns.presence import Presence, SignTimes
 from strandline.testing.adapter import FakeAdapter, message
 from tests.fakes.patience import PATIENCE_S
-from workspaces.secrets import REMOVED, guarding
 
 HOME = Address("fake", "home", "alice")
 ASKED = message("Which colour?", id="7")
@@ -164,62 +163,3 @@ async def test_a_reaction_that_hangs_or_fails_holds_up_nothing() -> None:
         presence = presence_of(adapter, "👀", replace(AT_ONCE, reaction_timeout_s=0.01))
         async with asyncio.timeout(PATIENCE_S), presence, presence.answering(ASKED):
             pass
-
-
-async def told(*pieces: str) -> list[str]:
-    heard: list[str] = []
-    draft = Draft(heard.append)
-    for piece in pieces:
-        await draft(piece)
-    return heard
-
-
-async def test_a_reader_hears_the_whole_text_each_time_that_it_grows() -> None:
-    """Pieces are joined: whoever missed some has the next."""
-    assert await told("Yes", ", on", " Monday.") == ["Yes", "Yes, on", "Yes, on Monday."]
-
-
-@pytest.mark.parametrize("silence", ["NO_REPLY", "no_reply\n", " HEARTBEAT_OK", "HEARTBEAT_OK: nothing is due today"])
-async def test_a_silent_answer_is_never_shown(silence: str) -> None:
-    """However it is cut into pieces, no part of what stays silent is told."""
-    assert await told(*silence) == []
-
-
-@pytest.mark.parametrize("answer", ["No, on Tuesday", "NO_REPLY is what it says", "He is well", "H"])
-async def test_an_answer_that_only_begins_like_silence_is_shown_once_that_is_certain(answer: str) -> None:
-    """What was held back comes with the piece that tells the difference; a lone letter is left to the final text."""
-    heard = await told(*answer)
-    assert heard[-1:] == ([answer] if answer != "H" else [])
-    assert not any(map(may_be_silence, heard))
-
-
-async def test_a_long_report_after_the_heartbeats_word_is_shown() -> None:
-    """More than 300 characters after it are an answer."""
-    assert await told("HEARTBEAT_OK", "x" * 300) == []
-    assert await told("HEARTBEAT_OK", "x" * 301) == ["HEARTBEAT_OK" + "x" * 301]
-
-
-async def test_what_is_written_before_a_tool_is_called_does_not_stand_before_the_answer() -> None:
-    """Each reply of the model is a draft of its own."""
-    heard: list[str] = []
-    draft = Draft(heard.append)
-    await draft("Let me look.")
-    draft.end_step()
-    await draft("It is")
-    await draft(" blue.")
-    assert heard == ["Let me look.", "It is", "It is blue."]
-
-
-async def test_a_draft_never_shows_the_word_of_a_heartbeat() -> None:
-    """Not at its begin, not as a last line that grows; only what stood before."""
-    heard = await told("Good", " day.\n", "\nHEART", "BEAT_", "OK")
-    assert heard[:2] == ["Good", "Good day.\n"]
-    assert not any("HEART" in each for each in heard)
-
-
-async def test_a_secret_that_comes_in_two_pieces_is_not_shown() -> None:
-    """No draft shows a part of it; what only began like it is shown with what follows."""
-    with guarding(["canary-of-drafts"]):
-        heard = await told("The key is cana", "ry-of-dra", "fts, or cana", "ries.")
-    assert heard[-1] == f"The key is {REMOVED}, or canaries."
-    assert not any("cana" in each for each in heard[:-1])

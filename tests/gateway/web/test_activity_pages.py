@@ -11,7 +11,7 @@ from gateway.control.activity import IndexSizes
 from gateway.control.activity_wire import ActivityOrder
 from gateway.stores.rows import TurnId
 from gateway.stores.spending import NANOS, Spend
-from gateway.web.work_pages import stacked
+from gateway.web.activity_pages import stacked
 from tests.gateway.web.browsing import Browser, a_code, browser_at, echo
 from tests.gateway.web.house import House, open_house
 from tests.gateway.web.test_memory_pages import look, put, send

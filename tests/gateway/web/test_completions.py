@@ -14,7 +14,8 @@ from gateway.admission.routing import SessionKey
 from gateway.web.completions import chat_name
 from gateway.web.deltas import Growing
 from gateway.web.errors import HttpError
-from gateway.web.wire import ImageCaps, completion
+from gateway.web.images import ImageCaps
+from gateway.web.wire import completion
 from tests.fakes.provider_stub import Body, Fault, Refusal, Reply, Step, call, without_note
 from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, House, bearer, client, open_house
 from workspaces.access import AgentId

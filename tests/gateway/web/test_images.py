@@ -10,7 +10,8 @@ import pytest
 from adapters.channel import Attachment, AttachmentKind, FetchRefusedError
 from adapters.http import HttpAdapter
 from gateway.web.errors import HttpError
-from gateway.web.wire import ImageCaps, completion
+from gateway.web.images import ImageCaps
+from gateway.web.wire import completion
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.pictures import gif, jpeg, png, webp
 from tests.fakes.provider_stub import Body, steps

@@ -18,7 +18,7 @@ from gateway.inbound.outcomes import KEPT, Outcomes
 from gateway.stores.rows import InboxId, InboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.web.api_tokens import ApiTokens
-from gateway.web.completions import PREFACES, SYSTEM_AUTHOR, WAITING, Prefaces, TurnFeed
+from gateway.web.completion_turns import PREFACES, SYSTEM_AUTHOR, WAITING, Prefaces, TurnFeed
 from gateway.web.errors import HttpError
 from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, TOKENS
 from workspaces.access import SessionType

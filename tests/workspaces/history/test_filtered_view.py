@@ -17,7 +17,7 @@ from tests.workspaces.turns import GROUP, GROUP_CHAT, GROUP_WITH_USER, GUEST, MA
 from workspaces.access import Access, rights, scope_of
 from workspaces.errors import NoSuchFileError, NoSuchRevisionError, WorkspaceError
 from workspaces.history import Act, Commit, CommitId, FileChange, History, LogQuery, Origin, Topic, View, filtered_view
-from workspaces.history.filtered_view import sees_path, visible_part
+from workspaces.history.visibility import sees_path, visible_part
 
 ALL = LogQuery(limit=1000)
 SHARED = PurePosixPath(OWN) / "2026-03-01.md"

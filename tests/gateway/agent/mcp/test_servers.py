@@ -12,7 +12,8 @@ import pytest
 
 from gateway.agent.entries import ResultEntry
 from gateway.agent.mcp import server as server_module
-from gateway.agent.mcp.server import Standing, ToolServer, ToolServers, open_servers
+from gateway.agent.mcp.server import Standing, ToolServer
+from gateway.agent.mcp.servers import ToolServers, open_servers
 from gateway.agent.mcp.settings import ProgramServer, ServerSettings, ToolServerRules
 from gateway.agent.tools.tool import Toolbox
 from tests.fakes.clock import ManualClock

@@ -6,7 +6,8 @@ from typing import Literal
 
 import pytest
 
-from gateway.agent.models.choose import FallbackModel, LazyModel, SharedByModels, choose
+from gateway.agent.models.choose import LazyModel, SharedByModels, choose
+from gateway.agent.models.fallback import FallbackModel
 from gateway.agent.models.offline import OfflineModel
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.agent.models.settings import HostedSettings

@@ -2,7 +2,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gateway.agent.models.choose import FallbackModel, LazyModel, SharedByModels, provider_faults
+from gateway.agent.models.choose import LazyModel, SharedByModels, provider_faults
+from gateway.agent.models.fallback import FallbackModel
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings

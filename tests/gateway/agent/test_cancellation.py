@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from gateway.agent.cancellation import Halt
 from gateway.agent.entries import HALTED, CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
-from gateway.agent.limits import Halt
 from gateway.agent.loop import TurnOutlets, run_turn
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.settings import TurnLimits

@@ -27,7 +27,7 @@ from aiogram.types import (
 )
 from aiohttp import BytesPayload, FormData
 
-from adapters.telegram.calls import JsonSession
+from adapters.telegram.session import JsonSession
 
 TOKEN = "123456:loopback-bot-token"
 METHODS: list[TelegramMethod[Any]] = [

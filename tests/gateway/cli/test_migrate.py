@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.app.index_migration import Compared
-from gateway.cli.memory import _tell
+from gateway.cli.migrate import _tell
 from gateway.config import QdrantSettings
 from workspaces.access import AgentId
 

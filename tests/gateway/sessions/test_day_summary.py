@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import ModelUnavailableError
-from gateway.sessions.daily_log import LEAST_LINES, PROMPT, day_summary
+from gateway.sessions.day_summary import LEAST_LINES, PROMPT, day_summary
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.extractive_summary import SpokenLine, extract
 from gateway.sessions.lifecycle import LifecycleSettings

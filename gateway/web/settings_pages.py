@@ -1,0 +1,31 @@
+"""Views of the settings that people change."""
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from gateway.control.settings_wire import OwnerSettingsOrder
+from gateway.web.view_frame import ViewFrame
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsPages:
+    """The views below `/settings`."""
+
+    frame: ViewFrame
+
+    def routes(self) -> list[Route]:
+        return [self.frame.get("/settings", self.settings), self.frame.post("/settings", self.change)]
+
+    async def settings(self, request: Request) -> Response:
+        rows = (await self.frame.ask(OwnerSettingsOrder("list"))).rows
+        groups = [(subject, list(each)) for subject, each in groupby(rows, key=lambda row: row.subject)]
+        return await self.frame.show(request, "settings.html", {"groups": groups})
+
+    async def change(self, _: Request, form: dict[str, str]) -> Response:
+        is_sure = form.get("sure") == "yes"
+        order = OwnerSettingsOrder("set", form.get("key", ""), form.get("value", ""), is_sure)
+        return self.frame.done((await self.frame.ask(order)).outcome, "/settings")
