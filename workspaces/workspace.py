@@ -118,10 +118,8 @@ class Workspace:
         except OSError as exc:
             raise WorkspaceUnusableError(f"the workspace {folder} cannot be created: {exc.strerror}") from exc
         workspace = cls.open(folder, agent, caps)
-        present = set(map(fold, workspace.folder.names()))
-        for template in _templates():
-            if fold(template.name) not in present and not (present and template.name == "BOOTSTRAP.md"):
-                workspace.folder.write(PurePosixPath(template.name), template.read_bytes(), expected=None)
+        for template in _missing(workspace.folder.names()):
+            workspace.folder.write(PurePosixPath(template.name), template.read_bytes(), expected=None)
         return workspace
 
     @classmethod
@@ -391,12 +389,21 @@ def template(name: str) -> str:
 
 
 def is_complete(folder: Path) -> bool:
-    """Tell whether no file of a new workspace is missing in *folder*; one that was used needs no `BOOTSTRAP.md`."""
+    """Tell whether `Workspace.create` would add no file to *folder*; it is not opened for that."""
     try:
-        present = {fold(each.name) for each in folder.iterdir()}
+        return not _missing([each.name for each in folder.iterdir()])
     except OSError:
         return False
-    return all(fold(each.name) in present or (present and each.name == "BOOTSTRAP.md") for each in _templates())
+
+
+def _missing(names: Iterable[str]) -> list[Traversable]:
+    """Return the templates that a folder with files of these *names* lacks."""
+    present = {fold(name) for name in names}
+    return [
+        each
+        for each in _templates()
+        if fold(each.name) not in present and not (present and each.name == "BOOTSTRAP.md")
+    ]
 
 
 @cache

@@ -35,8 +35,7 @@ from gateway.settings.secrets import secret_gaps
 from gateway.stores.ports import SpooledStore
 from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.search import MemoryIndex
-from workspaces.memory.watch import Watched, keep_fresh
+from workspaces.memory.watch import Watched, catch_up, keep_fresh
 
 if TYPE_CHECKING:
     from gateway.web.server import WebServer
@@ -137,7 +136,7 @@ class App:
         yield from (agent.history_writer.work() for agent in agents)
         if parts.has_channels:
             yield load_clients(_providers(home.config))
-            yield _warm([agent.memory for agent in agents])
+            yield catch_up([agent.memory for agent in agents], INDEXED_AT_ONCE)
             yield self._tidy([agent.history_writer for agent in agents])
             yield keep_small()
             yield self._measure()
@@ -240,19 +239,3 @@ def _operator(parts: Parts) -> LocalOperator:
 def _providers(config: Config) -> set[str]:
     """Return the providers of the models that agents ask first."""
     return {config.models[each.model].provider for each in config.agents.values() if each.model in config.models}
-
-
-async def _warm(memories: Sequence[MemoryIndex]) -> None:
-    """Index what changed while no gateway ran; the gateway is ready without it, and the worker starts for it alone."""
-    room = asyncio.Semaphore(INDEXED_AT_ONCE)
-
-    async def warm(memory: MemoryIndex) -> None:
-        try:
-            async with room:
-                await memory.catch_up()
-        except MemoryUnavailableError as exc:
-            log.warning("memory not ready", detail=str(exc))
-
-    async with asyncio.TaskGroup() as tasks:
-        for memory in memories:
-            tasks.create_task(warm(memory))

@@ -68,6 +68,14 @@ async def keep_fresh(watched: Sequence[Watched], how: How = "events", every_s: f
             tasks.create_task(_notice(marks))
 
 
+async def catch_up(followers: Iterable[Follower], at_once: int) -> None:
+    """Let *followers* process the changes that were made while nobody watched, *at_once* of them."""
+    room = asyncio.Semaphore(at_once)
+    async with asyncio.TaskGroup() as tasks:
+        for each in followers:
+            tasks.create_task(_catch_up(each, room))
+
+
 async def _follow(watched: Watched, changed: asyncio.Event, every_s: float | None) -> None:
     while True:
         try:
@@ -77,11 +85,15 @@ async def _follow(watched: Watched, changed: asyncio.Event, every_s: float | Non
         except TimeoutError:
             pass  # time for an unconditional check
         changed.clear()
-        try:
-            async with watched.room:
-                await watched.follower.catch_up()
-        except WorkspaceError as exc:
-            _log.warning("changed files were not taken in: %s", exc)
+        await _catch_up(watched.follower, watched.room)
+
+
+async def _catch_up(follower: Follower, room: AbstractAsyncContextManager[object]) -> None:
+    try:
+        async with room:
+            await follower.catch_up()
+    except WorkspaceError as exc:
+        _log.warning("changed files were not taken in: %s", exc)
 
 
 async def _notice(marks: Sequence[_Mark]) -> None:

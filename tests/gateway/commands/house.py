@@ -50,7 +50,7 @@ from gateway.turns.turn import Turns
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory import HandlerWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel
-from workspaces.access import Access, AgentId
+from workspaces.access import Access, AgentId, Locality
 from workspaces.files import WriteAttempt
 from workspaces.history import History
 from workspaces.memory.search import MemoryClock, MemoryIndex
@@ -95,6 +95,8 @@ class House:
     sessions: Sessions
     model: Model = field(default_factory=ScriptedModel)
     others: Mapping[str, Model] = field(default_factory=dict)
+    chat_reader: Locality = Locality.HERE
+    """Who carries its chats."""
     extra: Sequence[Command] = ()
     policy: Policy = POLICY
     settings: TurnSettings = field(default_factory=TurnSettings)
@@ -140,7 +142,9 @@ class House:
 
     @property
     def commands(self) -> Commands:
-        return Commands([*load_commands(self.parts).commands, *self.extra], self.policy)
+        return Commands(
+            [*load_commands(self.parts).commands, *self.extra], self.policy, None, lambda _: self.chat_reader
+        )
 
     @property
     def admission(self) -> AdmissionGate:

@@ -11,6 +11,7 @@ from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.registry import Commands, Unknown
 from tests.fakes.model import ScriptedModel
 from tests.gateway.commands.house import MEMBER, OWNER, OWNER_IN_GROUP, POLICY, STRANGER, House
+from workspaces.access import Locality
 
 
 async def nothing(_: CommandCall) -> str:
@@ -122,6 +123,15 @@ async def test_a_command_runs_for_whom_it_is_meant_and_for_nobody_else(house: Ho
         assert (answer == "done", len(ran)) == (who in allowed, who in allowed), text
     assert isinstance(house.model, ScriptedModel)
     assert house.model.requests == []
+
+
+@pytest.mark.parametrize("name", ["checkup", "cron", "promises", "summarize", "why"])
+async def test_what_quotes_the_stored_is_refused_where_no_marked_text_may_be_shown(house: House, name: str) -> None:
+    """A chat app then learns neither of proposals nor of jobs; elsewhere the command runs."""
+    refused = f"/{name} quotes what may be marked `house`: use it on the page or in the terminal."
+    assert await house.says(f"/{name}") != refused
+    house.chat_reader = Locality.ELSEWHERE
+    assert await house.says(f"/{name}") == refused
 
 
 @pytest.mark.parametrize("principal", MAY)

@@ -14,11 +14,12 @@ import watchfiles
 from tests.fakes.memory import TODAY, HandlerWorker, WordsEmbedder, run_here
 from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import AGENT
+from workspaces.errors import WorkspaceError
 from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.search import MemoryClock, MemoryIndex
 from workspaces.memory.sync import Progress, SyncReport
-from workspaces.memory.watch import How, Watched, keep_fresh
+from workspaces.memory.watch import How, Watched, catch_up, keep_fresh
 from workspaces.memory.workspace_source import WorkspaceNotes, note_folders
 
 GOAL_S = 2.0
@@ -260,6 +261,7 @@ class Crowded(Counted):
     """A follower that knows how many catch up beside it."""
 
     together, most = 0, 0
+    fault: WorkspaceError | None = None
 
     async def catch_up(self) -> None:
         Crowded.together += 1
@@ -268,6 +270,8 @@ class Crowded(Counted):
             await asyncio.sleep(0)
         Crowded.together -= 1
         self.looked.set()
+        if self.fault:
+            raise self.fault
 
 
 async def test_no_more_than_there_is_room_for_catch_up_at_once(tmp_path: Path) -> None:
@@ -279,6 +283,16 @@ async def test_no_more_than_there_is_room_for_catch_up_at_once(tmp_path: Path) -
             await each.looked.wait()
         task.cancel()
     assert Crowded.most == 2
+
+
+async def test_no_more_than_said_catch_up_at_once_with_changes_that_nobody_watched(tmp_path: Path) -> None:
+    """All of them do, and one that fails keeps none of the others from it."""
+    agents = [Crowded(tmp_path / f"agent-{number}") for number in range(20)]
+    Crowded.most, agents[3].fault = 0, MemoryUnavailableError("the worker died")
+    async with asyncio.timeout(PATIENCE_S):
+        await catch_up(agents, 3)
+    assert Crowded.most == 3
+    assert all(each.looked.is_set() for each in agents)
 
 
 async def test_a_change_asks_only_the_agent_whose_file_it_is(tmp_path: Path) -> None:

@@ -160,6 +160,21 @@ def test_a_question_lends_nothing_to_the_line_before_it() -> None:
     assert any(each.ranked.part("neighbour") > 0 for each in results("tea", [before, says]))
 
 
+def test_an_owner_and_an_agent_lend_to_each_other_and_lines_of_ones_own_log_do_not() -> None:
+    """An answer needs the words of its question, and a question those of its answer; a diary's lines are no talk."""
+    match = replace(candidate("Owner: the login of the shop", 5), cosine=0.9, late=0.9, late_context=0.9)
+    answer, log = candidate("Agent: use a blueprint", 6), candidate("Owner: paid the rent", 6)
+    agents = replace(match, entry=replace(match.entry, text="Agent: the login of the shop"))
+
+    def lent(first: Candidate, second: Candidate) -> float:
+        found = results("login", [first, second])
+        return next(each.ranked.part("neighbour") for each in found if each.entry is second.entry)
+
+    assert lent(match, answer) > 0
+    assert lent(agents, log) > 0
+    assert lent(match, log) == 0
+
+
 def test_the_day_that_a_question_names_counts() -> None:
     """By full date, by month, and seen from today."""
     named, other = candidate("a", 0, "memory/x.md", date(2026, 2, 5)), candidate("b", 0, "memory/y.md", TODAY)
