@@ -88,7 +88,7 @@ def say_found(result: str, question: str, said: Sequence[str] = (), *, may_be_no
     )
     near = clear or [hit for hit in found.hits if found.bearing(hit) >= NEAR][: 0 if is_news else NEAREST]
     parts = [_quote(hit, question) for hit in near]
-    if not may_be_noted and (here := _said_about(question, said, near)):
+    if not may_be_noted and (here := _said_about(question, said, found.hits if clear else near)):
         parts = [_in_this_conversation([here], question), *(parts if clear else ())]
     elif not clear and (near or not may_be_noted):
         parts = [UNCLEAR, *parts] if near else [NOTHING]
@@ -118,10 +118,10 @@ def _in_this_conversation(said: Sequence[str], question: str) -> str:
     return "In this conversation you said:\n" + "\n".join(as_quote(excerpt(text, question)) for text in said)
 
 
-def _said_about(question: str, said: Sequence[str], quoted: Sequence[QuotedHit]) -> str:
+def _said_about(question: str, said: Sequence[str], known: Sequence[QuotedHit]) -> str:
     """Return the statement of *said* that holds most words of *question*, the newest of several.
 
-    Empty if none holds `SAID_SHARE` of them, or one of *quoted* has it.
+    Empty if none holds `SAID_SHARE` of them, or one of *known* has it: memory then ranks it as it does the others.
     """
     asked = set(query_terms(question))
     best, most = "", SAID_SHARE
@@ -129,7 +129,7 @@ def _said_about(question: str, said: Sequence[str], quoted: Sequence[QuotedHit])
         share = len(asked.intersection(terms(text))) / max(len(asked), 1)
         if share >= most:
             best, most = text.strip(), share
-    return "" if any(best in hit.snippet or _without_time(hit.snippet) in best for hit in quoted) else best
+    return "" if any(best in hit.snippet or _without_time(hit.snippet) in best for hit in known) else best
 
 
 def _adds(text: str, known: Sequence[QuotedHit]) -> bool:

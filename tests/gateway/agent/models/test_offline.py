@@ -169,6 +169,19 @@ async def test_a_newer_statement_stands_above_an_older_note() -> None:
     assert (await talk.say("when is the deadline?")).count("25 January") == 1
 
 
+async def test_a_statement_that_memory_found_too_stands_where_it_ranks() -> None:
+    """Said last and sharing a word, it does not go above the note that answers."""
+    marit = {**PORT, "snippet": "the queen in hive 7 was replaced, she came from Marit"}
+    blue = {**FAINT, "snippet": "10:02 the queen in hive 7 is marked blue", "matched": 0.5, "similarity": 0.2}
+    talk = Talk(marit, blue)
+    await talk.say("the queen in hive 7 is marked blue")
+    answer = await talk.say("who did I get the new queen from?")
+    assert "Marit" in answer
+    assert "conversation" not in answer
+    talk.hits.pop()
+    assert "In this conversation you said" in await talk.say("who did I get the new queen from?")
+
+
 async def test_a_question_is_answered_with_quote_day_and_place() -> None:
     """The note's day is told in words, the time stands beside it, and the citation leads to the line."""
     answer = await Talk(PORT, FAINT).say("Where is the staging database?")
