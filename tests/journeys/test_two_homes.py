@@ -42,7 +42,7 @@ def up(home: Home) -> Iterator[Gateway]:
 
 
 def run(home: Home, *words: str) -> tuple[int, str]:
-    """Return a command's exit status, and what it wrote to standard error."""
+    """Return a command's exit status, and what it wrote."""
     done = subprocess.run(
         [sys.executable, "-m", "gateway", *words, "--home", str(home.path)],
         cwd=ROOT,
@@ -52,7 +52,7 @@ def run(home: Home, *words: str) -> tuple[int, str]:
         text=True,
         timeout=START_TIMEOUT_S,
     )
-    return done.returncode, done.stderr
+    return done.returncode, done.stdout + done.stderr
 
 
 def tree(*folders: Path) -> dict[str, tuple[int, bytes] | None]:

@@ -144,8 +144,8 @@ GUARDS = (
     Guard(
         "workspaces/workspace.py",
         "a name that is not a plain file is neither replaced nor treated as missing",
-        "            if fold(template.name) not in present and",
-        "            if template.name not in {entry.name for entry in workspace.folder.listing(_HERE)} and",
+        "        for template in _missing(workspace.folder.names()):",
+        "        for template in _missing(entry.name for entry in workspace.folder.listing(PurePosixPath())):",
         "tests/workspaces/test_workspace.py::test_a_second_name_costs_a_home_nothing_but_its_file",
     ),
     Guard(
