@@ -217,11 +217,13 @@ async def test_a_plain_statement_is_offered_to_be_noted() -> None:
 
 
 async def test_words_about_something_known_are_answered_first() -> None:
-    """Keywords bring quotes and no offer; a whole sentence, or a number that the notes do not have, brings both."""
+    """Keywords bring quotes and no offer; a sentence, or a number that the notes do not have, brings both."""
     assert OFFER not in await Talk(PORT).say("staging database port")
     assert (await Talk(PORT).say("The staging database moved again.")).count(OFFER) == 1
     assert OFFER not in await Talk(PORT).say("staging database port 5433")
     assert (await Talk(PORT).say("staging database got 5434")).count(OFFER) == 1
+    assert OFFER not in await Talk(PORT).say("port number of the staging database in the cellar")
+    assert (await Talk(PORT).say("port number of the staging database in the cellar is 5434")).count(OFFER) == 1
 
 
 async def test_what_was_said_is_told_again() -> None:
