@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 from mcp.server import MCPServer
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.agent.mcp.settings import ServerSettings, Site, ToolServerRules
@@ -72,3 +74,19 @@ async def test_an_answer_without_end_is_broken_off() -> None:
         await home.until_ended()
         home.clock.advance(5)
         assert (await home.say("site_echo", text="again")).text == "echo: again"
+
+
+async def test_a_server_is_reached_directly_and_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy of the environment, and an address that a server here points to, would read what stays here."""
+    async with asyncio.timeout(PATIENCE_S), reached() as (_, other):
+        other.shown.clear()
+        async with (
+            serving(other, "127.0.0.1", 0, grace_s=0) as elsewhere,
+            serving(Door(RedirectResponse(f"{elsewhere}/mcp", 307)), "127.0.0.1", 0, grace_s=0) as here,
+        ):
+            for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+                monkeypatch.setenv(name, elsewhere)
+            async with house([ServerSettings("site", Site(f"{here}/mcp", "the-token"), PATIENT)]) as home:
+                assert await home.names() == []
+                assert home.counted
+        assert other.shown == set()

@@ -64,6 +64,18 @@ def test_a_cluster_whose_nodes_are_all_away_is_away(stub: QdrantStub, other: Qdr
     assert (stub.requests, other.requests) == (["GET /collections"], ["GET /collections"])
 
 
+def test_a_server_is_asked_directly_and_a_redirect_is_not_followed(
+    stub: QdrantStub, other: QdrantStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy of the environment, and an address that a server here points to, would read what stays here."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, other.url)
+    stub.hiccups.append((307, {"Location": f"{other.url}/collections/notes/points/query/batch"}))
+    with pytest.raises(EngineAwayError, match="status 307"):
+        connected(QdrantServer(stub.url), "").ask(lambda client: client.query_batch_points("notes", []))
+    assert (list(stub.hiccups), other.requests) == ([], [])
+
+
 @pytest.mark.parametrize(
     ("status", "error", "said"),
     [

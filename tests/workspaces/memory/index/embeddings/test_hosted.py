@@ -414,3 +414,16 @@ def _shown_of(pid: int) -> bytes:
 def files_below(folder: Path) -> list[bytes]:
     """Return what the files below *folder* hold."""
     return [file.read_bytes() for file in folder.rglob("*") if file.is_file()]
+
+
+def test_a_provider_is_asked_directly_and_a_redirect_is_not_followed(
+    stub: EmbeddingStub, far: HostedEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy of the environment, and an address that a server here points to, would read what stays here."""
+    with EmbeddingStub() as other:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, other.url)
+        stub.always = refusal(307, Location=f"{other.url}/v2/embed")
+        with pytest.raises(EndpointRefusedError, match="HTTP 307"):
+            far.begin(["tea"]).result(PATIENCE_S)
+        assert (len(stub.bodies), other.bodies) == (1, [])
