@@ -47,6 +47,20 @@ class UserEntry:
     """It stays on the owner's machines, as its chat or its text says."""
 
 
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class TurnNoteEntry:
+    """The gateway's note to the model on one turn: the day, facts about the chat, memories. Nobody said it.
+
+    It stands before the turn's message in every later request too, so that each begins with all of the one before.
+    """
+
+    text: str
+    outside: str | None = None
+    """The same for a model that runs elsewhere; `None` if nothing of it stays on the owner's machines."""
+    from_outside: bool = False
+    """It holds, or may hold, words of somebody other than the owner."""
+
+
 HEARD = "(said in this group before, and not to you: nobody asks you anything in these lines)"
 """Begins a message in a group before which others said something; their lines begin with `>`."""
 QUOTING = "(quoting "
@@ -305,7 +319,7 @@ class EnclosedEntry:
     caption: str
 
 
-Entry = UserEntry | ReplyEntry | CallStartEntry | ResultEntry
+Entry = UserEntry | TurnNoteEntry | ReplyEntry | CallStartEntry | ResultEntry
 Mark = (
     UsedEntry
     | LogEntry

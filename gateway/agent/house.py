@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, SummaryEntry, UserEntry
+from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, SummaryEntry, TurnNoteEntry, UserEntry
 from workspaces.access import Locality, may_know
 
 WITHHELD = "(withheld: marked house; only models on the owner's own machines may read it)"
@@ -12,6 +12,8 @@ WITHHELD = "(withheld: marked house; only models on the owner's own machines may
 
 def is_house(entry: Entry | Mark) -> bool:
     """Return whether *entry* stays on the owner's machines."""
+    if isinstance(entry, TurnNoteEntry):
+        return entry.outside is not None
     return isinstance(entry, UserEntry | ReplyEntry | ResultEntry | SummaryEntry) and entry.is_house
 
 
@@ -38,5 +40,7 @@ def _shown_entry(entry: Entry, reader: Locality) -> Entry:
             return replace(entry, text=WITHHELD if entry.text else "", calls=calls)
         case ResultEntry():
             return replace(entry, text=WITHHELD)
+        case TurnNoteEntry(outside=str(outside)):
+            return replace(entry, text=outside, outside=None)
         case _:
             return entry

@@ -76,7 +76,7 @@ class Recalled:
         return any(hit.is_house for hit in self.hits)
 
     def text(self, notes: str = "", reader: Locality = Locality.HERE) -> str:
-        """Return them for the end of the prompt that *reader* reads, without those in *notes* that it holds whole.
+        """Return them for the note that *reader* reads, without those in *notes*, which the request holds anyway.
 
         Empty without any.
         """

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import assert_never
 
-from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, TurnNoteEntry, UserEntry
 from workspaces.access import PRIVATE, SHARED_FOLDER, Access, SessionType, rights, scope_of
 from workspaces.history import Act
 from workspaces.paths import fold
@@ -86,7 +86,7 @@ def reason_to_ask_for_outgoing(access: Access, *, is_exposed: bool) -> ApprovalR
 def is_from_outside(entry: Entry) -> bool:
     """Return whether *entry* shows the model text that others wrote, or may have written."""
     match entry:
-        case UserEntry() | ResultEntry():
+        case UserEntry() | TurnNoteEntry() | ResultEntry():
             return entry.from_outside
         case ReplyEntry() | CallStartEntry():
             return False

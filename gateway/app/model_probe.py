@@ -32,7 +32,7 @@ async def probe_model(name: str, config: Config, environ: Mapping[str, str]) -> 
     model = LazyModel(patient, SharedByModels(), Retry(tries=1))
     began = time.monotonic()
     try:
-        request = ModelRequest("", "", [UserEntry(_ASKED, datetime.now(UTC), "", "")], [])
+        request = ModelRequest("", [UserEntry(_ASKED, datetime.now(UTC), "", "")], [])
         reply = await model.reply(request, unshown)
     finally:
         await model.close()

@@ -13,7 +13,17 @@ from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from adapters.terminal import CHAT
 from gateway.admission.routing import SessionKey, is_session, is_unasked, session_access
 from gateway.agent.agent import Agent
-from gateway.agent.entries import COMMAND, CallStartEntry, Entry, Mark, ReplyEntry, UsedEntry, UserEntry, said_text
+from gateway.agent.entries import (
+    COMMAND,
+    CallStartEntry,
+    Entry,
+    Mark,
+    ReplyEntry,
+    TurnNoteEntry,
+    UsedEntry,
+    UserEntry,
+    said_text,
+)
 from gateway.agent.models.port import ModelRequest, OnText, WrappedModel, reader_of
 from gateway.agent.receipts import READING, ReceiptLevel, receipt_line
 from gateway.app.app import App
@@ -167,7 +177,7 @@ async def _planned(app: App, turn: RecordedTurn, agent: Agent, access: Access) -
     origin = Origin(str(turn.key), str(row.id), turn.records[0].turn_id)
     now = turn.at.astimezone(resources.home.zone.zone)
     plan = await _patient(app.parts.planner).plan(TurnRequest(row, access, agent, transcript, origin, now))
-    used = (each.entry for each in transcript.records if isinstance(each.entry, UsedEntry) and each not in turn.before)
+    used = (entry for entry in plan.unrecorded if isinstance(entry, UsedEntry))
     return plan, [f"recalled {memory.citation}" for entry in used for memory in entry.memories]
 
 
@@ -180,14 +190,12 @@ def _patient(planner: Planner) -> Planner:
 def _later(entries: Sequence[Entry]) -> list[Entry]:
     """Return the entries that follow the messages at the beginning of a turn, each in its model's next request."""
     first = next((place for place, each in enumerate(entries) if not isinstance(each, UserEntry)), len(entries))
-    return [each for each in entries[first:] if not isinstance(each, CallStartEntry)]
+    return [each for each in entries[first:] if not isinstance(each, CallStartEntry | TurnNoteEntry)]
 
 
 def _request_lines(request: ModelRequest, later: Sequence[Entry]) -> Iterator[str]:
     yield from request.stable.split("\n")
-    yield from request.volatile.split("\n")
-    if request.outside is not None:
-        yield from f"{request.outside.stable}\n{request.outside.volatile}".split("\n")
+    yield from (request.outside or "").split("\n")
     for tool in request.tools:
         yield _json({"tool": tool.name, "description": tool.description, "parameters": dict(tool.parameters)})
     for entry in (*request.entries, *later):

@@ -11,6 +11,7 @@ from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import SessionKey, route
 from gateway.admission.sign_in import SignIns
 from gateway.agent.models.choose import provider_faults
+from gateway.agent.models.port import ModelRequest
 from gateway.agent.receipts import ReceiptLevel
 from gateway.agent.tools.loading import tool_faults
 from gateway.agent.whole_memory import WholeMemory
@@ -68,8 +69,9 @@ from gateway.sessions.lifecycle import Lifecycle, Listener, SessionObservers
 from gateway.sessions.onboarding import end_first_run
 from gateway.sessions.recall_check import RecallCheck
 from gateway.sessions.rest_flush import RestFlush
+from gateway.sessions.session import Session
 from gateway.stores.rows import InboxRow, OutboxRow
-from gateway.turns.planning import Planner, between_turns
+from gateway.turns.planning import Planner
 from gateway.turns.turn import Turns
 from gateway.turns.worker import Item, LaneWork
 from gateway.web.page_mirror import PageMirror
@@ -205,9 +207,9 @@ class Parts:
     @cached_property
     def lifecycle(self) -> Lifecycle:
         home, hooks = self._home, self.resources.hooks
-        draft, zone = partial(between_turns, self._settings, hooks, home.now), home.zone.zone
+        zone = home.zone.zone
         listeners: list[Listener] = [
-            RestFlush(self.flush, draft, zone),
+            RestFlush(self.flush, self._at_rest, zone),
             RecallCheck(zone),
             self.choices.ended,
             self.subagents.session_over,
@@ -221,6 +223,10 @@ class Parts:
             home.store.count,
             SessionObservers(listeners, hooks),
         )
+
+    async def _at_rest(self, session: Session) -> ModelRequest:
+        """Ask the planner, which needs the life cycle itself."""
+        return await self.planner.at_rest(session)
 
     # --- the operator
 

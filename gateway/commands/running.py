@@ -92,7 +92,7 @@ class _Obedient:
 
 def _request(transcript: Transcript, turn_id: TurnId) -> ModelRequest:
     """Return the turn alone: a command does not see earlier messages."""
-    return ModelRequest("", "", transcript.entries_of(turn_id), ())
+    return ModelRequest("", transcript.entries_of(turn_id), ())
 
 
 def _says(text: str) -> ReplyEntry:

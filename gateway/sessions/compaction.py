@@ -15,6 +15,7 @@ from gateway.agent.entries import OFFLINE, Entry, FlushEntry, SummaryEntry, User
 from gateway.agent.house import is_house
 from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, reader_of, unshown
+from gateway.agent.turn_note import without_last_turn
 from gateway.agent.window.compact import (
     extract,
     first_kept,
@@ -142,7 +143,7 @@ class Compaction:
     async def _save(self, crowded: Crowded) -> FlushEntry | None:
         """Have notes saved, unless that was done just before; the conversation goes into the daily notes anyway."""
         session, request = crowded.session, crowded.request
-        flushed = await self._flush(session, replace(request, entries=before_turn(request.entries)))
+        flushed = await self._flush(session, replace(request, entries=without_last_turn(request.entries)))
         if flushed is not None:
             await session.transcript.append(crowded.turn, flushed)
         await self._lifecycle.pause_session(session.key, Pause.COMPACTION)
@@ -175,12 +176,6 @@ def _known(entries: Sequence[Entry], session: Session) -> list[Entry]:
     """Return those of *entries* that the model of *session* may know; the others stay in the notes."""
     reader = reader_of(session.agent.model)
     return [entry for entry in entries if may_know(reader, is_house=is_house(entry))]
-
-
-def before_turn(entries: Sequence[Entry]) -> Sequence[Entry]:
-    """Return the entries before the latest message."""
-    begun = (place for place, entry in enumerate(entries) if isinstance(entry, UserEntry) and not entry.joins)
-    return entries[: max(begun, default=len(entries))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +215,7 @@ class _Task:
         for _ in range(2):
             again = f"\nYour last summary lacked: {', '.join(lacks)}." if lacks else ""
             message = UserEntry(said, self.now, "", "", is_house=self.is_house)
-            request = ModelRequest(told + again, "", (message,), (), temperature=_TEMPERATURE)
+            request = ModelRequest(told + again, (message,), (), temperature=_TEMPERATURE)
             try:
                 reply = await self.model.reply(request, unshown)
             except ModelError as exc:

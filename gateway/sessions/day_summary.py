@@ -60,7 +60,7 @@ async def _day_summary(said: Sequence[SpokenLine], model: Model | None) -> list[
 async def _asked(model: Model, told: Sequence[tuple[SpokenLine, str]]) -> list[str]:
     """Return the list items of the model's answer; none if it fails or takes too long."""
     text = "\n".join(f"{each.who}: {truncate_line(stated_text)}" for each, stated_text in told)[-_MOST_ASKED:]
-    request = ModelRequest(PROMPT, "", (UserEntry(text, told[-1][0].at, "", ""),), (), temperature=_TEMPERATURE)
+    request = ModelRequest(PROMPT, (UserEntry(text, told[-1][0].at, "", ""),), (), temperature=_TEMPERATURE)
     with suppress(ModelError, TimeoutError):
         async with asyncio.timeout(_PATIENCE_S):
             reply = await paid_for(model, CostCause.FLUSH).reply(request, unshown)

@@ -37,6 +37,8 @@ PROMPT = (
 )
 LEAST_MESSAGES = 3
 """Messages of people, the reference systems' number; a shorter conversation has nothing to save."""
+_QUOTED = 80
+"""Characters of a message by which the model finds it."""
 DEADLINE_S = 60.0
 """For the whole flush, in seconds; a person may be waiting. Our choice."""
 AGAIN = "Nothing was written. If anything of this conversation should be remembered, write it with add_note now."
@@ -63,8 +65,9 @@ class Flush:
     ) -> FlushEntry | None:
         """Save the notes that the model chooses, and return the receipt; `None` if there is nothing to ask.
 
-        *request* is the one that a turn of the session sends, so that the provider's cache of it holds. A model that
-        writes nothing is asked once more. Its answer is never sent. The notes are those of *said_at*'s day, or of now.
+        *request* is the one that a turn of the session sends, without a message that waits: the flush adds its prompt
+        at the end, so that the provider's cache of the rest holds. A model that writes nothing is asked once more. Its
+        answer is never sent. The notes are those of *said_at*'s day, or of now.
         """
         if not self._is_wanted(session, request):
             return None
@@ -75,7 +78,7 @@ class Flush:
         requests = 0
         try:
             async with asyncio.timeout(self._deadline_s):
-                for prompt in (self._settings.flush_prompt or PROMPT, AGAIN):
+                for prompt in ((self._settings.flush_prompt or PROMPT) + _noted_until(session), AGAIN):
                     requests += 1
                     await self._ask(paid_for(session.agent.model, CostCause.FLUSH), request, prompt, toolbox)
                     if citations:
@@ -103,6 +106,15 @@ class Flush:
             await run_turn(model, asked, toolbox, limits, TurnOutlets(_unjournaled, unshown))
 
 
+def _noted_until(session: Session) -> str:
+    """Return where notes are wanted from; empty if none were saved before."""
+    new = unflushed_records(session.transcript.records)
+    said = next((record.entry.text for record in new if isinstance(record.entry, UserEntry)), "")
+    if len(new) == len(session.transcript.records) or not said:
+        return ""
+    return f" Notes were saved before, of all that comes before the message that begins with: {said[:_QUOTED]!r}"
+
+
 def unflushed_records(records: Sequence[Record]) -> Sequence[Record]:
     """Return the records since the last flush, with the turn in which it happened: its message was not shown to it."""
     place = next((i for i in reversed(range(len(records))) if isinstance(records[i].entry, FlushEntry)), None)
@@ -114,7 +126,7 @@ def unflushed_records(records: Sequence[Record]) -> Sequence[Record]:
 
 
 def _notebook(session: Session, request: ModelRequest, clock: Callable[[], datetime], citations: list[str]) -> Toolbox:
-    """Return the tools of a turn in the form that its model knows, of which only one works: a note in the owner's day.
+    """Return the tools of a turn as its model knows them, of which only one works: a note in the owner's day.
 
     Each note that was read back is added to *citations*.
     """
@@ -136,8 +148,9 @@ def _notebook(session: Session, request: ModelRequest, clock: Callable[[], datet
         raise ToolError("only add_note works now: the conversation is about to be shortened")
 
     works = tool(add_note)
-    others = [Tool(spec, _Anything, closed) for spec in request.tools if spec.name != works.spec.name]
-    return Toolbox([works, *others], session.access)
+    offered = {spec.name: Tool(spec, _Anything, closed) for spec in request.tools}
+    offered[works.spec.name] = replace(works, spec=offered.get(works.spec.name, works).spec)
+    return Toolbox(offered.values(), session.access)
 
 
 class _Anything(BaseModel):

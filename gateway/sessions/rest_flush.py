@@ -13,8 +13,8 @@ from gateway.sessions.flush import Flush, unflushed_records
 from gateway.sessions.session import Session
 from gateway.transcripts.codec import Record, command_turns
 
-Draft = Callable[[Session, Sequence[Record]], Awaitable[ModelRequest]]
-"""Returns a request that shows some records of a session."""
+Draft = Callable[[Session], Awaitable[ModelRequest]]
+"""Returns the request that a turn of a session would send, without a message."""
 
 _OCCASIONS = frozenset({*Ending, Pause.REST, Pause.SHUTDOWN})
 """Not at a change of the day or of the agent, where a message waits for an answer; a compaction flushes by itself."""
@@ -32,8 +32,8 @@ class RestFlush:
     async def __call__(self, session: Session, why: Ending | Pause) -> list[PurePosixPath]:
         """Have notes saved of the conversation since the last flush; return the files that have them.
 
-        The model sees that part only: at a pause, no provider's cache of the rest is warm. Raises StoreError; called
-        again, it saves nothing twice that has its receipt.
+        The request begins with all of the last turn's, so that a provider's cache of it is used. Raises StoreError;
+        called again, it saves nothing twice that has its receipt.
         """
         if why not in _OCCASIONS or not self._flush.may_ask(session):
             return []
@@ -42,7 +42,7 @@ class RestFlush:
         if said_at is None:
             return []
         try:
-            request = await self._draft(session, records)
+            request = await self._draft(session)
         except HookError:  # logged and counted at its source: no model is asked
             return []
         receipt = await self._flush(session, request, said_at.astimezone(self._zone))

@@ -69,7 +69,7 @@ async def slug_of(model: Model, said: Sequence[SpokenLine], ended: datetime) -> 
     asked = UserEntry("\n".join(f"{each.who}: {truncate_line(each.text)}" for each in said), said[-1].at, "", "")
     with suppress(ModelError, TimeoutError):
         async with asyncio.timeout(_PATIENCE_S):
-            reply = await model.reply(ModelRequest(_NAME_IT, "", (asked,), (), temperature=0), unshown)
+            reply = await model.reply(ModelRequest(_NAME_IT, (asked,), (), temperature=0), unshown)
         return _slug(reply.text) or fallback
     return fallback
 

@@ -1,11 +1,11 @@
 """Input of a turn: a model with its first request and its tools, chosen for one message."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from gateway.agent.agent import Agent
-from gateway.agent.entries import Entry
+from gateway.agent.entries import Entry, Mark
 from gateway.agent.models.port import Model, ModelRequest
 from gateway.agent.tools.tool import Toolbox
 from gateway.stores.rows import InboxRow
@@ -41,6 +41,8 @@ class Plan:
     """Called with further entries that the model sees from now on, other than results."""
     house_notice: Callable[[], str] = lambda: ""
     """Returns the notice for the sender on text with the mark `house`; empty without any."""
+    unrecorded: Sequence[Entry | Mark] = ()
+    """Entries of the request, and marks about it, that are journaled with the model's first reply."""
 
     def answer(self, text: str) -> str:
         """Return the outgoing text for the model's *text*; a silent turn stays silent."""

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
-from gateway.agent.entries import CallStartEntry, LoggedEntry, RecallEntry
+from gateway.agent.entries import CallStartEntry, LoggedEntry, RecallEntry, TurnNoteEntry
 from gateway.transcripts.codec import Fault, Record, in_line, is_whole, to_line
 from gateway.transcripts.memory_source import SUFFIX, scope_of_session
 from gateway.transcripts.read_tail import NewestFirst
@@ -23,6 +23,8 @@ _LOOKED_INTO, _LOOKED_AT = 5, 200
 """Latest conversations, and last records of each, among which a receipt is looked for."""
 _SAID = re.compile(rb'"type":"(?:user|reply)","entry":\{"text":"(?!")')
 """A message or a reply with some text, in the form that `codec.py` writes."""
+_SILENT = CallStartEntry | TurnNoteEntry | LoggedEntry
+"""Records of the journal that show nobody anything."""
 _ENDED = re.compile(r"(.+)\.(\d{8}T\d{12}Z)")
 
 
@@ -92,7 +94,7 @@ def latest_part(kept: ArchivedConversation, limit: int) -> RecordPage:
     """Return the last *limit* records with content; no more of the file is read."""
     with kept.path.open("rb") as file:
         newest_first = NewestFirst(file)
-        telling = (record for record in newest_first if not isinstance(record.entry, CallStartEntry | LoggedEntry))
+        telling = (record for record in newest_first if not isinstance(record.entry, _SILENT))
         records = list(islice(telling, limit))[::-1]
     return RecordPage(records, faults=newest_first.faults)
 

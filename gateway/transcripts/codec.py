@@ -1,9 +1,9 @@
 """Codec of transcripts: each event of a session is a record, one line of JSON.
 
-A line is `{"v":1,"type":"user"|"reply"|"start"|"result","turn":…,"at":…,"entry":{…}}`, a message's and an answer's with
-`"kind"`, the number of its `LineKind`; or one of the marks `"used"`, `"log"`, `"logged"`, `"flush"`, `"recall"`,
-`"summary"`, `"forgotten"`, `"enclosed"` and `"end"`, which are not part of the conversation. The first line has the
-type `"session"`.
+A line is `{"v":1,"type":"user"|"note"|"reply"|"start"|"result","turn":…,"at":…,"entry":{…}}`, a message's and an
+answer's with `"kind"`, the number of its `LineKind`; or one of the marks `"used"`, `"log"`, `"logged"`, `"flush"`,
+`"recall"`, `"summary"`, `"forgotten"`, `"enclosed"` and `"end"`, which are not part of the conversation. The first line
+has the type `"session"`.
 
 A new type of record is a dataclass in `gateway/agent/entries.py`, one of `Mark` there unless a model is to see it, and
 a row of `_EntryLine` here. A new field of an entry has a default, so that older lines can be read. A change in the
@@ -39,6 +39,7 @@ from gateway.agent.entries import (
     ReplyEntry,
     ResultEntry,
     SummaryEntry,
+    TurnNoteEntry,
     UsedEntry,
     UserEntry,
     own_words,
@@ -168,6 +169,7 @@ class _SaidLine(_Line[K, E], Generic[K, E]):
 _EntryLine = (
     _SaidLine[Literal["user"], UserEntry]
     | _SaidLine[Literal["reply"], ReplyEntry]
+    | _Line[Literal["note"], TurnNoteEntry]
     | _Line[Literal["start"], CallStartEntry]
     | _Line[Literal["result"], ResultEntry]
     | _Line[Literal["used"], UsedEntry]

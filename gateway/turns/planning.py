@@ -8,13 +8,14 @@ from functools import partial
 from itertools import chain
 from types import MappingProxyType
 
+from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.internal_channels import is_heartbeat
 from gateway.admission.routing import session_of
-from gateway.agent.entries import OFFLINE, CallStartEntry, Entry, ToolCall, UsedEntry, UsedMemory
+from gateway.agent.entries import OFFLINE, CallStartEntry, Entry, Mark, ToolCall, TurnNoteEntry, UsedEntry, UsedMemory
 from gateway.agent.mcp.servers import ToolServers
-from gateway.agent.models.port import ModelRequest, OutsidePrompt
-from gateway.agent.prompt import Prompt, build_prompt
-from gateway.agent.prompt_files import TurnContext, final_prompt, project_context, turn_context
+from gateway.agent.models.port import ModelRequest
+from gateway.agent.prompt import build_prompt
+from gateway.agent.prompt_files import final_prompt, turn_context
 from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tool_hooks import lead_past
@@ -22,15 +23,14 @@ from gateway.agent.tools.conversation import asked_focus
 from gateway.agent.tools.families import TurnActions
 from gateway.agent.tools.memory import Used, ignore_used
 from gateway.agent.tools.tool import Toolbox
+from gateway.agent.turn_note import FilledPrompt, turn_note, with_memories, with_note
 from gateway.agent.whole_memory import WholeMemory
 from gateway.agent.window.count import (
-    CAUTIOUS,
     CHARACTERS_A_TOKEN,
     Scale,
     measured_scale,
     request_characters,
 )
-from gateway.agent.window.rounds import Rounds
 from gateway.agent.window.settings import ContextSettings
 from gateway.agent.window.shown import ContextWindow, VisibleHistory, show
 from gateway.agent.window.use import WindowUse, window_use
@@ -46,18 +46,21 @@ from gateway.sessions.compaction import Compaction, CompactionResult, Crowded, S
 from gateway.sessions.hook_events import conversation_of
 from gateway.sessions.session import Session
 from gateway.sessions.turn_request import Plan, TurnRequest
+from gateway.stores.rows import InboxId, InboxRow
 from gateway.transcripts.records import Records
-from gateway.transcripts.writer import Record
 from gateway.turns.house_notice import follows_house, house_notice, known_records
 from gateway.turns.vision import sight_of
 from workspaces.access import Access, AgentId, Locality, SessionType, read_by, rights
 from workspaces.errors import WorkspaceError
+from workspaces.history import Origin
 from workspaces.prompt_limits import Limits
 
 _TOO_LONG = (
     "(Your message is longer than my window, so I read only its beginning and end. All of it is kept. Send smaller "
     "parts, one at a time, and I can read all of them.)"
 )
+_AT_REST = "rest"
+"""Channel of a message that does not exist: the tools of a turn do not depend on it."""
 _NOTIFY = (
     "\nNobody waits for this answer, and nobody is shown it. What your owner is to read you give to notify, a reminder "
     "too; if they need not hear of it, answer exactly NO_REPLY."
@@ -90,25 +93,26 @@ class TurnSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class _FilledPrompt:
-    """The prompt of a turn, with its sources."""
-
-    prompt: Prompt
-    context: TurnContext
-
-
-@dataclass(frozen=True, slots=True)
 class _PlannedRequest:
     """A request before recall, with its sources."""
 
     request: ModelRequest
+    """Without the turn's note, unless the journal has one already: the turn resumes."""
+    note: TurnNoteEntry | None
+    """The turn's note without memories; `None` if it is in the request."""
     shown: VisibleHistory
     scale: Scale
     window_tokens: int
     tokens: int
     older_tokens: int
     """Tokens of the turns before this one: all that a summary replaces."""
-    prompt: _FilledPrompt
+    prompt: FilledPrompt
+
+    @property
+    def told(self) -> str:
+        """Return the notes that the request holds already: as a whole, or on earlier turns."""
+        earlier = (entry.text for entry in self.request.entries if isinstance(entry, TurnNoteEntry))
+        return "\n".join([self.prompt.context.notes, *earlier])
 
     @property
     def fullness(self) -> str:
@@ -149,8 +153,11 @@ class Planner:
         if (order or self._is_full(draft)) and await self._make_room(asked, draft, order):
             draft = await self._draft(asked, toolbox)
         recalled = await self._recall(asked, draft)
-        await used(recalled.used)
-        request = _with_memories(draft, recalled)
+        is_loaded = asked.agent.history_writer.origins.is_loaded
+        note = draft.note and with_memories(draft.note, recalled, draft.told, draft.fullness)
+        if note and not is_loaded:
+            note = replace(note, from_outside=note.text != draft.prompt.prompt.note)
+        request = with_note(draft.request, note)
         if asked.agent.model.name in self.settings.seeing:  # a draft for a summary or a flush has no pictures
             request = replace(request, look=sight_of(asked.agent, asked.access))
         guard.hears(*request.entries)
@@ -158,10 +165,13 @@ class Planner:
             guard.reads_house()
         if recalled.is_withheld or follows_house(request.entries, asked.access.reader):
             guard.withholds()
-        if not asked.agent.history_writer.origins.is_loaded:  # any line of the prompt may hold others' words
+        if not is_loaded:  # any line of the prompt may hold others' words
             guard.reads_others()
         told = partial(house_notice, asked, guard)
-        return Plan(asked.agent.model, request, toolbox, _TOO_LONG if draft.shown.is_cut else "", guard.hears, told)
+        unrecorded: list[Entry | Mark] = [UsedEntry(recalled.used)] if recalled.used else []
+        unrecorded += [note] if note else []
+        notice = _TOO_LONG if draft.shown.is_cut else ""
+        return Plan(asked.agent.model, request, toolbox, notice, guard.hears, told, unrecorded)
 
     async def make_room(self, asked: TurnRequest, focus: str = "") -> CompactionResult | None:
         """Summarise the older part of the conversation on request; `None` if there is nothing to summarise.
@@ -180,6 +190,19 @@ class Planner:
         toolbox = await self._unused_toolbox(asked)
         sent = await self._draft(asked, toolbox)
         return await self._make_room(asked, await self._draft(asked, toolbox, int(sent.tokens * _AFTER_OVERFLOW)))
+
+    async def at_rest(self, session: Session) -> ModelRequest:
+        """Return the request that a turn of *session* would send, without a message: it begins as the last turn's.
+
+        Its prompt holds no text that stays on the owner's machines.
+        """
+        now, agent = self.clock(), session.agent
+        address, nobody = Address(_AT_REST, agent.id, session.key.name), Sender("", "")
+        message = InboundMessage(address, "", nobody, ChatKind.DIRECT, "", is_for_us=True, sent_at=now)
+        access, origin = read_by(session.access, Locality.ELSEWHERE), Origin(str(session.key))
+        asked = TurnRequest(InboxRow(InboxId(0), message, now), access, agent, session.transcript, origin, now)
+        records = session.transcript.records
+        return (await self._draft(asked, await self._unused_toolbox(asked), records=records)).request
 
     async def window(self, asked: TurnRequest) -> WindowUse:
         """Return how full the model's window would be for a request now, without recalled memories."""
@@ -216,29 +239,45 @@ class Planner:
         crowded = Crowded(session, asked.row.turn_id, draft.request, draft.window_tokens, order)
         return await self.compaction.make_room(crowded)
 
-    async def _draft(self, asked: TurnRequest, toolbox: Toolbox, window_tokens: int | None = None) -> _PlannedRequest:
-        """Return the request of the turn, which offers *toolbox*, in the model's own window or in a smaller one."""
+    async def _draft(
+        self, asked: TurnRequest, toolbox: Toolbox, window_tokens: int | None = None, records: Records | None = None
+    ) -> _PlannedRequest:
+        """Return the request of the turn, which offers *toolbox*, in the model's own window or in a smaller one.
+
+        It shows *records*, if not those of the turn's session that it may know.
+        """
         agent, access = asked.agent, asked.access
         tokens = window_tokens or agent.model.window_tokens
         limits = self.settings.bootstrap.within(tokens * CHARACTERS_A_TOKEN // _FILES_PART)
         toolbox.fit(tokens * CHARACTERS_A_TOKEN // _TOOLS_PART)
         filled = await self._prompt(asked, access, limits, tokens)
-        prompt, outside = filled.prompt, await self._outside_prompt(asked, filled, limits, tokens)
+        outside = await self._outside_prompt(asked, filled, limits, tokens)
         sees = agent.model.name in self.settings.seeing
         window = ContextWindow(tokens, self.compaction.settings, sees)
-        records = self._visible_records(asked)
+        records = self._visible_records(asked) if records is None else records
         scale = measured_scale((each.entry for each in reversed(records)), agent.model.name)
-        bare = ModelRequest(prompt.stable, prompt.volatile, (), toolbox.specs, self.settings.temperature.get(agent.id))
+        bare = ModelRequest(
+            filled.prompt.stable,
+            (),
+            toolbox.specs,
+            self.settings.temperature.get(agent.id),
+            outside=None if outside is None else outside.prompt.stable,
+        )
         shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
         told = _how_to_speak(asked) + _left_out_notice(shown) + self._missing_tools(asked)
-        request = replace(bare, volatile=prompt.volatile + told, entries=shown.entries)
-        if outside is not None:
-            request = replace(request, outside=OutsidePrompt(outside.stable, outside.volatile + told))
+        request = replace(bare, entries=shown.entries)
+        note = None if self._is_noted(asked, filled) else turn_note(filled, outside, told, shown.entries)
         older = sum(records.rounds.sizes(scale.steady)[:-1])
-        size = scale.tokens(request_characters(request))
-        return _PlannedRequest(request, shown, scale, window.tokens, size, older, filled)
+        size = scale.tokens(request_characters(with_note(request, note)))
+        return _PlannedRequest(request, note, shown, scale, window.tokens, size, older, filled)
 
-    async def _prompt(self, asked: TurnRequest, access: Access, limits: Limits, tokens: int) -> _FilledPrompt:
+    def _is_noted(self, asked: TurnRequest, filled: FilledPrompt) -> bool:
+        """Return whether the turn has its note, of this day, from before a crash; or a model that reads none."""
+        notes = (record.entry for record in asked.transcript.records.of(asked.row.turn_id))
+        is_noted = any(isinstance(each, TurnNoteEntry) and each.text.startswith(filled.prompt.note) for each in notes)
+        return is_noted or asked.agent.model.name == OFFLINE
+
+    async def _prompt(self, asked: TurnRequest, access: Access, limits: Limits, tokens: int) -> FilledPrompt:
         """Return the prompt of a turn with *access*, in a window of *tokens*."""
         agent, now = asked.agent, asked.now
         notes = partial(self._notes, asked, access, tokens)
@@ -247,16 +286,17 @@ class Planner:
         prompt = build_prompt(
             context.files, access.session_type, recall=recalls, now=now, skills=context.skills, notes=context.notes
         )
-        return _FilledPrompt(await final_prompt(agent, access, prompt, self.hooks), context)
+        return FilledPrompt(await final_prompt(agent, access, prompt, self.hooks), context)
 
     async def _outside_prompt(
-        self, asked: TurnRequest, filled: _FilledPrompt, limits: Limits, tokens: int
-    ) -> OutsidePrompt | None:
+        self, asked: TurnRequest, filled: FilledPrompt, limits: Limits, tokens: int
+    ) -> FilledPrompt | None:
         """Return the prompt of a model here as one elsewhere may know it; `None` if it holds nothing to withhold."""
         if not filled.context.may_hold_house:
             return None
-        outside = (await self._prompt(asked, read_by(asked.access, Locality.ELSEWHERE), limits, tokens)).prompt
-        return None if outside == filled.prompt else OutsidePrompt(outside.stable, outside.volatile)
+        outside = await self._prompt(asked, read_by(asked.access, Locality.ELSEWHERE), limits, tokens)
+        is_same = (outside.prompt, outside.context.files) == (filled.prompt, filled.context.files)
+        return None if is_same else outside
 
     def _visible_records(self, asked: TurnRequest) -> Records:
         """Return the records of its session that the turn may see."""
@@ -326,40 +366,17 @@ class Planner:
 
     async def _recall(self, asked: TurnRequest, draft: _PlannedRequest) -> Recalled:
         agent = asked.agent
-        if agent.model.name == OFFLINE:
+        if draft.note is None:  # a turn that resumes has its memories
             return Recalled()
         texts = chain((file.text for file in draft.prompt.context.files), _texts(draft.shown.entries))
         message, today = asked.row.message.text, asked.now.date()
         return await recall(message, agent.memory, asked.access, self.settings.recall, texts, today)
 
 
-async def between_turns(
-    settings: TurnSettings, hooks: Hooks, clock: Callable[[], datetime], session: Session, records: Sequence[Record]
-) -> ModelRequest:
-    """Return a request that shows *records* of a session in which no message waits for an answer, without tools."""
-    agent, access, now = session.agent, read_by(session.access, Locality.ELSEWHERE), clock()
-    files = await project_context(agent, access, now.date(), settings.bootstrap, hooks)
-    prompt = build_prompt(files, access.session_type, recall=False, now=now)
-    prompt = await final_prompt(agent, access, prompt, hooks)
-    window = ContextWindow(agent.model.window_tokens, settings.context)
-    shown = show(Rounds(records), window, CAUTIOUS.tokens(len(prompt.stable)))
-    return ModelRequest(prompt.stable, prompt.volatile, shown.entries, ())
-
-
-def _with_memories(draft: _PlannedRequest, recalled: Recalled) -> ModelRequest:
-    """Return the request of *draft* with the *recalled* memories, each for those who may know it."""
-    request, notes = draft.request, draft.prompt.context.notes
-    outside = request.outside
-    if outside is None and recalled.is_house:
-        outside = OutsidePrompt(request.stable, request.volatile)
-    if outside is not None:
-        outside = replace(outside, volatile=outside.volatile + recalled.text(notes, Locality.ELSEWHERE))
-    return replace(request, volatile=request.volatile + draft.fullness + recalled.text(notes), outside=outside)
-
-
 def _texts(entries: Iterable[Entry]) -> Iterator[str]:
+    """Yield what was said and read; a memory in a note of the gateway is used again, and not quoted again."""
     for entry in entries:
-        if not isinstance(entry, CallStartEntry):
+        if not isinstance(entry, CallStartEntry | TurnNoteEntry):
             yield entry.text
 
 

@@ -234,7 +234,8 @@ class Turn:
         await joining.begin()
 
         async def journal(entry: Entry) -> None:
-            await self.transcript.append(self.row.turn_id, entry)
+            await self.transcript.append(self.row.turn_id, *unrecorded, entry)
+            unrecorded.clear()
             if isinstance(entry, ReplyEntry):
                 draft.end_step(call.name for call in entry.calls)
 
@@ -242,6 +243,7 @@ class Turn:
         plan = self._shortcut(asked) or await self._plan(asked, current) or _ending_plan(asked)
         limits = narrow_limits(planner.settings.limits, self.row.message.allowance)
         on_text = unshown if planner.hooks.handles(MESSAGE_SENDING) else draft  # no hook has seen a draft
+        unrecorded = [*plan.unrecorded]
         course = TurnOutlets(journal, on_text, partial(joining.steered, plan.hears), current.halt)
         try:
             answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
@@ -250,6 +252,7 @@ class Turn:
             if await planner.make_room_at_overflow(asked) is None:
                 raise
             plan = await planner.plan(asked)
+            unrecorded[:] = plan.unrecorded
             answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
         if answer.model == HALTED:
             await self.turns.store.count(current.why_halted)
@@ -366,7 +369,7 @@ def _patience(message: InboundMessage) -> timedelta:
 
 def _ending_plan(asked: TurnRequest) -> Plan:
     """Return the plan that ends a turn halted before it was planned: its calls get their outcomes."""
-    request = ModelRequest("", "", asked.transcript.entries_of(asked.row.turn_id), ())
+    request = ModelRequest("", asked.transcript.entries_of(asked.row.turn_id), ())
     return Plan(asked.agent.model, request, Toolbox([], asked.access))
 
 

@@ -84,7 +84,7 @@ class Secretary:
         words = asked.text.split() if isinstance(asked, UserEntry) else []
         if words[:1] == ["Subagent"]:
             return says(told_of(int(words[-1].removesuffix("."))))
-        if isinstance(asked, UserEntry) and asked.text == PROMPT and last == len(request.entries) - 1:
+        if isinstance(asked, UserEntry) and asked.text.startswith(PROMPT) and last == len(request.entries) - 1:
             return says("", call("add_note", text=saved_after(request.entries)))
         if not words or not words[0].isdecimal():
             return says("NO_REPLY")

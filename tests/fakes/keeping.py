@@ -61,7 +61,7 @@ class KeepingModel:
             return self.summary
         if request.stable.startswith("Name the conversation"):
             return self.slug
-        if any(isinstance(entry, UserEntry) and entry.text in {PROMPT, AGAIN} for entry in request.entries):
+        if any(isinstance(entry, UserEntry) and entry.text.startswith((PROMPT, AGAIN)) for entry in request.entries):
             self.flushes.append(request)
             return self.flush
         self.turns.append(request)

@@ -4,12 +4,19 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from gateway.agent.entries import ReplyEntry, ResultEntry, ToolCall, Usage
+from gateway.agent.entries import ReplyEntry, ResultEntry, ToolCall, TurnNoteEntry, Usage
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.errors import ModelError
 
 Step = str | ReplyEntry | ModelError | Callable[[ModelRequest], "str | ReplyEntry"]
 """A scripted model's next action: a text, a reply, a failure, or a function of the request."""
+
+
+def note_of(request: ModelRequest) -> str:
+    """Return the gateway's note on the turn of *request*; empty without one."""
+    notes = [entry.text for entry in request.entries if isinstance(entry, TurnNoteEntry)]
+    return notes[-1] if notes else ""
+
 
 _ids = itertools.count(1)
 
@@ -108,7 +115,7 @@ class HostileModel:
         self.requests.append(request)
         told = [entry.text for entry in request.entries if isinstance(entry, ResultEntry)]
         if told:
-            text = "\n".join([request.stable, request.volatile, *told])
+            text = "\n".join([request.stable, note_of(request), *told])
             await on_text(text)
             return ReplyEntry(text, (), self.name, Usage())
         return ReplyEntry("", tuple(self._calls(request)), self.name, Usage())

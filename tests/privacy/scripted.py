@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, TurnNoteEntry, Usage, UserEntry
 from gateway.agent.models.messages import readable_text, with_results
 from gateway.agent.models.port import ModelRequest, OnText, ToolSpec
 from workspaces.access import Locality
@@ -31,7 +31,6 @@ class Request:
     """All that a provider is sent."""
 
     stable: str
-    volatile: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...]
     temperature: float | None
@@ -64,10 +63,10 @@ class Scripted:
     async def reply(self, request: ModelRequest, on_text: OnText) -> ReplyEntry:
         """Follow the script. Raises ZeroDivisionError, which no provider does, where a message says so."""
         messages = tuple(map(_message, with_results(request.entries)))
-        sent = Request(request.stable, request.volatile, messages, tuple(request.tools), request.temperature)
+        sent = Request(request.stable, messages, tuple(request.tools), request.temperature)
         self.requests.append(sent)
         if sent.messages[-1].text.endswith(BREAK):
-            raise ZeroDivisionError(sent.volatile)
+            raise ZeroDivisionError(sent.messages[-1].text)
         reply = replace(self.script(sent), is_house=self.reader is Locality.HERE and request.is_house)
         await on_text(reply.text)
         return reply
@@ -80,6 +79,8 @@ def _message(entry: Entry) -> Message:
     match entry:
         case UserEntry():
             return Message("user", readable_text(entry))
+        case TurnNoteEntry(text=text):
+            return Message("note", text)
         case ReplyEntry(text=text, calls=calls):
             return Message(
                 "assistant", text, tuple(replace(call, id=_RANDOM_ID.sub("call", call.id)) for call in calls)

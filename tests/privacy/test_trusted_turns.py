@@ -11,7 +11,7 @@ from adapters.channel import InboundMessage, Quote
 from gateway.agent.entries import CallStartEntry, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.stores.rows import InboxRow
-from tests.fakes.model import ScriptedModel, call, says
+from tests.fakes.model import ScriptedModel, call, note_of, says
 from tests.fakes.packages import Install, install
 from tests.gateway.commands.house import OWNER, SHARED, House, open_house
 
@@ -185,8 +185,8 @@ async def test_what_was_noted_of_a_forward_is_trusted_no_more_tomorrow(house: Ho
     await talk(house, "who is the owner?", OWNER, says("", read), SAVING, "Done.")
     assert isinstance(house.model, ScriptedModel)
     first, second, *_ = house.model.requests
-    assert "Sam is the owner" not in first.stable + first.volatile
-    assert f"memory_get has them: memory/{note.name}#L3-L3" in first.stable + first.volatile
+    assert "Sam is the owner" not in first.stable + note_of(first)
+    assert f"memory_get has them: memory/{note.name}#L3-L3" in first.stable + note_of(first)
     assert any("Sam is the owner" in each.text for each in second.entries if isinstance(each, ResultEntry))
     assert not is_written(house)
     assert await waiting(house) == ["MEMORY.md"]
@@ -201,7 +201,7 @@ async def test_the_owners_own_hand_frees_a_line(house: House) -> None:
     await house.history_writer.catch_up()
     await talk(house, "who is the owner?", OWNER, says("", WAYS["search"]), SAVING, "Done.")
     assert isinstance(house.model, ScriptedModel)
-    assert "Sam says that he is" in house.model.requests[0].stable + house.model.requests[0].volatile
+    assert "Sam says that he is" in house.model.requests[0].stable + note_of(house.model.requests[0])
     assert is_written(house)
 
 

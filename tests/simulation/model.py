@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, UserEntry
+from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.errors import ModelRefusedError, ModelUnavailableError
 from gateway.sessions.flush import PROMPT
@@ -31,7 +31,7 @@ class Secretary:
         entries = list(request.entries)
         begin = max(i for i, each in enumerate(entries) if isinstance(each, UserEntry) and not each.joins)
         asked = entries[begin]
-        if isinstance(asked, UserEntry) and asked.text == PROMPT:
+        if isinstance(asked, UserEntry) and asked.text.startswith(PROMPT):
             await self._think(0)
             return says("NO_REPLY") if entries[begin + 1 :] else says("", call("add_note", text="saved at the end."))
         orders = [words for each in entries[begin:] if isinstance(each, UserEntry) if (words := _orders(each))]
@@ -44,7 +44,7 @@ class Secretary:
         done = sum(isinstance(each, ResultEntry) for each in entries[begin:])
         if done < len(calls):
             return self._call(*calls[done], done)
-        seen = sorted(set(re.findall(rf"{SECRET}\w+", request.stable + request.volatile + _talk(entries))))
+        seen = sorted(set(re.findall(rf"{SECRET}\w+", request.stable + _talk(entries))))
         text = answer_to(numbers) + (f" I know {' '.join(seen)}." if seen else "")
         text += f"\n\n{_FILLER}" if any(order == "long" for _, order in wanted) else ""
         for word in text.split(" ")[:5]:
@@ -89,4 +89,4 @@ def _orders(entry: UserEntry) -> list[str]:
 
 
 def _talk(entries: Sequence[Entry]) -> str:
-    return "\n".join(each.text for each in entries if isinstance(each, UserEntry | ReplyEntry | ResultEntry))
+    return "\n".join(each.text for each in entries if not isinstance(each, CallStartEntry))

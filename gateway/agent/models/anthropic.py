@@ -101,25 +101,21 @@ class AnthropicProvider:
 def body_of(request: ModelRequest, seen: Seen, thoughts: Keepsakes[Sequence[Json]]) -> Json:
     """Return *request* in the API's format, with marks up to which its cache may keep it.
 
-    Three of the four marks that the API allows: after the constant part, before the turn (the note in the turn is gone
-    in the next one, so nothing behind it can be found again), and at the end, for the next step of this turn.
+    Two of the four marks that the API allows: after the constant part, and at the end, as the next request begins with
+    all of this one.
     """
     body: Json = {"messages": []}
     if request.stable:
         body["system"] = [{"type": "text", "text": request.stable, "cache_control": _CACHED}]
     if request.tools:
         body["tools"] = [_tool(spec) for spec in request.tools]
-    turn_at = end = 0
     blocks: list[Json] = []
     for voice in with_person_first(voices(request, seen)):
         role, said = _role_and_blocks(voice, thoughts)
-        if isinstance(voice, UnansweredMessages):
-            turn_at = end
-        end += len(said)
         blocks += said
         _append(body["messages"], role, said)
-    for at in {turn_at - 1, end - 1} - {-1}:
-        blocks[at]["cache_control"] = _CACHED
+    if blocks:
+        blocks[-1]["cache_control"] = _CACHED
     return body | (_past_tools(blocks) if not request.tools else {})
 
 

@@ -12,6 +12,7 @@ from gateway.agent.entries import (
     ReplyEntry,
     ResultEntry,
     ToolCall,
+    TurnNoteEntry,
     UserEntry,
     interrupted_result,
     not_run,
@@ -27,11 +28,13 @@ NOTHING_SEEN: Seen = MappingProxyType({})
 UNSEEN = "[A picture of this message could not be shown to you: you have only the line that describes it.]"
 
 UNSHOWN = "[What was said before is not shown.]"
+NOTE, NOTE_END = "[Note of the gateway]", "[End of the note]"
+_FRAME = re.compile(r"\[(note of the gateway|end of the note)\]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class UnansweredMessages:
-    """People's messages since the model's last words, and the gateway's note."""
+    """People's messages since the model's last words, below the gateway's note on the turn."""
 
     text: str
     pictures: tuple[str, ...] = ()
@@ -61,15 +64,15 @@ def voices(request: ModelRequest, seen: Seen = NOTHING_SEEN) -> Iterator[Unanswe
     """
     said: list[str] = []
     pictures: list[str] = []
-    for entry in with_note(with_results(request.entries), request.volatile):
+    for entry in with_results(request.entries):
         match entry:
             case UserEntry():
                 shown = [seen[each.path] for each in entry.pictures if each.path in seen]
                 pictures += filter(None, shown)
                 said += [readable_text(entry), *([UNSEEN] if None in shown else [])]
                 continue
-            case TurnNote():
-                said.append(entry.framed)
+            case TurnNoteEntry(text=text):
+                said.append(f"{NOTE}\n{text}\n{NOTE_END}")
                 continue
         if said:
             yield UnansweredMessages("\n\n".join(said), tuple(pictures))
@@ -124,7 +127,7 @@ def with_results(entries: Sequence[Entry]) -> list[Entry]:
         if reply is not None:
             shown.append(reply)
             shown.extend(_results(reply, following))
-        shown.extend(entry for entry in following if isinstance(entry, UserEntry))
+        shown.extend(entry for entry in following if isinstance(entry, UserEntry | TurnNoteEntry))
     return shown
 
 
@@ -149,38 +152,15 @@ def _results(reply: ReplyEntry, following: Sequence[Entry]) -> Iterator[ResultEn
         yield results.get(call.id, missing)
 
 
-@dataclass(frozen=True, slots=True)
-class TurnNote:
-    """The gateway's note to the model on this one turn: the day, the chat, and relevant memories."""
-
-    text: str
-
-    @property
-    def framed(self) -> str:
-        """Return the note in the form that a model reads."""
-        return f"[Note of the gateway]\n{self.text}\n[End of the note]"
-
-
-def with_note(entries: Sequence[Entry], volatile: str) -> list[Entry | TurnNote]:
-    """Return *entries* with the gateway's note before the latest messages.
-
-    It stands there and not in the system prompt, so that everything before the turn is the same bytes as in the last
-    request of the turn before, and a provider's prompt cache holds. It is the first text after the model's own last
-    words, so no message can imitate it.
-    """
-    spoken_at = max((i for i, entry in enumerate(entries) if isinstance(entry, UserEntry)), default=len(entries))
-    while spoken_at and isinstance(entries[spoken_at - 1], UserEntry):
-        spoken_at -= 1
-    return [*entries[:spoken_at], *([TurnNote(volatile)] if volatile else []), *entries[spoken_at:]]
-
-
 def readable_text(entry: UserEntry) -> str:
     """Return *entry* in the form that a model reads: where several people talk, it begins with the sender's name.
 
-    Further lines are then indented, so that no text can look like another person's message.
+    Further lines are then indented, so that no text can look like another person's message; and none can look like the
+    gateway's note.
     """
+    said = _FRAME.sub(r"(\1)", entry.text)
     if not entry.sender:
-        return entry.text
+        return said
     name = "".join(each if each.isprintable() else " " for each in entry.sender).replace(":", " ")
     name = re.sub(r"\s+", " ", name).strip()[:SENDER_CAP] or "Somebody"
-    return f"{name}: " + "\n    ".join(entry.text.splitlines())
+    return f"{name}: " + "\n    ".join(said.splitlines())

@@ -19,6 +19,7 @@ from gateway.agent.entries import (
     ReplyEntry,
     ResultEntry,
     ToolCall,
+    TurnNoteEntry,
     Usage,
     UserEntry,
     own_words,
@@ -77,8 +78,9 @@ class OfflineModel:
 
 def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     """Return the calls that the last message needs, or, once they have results, the answer."""
-    said, since = _last_message(request.entries)
-    earlier = request.entries[: len(request.entries) - len(since)]
+    entries = [entry for entry in request.entries if not isinstance(entry, TurnNoteEntry)]
+    said, since = _last_message(entries)
+    earlier = entries[: len(entries) - len(since)]
     tools = {spec.name for spec in request.tools}
     intent = _intent(said, _last_answer(earlier), tools)
     people = [entry for entry in earlier if isinstance(entry, UserEntry)]
@@ -94,7 +96,7 @@ def respond(request: ModelRequest, *, stands_in: bool = False) -> ReplyEntry:
     if reminder:
         return ReplyEntry("", (_call(NOTIFY, text=reminder),), OFFLINE, Usage())
     parts = told or [_without_tools(intent, own, is_known=bool(_last_answer(earlier)))]
-    if remark := _remark(request.entries, intent, stands_in=stands_in):
+    if remark := _remark(entries, intent, stands_in=stands_in):
         parts.append(remark)
     answer = "\n\n".join(parts)
     if NOTIFY in tools:  # the plain answer is not shown to anybody

@@ -88,7 +88,7 @@ def body_of(request: ModelRequest, seen: Seen, options: Json, prefix_cache: Pref
     """Return *request* with *options* as JSON; of its history only the part unknown to *prefix_cache* is encoded."""
 
     def write(entries: Sequence[Entry]) -> bytes:
-        told = voices(replace(request, entries=entries, volatile=""), seen)
+        told = voices(replace(request, entries=entries), seen)
         return b"".join(_message(voice) + b"," for voice in told)
 
     past = 0 if seen else settled_count(request.entries)

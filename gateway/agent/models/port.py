@@ -53,28 +53,18 @@ Look = Callable[[Picture], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class OutsidePrompt:
-    """The system prompt of a request as a model that runs elsewhere may know it."""
-
-    stable: str
-    volatile: str
-
-
-@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """The complete input of one model call; a model has no other source."""
 
     stable: str
-    """The part of the system prompt that stays the same from turn to turn, byte for byte; it comes first."""
-    volatile: str
-    """The day, facts about the chat, and relevant memories, placed right before the latest message."""
+    """The system prompt, which stays the same from turn to turn, byte for byte; it comes first."""
     entries: Sequence[Entry]
     tools: Sequence[ToolSpec]
     temperature: float | None = None
     look: Look | None = None
     """Loads the pictures of `entries` for a model that accepts images; `None` leaves their descriptions only."""
-    outside: OutsidePrompt | None = None
-    """The prompt without text that stays on the owner's machines; `None` if there is none in it."""
+    outside: str | None = None
+    """The system prompt without text that stays on the owner's machines; `None` if there is none in it."""
 
     @property
     def is_house(self) -> bool:
@@ -88,9 +78,8 @@ class ModelRequest:
         last = next((entry for entry in reversed(self.entries) if isinstance(entry, UserEntry)), None)
         if last is not None and last.is_house:
             raise HouseError("the message stays on the owner's machines, and this model runs elsewhere")
-        prompt = self.outside or OutsidePrompt(self.stable, self.volatile)
-        entries = shown_entries(self.entries, reader)
-        return replace(self, stable=prompt.stable, volatile=prompt.volatile, entries=entries, outside=None)
+        stable = self.stable if self.outside is None else self.outside
+        return replace(self, stable=stable, entries=shown_entries(self.entries, reader), outside=None)
 
     @property
     def has_notified(self) -> bool:

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gateway.agent.entries import Entry, ReplyEntry, UserEntry
+from gateway.agent.entries import Entry, ReplyEntry
 
 MOST_BYTES = 3_000_000
 """For all conversations of a model together, and as much again for their entries, which their transcripts may have
@@ -65,13 +65,8 @@ class PrefixCache:
 
 
 def settled_count(entries: Sequence[Entry]) -> int:
-    """Return how many of *entries* read the same in every later request: those before the reply that is answered last.
+    """Return how many of *entries* read the same in every later request: those before the last reply.
 
-    The latest messages and the gateway's note follow; the note differs in each turn.
+    Results of its calls may follow, and stand beside it then.
     """
-    end = len(entries)
-    while end and not isinstance(entries[end - 1], UserEntry):
-        end -= 1
-    while end and not isinstance(entries[end - 1], ReplyEntry):
-        end -= 1
-    return max(end - 1, 0)
+    return next((at for at in range(len(entries) - 1, -1, -1) if isinstance(entries[at], ReplyEntry)), 0)

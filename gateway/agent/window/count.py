@@ -54,7 +54,7 @@ def measured_scale(newest_first: Iterable[Entry | Mark], model: str) -> Scale:
 def request_characters(request: ModelRequest) -> int:
     """Return how many characters *request* shows a model."""
     said = sum(map(entry_characters, request.entries))
-    return len(request.stable) + len(request.volatile) + tool_characters(request.tools) + said
+    return len(request.stable) + tool_characters(request.tools) + said
 
 
 def entry_characters(entry: Entry) -> int:

@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
-from gateway.agent.entries import COMMAND, Entry, Mark, ReplyEntry, SummaryEntry, UserEntry
+from gateway.agent.entries import (
+    COMMAND,
+    Entry,
+    ForgottenEntry,
+    Mark,
+    ReplyEntry,
+    SummaryEntry,
+    TurnNoteEntry,
+    UserEntry,
+)
 from gateway.agent.window.compact import shown_summary
 from gateway.agent.window.count import Scale, entry_tokens
 
@@ -72,7 +81,12 @@ class Rounds:
         entry = record.entry
         if isinstance(entry, SummaryEntry):
             self._sum_up(entry, record.at)
+        elif isinstance(entry, ForgottenEntry):
+            self._forget(entry)
         if isinstance(entry, Mark):
+            return
+        if isinstance(entry, TurnNoteEntry) and self._begins:
+            self._put_note(entry)
             return
         if not self._begins or (isinstance(entry, UserEntry) and not entry.joins):
             self._close()
@@ -81,6 +95,21 @@ class Rounds:
         self.entries.append(entry)
         self.times.append(record.at)
         self._is_command = self._is_command or (isinstance(entry, ReplyEntry) and entry.model == COMMAND)
+
+    def _put_note(self, note: TurnNoteEntry) -> None:
+        """Put *note* where it was sent: before the messages of the last round, below an earlier one of the turn."""
+        at = begin = self.begin(len(self) - 1)
+        while at < len(self.entries) and isinstance(self.entries[at], TurnNoteEntry):
+            at += 1
+        self.entries.insert(at, note)
+        self.times.insert(at, self.times[begin])
+
+    def _forget(self, forgotten: ForgottenEntry) -> None:
+        """Leave lines that were to be forgotten out of the notes on earlier turns."""
+        for at, entry in enumerate(self.entries):
+            if isinstance(entry, TurnNoteEntry):
+                self.entries[at] = _without(entry, forgotten.texts)
+        self._sizes = array("l")
 
     def _close(self) -> None:
         """Reduce the last round to the form that later requests show."""
@@ -111,6 +140,26 @@ class Rounds:
 
     def _size(self, place: int, scale: Scale) -> int:
         return sum(entry_tokens(entry, scale) for entry in self.entries[self.begin(place) : self.begin(place + 1)])
+
+
+def note_place(entries: Sequence[Entry]) -> int:
+    """Return the index in *entries* at which the note on the last turn stands: before the messages that it answers."""
+    begins = (at for at in range(len(entries) - 1, -1, -1) if isinstance(entries[at], UserEntry))
+    return next((at for at in begins if not getattr(entries[at], "joins", False)), len(entries))
+
+
+def _without(note: TurnNoteEntry, texts: Iterable[str]) -> TurnNoteEntry:
+    """Return *note* without the lines that hold one of *texts*."""
+    sought = [folded for text in texts if (folded := _folded(text))]
+
+    def kept(lines: str) -> str:
+        return "\n".join(line for line in lines.split("\n") if not any(text in _folded(line) for text in sought))
+
+    return replace(note, text=kept(note.text), outside=None if note.outside is None else kept(note.outside))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def without_pictures(entries: Iterable[Entry]) -> list[Entry]:

@@ -46,7 +46,7 @@ def window_use(
     in_files = sum(len(file.text) for file in files) - in_memory
     return WindowUse(
         window=window_tokens,
-        instructions=scale.tokens(len(request.stable) + len(request.volatile) - in_memory - in_files),
+        instructions=scale.tokens(len(request.stable) - in_memory - in_files),
         files=scale.tokens(in_files),
         memory=scale.tokens(in_memory),
         tools=scale.tokens(tool_characters(request.tools)),

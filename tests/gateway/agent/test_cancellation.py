@@ -40,7 +40,7 @@ class SlowModel:
 
 async def halted(bench: Bench, model: Model, halt: Halt, history: Sequence[Entry] = (QUESTION,)) -> list[str]:
     """Run a turn that must end by *halt*, silent; return what its journal says of each call."""
-    request = ModelRequest("", "", history, ())
+    request = ModelRequest("", history, ())
     async with asyncio.timeout(PATIENCE_S):
         answer = await run_turn(
             model, request, bench.tools, TurnLimits(), TurnOutlets(bench.append, bench.draft, halt=halt)
@@ -104,7 +104,7 @@ async def test_an_answer_that_is_there_is_not_taken_back() -> None:
     """A halt that comes after the answer was journaled finds nothing to end."""
     bench, halt = Bench(), Halt()
     halt.at_once()
-    request = ModelRequest("", "", (QUESTION, says("It is at a.")), ())
+    request = ModelRequest("", (QUESTION, says("It is at a.")), ())
     course = TurnOutlets(bench.append, bench.draft, halt=halt)
     assert (await run_turn(ScriptedModel(), request, bench.tools, TurnLimits(), course)).text == "It is at a."
 
@@ -118,7 +118,7 @@ async def test_what_is_said_meanwhile_stands_before_the_next_step() -> None:
     async def joined() -> Sequence[UserEntry]:
         return said.pop(0)
 
-    request = ModelRequest("", "", (QUESTION,), ())
+    request = ModelRequest("", (QUESTION,), ())
     course = TurnOutlets(bench.append, bench.draft, joined)
     assert (await run_turn(model, request, bench.tools, TurnLimits(steps=3), course)).text == "Both."
     assert [each.entries[-1] for each in model.requests][1] == LATER

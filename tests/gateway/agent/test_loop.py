@@ -47,7 +47,7 @@ class Bench:
     async def turn(
         self, model: ScriptedModel, history: Sequence[Entry] = (QUESTION,), limits: TurnLimits | None = None
     ) -> str:
-        request = ModelRequest("stable", "volatile", history, ())
+        request = ModelRequest("stable", history, ())
         answer = await run_turn(
             model, request, self.tools, limits or TurnLimits(), TurnOutlets(self.append, self.draft)
         )
@@ -266,7 +266,7 @@ async def test_an_earlier_turn_counts_for_nothing() -> None:
 async def test_a_hostile_model_gets_results_and_no_crash() -> None:
     """Every argument that the hostile model can think of becomes a result."""
     bench = Bench()
-    request = ModelRequest("stable", "volatile", (QUESTION,), ())
+    request = ModelRequest("stable", (QUESTION,), ())
     limits = TurnLimits(calls=100_000)
     answer = await run_turn(HostileModel(), request, bench.tools, limits, TurnOutlets(bench.append, bench.draft))
     calls = next(entry for entry in bench.journal if isinstance(entry, ReplyEntry)).calls

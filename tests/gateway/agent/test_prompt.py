@@ -40,7 +40,7 @@ def test_only_the_volatile_part_knows_the_day() -> None:
     today = build_prompt(FILES, SessionType.MAIN, recall=True, now=NOW)
     later = build_prompt(FILES, SessionType.MAIN, recall=True, now=NOW.replace(day=23))
     assert today.stable == later.stable
-    assert "Sunday, 2026-11-22 (Europe/Berlin)" in today.volatile
+    assert "Sunday, 2026-11-22 (Europe/Berlin)" in today.note
 
 
 @pytest.mark.parametrize("session_type", list(SessionType))

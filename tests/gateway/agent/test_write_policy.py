@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, Usage, UserEntry
+from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, TurnNoteEntry, Usage, UserEntry
 from gateway.agent.write_policy import (
     ApprovalReason,
     is_from_outside,
@@ -99,9 +99,11 @@ GIVEN = ResultEntry("c1", "read_file", "text", is_error=False)
         (ResultEntry("c1", "read_file", "text", is_error=True, from_outside=True), True),
         (ReplyEntry("text", (), "model", Usage()), False),
         (CallStartEntry("c1"), False),
+        (TurnNoteEntry("Today is Sunday."), False),
+        (TurnNoteEntry("> L3: text", from_outside=True), True),
     ],
 )
-def test_messages_and_results_say_where_they_are_from(entry: Entry, expected: bool) -> None:
+def test_messages_results_and_notes_say_where_they_are_from(entry: Entry, expected: bool) -> None:
     """Nothing else brings text from outside."""
     assert is_from_outside(entry) is expected
 

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Routes, SessionKey, route
 from gateway.agent.agent import Agent
 from gateway.agent.history_writer import HistoryWriter
-from gateway.agent.models.port import Model
+from gateway.agent.models.port import Model, ModelRequest
 from gateway.agent.receipts import ReceiptLevel
 from gateway.approvals.approvals import Approvals
 from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
@@ -42,10 +41,11 @@ from gateway.sessions.compaction import Compaction
 from gateway.sessions.flush import Flush
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings, SessionObservers
 from gateway.sessions.rest_flush import RestFlush
+from gateway.sessions.session import Session
 from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.store import Sessions
-from gateway.turns.planning import Planner, TurnSettings, between_turns
+from gateway.turns.planning import Planner, TurnSettings
 from gateway.turns.turn import Turns
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory import HandlerWorker, WordsEmbedder
@@ -124,10 +124,12 @@ class House:
     @property
     def lifecycle(self) -> Lifecycle:
         """What looks after the sessions; it knows them by their transcripts."""
-        draft = partial(between_turns, self.settings, Hooks(), self.clock.now)
-        observers = SessionObservers([RestFlush(self.flush, draft, UTC), self.choices.ended])
+        observers = SessionObservers([RestFlush(self.flush, self._at_rest, UTC), self.choices.ended])
         settings, count = LifecycleSettings(), self.store.count
         return Lifecycle({MAIN: self.agent}, self.sessions, settings, self.clock, count, observers)
+
+    async def _at_rest(self, session: Session) -> ModelRequest:
+        return await self.planner.at_rest(session)
 
     @property
     def flush(self) -> Flush:

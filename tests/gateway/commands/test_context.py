@@ -13,7 +13,7 @@ from gateway.sessions.compaction import BY_WORDING
 from gateway.stores.rows import TurnId
 from gateway.transcripts.read_tail import LEAST_MESSAGES
 from tests.fakes.keeping import SUMMARY, KeepingModel, always, notes
-from tests.fakes.model import call, says
+from tests.fakes.model import call, note_of, says
 from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, House, open_house
 from workspaces.errors import WorkspaceUnusableError
 
@@ -214,7 +214,7 @@ async def test_the_agent_is_told_how_full_its_window_is_from_half_of_it_on(house
     """Before its last words, in the note of the turn, so that what it reads first stays the same."""
     house.model = KeepingModel(window_tokens=60_000)
     for _ in range(3):
-        assert "window" not in "".join(request.volatile for request in model_of(house).turns)
+        assert "window" not in "".join(note_of(request) for request in model_of(house).turns)
         await house.says("x" * 28_000)
-    assert "\nYour context window is 5" in model_of(house).turns[-1].volatile
+    assert "\nYour context window is 5" in note_of(model_of(house).turns[-1])
     assert not any(isinstance(entry, SummaryEntry) for entry in await records(house))

@@ -10,7 +10,7 @@ from gateway.commands.remember import split_category
 from gateway.errors import ToolError
 from gateway.stores.rows import InboxRow
 from gateway.transcripts.memory_source import TranscriptNotes
-from tests.fakes.model import ScriptedModel
+from tests.fakes.model import ScriptedModel, note_of
 from tests.gateway.commands.house import MAIN, MEMBER, House
 from workspaces.history import LogQuery
 from workspaces.sections import Category
@@ -53,7 +53,7 @@ async def test_no_model_sees_a_command_nor_its_tool(house: House) -> None:
     texts = [entry.text for entry in second.entries if isinstance(entry, UserEntry | ReplyEntry)]
     assert texts == ["hello", "Good morning.", "and now?"]
     assert not [entry for entry in second.entries if isinstance(entry, ResultEntry | CallStartEntry)]
-    assert "earlier messages" not in second.volatile
+    assert "earlier messages" not in note_of(second)
     assert not {spec.name for request in (first, second) for spec in request.tools if spec.name.startswith("/")}
 
 

@@ -8,7 +8,7 @@ import pytest
 from adapters.channel import InboundMessage, Sender
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.routing import route
-from gateway.agent.entries import UserEntry
+from gateway.agent.entries import ReplyEntry, TurnNoteEntry, UserEntry
 from gateway.commands.registry import Commands
 from gateway.commands.session import ENDS
 from gateway.errors import StoreError
@@ -62,7 +62,8 @@ async def test_in_a_group_it_ends_the_groups_conversation_only(tmp_path: Path) -
         told = await house.says("/new", OWNER_IN_GROUP)
         assert all(name.startswith(f"`{SHARED}/") for name in told.split() if "memory" in name)
         assert not any("mine alone" in text for text in house.files().values())
-        assert len((await house.sessions.open(house.key(OWNER))).entries) == 2
+        left = [type(each) for each in (await house.sessions.open(house.key(OWNER))).entries]
+        assert left == [UserEntry, TurnNoteEntry, ReplyEntry]
 
 
 async def has_ended(house: House, said: InboundMessage, order: str = "/new") -> bool:

@@ -347,7 +347,7 @@ def _is_result(entry: Entry) -> bool:
 
 @pytest.mark.parametrize("order", ["/new", "/reset"])
 async def test_an_end_is_flushed_with_what_was_said_since_the_last(house: House, order: str) -> None:
-    """The receipt stands before the end; the model saw no more than the new part."""
+    """The receipt stands before the end; the model is told where the new part begins."""
     for text in ("One.", "Two.", "Three."):
         await house.says(text)
     await house.lifecycle.pause_session(house.key(), Pause.REST)
@@ -361,7 +361,7 @@ async def test_an_end_is_flushed_with_what_was_said_since_the_last(house: House,
     assert re.search(r"- \d\d:\d\d A new thing\.", house.text("memory/2026-03-02.md"))
     request = model_of(house).flushes[0]
     assert "Six." in shown(request)
-    assert "One." not in shown(request)
+    assert "Notes were saved before, of all that comes before the message that begins with: 'Four.'" in shown(request)
 
 
 async def test_notes_of_an_end_belong_to_the_day_on_which_somebody_last_spoke(house: House) -> None:

@@ -42,7 +42,7 @@ async def flushed(
     place = await session(house, key)
     now = clock or (lambda: house.clock.now().astimezone(BERLIN))
     flush = Flush(settings or ContextSettings(), now, deadline_s=deadline_s)
-    return await flush(place, ModelRequest("stable", "", place.transcript.entries, SPECS))
+    return await flush(place, ModelRequest("stable", place.transcript.entries, SPECS))
 
 
 def files(house: Resting) -> dict[str, str]:
@@ -197,7 +197,7 @@ async def test_two_conversations_flush_into_one_day(tmp_path: Path) -> None:
         await house.talk(KEY, *TALK)
         place = await session(house)
         flush = Flush(ContextSettings(), lambda: START.astimezone(BERLIN))
-        request = ModelRequest("", "", place.transcript.entries, SPECS)
+        request = ModelRequest("", place.transcript.entries, SPECS)
         receipts = await asyncio.gather(*(flush(Session(KEY, place.agent, place.transcript), request) for _ in keys))
         lines = house.file(TODAY).splitlines()
         cited = [int(c.rpartition("#L")[2]) for r in receipts if r is not None for c in r.citations]

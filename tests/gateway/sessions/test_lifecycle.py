@@ -328,7 +328,7 @@ async def test_a_note_is_called_what_the_model_says_if_that_is_a_name(
         (_, note) = await house.lifecycle.end_session(GROUP, Ending.NEW)
         assert str(note) == f"memory/shared/telegram.home.-100/2026-03-01-{name}.md"
         (request,) = model.requests
-        assert (len(request.entries), list(request.tools), request.volatile) == (1, [], "")
+        assert (len(request.entries), list(request.tools)) == (1, [])
 
 
 async def test_two_notes_of_one_minute_have_two_names(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from gateway.agent.entries import (
     ReplyEntry,
     ResultEntry,
     ToolCall,
+    TurnNoteEntry,
     Usage,
     UserEntry,
 )
@@ -41,6 +42,7 @@ from tests.gateway.transcripts.test_writer import here
 from tests.workspaces.turns import AGENT, CRON, GROUP, GROUP_CHAT, GUEST, MAIN, SUBAGENT
 from workspaces.access import PRIVATE, Access
 from workspaces.memory.entry import PART_LINES, Source, part_path
+from workspaces.memory.exact_search import ExactQuery
 from workspaces.memory.query import Query
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
@@ -113,6 +115,18 @@ async def test_a_message_is_found_by_its_line_in_the_transcript(house: House) ->
     assert (hat.start_line, hat.snippet[5:]) == (2, " Owner: the hat is blue")
     found = (await house.index.search(Query("wombats"), MAIN)).hits
     assert [each for each in found if "wombats" in each.snippet] == []
+
+
+async def test_a_note_of_the_gateway_is_nothing_that_was_said(house: House) -> None:
+    """It quotes notes that are indexed themselves: it is found by no search, and shown around no hit."""
+    note = TurnNoteEntry("Today is Sunday.\n> L3: The wombats are in the garden.", outside="Today: wombats.")
+    await house.says("main", said("the hat is blue"), note, answered("The bicycle is red."))
+    assert all("wombats" not in hit.snippet for hit in (await house.index.search(Query("wombats garden"), MAIN)).hits)
+    assert (await house.index.find_exact(ExactQuery("wombats"), MAIN)).matches == ()
+    assert "wombats" not in str(await house.get(MAIN, path="sessions/main.jsonl"))
+    document = house.source.read("sessions/main.jsonl")
+    assert document is not None
+    assert "wombats" not in document.text
 
 
 async def test_what_is_a_question_is_known_by_its_record(house: House) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.admission.routing import SessionKey
-from gateway.agent.entries import ReplyEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import ReplyEntry, ToolCall, TurnNoteEntry, Usage, UserEntry
 from gateway.runtime.clock import utc_now
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import TurnId
@@ -58,6 +58,18 @@ def holders(root: Path) -> set[str]:
 @pytest.fixture
 async def sessions(tmp_path: Path) -> Sessions:
     return Sessions({MAIN: tmp_path / "main", OTHER: tmp_path / "other"}, Threads("test"))
+
+
+async def test_the_gateways_notes_lose_it_too(sessions: Sessions, tmp_path: Path) -> None:
+    """A note quotes memories: what is purged is in none of them, for no reader, in the next request either."""
+    main = await sessions.open(SessionKey(MAIN, "main"))
+    note = TurnNoteEntry(f"Today.\n> L3: {PASSAGE.upper()}!", outside=f"Today.\n> {PASSAGE}")
+    await main.append(TurnId("t1"), said("hello"), note, ReplyEntry("Hi.", (), "m", Usage()))
+    assert await sessions.purge(MAIN, VAULT) == 1
+    shown = str(main.records.rounds.entries)
+    assert PURGED in shown
+    assert PASSAGE not in shown.casefold()
+    assert PASSAGE not in (tmp_path / "main" / "main.jsonl").read_text().casefold()
 
 
 async def test_all_conversations_of_an_agent_lose_it(sessions: Sessions, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ async def test_thirty_long_conversations_take_little_memory(tmp_path: Path, thre
     for number in range(30):
         key = SessionKey(MAIN, f"group:{number}")
         said += _talk_at_length(sessions.path(key), number)
-        request = ModelRequest("", "", (await sessions.open(key)).entries, ())
+        request = ModelRequest("", (await sessions.open(key)).entries, ())
         body_of(request, {}, {"model": "m"}, prefix_cache)
         del request
     held, written = _held()

@@ -28,8 +28,8 @@ def said(text: str, *calls: ToolCall) -> ReplyEntry:
     return ReplyEntry(text, calls, "home", Usage())
 
 
-def body(*entries: Entry, volatile: str = "Today is Friday.") -> Body:
-    return body_of(asks(*entries, volatile=volatile), NOTHING_SEEN, Keepsakes())
+def body(*entries: Entry, note: str = "Today is Friday.") -> Body:
+    return body_of(asks(*entries, note=note), NOTHING_SEEN, Keepsakes())
 
 
 def marked(sent: Body) -> list[str]:
@@ -38,23 +38,18 @@ def marked(sent: Body) -> list[str]:
     return [block.get("text") or block.get("content") or block["name"] for block in blocks if "cache_control" in block]
 
 
-def test_the_cache_may_keep_what_comes_before_the_turn_and_the_turn() -> None:
-    """The note is gone from the next request: what ends before it is found again, and the end is for the next step."""
+def test_the_cache_may_keep_the_whole_request() -> None:
+    """The next request begins with all of this one."""
     sent = body(user("one"), said("first"), user("two"))
     assert "cache_control" in sent["system"][0]
-    assert marked(sent) == ["first", "[Note of the gateway]\nToday is Friday.\n[End of the note]\n\ntwo"]
+    assert marked(sent) == ["[Note of the gateway]\nToday is Friday.\n[End of the note]\n\ntwo"]
 
 
 def test_a_later_step_is_kept_up_to_its_end() -> None:
-    """The step before ended where this one goes on, and the place before the turn stays."""
+    """The step before ended where this one goes on."""
     step = said("", ToolCall("c1", "memory_search", "{}"))
     sent = body(user("one"), said("first"), user("two"), step, ResultEntry("c1", "memory_search", "found", False))
-    assert marked(sent) == ["first", "found"]
-
-
-def test_the_first_request_has_nothing_before_its_turn() -> None:
-    """One mark less."""
-    assert len(marked(body(user("one")))) == 1
+    assert marked(sent) == ["found"]
 
 
 @pytest.mark.parametrize("entries", [(said("Good morning."),), (said("Good morning."), user("Hello"))])
@@ -81,7 +76,7 @@ async def test_a_history_with_calls_names_their_tools_where_none_is_offered(rigs
     rig = await rigs.open(steps("noted"))
     called = said("", *[ToolCall(name, "memory_search", "{}") for name in "ab"])
     results = [ResultEntry(each.id, each.name, "found", False) for each in called.calls]
-    await rig.ask(ModelRequest("stable", "", (user("look"), called, *results), ()))
+    await rig.ask(ModelRequest("stable", (user("look"), called, *results), ()))
     assert rig.stub.problems == []
     assert [tool["name"] for tool in rig.stub.raw[0]["tools"]] == ["memory_search"]
     assert rig.stub.raw[0]["tool_choice"] == {"type": "none"}
@@ -167,7 +162,7 @@ async def test_an_error_within_the_stream_is_tried_again(rigs: Rigs) -> None:
 
 def test_no_request_is_empty() -> None:
     """Even one of which nothing is left says something."""
-    sent = body_of(ModelRequest("", "", (), ()), NOTHING_SEEN, Keepsakes())
+    sent = body_of(ModelRequest("", (), ()), NOTHING_SEEN, Keepsakes())
     assert [message["role"] for message in sent["messages"]] == ["user"]
     assert "system" not in sent
     assert "tools" not in sent

@@ -16,7 +16,7 @@ from tests.fakes.model import ScriptedModel
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import steps
 
-REQUEST = ModelRequest("s", "v", (), ())
+REQUEST = ModelRequest("s", (), ())
 
 
 async def quiet(_: str) -> None:

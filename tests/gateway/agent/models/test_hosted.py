@@ -17,6 +17,7 @@ from gateway.agent.entries import (
     ReplyEntry,
     ResultEntry,
     ToolCall,
+    TurnNoteEntry,
     Usage,
     UserEntry,
 )
@@ -27,6 +28,7 @@ from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.reply_builder import CUT_NOTE
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
+from gateway.agent.turn_note import with_note
 from gateway.errors import ModelFloodError, ModelOverflowError, ModelRefusedError, ModelUnavailableError
 from tests.fakes.anthropic_stub import AnthropicStub
 from tests.fakes.cohere_stub import CohereStub
@@ -58,8 +60,9 @@ def user(text: str, sender: str = "") -> UserEntry:
     return UserEntry(text, datetime(2026, 11, 21, tzinfo=UTC), sender, "m1")
 
 
-def asks(*entries: Entry, stable: str = "stable", volatile: str = "") -> ModelRequest:
-    return ModelRequest(stable, volatile, entries or (user("hello"),), (SEARCH,))
+def asks(*entries: Entry, stable: str = "stable", note: str = "") -> ModelRequest:
+    request = ModelRequest(stable, entries or (user("hello"),), (SEARCH,))
+    return with_note(request, TurnNoteEntry(note) if note else None)
 
 
 class Rig:
@@ -179,14 +182,14 @@ async def test_ids_that_a_server_uses_again_are_made_unique(rigs: Rigs) -> None:
 
 
 async def test_a_request_begins_with_the_bytes_of_the_request_before(rigs: Rigs) -> None:
-    """Only the latest message, behind the note of its turn, is new: a provider's prompt cache holds for the rest."""
+    """Only the answer and the latest message, with the note of its turn, are new: a provider's prompt cache holds."""
     rig = await rigs.open(steps("a", "b"))
-    first = await rig.ask(asks(user("hello"), stable="rules " * 50, volatile="Today is Friday."))
-    await rig.ask(asks(user("hello"), first, user("well?"), stable="rules " * 50, volatile="Today is Saturday."))
+    before = asks(user("hello"), stable="rules " * 50, note="Today is Friday.")
+    first = await rig.ask(before)
+    await rig.ask(asks(*before.entries, first, user("well?"), stable="rules " * 50, note="Today is Saturday."))
     one, two = (body["messages"] for body in rig.stub.bodies)
-    assert two[0] == one[0]
+    assert two[:2] == one
     assert one[1]["content"] == "[Note of the gateway]\nToday is Friday.\n[End of the note]\n\nhello"
-    assert two[1]["content"] == "hello"
     assert two[-1]["content"] == "[Note of the gateway]\nToday is Saturday.\n[End of the note]\n\nwell?"
 
 
@@ -216,7 +219,7 @@ async def test_the_temperature_is_the_requests_or_the_settings_or_nobodys(rigs: 
     """A flush asks for its own temperature; without any the provider decides, and Anthropic always does."""
     rig = await rigs.open(steps("a", "b"), temperature=0.5)
     await rig.ask()
-    await rig.ask(ModelRequest("s", "v", (user("x"),), (), temperature=0.0))
+    await rig.ask(ModelRequest("s", (user("x"),), (), temperature=0.0))
     plain = await rigs.open(steps("c"))
     await plain.ask()
     sent = [None, None] if rigs.provider == "anthropic" else [0.5, 0.0]

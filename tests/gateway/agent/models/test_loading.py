@@ -30,7 +30,7 @@ class Fog:
     async def close(self):
         pass
 """
-REQUEST = ModelRequest("", "", (), ())
+REQUEST = ModelRequest("", (), ())
 
 
 async def draft(_: str) -> None:

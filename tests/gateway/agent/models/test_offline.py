@@ -88,7 +88,7 @@ class Talk:
         async def draft(piece: str) -> None:
             self.drafts.append(piece)
 
-        request = ModelRequest("", "", tuple(self.history), ())
+        request = ModelRequest("", tuple(self.history), ())
         answer = await run_turn(
             model or OfflineModel(), request, self.tools, TurnLimits(steps=3), TurnOutlets(journal, draft)
         )
@@ -318,7 +318,7 @@ async def test_a_note_that_fails_is_not_confirmed() -> None:
 
 
 def ask(*entries: Entry, tools: Sequence[str] = ("add_note", "memory_search")) -> ReplyEntry:
-    return respond(ModelRequest("", "", entries, [ToolSpec(name, "", {}) for name in tools]))
+    return respond(ModelRequest("", entries, [ToolSpec(name, "", {}) for name in tools]))
 
 
 def user(text: str) -> UserEntry:

@@ -54,8 +54,7 @@ def test_what_is_kept_of_a_conversation_changes_no_request(
     prefix_cache = PrefixCache()
     for end in [*ends, *range(len(entries) + 1)]:
         said = [replace(entry) if are_copies else entry for entry in entries[:end]]
-        request = asks(stable="stable", volatile=f"note {end}")
-        request = replace(request, entries=said)
+        request = replace(asks(stable="stable"), entries=said)
         body = sent(request, prefix_cache)
         assert body == sent(request, PrefixCache())
         assert body["messages"][0] == {"role": "system", "content": "stable"}
@@ -64,7 +63,7 @@ def test_what_is_kept_of_a_conversation_changes_no_request(
 
 def test_a_request_may_hold_nothing() -> None:
     """Without a prompt, a message or a tool it is still JSON."""
-    assert sent(ModelRequest("", "", (), ()), PrefixCache()) == {"model": "m", "messages": []}
+    assert sent(ModelRequest("", (), ()), PrefixCache()) == {"model": "m", "messages": []}
 
 
 def test_pictures_are_shown_as_they_are_seen_now() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.budget import Budgets, CostCause
-from gateway.agent.entries import OFFLINE, ReplyEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import OFFLINE, ReplyEntry, ToolCall, TurnNoteEntry, Usage, UserEntry
 from gateway.agent.models.paid import AgentBudget, PaidModel, Prices, paid_for
 from gateway.agent.models.port import Model, ModelRequest, OnText
 from gateway.agent.models.prices import Price
@@ -23,7 +23,7 @@ from workspaces.access import AgentId
 from workspaces.secrets import REMOVED, guarding
 
 MAIN = AgentId("main")
-REQUEST = ModelRequest("x" * 300, "", [UserEntry("y" * 300, START, "", "")], ())
+REQUEST = ModelRequest("x" * 300, [UserEntry("y" * 300, START, "", "")], ())
 """By the cautious estimate 200 tokens."""
 SEEN = says("well", usage=Usage(120, 30, 20))
 PRICES = Prices({"scripted": Price(2.0, 10.0, 1.0)})
@@ -204,10 +204,11 @@ async def test_neither_request_nor_reply_holds_a_known_secret(store: SqliteStore
     key = "canary-of-models"
     inner = ScriptedModel(says(f"It is {key}.", ToolCall("c", "write_file", f'{{"text": "{key}"}}')))
     said = UserEntry(f"c {key}", START, "", "")
-    request = replace(REQUEST, stable=f"a {key}", volatile=f"b {key}", entries=[said, *REQUEST.entries])
+    request = replace(REQUEST, stable=f"a {key}", entries=[TurnNoteEntry(f"b {key}"), said, *REQUEST.entries])
     with guarding([key]):
         reply = await PaidModel(inner, agent_budget(store)).reply(request, unheard)
     (sent,) = inner.requests
-    assert (sent.stable, sent.volatile) == (f"a {REMOVED}", f"b {REMOVED}")
-    assert list(sent.entries) == [UserEntry(f"c {REMOVED}", START, "", ""), *REQUEST.entries]
+    assert sent.stable == f"a {REMOVED}"
+    said = UserEntry(f"c {REMOVED}", START, "", "")
+    assert list(sent.entries) == [TurnNoteEntry(f"b {REMOVED}"), said, *REQUEST.entries]
     assert (reply.text, reply.calls[0].arguments) == (f"It is {REMOVED}.", f'{{"text": "{REMOVED}"}}')

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.entries import Entry, Picture, ReplyEntry, ToolCall, Usage, UserEntry
+from gateway.agent.entries import Entry, Picture, ReplyEntry, ToolCall, TurnNoteEntry, Usage, UserEntry
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.window.count import (
     CHARACTERS_A_TOKEN,
@@ -61,9 +61,10 @@ def test_only_the_models_own_count_is_taken_and_the_latest() -> None:
 def test_everything_that_is_sent_is_counted() -> None:
     """System prompt, note, messages, calls, tools: a part that is not counted would be foreseen by nobody."""
     call = ToolCall("c", "ab", "{}")
-    entries: list[Entry] = [UserEntry("four", datetime.now(UTC), "", "1"), ReplyEntry("x", (call,), "m", Usage())]
+    message, answer = UserEntry("four", datetime.now(UTC), "", "1"), ReplyEntry("x", (call,), "m", Usage())
+    entries: list[Entry] = [TurnNoteEntry("note"), message, answer]
     spec = ToolSpec("tool", "does", {})
-    assert request_characters(ModelRequest("sys", "note", entries, (spec,))) == 3 + 4 + 4 + (1 + 2 + 2) + (4 + 4 + 2)
+    assert request_characters(ModelRequest("sys", entries, (spec,))) == 3 + 4 + 4 + (1 + 2 + 2) + (4 + 4 + 2)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from gateway.agent.entries import (
     COMMAND,
     Entry,
+    ForgottenEntry,
     LoggedEntry,
     Mark,
     Picture,
     ReplyEntry,
     SummaryEntry,
+    TurnNoteEntry,
     Usage,
     UserEntry,
 )
@@ -40,7 +42,8 @@ def conversations(draw: st.DrawFn) -> list[Line]:
     """Messages, some with pictures, some that join, replies, commands, marks and summaries."""
     lines: list[Line] = []
     turn, begun = "t0", ["t0"]
-    kinds = st.sampled_from(["said"] * 4 + ["joined", "pictured", "reply", "reply", "command", "mark", "summary"])
+    others = ["joined", "pictured", "note", "reply", "reply", "command", "mark", "summary"]
+    kinds = st.sampled_from(["said"] * 4 + others)
     for number, kind in enumerate(draw(st.lists(kinds, max_size=40))):
         at = START + timedelta(minutes=number)
         said = UserEntry(f"said {number}", at, "", str(number), joins=kind == "joined")
@@ -52,6 +55,8 @@ def conversations(draw: st.DrawFn) -> list[Line]:
                 entry = replace(said, pictures=(PICTURE,) if kind == "pictured" else ())
             case "reply" | "command":
                 entry = ReplyEntry(f"reply {number}", (), COMMAND if kind == "command" else "m", Usage())
+            case "note":
+                entry = TurnNoteEntry(f"note {number}")
             case "mark":
                 entry = LoggedEntry()
             case "summary":
@@ -68,7 +73,9 @@ def plainly(lines: Sequence[Line]) -> tuple[list[Entry], list[list[Entry]]]:
             continue
         if not rounds or (isinstance(line.entry, UserEntry) and not line.entry.joins):
             rounds.append((line.turn_id, []))
-        rounds[-1][1].append(line.entry)
+        round_ = rounds[-1][1]
+        behind_notes = next((at for at, each in enumerate(round_) if not isinstance(each, TurnNoteEntry)), len(round_))
+        round_.insert(behind_notes if isinstance(line.entry, TurnNoteEntry) else len(round_), line.entry)
     summary: list[Entry] = []
     for line in lines:
         if isinstance(line.entry, SummaryEntry):
@@ -94,6 +101,39 @@ def test_what_grew_is_what_a_look_through_everything_gives(lines: list[Line], sc
         assert (list(grown.summary), [list(each.entries) for each in grown]) == (summary, rounds)
         assert len(grown.times) == len(grown.entries)
         assert list(grown.sizes(scale)) == [sum(entry_tokens(entry, scale) for entry in each) for each in rounds]
+
+
+def test_a_note_is_shown_where_it_was_sent() -> None:
+    """It is journaled with the first reply, and every request has it before the messages, also after a restart."""
+    said, joined = UserEntry("a", START, "", "1"), UserEntry("b", START, "", "2", joins=True)
+    note, reply = TurnNoteEntry("day 1"), ReplyEntry("Yes.", (), "m", Usage())
+    rounds = Rounds(Line("t1", START, entry) for entry in (said, joined, note, reply))
+    assert rounds.entries == [note, said, joined, reply]
+    assert rounds.times == [START] * 4
+
+
+def test_a_summary_drops_the_notes_of_the_turns_that_it_replaces() -> None:
+    """Only those of turns that stay whole are shown, and counted."""
+    reply = ReplyEntry("Yes.", (), "m", Usage())
+    talk = [
+        Line(turn, START, entry)
+        for turn in ("t1", "t2")
+        for entry in (UserEntry(turn, START, "", turn), TurnNoteEntry(f"note {turn}"), reply)
+    ]
+    rounds = Rounds([*talk, Line("t2", START, SummaryEntry("", "t2", (), from_outside=False, model="m"))])
+    assert [entry.text for entry in rounds.entries if isinstance(entry, TurnNoteEntry)] == ["note t2"]
+    assert list(rounds.sizes(Scale())) == [sum(map(entry_tokens, rounds.entries))]
+
+
+def test_what_was_to_be_forgotten_is_in_no_note() -> None:
+    """The line goes, for every reader; what people said stays as it was said."""
+    said, reply = UserEntry("The code is 4711.", START, "", "1"), ReplyEntry("Yes.", (), "m", Usage())
+    note = TurnNoteEntry("day\n> L1: The  CODE is 4711.\n> L2: tea", outside="day\n> the code is 4711.")
+    rounds = Rounds(Line("t1", START, entry) for entry in (said, note, reply))
+    before = list(rounds.sizes(Scale()))
+    rounds.add(Line("t2", START, ForgottenEntry(("the code is 4711.", " "))))
+    assert rounds.entries == [TurnNoteEntry("day\n> L2: tea", outside="day"), said, reply]
+    assert list(rounds.sizes(Scale())) < before
 
 
 @given(conversations())

@@ -11,12 +11,12 @@ from workspaces.bootstrap import BootstrapFile
 
 FILES = [BootstrapFile("AGENTS.md", "a" * 100), BootstrapFile("MEMORY.md", "m" * 30), BootstrapFile("memory/d.md", "d")]
 STABLE = "rules" + "".join(file.text for file in FILES)
-REQUEST = ModelRequest(STABLE, "note", [UserEntry("hello", datetime.now(UTC), "", "1")], [ToolSpec("tool", "does", {})])
+REQUEST = ModelRequest(STABLE, [UserEntry("hello", datetime.now(UTC), "", "1")], [ToolSpec("tool", "does", {})])
 
 
 def test_each_part_has_its_share_and_nothing_is_counted_twice() -> None:
     """Own words, files, memory, tools and conversation add up to the request."""
     use = window_use(REQUEST, FILES, VisibleHistory(list(REQUEST.entries)), 1_000, Scale(1.0))
-    assert (use.instructions, use.files, use.memory, use.tools, use.conversation) == (9, 100, 31, 10, 5)
+    assert (use.instructions, use.files, use.memory, use.tools, use.conversation) == (5, 100, 31, 10, 5)
     assert use.total == request_characters(REQUEST)
     assert use.share == use.total / 1_000
