@@ -5,6 +5,7 @@
     │   └── PluginError        an installed package's part cannot be loaded; the rest works
     ├── HomeLockedError        another process owns the home: exit status 3
     ├── WorkspaceLockedError   another process works in an agent's workspace: exit status 3
+    ├── GatewayBusyError       the running gateway is between two runs, or on standby: ask again in a moment
     ├── StoreError             the state on disk cannot be used
     ├── BackupError            a backup cannot be made, or is not restored
     ├── ApprovalError          a decision about a change is not possible: shown to the owner
@@ -54,6 +55,10 @@ class PluginError(ConfigError):
 
 class HomeLockedError(StrandlineError):
     """Another process owns the home."""
+
+
+class GatewayBusyError(StrandlineError):
+    """The running gateway is between two runs, or on standby."""
 
 
 class WorkspaceLockedError(StrandlineError):

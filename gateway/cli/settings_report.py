@@ -16,8 +16,10 @@ async def running_settings(control: ControlFile) -> SettingsReport | None:
     import httpx2
     from pydantic import TypeAdapter, ValidationError
 
-    headers = {"Authorization": f"Bearer {control.token}"}
-    async with httpx2.AsyncClient(base_url=control.address, headers=headers, timeout=2, trust_env=False) as client:
+    from gateway.control.remote import CONNECT_S, FIRST_ANSWER_S
+
+    headers, within = {"Authorization": f"Bearer {control.token}"}, httpx2.Timeout(FIRST_ANSWER_S, connect=CONNECT_S)
+    async with httpx2.AsyncClient(base_url=control.address, headers=headers, timeout=within, trust_env=False) as client:
         try:
             answer = await client.post(SETTINGS_PATH, json={})
             if answer.status_code == HTTPStatus.OK:

@@ -107,7 +107,7 @@ class SettingsWatch:
     def go_back(self, fault: str) -> LiveSettings:
         """Return the settings of the run before: the present ones cannot be used because of *fault*."""
         self._tell("the changed settings cannot be used; the earlier ones stay in force", fault)
-        self._report = replace(self._report, fault=fault)
+        self._report = replace(self._report, fault=fault, restart=())
         self.running = self.earlier
         return self.running
 
@@ -121,11 +121,11 @@ class SettingsWatch:
             fresh = await asyncio.to_thread(read_settings, self._home, self._environ)
         except ConfigError as exc:
             seen = await asyncio.to_thread(settings_digest, self._home)
-            self._report = replace(self._report, seen=seen, fault=str(exc))
+            self._report = replace(self._report, seen=seen, fault=str(exc), restart=())
             self._tell("the changed settings cannot be used; the earlier ones stay in force", str(exc))
             return None
         waiting = tuple(restart_keys(self.running.config, fresh.config))
-        self._report = replace(self._report, restart=waiting)
+        self._report = replace(self._report, restart=waiting, fault="")
         config = live_part(self.running.config, fresh.config)
         if config is None:
             why = f"takes effect at the next start: {', '.join(waiting)}"

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Order, answer_of, path_of
-from gateway.errors import StrandlineError
+from gateway.errors import GatewayBusyError, StrandlineError
 from gateway.home import ControlFile
 
 if TYPE_CHECKING:  # as for the API
@@ -146,7 +146,9 @@ async def _answered(control: ControlFile, path: str, body: bytes | None = None) 
         if not isinstance(begun, h11.Response):
             raise _connection_lost()
         if begun.status_code != HTTPStatus.OK:
-            raise StrandlineError(_error_in(await answer.whole(), begun.status_code))
+            is_busy = begun.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+            kind = GatewayBusyError if is_busy else StrandlineError
+            raise kind(_error_in(await answer.whole(), begun.status_code))
         yield answer
     finally:
         writer.close()

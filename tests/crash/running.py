@@ -53,6 +53,9 @@ recall = "off"
 watch = "off"
 """
 LONGEST_WAIT_S = 0.05
+PERIOD_S = 60.0
+"""The shortest interval at which a gateway looks for work by itself. What it does then is done at its start, too; as a
+step each 50 ms it would only make the number of steps grow with the load of the machine."""
 
 
 def prepared(folder: Path, platform: Platform) -> Home:
@@ -148,7 +151,7 @@ class HastyClock(SystemClock):
     """The machine's clock; waits for another try are short."""
 
     async def wait(self, event: asyncio.Event, seconds: float) -> None:
-        await super().wait(event, min(seconds, LONGEST_WAIT_S))
+        await super().wait(event, seconds if seconds >= PERIOD_S else min(seconds, LONGEST_WAIT_S))
 
 
 @asynccontextmanager

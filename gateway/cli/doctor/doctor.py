@@ -5,7 +5,7 @@ import platform
 import shutil
 import stat
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,9 +27,10 @@ from gateway.control.expected_errors import EXPECTED
 from gateway.control.finding import Finding, Level, findings_of, memory_findings, probe_findings
 from gateway.control.operator_api import OperatorApi
 from gateway.control.probe_wire import ProbeOrder
+from gateway.control.settings_wire import SettingsReport
 from gateway.control.status_wire import MemoryOrder, StatusOrder
 from gateway.control.wire import SearchOrder
-from gateway.errors import ConfigError
+from gateway.errors import ConfigError, GatewayBusyError
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -103,15 +104,14 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
         findings += [*_secrets(config, environ)]
         findings += [finding async for finding in check_servers(config, environ)]
     elif report.fault:
-        detail = f"the running gateway keeps its earlier settings: {report.fault}"
-        findings.append(Finding("settings", Level.FAIL, detail, "correct it: strandline config edit"))
+        findings.append(_settings(report))
     findings += [finding async for finding in check_http_door(config, environ)]
     has_servers = not any(finding.level is Level.FAIL and finding.check in _SERVERS for finding in findings)
     if home.exists and has_servers:
         if report is None:
             findings += [finding async for finding in check_bots(config, environ)]
             findings += [finding async for finding in check_tool_servers(config, environ, home)]
-        findings += [finding async for finding in _work(invocation, home)]
+        findings += await _work(invocation, home)
     return findings
 
 
@@ -267,21 +267,36 @@ def _secrets(config: "Config", environ: Mapping[str, str]) -> Iterator[Finding]:
 # --- function
 
 
-async def _work(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
-    """Inspect a running gateway, or compose one, and search each agent's memory."""
+def _settings(report: SettingsReport) -> Finding:
+    """Report settings that the running gateway has not taken up; those read at a start are no fault."""
+    if report.restart:
+        return Finding("settings", Level.WARN, f"a change {report.fault}", "stop the gateway, and start it again")
+    detail = f"the running gateway keeps its earlier settings: {report.fault}"
+    return Finding("settings", Level.FAIL, detail, "correct it: strandline config edit")
+
+
+async def _work(invocation: Invocation, home: Home, *, may_wait: bool = True) -> Sequence[Finding]:
+    """Inspect a running gateway, or compose one; one that just takes up its settings is asked once more."""
     try:
-        async with reach(invocation, home, "strandline doctor") as reached:
-            state = await reached.operator.ask(StatusOrder())
-            where = f"running at {reached.address}" if reached.address else "not running; configuration is valid"
-            yield Finding("gateway", Level.OK, where)
-            for agent in state.agents:
-                for finding in await _memory(reached.operator, agent.agent):
-                    yield finding
-            probed = await reached.operator.ask(ProbeOrder())
-            for finding in (*probe_findings(probed), *findings_of(state, probed)):
-                yield finding
+        return [finding async for finding in _inspected(invocation, home)]
     except EXPECTED as exc:
-        yield Finding("gateway", Level.FAIL, str(exc), "fix that first, then run doctor again")
+        if may_wait and isinstance(exc, GatewayBusyError):
+            return await _work(invocation, home, may_wait=False)
+        return [Finding("gateway", Level.FAIL, str(exc), "fix that first, then run doctor again")]
+
+
+async def _inspected(invocation: Invocation, home: Home) -> AsyncIterator[Finding]:
+    """Ask a gateway for its state, and search each agent's memory."""
+    async with reach(invocation, home, "strandline doctor") as reached:
+        state = await reached.operator.ask(StatusOrder())
+        where = f"running at {reached.address}" if reached.address else "not running; configuration is valid"
+        yield Finding("gateway", Level.OK, where)
+        for agent in state.agents:
+            for finding in await _memory(reached.operator, agent.agent):
+                yield finding
+        probed = await reached.operator.ask(ProbeOrder())
+        for finding in (*probe_findings(probed), *findings_of(state, probed)):
+            yield finding
 
 
 async def _memory(operator: OperatorApi, agent: str) -> list[Finding]:

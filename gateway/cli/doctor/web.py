@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from gateway.config import Config
     from gateway.config.web import WebSettings
 
-PATIENCE_S = 3.0
-"""Seconds that a listener at the port may take to answer; our choice."""
+PATIENCE_S = 20.0
+"""Seconds that a listener at the port may take to answer: our own takes some on a busy machine. Our choice."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # asked on loopback, not bound
 _TLS = "put a TLS proxy in front of it, and set its https address as web.public_url: strandline docs http"
 

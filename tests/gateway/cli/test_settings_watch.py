@@ -32,6 +32,10 @@ class Watched(FakeGateway):
     def __init__(self) -> None:
         super().__init__(FakeOperator())
         self.runs: list[tuple[Config, Mapping[str, str]]] = []
+        self.may_end = asyncio.Event()
+        """While cleared, a run that is over finishes its work."""
+        self.may_end.set()
+        self.is_ending = asyncio.Event()
 
     @asynccontextmanager
     async def __call__(
@@ -41,11 +45,14 @@ class Watched(FakeGateway):
             raise ConfigError("the number 13 is not served")
         self.runs.append((config, environ))
         over = asyncio.Event()
+        self.is_ending.clear()
 
         async def run(stop: asyncio.Event) -> None:
             self.operator.ready = True
             waits = [asyncio.ensure_future(each.wait()) for each in (stop, over)]
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            self.is_ending.set()
+            await self.may_end.wait()
 
         yield Composed(self.operator, self.operator, run, end_run=over.set)
 
@@ -97,6 +104,30 @@ async def test_settings_that_cannot_be_used_change_nothing(tmp_path: Path, capsy
         home.write(home.config_file, "[limits]\ndrain_s = 14\n")
         assert await taken_up(home, "start") == "Taken up by the running gateway."
         assert gateway.runs[-1][0].limits.drain_s == 14
+
+
+async def test_an_agent_that_came_and_went_again_leaves_no_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """While it is there, the doctor warns of the next start; once it is gone, nothing, though a run still ends."""
+    home, gateway = Home(tmp_path / "home"), Watched()
+
+    async def examined() -> tuple[int, list[str]]:
+        status = await asyncio.to_thread(main.run, ["doctor", "--home", str(home.path)], {}, "strandline", gateway)
+        return status, [line for line in capsys.readouterr().out.splitlines() if " settings: " in line]
+
+    async with up(home, gateway):
+        before = home.config_file.read_text("utf-8")
+        home.write(home.config_file, f"{before}\n[agents.second]\n")
+        await taken_up(home, "start")
+        assert await examined() == (0, ["warn  settings: a change takes effect at the next start: agents.second"])
+        gateway.may_end.clear()
+        home.write(home.config_file, before)
+        async with asyncio.timeout(PATIENCE_S):
+            await gateway.is_ending.wait()
+        assert await examined() == (0, [])
+        gateway.may_end.set()
+        assert await taken_up(home, "start") == "Taken up by the running gateway."
 
 
 def test_what_is_read_at_the_start_waits_for_the_next() -> None:

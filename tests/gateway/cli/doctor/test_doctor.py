@@ -9,6 +9,8 @@ from gateway.cli import main
 from gateway.cli.doctor.doctor import check_disk, check_python
 from gateway.control.finding import Finding, Level, findings_of
 from gateway.control.status_wire import AgentStatus, Status
+from gateway.control.wire import MemorySearchAnswer, SearchOrder
+from gateway.errors import GatewayBusyError
 from gateway.home import Home
 from tests.fakes.operator import FakeGateway, FakeOperator
 from tests.fakes.packages import Install, install
@@ -71,6 +73,23 @@ def test_each_finding_is_shown_to_people_with_its_mending(patient: Patient) -> N
     _, out = patient.run("doctor")
     assert f"ok    home: {patient.home.path}" in out
     assert "      → connect one: strandline connect model" in out
+
+
+def test_a_gateway_between_two_runs_is_asked_again(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its next run answers; one that is busy the second time, too, is a fault."""
+    search, refusals = patient.gateway.operator.search, [1]
+
+    async def busy(order: SearchOrder) -> MemorySearchAnswer:
+        if refusals and refusals.pop():
+            raise GatewayBusyError("the gateway takes up its new settings; try again in a moment")
+        return await search(order)
+
+    monkeypatch.setattr(patient.gateway.operator, "search", busy)
+    status, found = patient.findings()
+    assert (status, found["gateway"][0]) == (0, "ok")
+    refusals += [1, 1]
+    status, found = patient.findings()
+    assert (status, found["gateway"][0]) == (1, "fail")
 
 
 def test_a_wrong_setting_fails_before_anything_is_tried(patient: Patient) -> None:
