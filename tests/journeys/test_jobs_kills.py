@@ -67,12 +67,14 @@ class Plan:
         texts = [message["text"] for message in state(bot)["sent"]]
         return Counter(int(found[1]) for text in texts if (found := re.search(r"job (\d+)\.\s*$", text)))
 
-    def until_all_were_sent(self, bot: str, timeout_s: float) -> None:
-        """Wait until every job answered as often as is waited for."""
-        deadline = time.monotonic() + timeout_s
-        while len(sent := self.sent(bot)) < self.jobs or min(sent.values()) < self.rounds:
+    def until_all_were_sent(self, bot: str) -> None:
+        """Wait until every job answered as often as is waited for, as long as a further answer comes in time."""
+        sent, deadline = self.sent(bot), time.monotonic() + PATIENCE_S
+        while len(sent) < self.jobs or min(sent.values()) < self.rounds:
             assert time.monotonic() < deadline, sent
             time.sleep(0.1)
+            if (now := self.sent(bot)) != sent:
+                sent, deadline = now, time.monotonic() + PATIENCE_S
 
     def judge(self, home: Home, bot: str, unsure: int, doubled_at_most: int) -> str:
         """Fail unless each slot was run once and its answer came, twice only where that is written down."""
@@ -132,7 +134,7 @@ def survive(folder: Path, plan: Plan, kills: int) -> str:
         asyncio.run(plan.make(home))
         with together(folder, [home]) as (gateway,):
             kill_at_random([gateway], bot, kills, plan)
-            plan.until_all_were_sent(bot, 60 * plan.rounds)
+            plan.until_all_were_sent(bot)
             status = until_idle(gateway)
             assert gateway.stop() == 0
         return f"{kills} kills, {plan.judge(home, bot, len(status['unsure']), kills)}"
@@ -173,7 +175,7 @@ def survive_together(folder: Path, plan: Plan, kills: int) -> str:
             post(f"{bot}/control/says", {"chat": chat, "text": "hello"})
         with together(folder, homes) as gateways:
             kill_at_random(gateways, bot, kills, plan)
-            plan.until_all_were_sent(bot, 60 * plan.rounds)
+            plan.until_all_were_sent(bot)
             watchers, deadline = Watchers(kept), time.monotonic() + PATIENCE_S
             while watchers.waiting([*CHATS]) or watchers.unsent():
                 assert time.monotonic() < deadline
