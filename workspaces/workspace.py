@@ -6,9 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 
 from workspaces.access import (
@@ -48,8 +45,8 @@ from workspaces.find_once import only_place
 from workspaces.folder_entries import LeftOut
 from workspaces.house import HouseFolders
 from workspaces.house_files import HouseFiles
-from workspaces.paths import fold
 from workspaces.secrets import redact
+from workspaces.starting_files import missing_files
 
 _HERE = PurePosixPath()
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -118,8 +115,8 @@ class Workspace:
         except OSError as exc:
             raise WorkspaceUnusableError(f"the workspace {folder} cannot be created: {exc.strerror}") from exc
         workspace = cls.open(folder, agent, caps)
-        for template in _missing(workspace.folder.names()):
-            workspace.folder.write(PurePosixPath(template.name), template.read_bytes(), expected=None)
+        for file in missing_files(workspace.folder.names()):
+            workspace.folder.write(PurePosixPath(file.name), file.read_bytes(), expected=None)
         return workspace
 
     @classmethod
@@ -381,32 +378,3 @@ def _difference(old: Sequence[str], new: Sequence[str]) -> str:
 
 def _is_visible(path: PurePosixPath, entry: FolderEntry, access: Access, way: frozenset[PurePosixPath]) -> bool:
     return may_read(access, path) or (entry.is_folder and path in way)
-
-
-def template(name: str) -> str:
-    """Return the text with which the file *name* begins in a new workspace."""
-    return (resources.files("workspaces") / "templates" / name).read_text("utf-8")
-
-
-def is_complete(folder: Path) -> bool:
-    """Tell whether `Workspace.create` would add no file to *folder*; it is not opened for that."""
-    try:
-        return not _missing([each.name for each in folder.iterdir()])
-    except OSError:
-        return False
-
-
-def _missing(names: Iterable[str]) -> list[Traversable]:
-    """Return the templates that a folder with files of these *names* lacks."""
-    present = {fold(name) for name in names}
-    return [
-        each
-        for each in _templates()
-        if fold(each.name) not in present and not (present and each.name == "BOOTSTRAP.md")
-    ]
-
-
-@cache
-def _templates() -> list[Traversable]:
-    folder = resources.files("workspaces") / "templates"
-    return sorted((each for each in folder.iterdir() if each.name.endswith(".md")), key=lambda each: each.name)

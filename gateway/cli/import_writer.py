@@ -29,7 +29,8 @@ from workspaces.history.exposed_turns import ExposedTurns, exposed_place
 from workspaces.history.history import History
 from workspaces.history.messages import OWNERS_COMMANDS, Origin
 from workspaces.secrets import redact_bytes
-from workspaces.workspace import TextFile, Workspace, template
+from workspaces.starting_files import starting_text
+from workspaces.workspace import TextFile, Workspace
 
 T = TypeVar("T")
 PART = 1_000
@@ -276,7 +277,7 @@ def _beside(path: str, source: str) -> Iterator[str]:
 
 def _template_of(path: str) -> str:
     try:
-        return template(path) if "/" not in path else "\0"
+        return starting_text(path) if "/" not in path else "\0"
     except OSError:
         return "\0"
 

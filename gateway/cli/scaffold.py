@@ -63,7 +63,8 @@ def _make_workspaces(home: Home, config: "Config") -> None:
     from gateway.cluster.workspace_locks import workspace_locks, workspaces_of
     from gateway.errors import WorkspaceLockedError
     from workspaces.access import AgentId
-    from workspaces.workspace import Workspace, is_complete
+    from workspaces.starting_files import is_complete
+    from workspaces.workspace import Workspace
 
     is_shared = config.redis.url is not None
     for agent, folder in workspaces_of(home, config).items():

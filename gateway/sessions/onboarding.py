@@ -12,7 +12,8 @@ from gateway.sessions.session import Session, noting
 from gateway.transcripts.codec import Record
 from workspaces.access import Access, SessionType
 from workspaces.errors import NotTextError, TooLargeError
-from workspaces.workspace import TextFile, Workspace, template
+from workspaces.starting_files import starting_text
+from workspaces.workspace import TextFile, Workspace
 
 log = structlog.get_logger()
 
@@ -73,7 +74,7 @@ def _is_filled(workspace: Workspace, access: Access, name: str) -> bool:
         file = workspace.present(name, access)
     except (NotTextError, TooLargeError):
         return False
-    return file is not None and bool(file.whole.strip()) and file.whole.split() != template(name).split()
+    return file is not None and bool(file.whole.strip()) and file.whole.split() != starting_text(name).split()
 
 
 def _present(workspace: Workspace, access: Access) -> TextFile | None:

@@ -144,8 +144,8 @@ GUARDS = (
     Guard(
         "workspaces/workspace.py",
         "a name that is not a plain file is neither replaced nor treated as missing",
-        "        for template in _missing(workspace.folder.names()):",
-        "        for template in _missing(entry.name for entry in workspace.folder.listing(PurePosixPath())):",
+        "        for file in missing_files(workspace.folder.names()):",
+        "        for file in missing_files(entry.name for entry in workspace.folder.listing(PurePosixPath())):",
         "tests/workspaces/test_workspace.py::test_a_second_name_costs_a_home_nothing_but_its_file",
     ),
     Guard(

@@ -23,7 +23,7 @@ from workspaces.errors import (
     WorkspaceUnusableError,
 )
 from workspaces.secrets import REMOVED, guarding
-from workspaces.workspace import Workspace, is_complete, replace_once
+from workspaces.workspace import Workspace, replace_once
 
 TEMPLATES = {
     "AGENTS.md",
@@ -87,21 +87,6 @@ def test_a_second_name_costs_a_home_nothing_but_its_file(
     assert (home / "MEMORY.md").read_text() == (tmp_path / "MEMORY.md").read_text() == "mine"
     assert workspace.present("MEMORY.md", MAIN) is None
     assert workspace.present("SOUL.md", MAIN) is not None
-
-
-def test_a_workspace_is_complete_until_a_file_of_a_new_one_is_missing(home: Path) -> None:
-    """A used one needs no `BOOTSTRAP.md`; a start opens no complete one for what it might lack."""
-    assert not is_complete(home)
-    home.mkdir(parents=True)
-    assert not is_complete(home)
-    Workspace.create(home, AGENT).folder.close()
-    assert is_complete(home)
-    (home / "BOOTSTRAP.md").unlink()
-    assert is_complete(home)
-    (home / "SOUL.md").unlink()
-    assert not is_complete(home)
-    Workspace.create(home, AGENT).folder.close()
-    assert is_complete(home)
 
 
 @pytest.mark.parametrize("make", [lambda _: None, Path.touch, lambda path: path.symlink_to("nowhere")])
