@@ -1,8 +1,16 @@
 """Opens the resources that every part of a gateway shares: its membership, agents, store and bot accounts."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+    suppress,
+)
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -12,6 +20,7 @@ from gateway.admission.internal_channels import SUBAGENT
 from gateway.admission.routing import SessionKey, session_access
 from gateway.agent.agent import Agent
 from gateway.agent.mcp.servers import ToolServers, open_servers
+from gateway.agent.mcp.settings import ServerSettings
 from gateway.agent.models.failures import ModelTroubles
 from gateway.agent.models.paid import AgentBudget, PaidModel
 from gateway.app.agents import open_agents, open_models, open_workspaces, turn_settings
@@ -32,7 +41,7 @@ from gateway.app.tool_servers import server_settings, tell_of_tool_server
 from gateway.app.tracing import traced_agent
 from gateway.automation.subagent_results import ResultChannel
 from gateway.cluster.membership import open_share
-from gateway.config import Config, owner_zone
+from gateway.config import Config, TraceSettings, owner_zone
 from gateway.delivery.sender import AccountKey, Adapters
 from gateway.home import Home
 from gateway.hooks import Hooks, hooks_of
@@ -120,28 +129,20 @@ async def open_resources(
         servers, worker = server_settings(config, environ, home), memory_worker(config, environ)
         models = await stack.enter_async_context(open_models(config, environ, troubles := ModelTroubles()))
         workspaces = stack.enter_context(open_workspaces(home, config, machine.checkpoint))
-        store = await share.open_store(routes, machine.clock, machine.checkpoint)
-        stack.push_async_callback(store.close)
+        stack.push_async_callback((store := await share.open_store(routes, machine.clock, machine.checkpoint)).close)
         measure(store, meter)
         opened = OpenHome(home, share, routes, store, machine.clock, owner_zone(config.owner.time_zone, environ))
         bare = await stack.enter_async_context(open_agents(opened, workspaces, models, worker))
         agent_budgets = agent_budgets_of(config, store, opened.now, store.count)
-        agents = {
-            name: traced_agent(metered_agent(agent, meter), config.traces).with_models(
-                partial(PaidModel, agent_budget=agent_budgets[name])
-            )
-            for name, agent in bare.items()
-        }
-        threads = stack.enter_context(closing(Threads("transcripts", TRANSCRIPT_THREADS)))
+        sessions = stack.enter_context(_open_sessions(opened, machine.checkpoint))
         accounts = await stack.enter_async_context(_open_channels(opened, environ, has_bots=channels))
-        stands = partial(tell_of_tool_server, opened.notices, store, opened.now)
-        tool_servers = await stack.enter_async_context(open_servers(servers, machine.clock.now, store.count, stands))
+        tool_servers = await stack.enter_async_context(_open_tool_servers(opened, servers))
         journal, tasks = stack.enter_context(_journal(home)), await stack.enter_async_context(asyncio.TaskGroup())
         yield Resources(
             home=opened,
-            agents=agents,
+            agents=_paid_agents(bare, agent_budgets, meter, config.traces),
             agent_budgets=agent_budgets,
-            sessions=_sessions(opened, threads, machine.checkpoint),
+            sessions=sessions,
             channels=accounts,
             tool_servers=tool_servers,
             tasks=tasks,
@@ -152,6 +153,27 @@ async def open_resources(
             environ=environ,
             gaps=secret_gaps(config.secret_sources(), environ),
         )
+
+
+def _paid_agents(
+    agents: Mapping[AgentId, Agent],
+    budgets: Mapping[AgentId, AgentBudget],
+    meter: Meter | None,
+    traces: TraceSettings,
+) -> Mapping[AgentId, Agent]:
+    """Return *agents* with measured and traced models that charge their budgets."""
+    return {
+        name: traced_agent(metered_agent(agent, meter), traces).with_models(
+            partial(PaidModel, agent_budget=budgets[name])
+        )
+        for name, agent in agents.items()
+    }
+
+
+def _open_tool_servers(home: OpenHome, servers: Sequence[ServerSettings]) -> AbstractAsyncContextManager[ToolServers]:
+    """Yield the tool servers; the owner is told of one that stays away."""
+    stands = partial(tell_of_tool_server, home.notices, home.store, home.now)
+    return open_servers(servers, home.clock.now, home.store.count, stands)
 
 
 @asynccontextmanager
@@ -176,7 +198,9 @@ async def _open_channels(home: OpenHome, environ: Mapping[str, str], *, has_bots
                 await adapter.close()
 
 
-def _sessions(home: OpenHome, threads: Threads, checkpoint: Checkpoint) -> Sessions:
+@contextmanager
+def _open_sessions(home: OpenHome, checkpoint: Checkpoint) -> Iterator[Sessions]:
+    """Yield the transcripts, which are written on threads of their own."""
     settings = turn_settings(home.config)
     folders = {AgentId(name): home.files.agent(name).sessions for name in home.config.agents}
     marks = SessionMarks(home.store, home.files.removed, partial(tell_of_transcript, home.notices, home.store))
@@ -184,7 +208,8 @@ def _sessions(home: OpenHome, threads: Threads, checkpoint: Checkpoint) -> Sessi
     def is_alone(key: SessionKey) -> bool:
         return settings.is_alone(session_access(key).session_type)
 
-    return Sessions(folders, threads, checkpoint, home.clock.now, marks, is_alone)
+    with closing(Threads("transcripts", TRANSCRIPT_THREADS)) as threads:
+        yield Sessions(folders, threads, checkpoint, home.clock.now, marks, is_alone)
 
 
 @contextmanager
