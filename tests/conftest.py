@@ -46,12 +46,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True, scope="session")
-def patient_memory() -> Iterator[None]:
-    """Let a search, and a turn that has memories brought up, wait for an index that others keep from the processor."""
+def patient_turns() -> Iterator[None]:
+    """Let a turn wait for its memories and tools, whose programs others may keep from the processor."""
     with pytest.MonkeyPatch.context() as patch:
         for patience in ("PATIENCE_S", "FIRST_PATIENCE_S", "JUST_BEGUN_S", "ALIVE_WITHIN_S"):
             patch.setattr(f"workspaces.memory.source_index.{patience}", PATIENCE_S)
         defaults = {each.name: each.default for each in fields(RecallSettings)} | {"deadline_s": PATIENCE_S}
+        patch.setattr("gateway.agent.mcp.server.PATIENCE_S", PATIENCE_S)
         patch.setattr(RecallSettings.__init__, "__defaults__", tuple(defaults.values()))
         yield
 

@@ -24,13 +24,10 @@ SLEEPS = {
 
 PATCHED = {
     "BODY_CAP": 2,
-    "FIRST_RETRY_S": 3,
-    "LONGEST_RETRY_S": 1,
     "OPEN_BYTES": 1,
-    "PATIENCE_S": 6,
+    "PATIENCE_S": 2,
     "ALIVE_WITHIN_S": 2,
     "JUST_BEGUN_S": 2,
-    "FORMAT": 1,
     "FRESH": 1,
     "MOST_ALONE": 1,
     "SEND_TIMEOUT_S": 1,

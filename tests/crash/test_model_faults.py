@@ -9,9 +9,10 @@ import pytest
 
 from gateway.agent.models import hosted, wire
 from gateway.agent.models.retry import Retry
+from gateway.app.resources import Machine
 from gateway.control.status_wire import StatusOrder
 from gateway.runtime.backoff import Backoff
-from gateway.turns import turn
+from tests.crash.running import HastyClock
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Call, Fault, Refusal, Reply, Step, call, instant
@@ -48,13 +49,12 @@ async def test_a_fault_of_the_model_costs_one_notice_and_no_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tries are bounded, the sender is told once, the message is answered later, then the next one; each is counted."""
-    monkeypatch.setattr(turn, "FIRST_RETRY_S", 0.1)
     monkeypatch.setattr(hosted, "Retry", partial(Retry, tries=TRIES, waits=Backoff(0.01, 20.0)))
     monkeypatch.setattr(wire, "BODY_CAP", 50_000)
     moody = Moody()
     async with BotApi() as bot, OpenAIStub(moody) as model:
         home = make_home(tmp_path / "home", bot.url, openai_section(model.url))
-        async with running(home) as app:
+        async with running(home, machine=Machine(HastyClock())) as app:
             for name in FAULTS:
                 before = len(bot.sent)
                 bot.says(OWNER, name)

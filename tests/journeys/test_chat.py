@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
+from gateway.app.resources import Machine
 from gateway.control.stream_wire import ChatOrder, ChatSign
 from gateway.home import Home
-from gateway.turns import turn
+from tests.crash.running import HastyClock
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, Fault, Refusal, Reply, Step, call, instant
@@ -49,11 +48,8 @@ async def test_an_answer_is_seen_while_it_is_written_with_the_tool_that_it_waits
     assert signs[-1] == ChatSign("draft", "It is **5433**.")
 
 
-async def test_a_message_behind_one_that_waits_for_the_model_says_so_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_message_behind_one_that_waits_for_the_model_says_so_at_once(tmp_path: Path) -> None:
     """The prompt comes back with the reason for the first and for each later message; all are answered in the end."""
-    monkeypatch.setattr(turn, "FIRST_RETRY_S", 0.1)
     is_down, signs, replies = True, list[ChatSign](), list[str]()
 
     def script(body: Body) -> Step:
@@ -65,7 +61,7 @@ async def test_a_message_behind_one_that_waits_for_the_model_says_so_at_once(
     async with (
         OpenAIStub(script) as model,
         asyncio.timeout(PATIENCE_S),
-        running(make_home(tmp_path / "home", model=openai_section(model.url))) as app,
+        running(make_home(tmp_path / "home", model=openai_section(model.url)), machine=Machine(HastyClock())) as app,
     ):
         for text in ("one", "two", "three"):
             await app.operator.chat(ChatOrder(text), on_reply, signs.append)

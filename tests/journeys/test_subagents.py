@@ -40,6 +40,7 @@ from gateway.config import Config
 from gateway.control.status_wire import StatusOrder
 from gateway.errors import ModelUnavailableError, StoreError
 from gateway.inbound.queue_modes import Queueing
+from gateway.runtime.clock import SystemClock
 from gateway.stores.rows import InboxId, InboxRow
 from tests.crash.running import HastyClock, NoWorker
 from tests.fakes.model import call, says
@@ -326,13 +327,16 @@ async def test_a_helper_whose_model_is_down_is_given_up_in_time(tmp_path: Path) 
         assert "did not finish: my language model could not be reached in time." in answer
 
 
-async def test_a_helper_that_waits_for_its_model_is_stopped_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class SlowClock(SystemClock):
+    """The machine's clock; no wait for another try is over while a test runs."""
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> None:
+        await super().wait(event, max(seconds, 10 * PATIENCE_S))
+
+
+async def test_a_helper_that_waits_for_its_model_is_stopped_at_once(tmp_path: Path) -> None:
     """Not only when its next try is due."""
-    monkeypatch.setattr("gateway.turns.turn.FIRST_RETRY_S", 10 * PATIENCE_S)
-    monkeypatch.setattr("gateway.turns.turn.LONGEST_RETRY_S", 10 * PATIENCE_S)
-    async with house(tmp_path / "home", "down") as here:
+    async with house(tmp_path / "home", "down", machine=Machine(SlowClock())) as here:
         await here.say("spawn 1")
         await here.team.works.wait()
         await here.say("/stop")

@@ -6,22 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.mcp import server
 from gateway.control.stream_wire import ChatOrder
 from gateway.control.wire import ApprovalOrder
 from gateway.errors import StrandlineError
 from tests.fakes.openai_stub import OpenAIStub
-from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, Call, Reply, Step
 from tests.journeys.house import make_home, openai_section, running
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program in Python takes seconds to start on a busy machine."""
-    monkeypatch.setattr(server, "PATIENCE_S", PATIENCE_S)
 
 
 def called(name: str, **arguments: object) -> Reply:

@@ -4,15 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.mcp import server
-from tests.fakes.patience import PATIENCE_S
 from tests.privacy.two_steps import ACTS, SOURCES, WAKINGS, attacks, run_attacks
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program in Python takes seconds to start on a busy machine."""
-    monkeypatch.setattr(server, "PATIENCE_S", PATIENCE_S)
 
 
 @pytest.mark.timeout(300)

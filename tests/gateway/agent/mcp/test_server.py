@@ -12,9 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.agent.mcp.settings import ServerSettings, Site, ToolServerRules
 from gateway.runtime.http_server import serving
 from tests.fakes.patience import PATIENCE_S
-from tests.gateway.agent.mcp.test_servers import House, house, patient
-
-__all__ = ["patient"]
+from tests.gateway.agent.mcp.test_servers import House, house
 
 PATIENT = ToolServerRules(timeout_s=PATIENCE_S)
 

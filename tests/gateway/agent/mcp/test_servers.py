@@ -24,12 +24,6 @@ from workspaces.access import PRIVATE, Access, AgentId, SessionType
 ROOT = Path(__file__).parents[4]
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program in Python takes seconds to start on a busy machine."""
-    monkeypatch.setattr(server_module, "PATIENCE_S", PATIENCE_S)
-
-
 def access(kind: SessionType = SessionType.MAIN) -> Access:
     return Access(AgentId("main"), kind, PRIVATE, "terminal:1", depth=0, grants=frozenset())
 

@@ -4,21 +4,12 @@ import json
 import sys
 from pathlib import Path
 
-import pytest
-
-from tests.fakes.patience import PATIENCE_S
 from tests.gateway.cli.doctor.test_doctor import Patient, patient
 
 __all__ = ["patient"]
 
 ROOT = Path(__file__).parents[4]
 FAKE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.fakes.tool_server import main; main('wrong')"
-
-
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program in Python takes seconds to start on a busy machine."""
-    monkeypatch.setattr("gateway.agent.mcp.server.PATIENCE_S", PATIENCE_S)
 
 
 def with_servers(patient: Patient, *sections: str) -> None:
