@@ -6,6 +6,7 @@ its exit status: negative for the signal that ended it. The children's logs go t
 
 import asyncio
 import gc
+import importlib
 import json
 import os
 import signal
@@ -15,13 +16,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import adapters.discord  # loaded here, as the next ones are, so that no child has to
-import adapters.telegram  # noqa: F401
-import workspaces.history.repository  # noqa: F401
 from gateway.home import Home
 from tests.crash.faults import Fault, Steps
 from tests.crash.running import running
 from tests.fakes.patience import PATIENCE_S
+from tests.zygote import PRELOADED
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,7 +43,9 @@ async def live(life: Life) -> None:
 
 
 def main() -> None:
-    """Fork a child for each line of standard input."""
+    """Fork a child for each line of standard input; no child has to import anything."""
+    for module in PRELOADED:
+        importlib.import_module(module)
     gc.freeze()
     for line in sys.stdin:
         given = json.loads(line)
