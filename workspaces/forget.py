@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import PurePosixPath
 from workspaces.access import Access, may_write, scope_of
 from workspaces.errors import BadPathError, EditError, NoSuchFileError, NotTextError, TooLargeError
 from workspaces.memory.entry import Document, Entry
+from workspaces.memory.exact_search import folded_text
 from workspaces.memory.text.chunking import entries_of
 from workspaces.memory.text.fingerprint import fingerprint
 from workspaces.memory.workspace_source import is_note
@@ -119,8 +119,8 @@ def take_out(workspace: Workspace, access: Access, redaction: Redaction) -> int:
 
 def holding(notes: Iterable[NotePassage], words: str) -> list[NotePassage]:
     """Return those of *notes* that contain each of the *words*, in any case and order; none without a word."""
-    wanted = _folded_text(words).split()
-    return [note for note in notes if wanted and all(word in _folded_text(note.text) for word in wanted)]
+    wanted = folded_text(words).split()
+    return [note for note in notes if wanted and all(word in folded_text(note.text) for word in wanted)]
 
 
 def forget(workspace: Workspace, access: Access, notes: Collection[NotePassage]) -> None:
@@ -165,7 +165,3 @@ def _is_blank(lines: Sequence[str], place: int) -> bool:
 
 def _lines_of(entry: Entry) -> range:
     return range(entry.start_line, entry.end_line + 1)
-
-
-def _folded_text(text: str) -> str:
-    return unicodedata.normalize("NFC", text).casefold()

@@ -130,7 +130,7 @@ def receipt_line(entries: Sequence[Entry], access: Access, level: ReceiptLevel) 
     """
     if level is ReceiptLevel.OFF or not _is_by_model(entries):
         return ""
-    parts = [] if _ended_by(entries) == OFFLINE else [*_told(entries, access, level)]
+    parts = [] if ended_by(entries) == OFFLINE else [*_told(entries, access, level)]
     parts += [f"{NOT_DONE} {UNFULFILLED[each]}" for each in unfulfilled(entries)]
     return f"{LEAD}{_SEPARATOR.join(parts)}" if parts else ""
 
@@ -173,7 +173,7 @@ def _told(entries: Sequence[Entry], access: Access, level: ReceiptLevel) -> Iter
 def _acts(entries: Sequence[Entry]) -> list[ToolAct]:
     """Return the acts of the turn, in order; a turn that was stopped sends no files."""
     acts = [act for each in entries if isinstance(each, ResultEntry) for act in each.acts if act.kind not in _UNTOLD]
-    return [act for act in acts if act.kind != "sends"] if _ended_by(entries) == HALTED else acts
+    return [act for act in acts if act.kind != "sends"] if ended_by(entries) == HALTED else acts
 
 
 def _untold_calls(entries: Sequence[Entry], *, is_full: bool) -> Iterator[str]:
@@ -221,8 +221,9 @@ def _counted(kind: ToolActKind, count: int) -> str:
 
 
 def _is_by_model(entries: Sequence[Entry]) -> bool:
-    return _ended_by(entries) != COMMAND
+    return ended_by(entries) != COMMAND
 
 
-def _ended_by(entries: Sequence[Entry]) -> str:
+def ended_by(entries: Sequence[Entry]) -> str:
+    """Return the name of the model that ended the turn of *entries*; the gateway's own name for its sentences."""
     return next((each.model for each in reversed(entries) if isinstance(each, ReplyEntry)), "")

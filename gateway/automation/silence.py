@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from adapters.channel import InboundMessage
 from gateway.admission.internal_channels import CLOCK, is_heartbeat
-from gateway.agent.entries import OFFLINE, UNFINISHED, Entry, ReplyEntry
+from gateway.agent.entries import OFFLINE, UNFINISHED, Entry
+from gateway.agent.receipts import ended_by
 from gateway.agent.tools.notify import notified_texts
 from gateway.schedule.checklist import for_owner, without_heartbeat_token
 from workspaces.access import SessionType
@@ -26,7 +27,7 @@ def visible_answer(message: InboundMessage, kind: SessionType, answer: str, entr
     if is_heartbeat(message) and has_failed(entries):
         return ""
     said = notified_texts(entries)
-    return "\n\n".join(text for text in (said, answer) if text) if _ended_by(entries) == UNFINISHED else said
+    return "\n\n".join(text for text in (said, answer) if text) if ended_by(entries) == UNFINISHED else said
 
 
 def is_unasked_prose(message: InboundMessage, kind: SessionType, answer: str, entries: Sequence[Entry]) -> bool:
@@ -38,9 +39,4 @@ def is_unasked_prose(message: InboundMessage, kind: SessionType, answer: str, en
 
 def has_failed(entries: Sequence[Entry]) -> bool:
     """Return whether no language model answered the turn of *entries*."""
-    return _ended_by(entries) in {UNFINISHED, OFFLINE}
-
-
-def _ended_by(entries: Sequence[Entry]) -> str:
-    """Return the name of the model that ended the turn of *entries*; the gateway's own name for its sentences."""
-    return next((each.model for each in reversed(entries) if isinstance(each, ReplyEntry)), "")
+    return ended_by(entries) in {UNFINISHED, OFFLINE}

@@ -19,7 +19,7 @@ from workspaces.memory.text.dialogue import (
     left_out_line,
     log_line,
 )
-from workspaces.memory.text.facts import FactKind, facts_in, sentences
+from workspaces.memory.text.facts import FactKind, facts_in, folded, sentences
 
 OWNER = "Owner"
 OTHERS_WORDS = "(passed on somebody else's words)"
@@ -74,18 +74,14 @@ def conversation(
     outside = accumulate(map(_reads_others, turns), or_, initial=_reads_others(earlier))
     noted = _noted_texts(every)
     said = (
-        replace(each, is_noted=each.is_noted or any(_tells(text, _folded_text(each.text)) for text in noted))
+        replace(each, is_noted=each.is_noted or any(_tells(text, folded(each.text)) for text in noted))
         for turn, reads_others in zip(turns, list(outside)[1:], strict=True)
         if not _is_command(turn)
         for each in _spoken_lines(turn, agent, zone, reads_others=reads_others)
     )
-    forgotten = [
-        (r.at, _folded_text(text)) for r in every if isinstance(r.entry, ForgottenEntry) for text in r.entry.texts
-    ]
+    forgotten = [(r.at, folded(text)) for r in every if isinstance(r.entry, ForgottenEntry) for text in r.entry.texts]
     return [
-        each
-        for each in said
-        if not any(each.at <= at and _tells(_folded_text(each.text), text) for at, text in forgotten)
+        each for each in said if not any(each.at <= at and _tells(folded(each.text), text) for at, text in forgotten)
     ]
 
 
@@ -94,7 +90,7 @@ def _noted_texts(records: Sequence[Record]) -> list[str]:
     done = {r.entry.call_id for r in records if isinstance(r.entry, ResultEntry) and not r.entry.is_error}
     calls = (call for r in records if isinstance(r.entry, ReplyEntry) for call in r.entry.calls)
     written = (call.arguments for call in calls if call.name in NOTING and call.id in done)
-    return [_folded_text(text) for text in map(_note_of, written) if text]
+    return [folded(text) for text in map(_note_of, written) if text]
 
 
 def _note_of(arguments: str) -> str:
@@ -109,10 +105,6 @@ def _tells(message: str, forgotten: str) -> bool:
     """Return whether *message* repeats a *forgotten* text: single words of it occur in many unrelated messages."""
     is_telling = len(forgotten) >= _TELLING or len(forgotten) * _LITTLE_ELSE >= len(message)
     return is_telling and forgotten in message
-
-
-def _folded_text(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _reads_others(turn: Sequence[Record]) -> bool:

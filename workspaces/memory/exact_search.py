@@ -106,12 +106,12 @@ def _timeout_notice(query: ExactQuery, done: int, files: int) -> str:
 
 def matches_in(document: Document, needle: str, query: ExactQuery) -> Iterator[Match]:
     """Yield the lines of *document* that contain *needle* (folded), from its end."""
-    if needle not in _folded_text(document.text):
+    if needle not in folded_text(document.text):
         return
     lines = document.text.split("\n")
     days, others = list(_days(lines, document.date)), {*document.others}
     for place in range(len(lines) - 1, -1, -1):
-        at = _folded_text(lines[place]).find(needle)
+        at = folded_text(lines[place]).find(needle)
         if at >= 0 and _is_within(days[place], query):
             yield Match(
                 path=cited_path(document.path),
@@ -125,7 +125,7 @@ def matches_in(document: Document, needle: str, query: ExactQuery) -> Iterator[M
 
 
 def _needle(text: str) -> str:
-    needle = _folded_text(" ".join(text.encode("utf-8", "replace").decode().split()))
+    needle = folded_text(" ".join(text.encode("utf-8", "replace").decode().split()))
     if not SHORTEST <= len(needle) <= LONGEST:
         raise ExactRefusedError(
             f"an exact search takes {SHORTEST} to {LONGEST} characters, this text has {len(needle):,}"
@@ -166,7 +166,8 @@ def _is_within(day: date | None, query: ExactQuery) -> bool:
     return day is not None and (query.since or day) <= day <= (query.until or day)
 
 
-def _folded_text(text: str) -> str:
+def folded_text(text: str) -> str:
+    """Return *text* as it is compared: composed characters, without case."""
     return unicodedata.normalize("NFC", text).casefold()
 
 
