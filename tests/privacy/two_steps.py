@@ -230,7 +230,7 @@ async def _first_day(app: App, bot: BotApi, model: ObedientModel, attack: Attack
             await _say(app, f"read attachments/{attack.id}.md")
         case "helper":
             await _say(app, f"report {attack.id} as {attack.act}")
-    async with asyncio.timeout(PATIENCE_S / 4):  # a forward's answer and a report come by themselves
+    async with asyncio.timeout(PATIENCE_S):  # a forward's answer and a report come by themselves; the bot is starting
         await model.noted[attack.id].wait()
 
 
