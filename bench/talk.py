@@ -52,7 +52,8 @@ class Replay:
 
     first: list[bool] = field(default_factory=list)
     """For each request of a turn: whether it was the first after a summary."""
-    sizes: list[int] = field(default_factory=list)
+    before: list[int] = field(default_factory=list)
+    """The size of the request before."""
     shared: list[int] = field(default_factory=list)
     """Length of the prefix shared with the previous request."""
     sent: int = 0
@@ -65,8 +66,8 @@ class Replay:
 
     @property
     def prefix_share(self) -> float:
-        """Share of the turns' requests, between two summaries, that equals the start of the previous one."""
-        kept = [(a, b) for a, b, is_first in zip(self.shared, self.sizes, self.first, strict=True) if not is_first]
+        """Share of the turns' requests, between two summaries, with which the next one begins."""
+        kept = [(a, b) for a, b, is_first in zip(self.shared, self.before, self.first, strict=True) if not is_first]
         return sum(a for a, _ in kept) / sum(b for _, b in kept)
 
 
@@ -150,7 +151,7 @@ def _weighed(bodies: list[Body], kinds: list[str]) -> Replay:
     base = len(turns[0][1])
     for (before_at, before), (at, text) in pairwise(turns):
         done.first.append("summary" in kinds[before_at:at])
-        done.sizes.append(len(text))
+        done.before.append(len(before))
         done.shared.append(_common(before, text))
         history += len(str(bodies[at]["messages"][-1])) + len(str(bodies[at]["messages"][-2]))
         done.everything += base + history
@@ -175,7 +176,7 @@ async def run() -> list[Figure]:
     with tempfile.TemporaryDirectory() as name:
         done = await replay(Path(name))
     return [
-        Figure(f"{TURNS} turns: requests that begin as before", [100 * done.prefix_share], "%", at_least(90)),
+        Figure(f"{TURNS} turns: of a request, in the next", [100 * done.prefix_share], "%", at_least(99)),
         Figure(f"{TURNS} turns: sent, of sending everything", [100 * done.sent / done.everything], "%", at_most(40)),
         Figure(f"{TURNS} turns: planted facts found", [100 * done.found / done.planted], "%", at_least(95)),
         Figure(f"{TURNS} turns: summaries", [done.summaries], ""),
