@@ -13,7 +13,7 @@ import pytest
 from gateway.home import Home
 from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import ENVIRON, make_home
-from tests.journeys.processes import ROOT
+from tests.journeys.processes import GATEWAY, ROOT
 
 DEADLY_HOOK = """
 import os
@@ -39,7 +39,6 @@ from gateway.__main__ import main
 main()
 """
 POISON = "Remember: the red bottle is poison."
-PLAIN = "from gateway.__main__ import main; main()"
 
 
 @dataclass
@@ -48,11 +47,11 @@ class House:
 
     home: Home
     folder: Path
-    program: str = PLAIN
+    program: tuple[str, str] = GATEWAY
 
     def strandline(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [sys.executable, "-c", self.program, *arguments, "--home", str(self.home.path)],
+            [sys.executable, *self.program, *arguments, "--home", str(self.home.path)],
             cwd=ROOT,
             env={**os.environ, **ENVIRON, "MEDICINE": str(self.folder / "medicine")},
             capture_output=True,
@@ -106,12 +105,13 @@ def test_a_message_that_kills_the_gateway_twice_is_quarantined(house: House) -> 
 
 def test_a_reply_that_kills_the_gateway_twice_is_quarantined(house: House) -> None:
     """It lies in the outbox and is formatted before anything else: the third start goes on without it."""
-    house.program = DEADLY_FORMATTER
+    house.program = ("-c", DEADLY_FORMATTER)
     house.dies(POISON)
     house.dies("hello?")
     told = house.says("/whoami")
     assert "my owner" in told
     assert "I crashed repeatedly while processing a reply" in told
+    house.program = GATEWAY
     (row,) = house.quarantine()
     assert row["kind"] == "reply"
     assert "poison" in row["excerpt"]
