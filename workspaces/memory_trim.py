@@ -21,6 +21,8 @@ MOST_OF_THE_TIME = 0.001
 
 LARGE_BYTES = 128 * 1024
 """Buffers from this size on are mapped, and unmapped when freed. glibc would raise the limit to the largest one."""
+LARGE_ARRAY_BYTES = 1 << 20
+"""The same for the memory worker: mapping the smaller arrays of its searches as well would make those 7 % slower."""
 MOST_HEAPS = 2
 """Heaps that all threads share; glibc would give each of them its own, with its own holes."""
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
@@ -31,11 +33,11 @@ def wait_s(took_s: float, every_s: float = EVERY_S, share: float = MOST_OF_THE_T
     return max(every_s, took_s / share)
 
 
-def avoid_holes() -> None:
+def avoid_holes(large_bytes: int = LARGE_BYTES) -> None:
     """Set up the heap of glibc for a long life; call it before threads start. Other C libraries are left alone."""
     with suppress(AttributeError, OSError, TypeError):
         mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
+        mallopt(_M_MMAP_THRESHOLD, large_bytes)
         mallopt(_M_ARENA_MAX, MOST_HEAPS)
 
 

@@ -22,7 +22,7 @@ from typing import BinaryIO
 from workspaces.memory.index.engine import EngineAwayError
 from workspaces.memory.index.request_handler import CLOSE_AFTER_S, RequestHandler, Work, open_handler
 from workspaces.memory.wire import Decoder, Frame, WireError, encode
-from workspaces.memory_trim import EVERY_S, give_back, wait_s
+from workspaces.memory_trim import EVERY_S, LARGE_ARRAY_BYTES, avoid_holes, give_back, wait_s
 
 BUSY_EVERY_S = 1.0
 """Interval at which a long request reports that it is alive."""
@@ -165,6 +165,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     stdin, stdout = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library's output must not mix with the frames
+    avoid_holes(LARGE_ARRAY_BYTES)
     requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(stdin, requests), daemon=True).start()
     init = requests.get()
