@@ -1,10 +1,11 @@
-"""`/remember`: writes a note at once, word for word, without a language model."""
+"""`/remember`: writes a note at once, without a language model: word for word, with dates beside relative days."""
 
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.commands.wording import quoted
 from gateway.errors import ToolError
 from workspaces.access import rights
+from workspaces.memory.text.day_spans import dated
 from workspaces.memory.text.known_lines import known_line
 from workspaces.notes import NoteReceipt, append_note
 from workspaces.sections import Category, memory_file, save_memory
@@ -28,9 +29,10 @@ async def _remember(call: CommandCall) -> str:
 def _write(call: CommandCall) -> NoteReceipt | str:
     """Write to the notes that a turn with these rights uses; return where, or an answer. Raises ValueError."""
     workspace, access = call.agent.workspace, call.access
+    whole_text = dated(call.arguments, call.now.date())
     if not rights(access).private:
-        return append_note(workspace, access, call.arguments, call.now)
-    category, text = split_category(call.arguments)
+        return append_note(workspace, access, whole_text, call.now)
+    category, text = split_category(whole_text)
     path, whole = memory_file(workspace, access)
     known = known_line(text, whole or "", call.now.date())
     if known is not None and known.is_repeated:

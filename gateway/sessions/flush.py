@@ -26,6 +26,7 @@ from gateway.sessions.session import Session, noting
 from gateway.transcripts.writer import Record
 from workspaces.access import Locality, rights
 from workspaces.house import tagged
+from workspaces.memory.text.day_spans import dated
 from workspaces.notes import NoteReceipt, append_note, format_note
 
 log = structlog.get_logger()
@@ -160,8 +161,8 @@ class _Anything(BaseModel):
 
 
 def _write(session: Session, text: str, at: datetime) -> NoteReceipt:
-    """Add a note and read it back. Raises ToolError if it is not found."""
-    workspace, access = session.agent.workspace, session.access
+    """Add a note, with dates beside relative days, and read it back. Raises ToolError if it is not found."""
+    workspace, access, text = session.agent.workspace, session.access, dated(text, at.date())
     receipt = append_note(workspace, access, text, at)
     if format_note(text, at) not in workspace.read(receipt.path, access).whole.replace("\r\n", "\n"):
         raise ToolError("the note is not in the file that it was written to; write it again")

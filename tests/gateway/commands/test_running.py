@@ -1,6 +1,6 @@
 """A command's turn is a turn: written down as it happens, never run twice, and no business of a language model's."""
 
-from datetime import UTC
+from datetime import UTC, timedelta
 
 import pytest
 
@@ -39,6 +39,13 @@ async def test_a_command_is_journaled_and_committed_like_any_turn(house: House) 
     assert isinstance(told, ReplyEntry)
     assert (result.text, told.text, told.model) == (answer, answer, COMMAND)
     assert await house.store.inbox.waiting() == []
+
+
+async def test_a_relative_day_is_remembered_with_its_date(house: House) -> None:
+    """A note is read for years."""
+    await house.says("/remember Ann comes tomorrow")
+    tomorrow = house.clock.now().date() + timedelta(days=1)
+    assert f"Ann comes tomorrow ({tomorrow})" in house.text("MEMORY.md")
 
 
 async def test_no_model_sees_a_command_nor_its_tool(house: House) -> None:

@@ -91,6 +91,14 @@ HARMLESS: dict[str, Answer] = {
 }
 
 
+async def test_a_relative_day_is_noted_with_its_date(tmp_path: Path) -> None:
+    """A note is read for years."""
+    async with resting(tmp_path, SETTINGS, model=KeepingModel(flush=notes("The hall was rented yesterday."))) as house:
+        await house.talk(KEY, *TALK)
+        await flushed(house)
+        assert house.file(TODAY).endswith("The hall was rented yesterday (2026-02-28).\n")
+
+
 @pytest.mark.parametrize("answer", HARMLESS.values(), ids=HARMLESS)
 async def test_a_model_that_saves_nothing_is_asked_twice_and_changes_nothing(tmp_path: Path, answer: Answer) -> None:
     """Whatever it says or tries: no file but the day's could be touched, and the receipt claims nothing."""

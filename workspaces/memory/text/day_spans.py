@@ -12,6 +12,7 @@ from functools import cache
 from workspaces.memory.text.date_words import LANGUAGES, DateWords
 from workspaces.memory.text.dates import NamedDate, mentions
 from workspaces.memory.text.tokens import normalised
+from workspaces.memory.text.weekdays_meant import weekday_meant
 
 _LONGEST_LEAD = 60
 """Characters before a date that are read for a word such as "before"; the longest has 20."""
@@ -67,7 +68,7 @@ def days_named(text: str, today: date) -> list[NamedDate | DaySpan]:
 def dated(text: str, today: date) -> str:
     """Return *text* with the date beside each relative day, so that it holds later: "tomorrow (2026-03-05)".
 
-    Weekdays get none: "the first Monday of March" is no day of this week.
+    A weekday gets one if its sentence tells whether the last or the coming one is meant (`weekdays_meant.py`).
     """
     folded = _folded(text)
     if len(folded) != len(text):
@@ -75,10 +76,11 @@ def dated(text: str, today: date) -> str:
     parts, end = [], 0
     for each in _relative(folded[:LONGEST_READ], today):
         span = each.named
-        if each.is_weekday or not isinstance(span, DaySpan) or span.first != span.last:
+        if not isinstance(span, DaySpan) or span.first != span.last:
             continue
-        if not text[each.end :].lstrip().startswith("("):
-            parts += [text[end : each.end], f" ({span.first})"]
+        day = weekday_meant(folded, each.start, each.end, span.first, today) if each.is_weekday else span.first
+        if day is not None and not text[each.end :].lstrip().startswith("("):
+            parts += [text[end : each.end], f" ({day})"]
             end = each.end
     return "".join([*parts, text[end:]])
 

@@ -161,6 +161,45 @@ def test_a_relative_day_gets_its_date_beside_it() -> None:
         assert dated(text, TODAY) in {text, "ßßß ﬁ yesterday (2026-03-03)"}
 
 
+@pytest.mark.parametrize(
+    ("said", "noted"),
+    [
+        ("Ann comes on Sunday.", "Ann comes on Sunday (2026-03-08)."),
+        ("We met Ann on Sunday.", "We met Ann on Sunday (2026-03-01)."),
+        ("Last Friday we swam", "Last Friday (2026-02-27) we swam"),
+        ("the slides are due by friday noon", "the slides are due by friday (2026-03-06) noon"),
+        ("The visit was moved to Monday", "The visit was moved to Monday (2026-03-09)"),
+        ("We swam. The boat leaves on Monday at 9", "We swam. The boat leaves on Monday (2026-03-09) at 9"),
+        ("Oma kommt am Sonntag", "Oma kommt am Sonntag (2026-03-08)"),
+        ("Am Montag war der Arzt da", "Am Montag (2026-03-02) war der Arzt da"),
+    ],
+)
+def test_a_weekday_gets_the_date_that_its_sentence_tells(said: str, noted: str) -> None:
+    """Past or coming, by the words around it."""
+    assert dated(said, TODAY) == noted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We met on Sunday and will meet again",
+        "Sunday",
+        "the Monday meeting is long",
+        "chess is on Tuesday every week",
+        "the bins are collected on Friday mornings",
+        "it is on Friday the 13th",
+        "she comes on Sunday 15 March",
+        "it is open on Saturday or Sunday",
+        "he comes next Friday",
+        "the visit is on Wednesday",
+        "the first Monday of March is free",
+    ],
+)
+def test_an_unclear_weekday_gets_no_date(text: str) -> None:
+    """A wrong date is worse than none: today's own weekday, several days, repetitions, names, both tenses, none."""
+    assert dated(text, TODAY) == text
+
+
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
     """No input breaks the reader, and dates written beside days keep every word."""
