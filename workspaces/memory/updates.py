@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from functools import cached_property
 
 from workspaces.memory.hits import CLEAR, Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.claims import Claim, Value, claims_in, clauses, corrected, may_correct
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line
-from workspaces.memory.text.facts import FactKind
+from workspaces.memory.text.facts import FactKind, gives_value
 from workspaces.memory.text.tokens import STOP_WORDS, identifiers, identifiers_held, query_terms, stem, terms
 
 DEPTH = 12
@@ -24,11 +25,6 @@ SIMILAR_SCORE = 0.7
 """Least relevance of the newer one, as a share of the other's, for that sign."""
 _SHARED = 2
 """Words that both have in common for that sign, one of them in the question."""
-_VALUE = re.compile(
-    r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
-    r"|\b(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?\b",
-    re.IGNORECASE,
-)
 _CLEAR = 0.4
 """Share of the question's words in a sentence from which on it is about the question; our choice."""
 _DENIED = 0.5
@@ -70,7 +66,7 @@ CORRECTABLE = frozenset({AnswerKind.TIME, AnswerKind.AMOUNT, AnswerKind.CODE})
 def correctable(hits: Sequence[Hit], question: str) -> Hit | None:
     """Return the best hit if it clearly gives a value that *question* asks for and that a later line may correct."""
     is_value = asked_kind(question) in CORRECTABLE
-    return hits[0] if is_value and hits and hits[0].score >= CLEAR and _VALUE.search(hits[0].snippet) else None
+    return hits[0] if is_value and hits and hits[0].score >= CLEAR and gives_value(hits[0].snippet) else None
 
 
 def with_correction(hits: Sequence[Hit], best: Hit, near: Sequence[Hit], question: str) -> Sequence[Hit]:
@@ -144,7 +140,7 @@ class Statement:
         self.affirmed = max((_affirmed(each, asked, share) for each, share in self._about), default=0.0)
         text = line.text if line.time else hit.snippet  # "guest wifi: tern-77" names no speaker
         self._words = frozenset(word for word in terms(text) if not any(map(str.isdigit, word))) - _EMPTY
-        self._has_value = _VALUE.search(text) is not None
+        self._text = text
         self._answers = asked.kind is None or holds(asked.kind, text, asked.text)
 
     def comes_before(self, other: "Statement") -> bool:
@@ -199,8 +195,12 @@ class Statement:
         if days[0] is None or days[1] is None or days[0] <= days[1]:
             return False
         shared = self._words & older._words
-        have_values = self._has_value and older._has_value and self._answers
-        return have_values and bool(shared & self._asked.words) and len(shared) >= _SHARED
+        is_one_thing = len(shared) >= _SHARED and bool(shared & self._asked.words) and self._answers
+        return is_one_thing and self._gives_value and older._gives_value
+
+    @cached_property
+    def _gives_value(self) -> bool:
+        return gives_value(self._text)
 
 
 def _affirmed(claim: Claim, asked: Asked, share: float) -> float:

@@ -31,7 +31,9 @@ _DATE = re.compile(
     rf"\b\d{{1,2}}(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(?:{_MONTHS})\b\.?(?:,?\s+\d{{4}}\b)?"
     rf"|\b(?:{_MONTHS})\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?"
     rf"|\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b(?:{_DAY_WORDS})\b"
-    rf"|\b(?!may\b|mar\b|march\b|mars\b|sept?\b|dec\b|jan\b)(?:{_MONTHS})\b",
+    rf"|\b(?!may\b|mar\b|march\b|mars\b|sept?\b|dec\b|jan\b)(?:{_MONTHS})\b"
+    r"|(?:(?<=\bin )|(?<=\bby )|(?<=\btill )|(?<=\buntil )|(?<=\bsince )|(?<=\bnext )|(?<=\blast ))(?:may|march)\b"
+    r"|(?:(?<=\bto )|(?<=\bfrom )|(?<=\bfor )|(?<=\bof ))(?-i:May|March)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\w.,:/-])\+?\d(?:[\d .,:/-]{0,30}\d)?(?![\w/-])")
@@ -82,6 +84,11 @@ class Fact:
 def sentences(text: str) -> list[str]:
     """Return the sentences and lines of *text*, each on one line."""
     return [" ".join(part.split()) for part in _END.split(text) if part and part.strip()]
+
+
+def gives_value(text: str) -> bool:
+    """Tell whether *text* holds a number, a weekday or a month."""
+    return any(map(str.isdigit, text)) or _DATE.search(text) is not None
 
 
 def is_decision(sentence: str) -> bool:

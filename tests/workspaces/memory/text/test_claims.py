@@ -20,6 +20,9 @@ REPLACED = [
     ("Max works at Siemens", "Max works at Bosch since May"),
     ("Der Zahnarzttermin ist am 3. März", "Der Zahnarzttermin ist jetzt am 10. März"),
     ("I drink coffee every morning", "I no longer drink coffee"),
+    ("The exam is in May", "They moved the exam to June"),
+    ("The meeting with Carla is on Tuesday at 10:00", "The meeting with Carla on Tuesday is an hour later, 11:00"),
+    ("The number of booked seats is 40", "The number of booked seats goes down to 36"),
 ]
 MONTH = """
 Ran 5 km along the river. | Ran 7 km along the river. | Ran 6 km in the rain.
