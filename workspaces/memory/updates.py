@@ -6,13 +6,14 @@ both give a value, do among the best results alone, and if the newer one fits ne
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
 
 from workspaces.memory.hits import CLEAR, Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
+from workspaces.memory.text.claim_words import CHANGED, NEW
 from workspaces.memory.text.claims import Claim, Value, claims_in, clauses, corrected, may_correct
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line
@@ -59,6 +60,12 @@ _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 """Kinds of which another value is mostly another thing."""
 
 
+_CODE_DIGITS = 3
+"""Fewest digits of a code: "26 march" is none."""
+_OUGHT = re.compile(
+    r"\b(?:should|ought to|must|soll(?:te|ten|en)?|muss|müssen|devrait|doit|debería|debe|dovrebbe|deve|должн\w+)\b",
+    re.IGNORECASE,
+)
 CORRECTABLE = frozenset({AnswerKind.TIME, AnswerKind.AMOUNT, AnswerKind.CODE})
 """Kinds of values that a later line may correct without a word of the question."""
 
@@ -100,11 +107,23 @@ class Asked:
         self.wants_earlier = not names_day and _EARLIER.search(question) is not None
 
     def counts(self, one: Claim, other: Claim) -> bool:
-        """Tell whether both claims give the number that it asks for: "3 interviews", "5 interviews"."""
+        """Tell whether both claims give the number that it asks for: "secured 3 interviews", "secured 5 interviews"."""
         if self.kind is not AnswerKind.AMOUNT:
             return False
         heads = ({each.head for each in claim.values if each.kind is FactKind.NUMBER} for claim in (one, other))
-        return not set.intersection(*heads).isdisjoint(self.words)
+        counted = set.intersection(*heads) & self.words
+        return bool(counted) and self.names_both(one, other, counted)
+
+    def names_both(self, one: Claim, other: Claim, but: Collection[str]) -> bool:
+        """Tell whether both claims share a word of it besides *but*, or it has no other: "the alarm code"."""
+        rest = self.things.difference(but)
+        return not rest or not rest.isdisjoint(one.words & other.words)
+
+    def least_share(self, before: Claim, after: Claim) -> float:
+        """Return which share of its words *after* has to hold, if it is to replace *before*."""
+        if self.counts(before, after):
+            return NEAR
+        return NEAR if self.kind is not None and says_change(after) else _CLEAR
 
     def takes(self, value: Value) -> bool:
         """Tell whether *value* is of the kind that is asked for."""
@@ -112,7 +131,7 @@ class Asked:
             case AnswerKind.TIME:
                 return value.kind is FactKind.DATE
             case AnswerKind.CODE:
-                return value.kind is not FactKind.DATE
+                return value.kind is not FactKind.DATE and sum(map(str.isdigit, value.text)) >= _CODE_DIGITS
             case AnswerKind.AMOUNT:
                 return value.kind is FactKind.NUMBER
             case _:
@@ -181,7 +200,7 @@ class Statement:
             for before, share in older._about
             if share >= _CLEAR
             for after, shared in self._about
-            if after.changes or shared >= (NEAR if self._asked.counts(before, after) else _CLEAR)
+            if shared >= self._asked.least_share(before, after) and ought(before.sentence) <= ought(after.sentence)
         )
 
     def _is_about_the_same(self, older: "Statement") -> bool:
@@ -196,11 +215,21 @@ class Statement:
             return False
         shared = self._words & older._words
         is_one_thing = len(shared) >= _SHARED and bool(shared & self._asked.words) and self._answers
-        return is_one_thing and self._gives_value and older._gives_value
+        return is_one_thing and self._gives_value and older._gives_value and ought(older._text) <= ought(self._text)
 
     @cached_property
     def _gives_value(self) -> bool:
         return gives_value(self._text)
+
+
+def says_change(claim: Claim) -> bool:
+    """Tell whether *claim* says that something is different from before, by more than the word "new"."""
+    return claim.changes and any(not NEW.fullmatch(match[0]) for match in CHANGED.finditer(claim.sentence))
+
+
+def ought(text: str) -> bool:
+    """Tell whether *text* says how something should be: how it is does not replace that."""
+    return _OUGHT.search(text) is not None
 
 
 def _affirmed(claim: Claim, asked: Asked, share: float) -> float:
@@ -221,7 +250,8 @@ def _is_other_value(after: Claim, before: Claim, asked: Asked) -> bool:
             is_one_unit = new.head == old.head and bool(new.head)
             is_asked = {new.head, old.head} <= asked.words | {""}
             if new.kind is old.kind and new.normal != old.normal:
-                if is_one_unit and new.kind is FactKind.NUMBER:
+                is_code = asked.kind is AnswerKind.CODE and asked.names_both(before, after, {new.head})
+                if is_one_unit and (new.kind is FactKind.NUMBER or is_code):
                     return True
                 if after.changes and (is_one_unit or is_asked or new.kind in {FactKind.DATE, FactKind.NUMBER}):
                     return True

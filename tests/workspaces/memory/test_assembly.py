@@ -150,6 +150,13 @@ def test_a_correction_counts_for_the_kind_of_value_that_it_corrects(question: st
     assert (found[0] == older) is not any(marks)
 
 
+def test_what_a_clause_denies_says_nothing_of_the_next() -> None:
+    """Nothing is known of the door, but the roof is affirmed, so a correction of that is read."""
+    older = hit("Lau says nothing of the door but the roof gets mended in August", OLD)
+    newer = replace(hit("Lau says the roof is mended not in August but in October", NEW), score=0.3)
+    assert assembled([older, newer], "When is the roof mended?", TODAY)[0].snippet == newer.snippet
+
+
 @pytest.mark.parametrize(
     ("question", "is_corrected"),
     [

@@ -43,6 +43,11 @@ CHANGED = re.compile(
     r"|сменил\w*|перен[её]с\w*|тепер|нов\w{1,2}|переїха\w+|зміни\w+)\b|现在|改为|改成|换成|搬到|今は|変更|引っ越",
     re.IGNORECASE,
 )
+NEW = re.compile(
+    r"new(?:ly)?|recent(?:ly)?|neue?[rsn]?|nouve(?:au|lle)|nuev[oa]|nuov[oa]|nov[oa]|nieuwe?|now[yae]|nou[ăa]?|нов\w+",
+    re.IGNORECASE,
+)
+"""Words of change that mostly say something of another thing: "new running shoes"."""
 ALSO = re.compile(
     r"\b(?:also|too|another|additional(?:ly)?|second|third|other|both|as well|one of|besides|extra|auch"
     r"|außerdem|weitere[rsn]?"

@@ -38,7 +38,11 @@ _CODE = re.compile(r"```.{0,20000}?(?:```|\Z)", re.DOTALL)
 _BULLET = re.compile(r"^[-*+>\s]{1,9}")
 _DAY = re.compile(r"(\b\d{1,2})\.(?=\s(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
 """The full stop of a German date ends no sentence."""
-_CLAUSE = re.compile(r"(?:,|;|\s[–—-])\s+(?=(?:and|but|which|while|so|however|although|aber|und|mais|pero|ma|но|а)\b)")
+_CLAUSE = re.compile(
+    r"(?:,|;|\s[–—-])\s+(?=(?:and|but|which|while|so|however|although|aber|und|mais|pero|ma|но|а)\b)"
+    r"|\s+(?=(?:but (?:the|my|our|he|she|it|we|they|i)|aber (?:der|die|das|er|sie|es|wir|ich))\s)",
+    re.IGNORECASE,
+)
 _AND_IT = re.compile(r",\s+(?=(?:they|it|he|she|we|you|I|sie|er|es|wir|ich|ils?|elles?|nous|je)\s)")
 """Begins a statement that may speak of what the one before it names."""
 _NAMELESS = re.compile(
@@ -66,6 +70,11 @@ _WORD_NUMBER = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-3]):([0-5]\d)\b", re.IGNORECASE)
+_ORDINAL = re.compile(
+    r"\b[0-3]?\d(?:st|nd|rd|th)\b(?=\W*$|\s*[,;:.!?)]|\s+(?:and|at|in|or|by|with|because|not|instead|now|so|of|from|we|i)\b)",
+    re.IGNORECASE,
+)
+"""A day of the month alone: "on the 24th"; not the "4th floor"."""
 _CLOCK = "time"
 """Head of a clock time."""
 _CORRECTED = frozenset({FactKind.DATE, FactKind.NUMBER, FactKind.IDENTIFIER})
@@ -291,6 +300,9 @@ def _values(sentence: str) -> Iterator[Value]:
             normal = _normal(fact.value) if is_date else folded(fact.value)
             yield Value(fact.kind, fact.value, normal, "" if is_date else _before(sentence, fact.value))
             taken = taken.replace(fact.value, " ", 1)
+    for found in _ORDINAL.finditer(taken):
+        yield Value(FactKind.DATE, found[0], _normal(found[0]), "")
+    taken = _ORDINAL.sub(" ", taken)
     for found in _TIME.finditer(taken):
         yield Value(FactKind.DATE, found[0], _clock(found), _CLOCK)
     taken = _TIME.sub(" ", taken)
