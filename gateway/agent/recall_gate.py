@@ -41,12 +41,16 @@ _LOOKED_UP = re.compile(
 )
 """Things that people look up by naming them: "Paula's phone number"."""
 _FACT = re.compile(
-    r"(?:when|where|who|whose|which|how (?:much|many|old|far|long|often)|what (?:time|day|date|kind|size)|wann|wo|wer"
+    r"(?:(?:to|from|for|with|by|at|in|on|of|since|until|till|about) )?"
+    r"(?:when|where|whom?|whose|which|how (?:much|many|old|far|long|often)|what (?:time|day|date|kind|size|happened)"
+    r"|what (?:is|are|was|were|does|do|did) (?:the|my|our|his|her|their)|wann|wo|wer"
     r"|wie viele?|quand|où|qui|cuándo|dónde|quién|quando|dove|chi|onde|quem|когда|где|кто)(?:['’]s|s)?\b",
     re.IGNORECASE,
 )
 _POSSESSIVE = re.compile(
-    r"\b(?!(?:it|that|what|who|he|she|there|here|let|how|where|today|tonight)['’]s)\w+['’]s\s+\w+", re.IGNORECASE
+    r"\b(?!(?:it|that|what|who|he|she|there|here|let|how|where|today|tonight)['’]s)\w+['’]s\s+\w+"
+    r"|\b\w+ of (?:my|our|the|his|her|their)\b",
+    re.IGNORECASE,
 )
 _VERB = re.compile(
     r"\b(?:is|are|was|were|am|be|been|has|have|had|do|does|did|will|would|can|could|should|may|might|must|get|got|need|want"
@@ -136,7 +140,7 @@ def _asks(sentence: str) -> bool:
 
 
 def _looks_up(sentence: str) -> bool:
-    """Tell whether *sentence* is a name of something rather than a statement: "serial number of the boiler"."""
+    """Tell whether *sentence* names something rather than states it: "serial number of the boiler"."""
     words = _WORD.findall(sentence)
     is_name = len(words) <= _LONGEST_LOOKUP and not sentence.endswith("!") and not _VERB.search(sentence)
     return is_name and bool(_LOOKED_UP.search(sentence) or _POSSESSIVE.search(sentence))

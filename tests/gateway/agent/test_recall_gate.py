@@ -120,6 +120,11 @@ Hoe gaat het?
 ABOUT_SOMETHING = """
 where did I leave the passport?
 serial number of the boiler
+bedtime of our daughter
+from when is the rent higher
+to whom do we owe money
+what is the tortoise doing
+what happened on 29 May?
 when is the recital?
 where's the ladder
 Paula's IBAN
