@@ -14,12 +14,8 @@ from statistics import fmean
 from bench.asked import AskedConversation, QuestionKind
 from bench.recall import as_hit
 from bench.retrieval import Bench, conversations_in, corpus_of
-from workspaces.memory.fit import fit
-from workspaces.memory.hits import CLEAR
+from workspaces.memory.fit import CLEAR, LOOKED_AT, fit
 from workspaces.memory.index.embeddings.local import LocalEmbedder
-
-LOOKED_AT = 20
-"""Hits of a search for a model, by default, with those that are counted as left out."""
 
 
 def area(answerable: Sequence[float], unanswerable: Sequence[float]) -> float:

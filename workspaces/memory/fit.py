@@ -3,8 +3,9 @@
 The best hit's relevance alone says little where a detail is asked for that was never said beside something well known.
 So it counts whether the kind of answer asked for is there, whether people's words hold the thing that is asked for, and
 whether somebody else's words fit better than those of the one person whom the question names. A request for an overview
-or for advice is spread over many passages, none of which fits it well. The weights were fitted on LoCoMo's and BEAM's
-development halves (docs/measurements/retrieval.md).
+or for advice is spread over many passages, none of which fits it well. And long messages fit everything better than
+short lines do, so the hits after the best ones tell what a hit of this memory is worth. Measured on four kinds of talk
+(docs/measurements/retrieval.md).
 """
 
 import re
@@ -18,8 +19,16 @@ from workspaces.memory.text.dialogue import AGENTS, OWNERS, read_line
 from workspaces.memory.text.question_focus import focus, is_open_ended
 from workspaces.memory.text.tokens import terms
 
+CLEAR = 0.365
+"""The fit from which on the hits clearly fit: set so that at most 5 % of the questions whose evidence is among the first
+six hits fall below it, in the mean of four kinds of talk (docs/measurements/retrieval.md).
+"""
 SHOWN = 6
 """Hits that count: as many as a search shows by default."""
+LOOKED_AT = 20
+"""Hits that are looked at; those after the first six by relevance are the background."""
+_BACKGROUND, _USUAL = 0.75, 0.25
+"""Weight of the background's mean relevance, and what stands for each hit that is missing there."""
 _FIRST = 2
 """Hits among which the kind of answer is looked for."""
 _ANSWERS = 0.1
@@ -41,9 +50,21 @@ def fit(hits: Sequence[Hit], question: str) -> float:
     """
     if not hits:
         return 0.0
-    best = max(hit.relevance for hit in hits[:SHOWN])
+    best = max(hit.relevance for hit in hits[:SHOWN]) - _BACKGROUND * (_background(hits) - _USUAL)
     best += _OPEN_ENDED if is_open_ended(question) else -_FOCUS * _missing(hits, question)
     return best + _ANSWERS * _answer(hits, question) - _OTHERS * min(_excess_of_others(hits, question), _MOST_OTHERS)
+
+
+def fits_clearly(hits: Sequence[Hit], question: str) -> bool:
+    """Tell whether *hits* clearly fit *question*; otherwise they are only the nearest."""
+    return fit(hits, question) >= CLEAR
+
+
+def _background(hits: Sequence[Hit]) -> float:
+    """Return the mean relevance of the hits that are looked at, but for the best."""
+    others = sorted((hit.relevance for hit in hits[:LOOKED_AT]), reverse=True)[SHOWN:]
+    most = LOOKED_AT - SHOWN
+    return (sum(others) + _USUAL * (most - len(others))) / most
 
 
 def _missing(hits: Sequence[Hit], question: str) -> float:

@@ -18,7 +18,7 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError, cited_path, is_for
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.foreign_notes import DOCUMENTS, foreign_notice, is_told
-from workspaces.memory.hits import Hit
+from workspaces.memory.hits import CLEAR, Hit
 from workspaces.memory.house_sources import HouseSource, MarkedDocuments, OutsideSource
 from workspaces.memory.query import Query
 from workspaces.memory.source_index import (
@@ -184,7 +184,7 @@ class MemoryIndex(SourceIndex):
 
     async def _outside_hits(self, found: SearchResult) -> SearchResult:
         """Return *found* without lines that got the mark since they were indexed."""
-        looked = {hit.path for hit in (*found.hits, *found.left_out)}
+        looked = {hit.path for hit in (*found.hits, *found.rest)}
         marked = [(path, each) for each in self._marked for path in each.paths if cited_path(path) in looked]
         lines: dict[str, frozenset[int]] = {}
         for path, each in marked:  # a long conversation is several documents
@@ -194,8 +194,7 @@ class MemoryIndex(SourceIndex):
         def may_show(hit: Hit) -> bool:
             return lines.get(hit.path, frozenset()).isdisjoint(range(hit.start_line, hit.end_line + 1))
 
-        hits, left_out = tuple(filter(may_show, found.hits)), tuple(filter(may_show, found.left_out))
-        return replace(found, hits=hits, left_out=left_out)
+        return replace(found, hits=tuple(filter(may_show, found.hits)), rest=tuple(filter(may_show, found.rest)))
 
     async def _holds_house(self, day: date | None, access: Access) -> bool:
         """Tell whether memory as of *day* (`None`: now) has such a line. Raises QueryRefusedError.
@@ -219,9 +218,10 @@ class MemoryIndex(SourceIndex):
 
 def joined(found: SearchResult, house: SearchResult, most: int) -> SearchResult:
     """Return the best *most* hits of both results: each of *house* stands before the first other one that fits less."""
-    hits: list[Hit] = [*found.hits, *found.left_out]
-    for hit in (replace(each, is_house=True) for each in (*house.hits, *house.left_out)):
+    hits: list[Hit] = [*found.hits, *found.rest]
+    for hit in (replace(each, is_house=True) for each in (*house.hits, *house.rest)):
         place = next((place for place, other in enumerate(hits) if other.score < hit.score), len(hits))
         hits.insert(place, hit)
-    is_house = any(each.is_house for each in hits)  # what is left out is named to the model too
-    return replace(found, hits=tuple(hits[:most]), left_out=tuple(hits[most:]), is_house=is_house)
+    rest = tuple(each for each in hits[most:] if each.score >= CLEAR or not each.is_house)  # others tell nothing
+    is_house = any(each.is_house for each in (*hits[:most], *rest))  # what is left out is named to the model too
+    return replace(found, hits=tuple(hits[:most]), rest=rest, is_house=is_house)

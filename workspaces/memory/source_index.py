@@ -25,7 +25,7 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, ReadableDocuments, Source, is_for
 from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
 from workspaces.memory.file_search import documents_within, find_plainly
-from workspaces.memory.fit import fit
+from workspaces.memory.fit import fits_clearly
 from workspaces.memory.hits import CLEAR, Hit, hit_of_frame, hit_of_line
 from workspaces.memory.query import MOST_RESULTS, USUAL_SEARCH, Query, SearchDefaults
 from workspaces.memory.search_notes import BEING_BUILT, LONGEST_QUERY, cut_notice, notice, plain_notice
@@ -64,8 +64,8 @@ class SearchResult:
     mode: Mode
     notice: str = ""
     """Hints for the reader: keywords only and the reason, a truncated query, notes not yet indexed."""
-    left_out: tuple[Hit, ...] = ()
-    """The next hits, as far as they clearly fit and were looked at; best first."""
+    rest: tuple[Hit, ...] = ()
+    """The next hits that were looked at, best first."""
     is_house: bool = False
     """Some of it stays on the owner's machines."""
     is_withheld: bool = False
@@ -73,9 +73,14 @@ class SearchResult:
     question: str = field(default="", compare=False)
 
     @property
+    def left_out(self) -> tuple[Hit, ...]:
+        """The next hits, as far as they clearly fit."""
+        return tuple(hit for hit in self.rest if hit.score >= CLEAR)
+
+    @property
     def is_clear(self) -> bool:
         """Whether the hits clearly fit; otherwise they are only the nearest."""
-        return fit((*self.hits, *self.left_out), self.question) >= CLEAR
+        return fits_clearly((*self.hits, *self.rest), self.question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +252,11 @@ class SourceIndex:
             return await self._plainly(query, text, scopes, BEING_BUILT)
         if is_patient:
             found = list(await asyncio.to_thread(assembled, found, text, self._clock.today()))
-        more = tuple(hit for hit in found[query.most :] if hit.score >= CLEAR)
         # A group must not learn whether private notes are still being indexed.
         pending = scopes is None and (not is_fresh or answer["rebuilding"])
         told = notice(text, answer, self._sync.progress, pending=pending, to_owner=scopes is None)
-        return SearchResult(tuple(found[: query.most]), answer["mode"], told, more, question=text)
+        hits, rest = tuple(found[: query.most]), tuple(found[query.most :])
+        return SearchResult(hits, answer["mode"], told, rest, question=text)
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:
         """Return the lines that contain a text, newest first, among those that *access* may read.

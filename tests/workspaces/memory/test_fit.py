@@ -6,8 +6,8 @@ from datetime import date
 import pytest
 
 from workspaces.access import PRIVATE
-from workspaces.memory.fit import fit
-from workspaces.memory.hits import CLEAR, Hit
+from workspaces.memory.fit import CLEAR, fit
+from workspaces.memory.hits import Hit
 
 
 def hit(text: str, score: float) -> Hit:
@@ -71,3 +71,12 @@ def test_an_identifier_of_the_question_answers_nothing_else() -> None:
     """Where the file is mentioned, its author need not be."""
     mentioned = replace(hit("autocomplete.js is slow", 0.38), score=1.0)
     assert fit([mentioned], "who wrote autocomplete.js?") < CLEAR
+
+
+def test_a_hit_is_worth_what_it_is_above_the_others() -> None:
+    """Of long messages each fits a bit, of short lines hardly any; a small memory has no others."""
+    best = hit("the boat lies in Laboe", 0.45)
+    long, short = ([best, *(hit(f"line {n}", score) for n in range(30))] for score in (0.44, 0.12))
+    assert fit(long, "boat") < CLEAR < fit([best], "boat") < fit(short, "boat")
+    assert fit([best], "boat") == pytest.approx(0.45)
+    assert fit(short[:20], "boat") == fit(short, "boat")
