@@ -20,8 +20,8 @@ from workspaces.memory.text.question_focus import focus, is_open_ended
 from workspaces.memory.text.tokens import terms
 
 CLEAR = 0.365
-"""The fit from which on the hits clearly fit: set so that at most 5 % of the questions whose evidence is among the first
-six hits fall below it, in the mean of four kinds of talk (docs/measurements/retrieval.md).
+"""The fit from which on the hits clearly fit: at most 5 % of the questions whose evidence is among the first six hits
+fall below it, in the mean of four kinds of talk (docs/measurements/retrieval.md).
 """
 SHOWN = 6
 """Hits that count: as many as a search shows by default."""

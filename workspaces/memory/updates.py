@@ -62,10 +62,7 @@ _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 
 _CODE_DIGITS = 3
 """Fewest digits of a code: "26 march" is none."""
-_OUGHT = re.compile(
-    r"\b(?:should|ought to|must|soll(?:te|ten|en)?|muss|müssen|devrait|doit|debería|debe|dovrebbe|deve|должн\w+)\b",
-    re.IGNORECASE,
-)
+_OUGHT = re.compile(r"\b(?:should|ought to|soll(?:te|ten|en)?|devrait|debería|dovrebbe)\b", re.IGNORECASE)
 CORRECTABLE = frozenset({AnswerKind.TIME, AnswerKind.AMOUNT, AnswerKind.CODE})
 """Kinds of values that a later line may correct without a word of the question."""
 
