@@ -150,6 +150,16 @@ def test_a_correction_counts_for_the_kind_of_value_that_it_corrects(question: st
     assert (found[0] == older) is not any(marks)
 
 
+@pytest.mark.parametrize(("newer", "is_newer_first"), [("the new sprint deadline", True), ("a new bus", False)])
+def test_the_new_one_is_news_of_the_old_one(newer: str, is_newer_first: bool) -> None:
+    """The word "new" alone says something of another thing."""
+    question = "What is the deadline for the first sprint of the layout, the menu and the navigation?"
+    older = hit("the deadline for the first sprint of the layout is 1 April", OLD)
+    news = replace(hit(f"I plan for {newer} of 5 April, a sprint away", NEW), score=0.3)
+    found = assembled([older, news], question, TODAY)
+    assert (found[0] == news) is is_newer_first
+
+
 def test_what_a_clause_denies_says_nothing_of_the_next() -> None:
     """Nothing is known of the door, but the roof is affirmed, so a correction of that is read."""
     older = hit("Lau says nothing of the door but the roof gets mended in August", OLD)

@@ -32,6 +32,7 @@ _ASKED = {
     ),
     AnswerKind.TIME: re.compile(
         r"\b(?:when(?:['’]?s)?|(?:what|which) (?:time|day|date|month|year|week|weekend)|how long ago"
+        r"|(?:what['’]?s|what (?:is|was)) (?:the|my|our) (?:deadline|due date)"
         r"|wann|um wie viel uhr"
         r"|welche[rnms]? (?:tag|datum|monat|jahr|woche)|quand|à quelle heure|quel jour|cuándo|qué (?:día|hora|fecha)"
         r"|quando|che (?:giorno|ora)|que (?:dia|horas)|wanneer|kiedy|когда|коли)\b|什么时候|几点|いつ|何時",

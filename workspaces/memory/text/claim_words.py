@@ -44,10 +44,12 @@ CHANGED = re.compile(
     re.IGNORECASE,
 )
 NEW = re.compile(
-    r"new(?:ly)?|recent(?:ly)?|neue?[rsn]?|nouve(?:au|lle)|nuev[oa]|nuov[oa]|nov[oa]|nieuwe?|now[yae]|nou[ăa]?|нов\w+",
+    r"(?<!\bthe )(?<!\bmy )(?<!\bour )(?<!\bhis )(?<!\bher )(?<!\btheir )(?<!\bder )(?<!\bdie )(?<!\bdas )(?<!\ble )"
+    r"(?<!\bla )(?<!\bel )(?<!\bil )\b(?:new(?:ly)?|recent(?:ly)?|neue?[rsn]?|nouve(?:au|lle)|nuev[oa]|nuov[oa]|nov[oa]"
+    r"|nieuwe?|now[yae]|nou[ăa]?|нов\w+)\b",
     re.IGNORECASE,
 )
-"""Words of change that mostly say something of another thing: "new running shoes"."""
+"""Words of change that mostly say something of another thing: "new running shoes", but not "the new deadline"."""
 ALSO = re.compile(
     r"\b(?:also|too|another|additional(?:ly)?|second|third|other|both|as well|one of|besides|extra|auch"
     r"|außerdem|weitere[rsn]?"

@@ -40,7 +40,7 @@ _DAY = re.compile(r"(\b\d{1,2})\.(?=\s(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Ok
 """The full stop of a German date ends no sentence."""
 _CLAUSE = re.compile(
     r"(?:,|;|\s[–—-])\s+(?=(?:and|but|which|while|so|however|although|aber|und|mais|pero|ma|но|а)\b)"
-    r"|\s+(?=(?:but (?:the|my|our|he|she|it|we|they|i)|aber (?:der|die|das|er|sie|es|wir|ich))\s)",
+    r"|(?<!\s)\s++(?=(?:but (?:the|my|our|he|she|it|we|they|i)|aber (?:der|die|das|er|sie|es|wir|ich))\s)",
     re.IGNORECASE,
 )
 _AND_IT = re.compile(r",\s+(?=(?:they|it|he|she|we|you|I|sie|er|es|wir|ich|ils?|elles?|nous|je)\s)")
