@@ -125,7 +125,7 @@ def _gather(said: Sequence[Statement], order: list[int], denying: Sequence[int],
 
 
 def _put_back(order: list[int], replaced: Mapping[int, set[int]]) -> None:
-    """Place each hit that none replaces below the best of those that it replaces: what held before is asked for."""
+    """Place each hit that none replaces below the best of those that it replaces: the value before is asked for."""
     for newest in sorted(replaced.keys() - set().union(*replaced.values())):
         order.remove(newest)
         order.insert(min(map(order.index, replaced[newest])) + 1, newest)

@@ -1,10 +1,10 @@
-"""How well the hits of a search together fit its question: by rule, to tell what memory cannot answer.
+"""How well the hits of a search together fit its question: by rule, to tell questions that memory cannot answer.
 
 The best hit's relevance alone says little where a detail is asked for that was never said beside something well known.
 So it counts whether the kind of answer asked for is there, whether people's words hold the thing that is asked for, and
 whether somebody else's words fit better than those of the one person whom the question names. A request for an overview
 or for advice is spread over many passages, none of which fits it well. And long messages fit everything better than
-short lines do, so the hits after the best ones tell what a hit of this memory is worth. Measured on four kinds of talk
+short lines do, so the hits after the best ones tell the worth of a hit in this memory. Measured on four kinds of talk
 (docs/measurements/retrieval.md).
 """
 
@@ -28,7 +28,7 @@ SHOWN = 6
 LOOKED_AT = 20
 """Hits that are looked at; those after the first six by relevance are the background."""
 _BACKGROUND, _USUAL = 0.75, 0.25
-"""Weight of the background's mean relevance, and what stands for each hit that is missing there."""
+"""Weight of the background's mean relevance, and the relevance of each hit that is missing there."""
 _FIRST = 2
 """Hits among which the kind of answer is looked for."""
 _ANSWERS = 0.1

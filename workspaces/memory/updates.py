@@ -55,7 +55,7 @@ _OWN = re.compile(
 )
 """Words of the person who speaks: an agent's advice and a text that was pasted have others."""
 _OWN_WEIGHT = 0.3
-"""What such a word adds to the share of the question's words; our choice."""
+"""Addition of such a word to the share of the question's words; our choice."""
 _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 """Kinds of which another value is mostly another thing."""
 
@@ -74,7 +74,7 @@ def correctable(hits: Sequence[Hit], question: str) -> Hit | None:
 
 
 def with_correction(hits: Sequence[Hit], best: Hit, near: Sequence[Hit], question: str) -> Sequence[Hit]:
-    """Return *hits* with what corrects *best* above it, as relevant as that; *near* are the hits for its words."""
+    """Return *hits* with the correction of *best* above it, as relevant as that; *near* are the hits for its words."""
     asked = Asked(question)
     older = Statement(best, 0, asked)
     for place, hit in enumerate(near, 1):
@@ -94,7 +94,7 @@ class Asked:
     """A question, as far as the order of its results depends on it."""
 
     def __init__(self, question: str, *, names_day: bool = False) -> None:
-        """If it *names_day*, it asks what held then, and nothing is replaced for it."""
+        """If it *names_day*, it asks for that day, and nothing is replaced for it."""
         self.text, self.names_day = question, names_day
         self.words = frozenset(query_terms(question))
         self.names = identifiers(question)

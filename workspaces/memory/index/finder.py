@@ -57,7 +57,7 @@ NEIGHBOURED = 25
 CORRECTED = 6
 """Number of the best results that may have been corrected right afterwards."""
 DECLARING = 6
-"""Number of the best results in which other names of what is asked for are looked for."""
+"""Number of the best results that may declare another name of a person or thing in the query."""
 SPARE = 2
 """Results read beyond those wanted, in place of orders that a note follows."""
 LONGEST_SPAN, MOST_SPANS = 32, 3

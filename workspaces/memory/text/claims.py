@@ -104,7 +104,7 @@ class Value:
     normal: str
     """The same for equal values."""
     head: str
-    """What it counts or names, stemmed: the unit, else the noun beside it; may be empty."""
+    """The thing that it counts or names, stemmed: the unit, else the noun beside it; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ def _has_one_value(older: Claim, newer: Claim, pair: tuple[Value, Value], newer_
 
 
 def _is_ahead(named: NamedDate, day: date) -> bool:
-    """Return whether *named* is a day after *day*: what was planned for it had not happened yet."""
+    """Return whether *named* is a day after *day*: a plan for it had not happened yet."""
     if named.day is None or named.month is None:
         return False
     try:

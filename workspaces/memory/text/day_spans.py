@@ -332,7 +332,7 @@ def _text_before(text: str, each: _Mention) -> str:
 
 
 def _bounded(text: str, each: _Mention, today: date) -> NamedDate | DaySpan:
-    """Return what *each* names, as an open range after a word such as "before" or "since"."""
+    """Return the days of *each*, as an open range after a word such as "before" or "since"."""
     before = _text_before(text, each)
     if _leads("before", each.language).search(before):
         return DaySpan(date.min, latest(each.named, today).first)

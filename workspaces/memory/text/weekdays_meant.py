@@ -12,12 +12,12 @@ _BEFORE = re.compile(
     r"|\b(?P<coming>this|this coming|coming|until|till|by|to|for|bis|auf|fur|kommende[nrs]?|diese[nrsm]?|nachste[nrs]?)"
     r"\s+$|\b(?P<on>on|am|since|seit|comes|leaves|arrives|starts|meets?|is|are|ist|kommt|beginnt|war|was)\s+$"
 )
-"""What stands right before the weekday; "next Sunday" is one of two days."""
+"""Words right before the weekday; "next Sunday" is one of two days."""
 _AFTER = re.compile(
     r"\s+(?:mornings|afternoons|evenings|nights|vormittags|nachmittags|abends)\b|\s+(?:the|den)\s+\d|,?\s+\d{1,2}(?:st|nd|rd|th"
     r"|\.)?\s+(?:of\s+)?[a-z]|\s+(?:in|of)\s+(?!the|an?\b)[a-z]|\s+(?:next|last|a)\s+(?:week|month)|[-/]|\s+(?:or|and|oder|und)\b"
 )
-"""What tells another day, a repetition, or several days."""
+"""Signs of another day, a repetition, or several days."""
 _RECURS = re.compile(
     r"\b(?:every|each|always|usually|weekly|often|sometimes|jede[nrsm]?|immer|meist(?:ens)?|wochentlich|oft|manchmal)\b"
 )
