@@ -27,7 +27,7 @@ SHOWN = 6
 """Hits that count: as many as a search shows by default."""
 LOOKED_AT = 20
 """Hits that are looked at; those after the first six by relevance are the background."""
-_BACKGROUND, _USUAL = 0.75, 0.25
+_BACKGROUND, _USUAL = 0.5, 0.25
 """Weight of the background's mean relevance, and the relevance of each hit that is missing there."""
 _FIRST = 2
 """Hits among which the kind of answer is looked for."""
