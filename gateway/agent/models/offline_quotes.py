@@ -8,7 +8,6 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gateway.agent.models.offline_intents import content_words, is_statement
-from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.tokens import query_terms, terms
 
 CLEAR = 0.41
@@ -84,7 +83,9 @@ def say_found(result: str, question: str, said: Sequence[str] = (), *, may_be_no
     except ValidationError:
         return f"I searched memory, but I cannot read what it returned: {result[:200]}"
     clear = _clear(found)
-    is_news = may_be_noted and _is_news(question, clear)
+    is_news = may_be_noted and (
+        question.endswith((".", "!")) or len(question.split()) >= _LONG_TEXT or _adds(question, clear)
+    )
     near = clear or [hit for hit in found.hits if found.bearing(hit) >= NEAR][: 0 if is_news else NEAREST]
     parts = [_quote(hit, question) for hit in near]
     if not may_be_noted and (here := _said_about(question, said, found.hits if clear else near)):
@@ -129,16 +130,6 @@ def _said_about(question: str, said: Sequence[str], known: Sequence[QuotedHit]) 
         if share >= most:
             best, most = text.strip(), share
     return "" if any(best in hit.snippet or _without_time(hit.snippet) in best for hit in known) else best
-
-
-def _is_news(text: str, known: Sequence[QuotedHit]) -> bool:
-    """Tell whether *text*, which asks nothing by its form, tells more than *known*.
-
-    "Phone number of the fog machine place" does not: it names a code without holding one.
-    """
-    if asked_kind(text) is AnswerKind.CODE and not holds(AnswerKind.CODE, text, ""):
-        return False
-    return text.endswith((".", "!")) or len(text.split()) >= _LONG_TEXT or _adds(text, known)
 
 
 def _adds(text: str, known: Sequence[QuotedHit]) -> bool:

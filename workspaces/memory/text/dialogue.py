@@ -216,6 +216,15 @@ _ASKING = re.compile(
 """Start of a question without a question mark: an interrogative and a verb. Anchored, and without ambiguous
 repetition.
 """
+_LOOK_UP = re.compile(
+    r"(?:(?:the|my|our|his|her|their)\s+)?(?:(?:phone|mobile|telephone|serial|account|customer|reference|tracking|order|booking"
+    r"|policy|model|port|house|room|door|gate|alarm|bank|card)\s+)?(?:nr|numbers?|codes?|pin|passwords?|iban)\s+(?:of|for|to)\s+"
+    r"(?:(?!\b(?:is|are|was|were|has|have|had|will|works?|changed?|changes|moved|should|must|can)\b)[^\d:=.!\n])+"
+    r"|(?:\w{0,20}nummer|code|pin|passwort|kennwort)\s+(?:von|vom|der|des|für|zu[mr]?)\s+"
+    r"(?:(?!\b(?:ist|war|hat|geht|lautet|gilt|wird|soll|muss)\b)[^\d:=.!\n])+",
+    re.IGNORECASE,
+)
+"""A noun phrase that names a code without telling one: "phone number of the fog machine place"."""
 _CJK_QUESTION = re.compile(r"什么|哪里|哪个|谁|怎么|为什么|多少|几点|几个|吗|何ですか|どこ|いつ|誰|なぜ|[でま]すか")
 _REQUEST = re.compile(
     r"(?:(?:hey|hi|hello|ok|okay|so|and|also|please)[\s,]+){0,3}(?:(?:can|could|would|will) you|kannst du|könntest du"
@@ -271,7 +280,9 @@ def is_question(sentence: str) -> bool:
         return not any(map(_states, _CLAUSE.split(sentence)[:-1]))
     if sentence.endswith(_STATEMENT_MARKS):  # "Which is why we moved." is not a question
         return False
-    return bool(_ASKING.match(sentence)) or bool(_CJK_QUESTION.search(sentence[-12:]) and not sentence.isascii())
+    if _ASKING.match(sentence) or _LOOK_UP.fullmatch(sentence):
+        return True
+    return bool(_CJK_QUESTION.search(sentence[-12:]) and not sentence.isascii())
 
 
 _EMPTY_ANSWER = re.compile(

@@ -24,7 +24,8 @@ _RECURS = re.compile(
 _COMING = re.compile(
     r"\b(?:will|won't|going to|to (?!the\b|my\b|an?\b)[a-z]+|must|need|needs|should|shall|can|can't|cannot|may|might"
     r"|plan(?:s|ned)?|invited|agreed|promised|booked|appointment|due|deadline|is|are|isn't|aren't|comes?|leaves?|arrives?|starts?|begins?"
-    r"|opens?|ends?|flies|i am|remind|remember|don't forget|moved|changed|postponed|rescheduled|shifted"
+    r"|opens?|ends?|flies|(?:i|we) (?:meet|see|visit|fly|have an?)"
+    r"|i am|remind|remember|don't forget|moved|changed|postponed|rescheduled|shifted"
     r"|wird|werden|will|muss|mussen|soll|sollen|kann|konnen|geplant|eingeladen|termin|ist|sind|kommt|kommen|beginnt"
     r"|fahrt|fahren|verschoben)\b|'(?:ll|s|re|m)\b"
 )

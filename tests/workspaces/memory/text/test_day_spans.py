@@ -166,6 +166,7 @@ def test_a_relative_day_gets_its_date_beside_it() -> None:
     [
         ("Ann comes on Sunday.", "Ann comes on Sunday (2026-03-08)."),
         ("We met Ann on Sunday.", "We met Ann on Sunday (2026-03-01)."),
+        ("We meet Ann on Sunday at 10", "We meet Ann on Sunday (2026-03-08) at 10"),
         ("Last Friday we swam", "Last Friday (2026-02-27) we swam"),
         ("the slides are due by friday noon", "the slides are due by friday (2026-03-06) noon"),
         ("The visit was moved to Monday", "The visit was moved to Monday (2026-03-09)"),
