@@ -33,7 +33,8 @@ async def test_a_conversation_is_noted_goes_on_and_ends(tmp_path: Path) -> None:
             assert PORT in str(provider.bodies[-1]["messages"])
             await app.operator.chat(ChatOrder("/new"), _unread)
             await app.operator.chat(ChatOrder("Hello again."), _unread)
-            assert PORT not in str(provider.bodies[-1]["messages"][1:])
+            [only] = provider.bodies[-1]["messages"][1:]  # below the note, which tells today's notes
+            assert only["content"].rpartition("[End of the note]")[2].strip() == "Hello again."
             said = [
                 entry.text
                 for entry in (await app.parts.resources.sessions.open(MAIN)).entries

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
+from difflib import SequenceMatcher
 from functools import cached_property
 
 from workspaces.memory.hits import CLEAR, Hit
@@ -60,8 +61,11 @@ _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 """Kinds of which another value is mostly another thing."""
 
 
+_THING_WORDS = 2
+"""Most words that name a thing apart from others of its kind: "the blue bank card"."""
 _CODE_DIGITS = 3
 """Fewest digits of a code: "26 march" is none."""
+_WORD = re.compile(r"[^\W\d_][^\W\d_'’-]*(?:['’-][^\W\d_]+)*")
 _OUGHT = re.compile(r"\b(?:should|ought to|soll(?:te|ten|en)?|devrait|debería|dovrebbe)\b", re.IGNORECASE)
 CORRECTABLE = frozenset({AnswerKind.TIME, AnswerKind.AMOUNT, AnswerKind.CODE})
 """Kinds of values that a later line may correct without a word of the question."""
@@ -170,6 +174,8 @@ class Statement:
         """Tell whether it belongs above *older*, which comes before it."""
         if self._asked.kind not in CORRECTABLE and (self.denies or older.denies):  # they stand beside each other
             return False
+        if names_another_thing(older._text, self._text, self._asked.things):
+            return False
         return self._asked.wants_newest and (self._gives_other_value(older) or self._is_about_the_same(older))
 
     def takes_back(self, older: "Statement") -> bool:
@@ -217,6 +223,38 @@ class Statement:
     @cached_property
     def _gives_value(self) -> bool:
         return gives_value(self._text)
+
+
+def names_another_thing(before: str, after: str, asked: Collection[str]) -> bool:
+    """Tell whether *after* has another word where *before* has one of those *asked*, stems, between words of both.
+
+    "The bus to Linz leaves at 10" is no news of the bus to Graz. If *after* says that something changed, only another
+    name counts: "Mia comes a day later" is news of her visit.
+    """
+    old, new = _spoken(before), _spoken(after)
+    is_change = CHANGED.search(NEW.sub(" ", after)) is not None
+    matcher = SequenceMatcher(None, [_key(word) for word in old], [_key(word) for word in new], autojunk=False)
+    for operation, begin, end, start, stop in matcher.get_opcodes():
+        there, here = old[begin:end], new[start:stop]
+        is_short = operation == "replace" and max(len(there), len(here)) <= _THING_WORDS
+        is_another = is_short and _names(there, asked) and not _names(here, asked)
+        if is_another and (not is_change or (there[0][0].isupper() and here[0][0].isupper())):
+            return True
+    return False
+
+
+def _names(words: Sequence[str], asked: Collection[str]) -> bool:
+    return any(_key(word) in asked for word in words)
+
+
+def _spoken(text: str) -> list[str]:
+    """Return the words of *text* that are neither numbers nor function words."""
+    words = (match[0] for match in _WORD.finditer(text))
+    return [word for word in words if word.casefold() not in STOP_WORDS]
+
+
+def _key(word: str) -> str:
+    return stem(word.casefold().removesuffix("'s").removesuffix("’s"))
 
 
 def says_change(claim: Claim) -> bool:

@@ -33,7 +33,7 @@ async def test_each_message_has_a_turn_of_its_own_by_default(house: House) -> No
         await model.asked(1)
         door.set()
         assert await chat.answered() == ["One.", "Two.", "Three."]
-    assert [len(request.entries) for request in model.requests] == [1, 3, 5]
+    assert [len(model.saw(n)) for n in (1, 2, 3)] == [1, 2, 3]
     assert chat.told == ["1", "2", "3"]
 
 
@@ -85,7 +85,7 @@ async def test_a_message_steers_the_turn_that_runs(house: House) -> None:
         records = (await chat.turns.sessions.open(session_of(first))).records
         assert await house.store.inbox.waiting() == []
     kinds = [type(entry).__name__ for entry in model.requests[1].entries]
-    assert kinds == ["UserEntry", "ReplyEntry", "CallStartEntry", "ResultEntry", "UserEntry"]
+    assert kinds == ["TurnNoteEntry", "UserEntry", "ReplyEntry", "CallStartEntry", "ResultEntry", "UserEntry"]
     assert {record.turn_id for record in records} == {first.turn_id}
     assert chat.told == ["1", "2"]
 

@@ -19,9 +19,11 @@ _STEP = 0.335
 "Quantizing for minimum distortion", 1960).
 """
 _HALF = TOKEN_DIMENSION // 2
-ROWS_AT_ONCE = 512
-"""Rows that are multiplied at once, always as many: BLAS adds up in another order for another number, and the last bit
-of a score would depend on other texts. All of a search's at once would need 10 MB and take four times as long.
+_ROWS_AT_ONCE = 512
+"""Rows that are multiplied at once: all of a search's would need 10 MB and take four times as long."""
+_QUERY_LARGEST = 8_000
+"""Largest whole number of a query's vectors. Sums of 128 products with 0 to 15 stay below 2^24, so a 32-bit float holds
+each exactly: BLAS adds up in another order elsewhere in a block, and a score's last bit would depend on other texts.
 """
 ROW_BYTES = _HALF + 2
 
@@ -97,24 +99,26 @@ def _nearest(query: FloatArray, texts: Sequence[bytes]) -> FloatArray:
     """
     nearest = np.full((len(texts), len(query)), -np.inf, np.float32)
     lengths = np.array([len(text) // ROW_BYTES for text in texts], np.int64)
-    if count := int(lengths.sum()):
-        padding = bytes(-count % ROWS_AT_ONCE * ROW_BYTES)
-        packed = np.frombuffer(b"".join([*texts, padding]), np.uint8).reshape(-1, ROWS_AT_ONCE, ROW_BYTES)
+    if lengths.any():
+        packed = np.frombuffer(b"".join(texts), np.uint8).reshape(-1, ROW_BYTES)
         starts = np.cumsum(lengths) - lengths
-        nearest[lengths > 0] = np.maximum.reduceat(_products(query, packed)[:count], starts[lengths > 0])
+        nearest[lengths > 0] = np.maximum.reduceat(_products(query, packed), starts[lengths > 0])
     return nearest
 
 
 def _products(query: FloatArray, packed: NDArray[np.uint8]) -> FloatArray:
-    """Return the product of each row of *packed* [k, ROWS_AT_ONCE, 66] with each row of *query* [m, 128]: [n, m]."""
-    low, high = (np.ascontiguousarray(half.T) for half in (query[:, :_HALF], query[:, _HALF:]))
-    products = np.empty((*packed.shape[:2], len(query)), np.float32)
-    for rows, found in zip(packed, products, strict=True):
+    """Return the product of each row of *packed* [n, 66] with each row of *query* [m, 128]: [n, m]."""
+    steps = np.maximum(np.abs(query).max(axis=1), 1e-6) / _QUERY_LARGEST
+    whole = np.rint(query / steps[:, np.newaxis])
+    low, high = (np.ascontiguousarray(half.T) for half in (whole[:, :_HALF], whole[:, _HALF:]))
+    products = np.empty((len(packed), len(query)), np.float32)
+    for begin in range(0, len(packed), _ROWS_AT_ONCE):
+        rows, found = packed[begin : begin + _ROWS_AT_ONCE], products[begin : begin + _ROWS_AT_ONCE]
         np.matmul((rows[:, :_HALF] & 15).astype(np.float32), low, out=found)
         found += (rows[:, :_HALF] >> 4).astype(np.float32) @ high
-        found -= (_LARGEST + 1) * query.sum(axis=1)
-        found *= rows[:, _HALF:].copy().view(np.float16)
-    return products.reshape(-1, len(query))
+        found -= (_LARGEST + 1) * whole.sum(axis=1)
+        found *= rows[:, _HALF:].copy().view(np.float16) * steps
+    return products
 
 
 def _sum(nearest: FloatArray) -> Column:
