@@ -66,6 +66,9 @@ _THING_WORDS = 2
 _CODE_DIGITS = 3
 """Fewest digits of a code: "26 march" is none."""
 _WORD = re.compile(r"[^\W\d_][^\W\d_'’-]*(?:['’-][^\W\d_]+)*")
+_NAME = re.compile(r"(?<=[^\W_][\s\"'“])(?=[^\W\d_a-zß-öø-ÿ])[^\W\d_][\w'’-]+")
+"""A capitalised word after another one."""
+_PRONOUN = re.compile(r"\b(?:he|she|they|it|his|her|their|its|er|sie|es|ihre?|seine?|il|elle|lui|lei)\b", re.IGNORECASE)
 _OUGHT = re.compile(r"\b(?:should|ought to|soll(?:te|ten|en)?|devrait|debería|dovrebbe)\b", re.IGNORECASE)
 CORRECTABLE = frozenset({AnswerKind.TIME, AnswerKind.AMOUNT, AnswerKind.CODE})
 """Kinds of values that a later line may correct without a word of the question."""
@@ -103,6 +106,7 @@ class Asked:
         self.words = frozenset(query_terms(question))
         self.names = identifiers(question)
         self.things = self.words - _CHANGE or self.words
+        self.named = frozenset(_key(match[0]) for match in _NAME.finditer(question))
         self.kind = asked_kind(question)
         self.wants_newest = not (names_day or asks_whether(question)) and self.kind not in _UNCHANGING
         self.wants_earlier = not names_day and _EARLIER.search(question) is not None
@@ -174,9 +178,13 @@ class Statement:
         """Tell whether it belongs above *older*, which comes before it."""
         if self._asked.kind not in CORRECTABLE and (self.denies or older.denies):  # they stand beside each other
             return False
-        if names_another_thing(older._text, self._text, self._asked.things):
+        if self.names_another_thing(older):
             return False
         return self._asked.wants_newest and (self._gives_other_value(older) or self._is_about_the_same(older))
+
+    def names_another_thing(self, older: "Statement") -> bool:
+        """Tell whether *older* names what is asked for, and this another thing of its kind."""
+        return names_another_thing(older._text, self._text, self._asked)
 
     def takes_back(self, older: "Statement") -> bool:
         """Tell whether it is the line right below *older*, by the same speaker, with another value for one of it."""
@@ -217,7 +225,8 @@ class Statement:
         if days[0] is None or days[1] is None or days[0] <= days[1]:
             return False
         shared = self._words & older._words
-        is_one_thing = len(shared) >= _SHARED and bool(shared & self._asked.words) and self._answers
+        names_all = self._asked.things & older._words <= self._words or says_otherwise(self._text)
+        is_one_thing = len(shared) >= _SHARED and bool(shared & self._asked.words) and names_all and self._answers
         return is_one_thing and self._gives_value and older._gives_value and ought(older._text) <= ought(self._text)
 
     @cached_property
@@ -225,26 +234,30 @@ class Statement:
         return gives_value(self._text)
 
 
-def names_another_thing(before: str, after: str, asked: Collection[str]) -> bool:
-    """Tell whether *after* has another word where *before* has one of those *asked*, stems, between words of both.
+def names_another_thing(before: str, after: str, asked: Asked) -> bool:
+    """Tell whether *after* has another word at the place of one of *before* that is asked for, or lacks a name.
 
-    "The bus to Linz leaves at 10" is no news of the bus to Graz. If *after* says that something changed, only another
-    name counts: "Mia comes a day later" is news of her visit.
+    "The bus to Linz leaves at 10" is no news of the bus to Graz, nor "Ben's room costs 400" of what Anna pays; "she
+    wants 400" may be. If *after* says that something changed, only another name in the same place counts: "Mia comes a
+    day later" is news of her visit.
     """
     old, new = _spoken(before), _spoken(after)
-    is_change = CHANGED.search(NEW.sub(" ", after)) is not None
-    matcher = SequenceMatcher(None, [_key(word) for word in old], [_key(word) for word in new], autojunk=False)
-    for operation, begin, end, start, stop in matcher.get_opcodes():
-        there, here = old[begin:end], new[start:stop]
-        is_short = operation == "replace" and max(len(there), len(here)) <= _THING_WORDS
-        is_another = is_short and _names(there, asked) and not _names(here, asked)
-        if is_another and (not is_change or (there[0][0].isupper() and here[0][0].isupper())):
+    is_change = says_otherwise(after)
+    keys = [_key(word) for word in old], [_key(word) for word in new]
+    lacks_name = not asked.named.intersection(keys[0]) <= set(keys[1])
+    if lacks_name and not is_change and _PRONOUN.search(after) is None:
+        return True
+    for operation, begin, end, start, stop in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+        is_short = operation == "replace" and max(end - begin, stop - start) <= _THING_WORDS
+        if (
+            not is_short
+            or asked.things.isdisjoint(keys[0][begin:end])
+            or asked.things.intersection(keys[1][start:stop])
+        ):
+            continue
+        if not is_change or (old[begin][0].isupper() and new[start][0].isupper()):
             return True
     return False
-
-
-def _names(words: Sequence[str], asked: Collection[str]) -> bool:
-    return any(_key(word) in asked for word in words)
 
 
 def _spoken(text: str) -> list[str]:
@@ -259,7 +272,12 @@ def _key(word: str) -> str:
 
 def says_change(claim: Claim) -> bool:
     """Tell whether *claim* says that something is different from before, by more than the word "new"."""
-    return claim.changes and CHANGED.search(NEW.sub(" ", claim.sentence)) is not None
+    return claim.changes and says_otherwise(claim.sentence)
+
+
+def says_otherwise(text: str) -> bool:
+    """Tell whether *text* has a word of change besides "new"."""
+    return CHANGED.search(NEW.sub(" ", text)) is not None
 
 
 def ought(text: str) -> bool:

@@ -41,13 +41,15 @@ PAIRS = {
     "when is the exam": ("the exam is in May", "they moved the exam to June"),
     "when does Mia visit": ("Mia visits on the 23rd, she takes the train", "Mia comes one day later, so on the 24th"),
     "when does Velo deliver": ("Velo delivers between 7 and 9, someone must be here", "Velo comes now between 6 and 8"),
+    "what did the roofer quote": ("roofer quoted 4,800", "the roofer came down to 4,300"),
+    "how much does Ann take an hour": ("Ann takes 14 an hour", "she takes 16 an hour"),
     "when is the bin collected": ("the bin is collected fridays", "bin collected on thursdays from april"),
 }
 
 
 @pytest.mark.parametrize(("question", "pair"), PAIRS.items())
 def test_the_current_value_is_above_the_outdated_one(question: str, pair: tuple[str, str]) -> None:
-    """Although the older statement fits the question better; fifteen pairs of a household."""
+    """Although the older statement fits the question better; seventeen pairs of a household."""
     older, newer = told(pair[0], score=0.6), told(pair[1], days=9)
     assert order([older, newer], question) == [1, 0]
     assert order([newer, older], question) == [0, 1]
@@ -67,6 +69,9 @@ def test_the_current_value_is_above_the_outdated_one(question: str, pair: tuple[
         ("pin of the red bank card", "pin of the red bank card 4471", "pin of the blue bank card 9913"),
         ("whats the plumbers number", "plumber's number 0351 448 2210", "electrician's number 0351 555 9210"),
         ("what did the tyres cost", "the tyres cost 420 euros", "the brakes cost 310 euros"),
+        ("How much does Anna pay for her room?", "Anna pays 300 euros for her room", "Ben's room costs 400 euros"),
+        ("wie viel kostet der Kurs von Mia", "Mias Kurs kostet 80 Euro", "Leons Kurs kostet 95 Euro"),
+        ("when is the school concert", "school concert 12 June 18:00", "school play 14 June 17:00, in the hall"),
     ],
 )
 def test_a_line_about_another_thing_replaces_nothing(question: str, older: str, newer: str) -> None:

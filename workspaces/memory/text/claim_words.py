@@ -31,7 +31,7 @@ CHANGED = re.compile(
     r"\b(?:now|new(?:ly)?|recent(?:ly)?|no longer|not any ?more|anymore|instead|since|moved|changed?|switched"
     r"|updated?|rescheduled|postponed|delayed|shifted|upgraded|downgraded|revised|lowered|expanded|shortened"
     r"|replaced|increased|decreased|reduced|raised|grew|grown|improved|reached|adjusted|extended|renamed|as of"
-    r"|(?:moves|switches|changes|shifts|rises|raises?|drops?|dropped|rose|fell|falls|goes|went|gone|cut|pushed|bumped"
+    r"|(?:moves|switches|changes|shifts|rises|raises?|drops?|dropped|rose|fell|falls|goes|went|gone|came|cut|pushed|bumped"
     r"|put|brought) (?:it |them |\w+ )?(?:up |down |back |forward |over )?to"
     r"|(?:an?|one|two|half an|\d+) \w+ (?:later|earlier)|rather than|from now on|turn(?:s|ed) out"
     r"|jetzt|nun|neue?[rsn]?|nicht mehr|stattdessen|geändert|gewechselt|umgezogen|verschoben|vorverlegt|erhöht|gesenkt"
