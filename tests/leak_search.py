@@ -40,7 +40,8 @@ def traces(keys: Iterable[str]) -> list[bytes]:
 def leaks_in_homes(folder: Path, keys: Iterable[str] = KEYS) -> list[str]:
     """Return where *keys* stand in the homes below *folder*: in files but the configuration, and in objects of git."""
     searched = traces(keys)
-    return [leak for config in folder.rglob(CONFIG) for leak in _leaks_in(config.parent, searched)]
+    homes = [Path(place) for place, _, names in os.walk(folder) if CONFIG in names]  # a killed worker's files may go
+    return [leak for home in homes for leak in _leaks_in(home, searched)]
 
 
 def _leaks_in(home: Path, searched: list[bytes]) -> Iterator[str]:
