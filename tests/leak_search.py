@@ -4,6 +4,7 @@ import base64
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -75,7 +76,7 @@ def _written(file: Path) -> bytes:
     """Return the parts of *file* that were written: an index is a large file with little in it."""
     parts: list[bytes] = []
     end = 0
-    with file.open("rb", buffering=0) as source:
+    with suppress(FileNotFoundError), file.open("rb", buffering=0) as source:
         while True:
             try:
                 begin = os.lseek(source.fileno(), end, os.SEEK_DATA)
@@ -84,3 +85,4 @@ def _written(file: Path) -> bytes:
             end = os.lseek(source.fileno(), begin, os.SEEK_HOLE)
             os.lseek(source.fileno(), begin, os.SEEK_SET)
             parts.append(source.read(end - begin))
+    return b""  # it went meanwhile
