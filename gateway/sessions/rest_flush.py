@@ -1,11 +1,13 @@
 """Memory flush at a conversation's pause or end, after the daily notes are written."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import PurePosixPath
 
-from gateway.agent.entries import UserEntry
+from gateway.agent.entries import COMMAND, ReplyEntry, UserEntry
 from gateway.agent.models.port import ModelRequest
+from gateway.agent.turn_note import without_last_turn
 from gateway.errors import HookError
 from gateway.sessions.daily_log import LOG
 from gateway.sessions.due import Ending, Pause
@@ -45,12 +47,20 @@ class RestFlush:
             request = await self._draft(session)
         except HookError:  # logged and counted at its source: no model is asked
             return []
-        receipt = await self._flush(session, request, said_at.astimezone(self._zone))
+        receipt = await self._flush(session, _without_running_command(request), said_at.astimezone(self._zone))
         if receipt is None:
             return []
         await session.transcript.append(LOG, receipt)
         paths = (PurePosixPath(citation.rpartition("#")[0]) for citation in receipt.citations)
         return list(dict.fromkeys(paths))
+
+
+def _without_running_command(request: ModelRequest) -> ModelRequest:
+    """Return *request* without the command that ends the conversation: it is still being carried out."""
+    before = without_last_turn(request.entries)
+    last = request.entries[len(before) :]
+    is_command = any(isinstance(entry, ReplyEntry) and entry.model == COMMAND for entry in last)
+    return replace(request, entries=before) if is_command else request
 
 
 def _last_said(records: Sequence[Record]) -> datetime | None:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from gateway.admission.routing import SessionKey
 from gateway.agent.models.messages import NOTE
 from gateway.app.app import App
@@ -105,12 +107,19 @@ async def test_a_request_begins_with_the_one_before_with_tools_notes_a_rest_and_
     assert any("the boat is blue" in line for line in told)
 
 
-async def test_notes_are_saved_at_rest_on_the_conversations_own_prefix(tmp_path: Path) -> None:
-    """The flush is the last request, its answer, and one instruction; tools and system prompt are the same."""
+@pytest.mark.parametrize("ends", [False, True], ids=["rest", "/new"])
+async def test_notes_are_saved_on_the_conversations_own_prefix(tmp_path: Path, ends: bool) -> None:
+    """The flush is the last request, its answer, and one instruction; tools and system prompt are the same.
+
+    A command that ends the conversation, and is being carried out, is no part of it.
+    """
     async with OpenAIStub(Working()) as model, running(home_at(tmp_path / "home", model)) as app:
         await say(app, *TALK)
         last = model.bodies[-1]
-        await app.parts.lifecycle.pause_session(MAIN, Pause.REST)
+        if ends:
+            await say(app, "/new")
+        else:
+            await app.parts.lifecycle.pause_session(MAIN, Pause.REST)
     flush = next(body for body in model.bodies if asks_for_notes(body))
     assert flush["tools"] == last["tools"]
     assert flush["messages"][: len(last["messages"])] == last["messages"]
