@@ -1,5 +1,6 @@
 """Text with the mark `house` reaches no provider elsewhere, whatever path it might take; real clients on loopback."""
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -19,6 +20,7 @@ from tests.fakes.cohere_stub import CohereStub
 from tests.fakes.embedding_stub import EmbeddingStub
 from tests.fakes.google_stub import GoogleStub
 from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, Call, ProviderStub, Refusal, Reply, Script, Step
 from tests.journeys.house import anthropic_section, cohere_section, google_section, make_home, openai_section
 from tests.journeys.test_what_you_tell import started
@@ -148,6 +150,9 @@ may_leave = "everything"
             async with started(home) as terminal:
                 made.app = terminal.app
                 await terminal.app.operator.index(IndexOrder(), lambda _done, _total: None)
+                async with asyncio.timeout(PATIENCE_S):  # a provider embeds a moment later
+                    while "search_document" not in made.sent():  # noqa: ASYNC110  # another process sends it
+                        await asyncio.sleep(0.02)
                 yield made
 
 
