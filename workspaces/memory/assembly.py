@@ -88,8 +88,8 @@ def _compare(said: Sequence[Statement], older: int, newer: int, marks: dict[int,
         return
     claims = ((before, after) for before in said[older].claims for after in said[newer].claims)
     relations = {relation(before, after, second.date) for before, after in claims}
-    is_other = said[newer].names_another_thing(said[older])
-    if (Relation.REPLACES in relations and not is_other) or said[newer].corrects(said[older]):
+    is_replaced = Relation.REPLACES in relations and not said[newer].names_another_thing(said[older])
+    if is_replaced or said[newer].corrects(said[older]):
         marks[older] = f"until {second.date}, now {second.citation}"
         marks.setdefault(newer, f"now, since {second.date}")
     elif Relation.CONTRADICTS in relations:

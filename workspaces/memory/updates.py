@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from workspaces.memory.hits import CLEAR, Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
@@ -63,6 +63,8 @@ _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 
 _THING_WORDS = 2
 """Most words that name a thing apart from others of its kind: "the blue bank card"."""
+_LINE_WORDS = 24
+"""Most words of a line whose places are compared, as the time rises with their square; our choice."""
 _CODE_DIGITS = 3
 """Fewest digits of a code: "26 march" is none."""
 _WORD = re.compile(r"[^\W\d_][^\W\d_'’-]*(?:['’-][^\W\d_]+)*")
@@ -178,9 +180,8 @@ class Statement:
         """Tell whether it belongs above *older*, which comes before it."""
         if self._asked.kind not in CORRECTABLE and (self.denies or older.denies):  # they stand beside each other
             return False
-        if self.names_another_thing(older):
-            return False
-        return self._asked.wants_newest and (self._gives_other_value(older) or self._is_about_the_same(older))
+        gives_newer = self._gives_other_value(older) or self._is_about_the_same(older)
+        return self._asked.wants_newest and gives_newer and not self.names_another_thing(older)
 
     def names_another_thing(self, older: "Statement") -> bool:
         """Tell whether *older* names what is asked for, and this another thing of its kind."""
@@ -243,10 +244,12 @@ def names_another_thing(before: str, after: str, asked: Asked) -> bool:
     """
     old, new = _spoken(before), _spoken(after)
     is_change = says_otherwise(after)
-    keys = [_key(word) for word in old], [_key(word) for word in new]
+    keys = [*map(_key, old)], [*map(_key, new)]
     lacks_name = not asked.named.intersection(keys[0]) <= set(keys[1])
     if lacks_name and not is_change and _PRONOUN.search(after) is None:
         return True
+    if max(len(old), len(new)) > _LINE_WORDS:
+        return False
     for operation, begin, end, start, stop in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
         is_short = operation == "replace" and max(end - begin, stop - start) <= _THING_WORDS
         if (
@@ -260,12 +263,14 @@ def names_another_thing(before: str, after: str, asked: Asked) -> bool:
     return False
 
 
-def _spoken(text: str) -> list[str]:
+@lru_cache(64)
+def _spoken(text: str) -> tuple[str, ...]:
     """Return the words of *text* that are neither numbers nor function words."""
     words = (match[0] for match in _WORD.finditer(text))
-    return [word for word in words if word.casefold() not in STOP_WORDS]
+    return tuple(word for word in words if word.casefold() not in STOP_WORDS)
 
 
+@lru_cache(1_024)
 def _key(word: str) -> str:
     return stem(word.casefold().removesuffix("'s").removesuffix("’s"))
 
@@ -275,11 +280,13 @@ def says_change(claim: Claim) -> bool:
     return claim.changes and says_otherwise(claim.sentence)
 
 
+@lru_cache(64)
 def says_otherwise(text: str) -> bool:
     """Tell whether *text* has a word of change besides "new"."""
     return CHANGED.search(NEW.sub(" ", text)) is not None
 
 
+@lru_cache(64)
 def ought(text: str) -> bool:
     """Tell whether *text* says how something should be: how it is does not replace that."""
     return _OUGHT.search(text) is not None
