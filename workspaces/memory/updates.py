@@ -64,7 +64,7 @@ _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 _THING_WORDS = 2
 """Most words that name a thing apart from others of its kind: "the blue bank card"."""
 _LINE_WORDS = 24
-"""Most words of a line whose places are compared, as the time rises with their square; our choice."""
+"""Most words of a line or sentence whose places are compared, as the time rises with their square; our choice."""
 _CODE_DIGITS = 3
 """Fewest digits of a code: "26 march" is none."""
 _WORD = re.compile(r"[^\W\d_][^\W\d_'’-]*(?:['’-][^\W\d_]+)*")
@@ -185,7 +185,7 @@ class Statement:
 
     def names_another_thing(self, older: "Statement") -> bool:
         """Tell whether *older* names what is asked for, and this another thing of its kind."""
-        return names_another_thing(older._text, self._text, self._asked)
+        return names_another_thing(older._compared, self._compared, self._asked)
 
     def takes_back(self, older: "Statement") -> bool:
         """Tell whether it is the line right below *older*, by the same speaker, with another value for one of it."""
@@ -229,6 +229,12 @@ class Statement:
         names_all = self._asked.things & older._words <= self._words or says_otherwise(self._text)
         is_one_thing = len(shared) >= _SHARED and bool(shared & self._asked.words) and names_all and self._answers
         return is_one_thing and self._gives_value and older._gives_value and ought(older._text) <= ought(self._text)
+
+    @cached_property
+    def _compared(self) -> str:
+        """Its words; of a long line, the sentence that has most of what is asked."""
+        is_long = len(_spoken(self._text)) > _LINE_WORDS
+        return max(self._about, key=lambda each: each[1])[0].sentence if is_long and self._about else self._text
 
     @cached_property
     def _gives_value(self) -> bool:

@@ -71,6 +71,11 @@ def test_the_current_value_is_above_the_outdated_one(question: str, pair: tuple[
         ("whats the plumbers number", "plumber's number 0351 448 2210", "electrician's number 0351 555 9210"),
         ("what did the tyres cost", "the tyres cost 420 euros", "the brakes cost 310 euros"),
         ("How much does Anna pay for her room?", "Anna pays 300 euros for her room", "Ben's room costs 400 euros"),
+        (
+            "What is the code of the alarm of Ann?",
+            f"the {'boat is small and ' * 15}red. The code of the alarm of Ann is EC-1548. {'Nice river walk. ' * 15}",
+            f"a {'coffee was warm and ' * 15}dark. The code of the piano of Ann is JL-2233. {'Long train ride. ' * 15}",
+        ),
         ("wie viel kostet der Kurs von Mia", "Mias Kurs kostet 80 Euro", "Leons Kurs kostet 95 Euro"),
         ("when is the school concert", "school concert 12 June 18:00", "school play 14 June 17:00, in the hall"),
     ],
