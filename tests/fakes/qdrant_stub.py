@@ -24,7 +24,10 @@ Route = Callable[[str, Any], Any]
 
 
 class QdrantStub:
-    """The part of Qdrant's REST interface used by memory; `is_slow` makes every request hang until it ends."""
+    """The part of Qdrant's REST interface used by memory; `is_slow` makes every request hang until it ends.
+
+    `holds_writes` makes those hang that store points, as in a cluster that waits for a node.
+    """
 
     def __init__(self) -> None:
         self.memory = in_memory()
@@ -35,7 +38,7 @@ class QdrantStub:
         self.version = "1.15.4"
         self.ahead_s = 0.0
         """How far its clock is ahead of this machine's."""
-        self.is_slow = False
+        self.is_slow = self.holds_writes = False
         self.fails_with: int | None = None
         self.error = "no"
         """The message of a request that failed."""
@@ -109,7 +112,7 @@ class QdrantStub:
 
     def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         """Execute one request."""
-        if self.is_slow:
+        if self.is_slow or (self.holds_writes and method == "PUT" and "/points?" in path):
             self.let_go.wait(PATIENCE_S)
         self.requests.append(f"{method} {path}")
         if self.fails_with is None and (told := self._of_itself(path)):

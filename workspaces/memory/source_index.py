@@ -46,6 +46,10 @@ ALIVE_WITHIN_S = 1.5
 """Time after which a worker that owes only an answer counts as hung: it answers between two steps of some 50 ms."""
 FILES_WITHIN_S = 5.0
 """How long a search without the index reads files; notes are read before conversations."""
+SERVER_SYNC = 0.75
+"""Share of `answers_within_s` that a search waits for changed notes."""
+MOST_WAITING = 20
+"""Changed documents that are looked for in the files while a server does not take them; more are a long run."""
 DEGRADED = "memory_degraded"
 """The reason code of a search answered from the files."""
 FIRST_PATIENCE_S = 15.0
@@ -321,8 +325,7 @@ class SourceIndex:
         documents, is_all = await documents_within(self._sources, partial(is_for, scopes), self._run, FILES_WITHIN_S)
         dated = [document for document in documents if query.includes(document.date)]
         found = await asyncio.to_thread(find_plainly, text[:LONGEST_QUERY], dated, query.most)
-        hits = (hit_of_line(each) for each in found)
-        kept = tuple(hit for hit in hits if query.min_score is None or hit.score >= query.min_score)
+        kept = tuple(hit for hit in map(hit_of_line, found) if hit.score >= (query.min_score or 0.0))
         return SearchResult(kept, "keyword", plain_notice(text, reason, is_all=is_all, to_owner=scopes is None))
 
     async def _answer(
@@ -345,7 +348,7 @@ class SourceIndex:
     async def _freshen(self) -> bool:
         """Sync if files may have changed, within the time limit; tell whether the index is known to be up to date.
 
-        Raises TimeoutError if a worker that was there gives no sign of life.
+        Raises TimeoutError if the worker gives no sign of life, MemoryUnavailableError if a server takes no note.
         """
         was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
         if was_just_checked and not self._is_dirty and not self._syncing.locked():
@@ -357,14 +360,18 @@ class SourceIndex:
         try:
             async with asyncio.timeout(self._patience_s()):
                 await self.sync()
-        except (TimeoutError, MemoryUnavailableError):
+        except (TimeoutError, MemoryUnavailableError) as exc:
+            done, total = self._sync.progress or (0, 0)
+            if self.answers_within_s is not None and 0 < total - done <= MOST_WAITING:
+                raise MemoryUnavailableError(str(exc) or "the newest notes are not indexed yet") from exc
             return False
         return True
 
     def _patience_s(self) -> float:
+        longest_s = PATIENCE_S if self.answers_within_s is None else SERVER_SYNC * self.answers_within_s
         if not self._syncing.locked():
-            return PATIENCE_S
-        longest_s = JUST_BEGUN_S if self._was_fresh else PATIENCE_S  # a long run delays no search for long
+            return longest_s
+        longest_s = min(longest_s, JUST_BEGUN_S) if self._was_fresh else longest_s  # a long run delays no search
         return max(longest_s - (self._clock.monotonic() - self._awake_at), 0.0)
 
     async def _ask(self, query: Query, text: str, scopes: frozenset[Scope] | None) -> Frame:

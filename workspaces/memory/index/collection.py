@@ -5,10 +5,11 @@ more than the engine holds.
 """
 
 import hashlib
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -148,12 +149,7 @@ class Collection:
         """Return the entries of *document* by id; a long one is cut on another thread."""
         if len(document.text) <= CUT_AT_ONCE:
             return _by_id(document, self._chunking)
-        with ThreadPoolExecutor(1, "cutting") as thread:
-            coming = thread.submit(_by_id, document, self._chunking)
-            while not coming.done():
-                yield
-                wait([coming], WAIT_S)
-            return coming.result()
+        return (yield from _on_thread(partial(_by_id, document, self._chunking)))
 
     def _learn(self, entries: Mapping[PointId, Entry]) -> Learning:
         """Start to embed those of *entries* that are new or changed."""
@@ -241,7 +237,9 @@ class Collection:
         for start in range(0, len(entries), most):
             points = [self._point(id_, entry) for id_, entry in entries[start : start + most]]
             self.manifest.change_begins()
-            self.engine.upsert([point for point, *_ in points])
+            yield from self._change(partial(self._shard.upsert, [point for point, *_ in points]))
+            self.engine.forget(point.id for point, *_ in points)
+            self.manifest.change_begins()  # there may have been a commit
             for _, row, content in points:
                 self.manifest.put(row, content)
             if self.manifest.fresh >= FRESH:
@@ -252,8 +250,16 @@ class Collection:
         for some in _batches(ids, REMOVED):
             yield
             self.manifest.change_begins()
-            self.engine.delete(some)
-            self.manifest.remove(some)
+            self.manifest.remove(some)  # first: a search during the change must not miss an entry that it knows
+            yield from self._change(partial(self._shard.delete, some))
+            self.engine.forget(some)
+
+    def _change(self, change: Callable[[], None]) -> Generator[None, None, None]:
+        """Make *change*: on another thread if it may take seconds, so that the collection may be searched meanwhile."""
+        if self._shard.is_remote:
+            yield from _on_thread(change)
+        else:
+            change()
 
     def _point(self, id_: PointId, entry: Entry) -> tuple[Point, PointRow, PointContent]:
         words = dated_vector(entry)
@@ -277,6 +283,16 @@ def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
     remaining = iter(items)
     while some := list(islice(remaining, size)):
         yield some
+
+
+def _on_thread(work: Callable[[], T]) -> Generator[None, None, T]:
+    """Return the result of *work*, waiting for it in steps."""
+    with ThreadPoolExecutor(1, "collection") as thread:
+        coming = thread.submit(work)
+        while not coming.done():
+            yield
+            wait([coming], WAIT_S)
+        return coming.result()
 
 
 def _by_id(document: Document, chunking: Chunking) -> dict[PointId, Entry]:

@@ -46,7 +46,7 @@ class EdgeCollections:
 class EdgeShard:
     """A `Shard` in the folder *folder*; only one process may have it open."""
 
-    was_away = False
+    is_remote = was_away = False
     stores_at_once = 8
     """About 3 ms, by which a search may be delayed; larger batches are no faster."""
     reads_at_once = 8

@@ -108,6 +108,10 @@ class Shard(Protocol):
         """Number of points that are best stored by one request."""
 
     @property
+    def is_remote(self) -> bool:
+        """Whether a change may take seconds, and may be made on another thread."""
+
+    @property
     def was_away(self) -> bool:
         """Whether its server failed a request since it was opened, and may hold something else by now."""
 
@@ -167,12 +171,12 @@ class HybridEngine:
     def upsert(self, points: Sequence[Point]) -> None:
         """Store *points*; those with a known id are replaced."""
         self._shard.upsert(points)
-        self._forget(point.id for point in points)
+        self.forget(point.id for point in points)
 
     def delete(self, ids: Sequence[PointId]) -> None:
         """Remove the points; unknown ids are ignored."""
         self._shard.delete(ids)
-        self._forget(ids)
+        self.forget(ids)
 
     def ids(self) -> set[PointId]:
         """Return the ids of all points, for comparison with the manifest."""
@@ -193,7 +197,7 @@ class HybridEngine:
             read = self._shard.entries([id_ for id_ in ids if id_ not in known])
             known |= read
             self._entries |= read
-            self._forget(list(islice(self._entries, max(len(self._entries) - ENTRIES_KEPT, 0))))
+            self.forget(list(islice(self._entries, max(len(self._entries) - ENTRIES_KEPT, 0))))
         return known
 
     def find(self, request: CandidateRequest) -> Ids:
@@ -250,7 +254,8 @@ class HybridEngine:
         ordered = sorted(tied, key=lambda id_: (tied[id_].path, tied[id_].position))
         return np.concatenate([better, np.array(ordered[: limit - len(better)], np.int64)])
 
-    def _forget(self, ids: Iterable[PointId]) -> None:
+    def forget(self, ids: Iterable[PointId]) -> None:
+        """Read entries that may have changed from the engine again."""
         for id_ in ids:
             self._entries.pop(id_, None)
 

@@ -6,7 +6,6 @@ immediately. Every other fault is an EngineAwayError that says what to do; neith
 
 import ssl
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -31,7 +30,8 @@ class Nodes:
     """The nodes of one server, of which one is asked until it fails."""
 
     def __init__(self, clients: Sequence[QdrantClient]) -> None:
-        self._clients = deque(clients)
+        self._clients = tuple(clients)
+        self._preferred = 0
 
     @property
     def patience_s(self) -> int | None:
@@ -39,15 +39,18 @@ class Nodes:
         return SEARCH_S if len(self._clients) > 1 else None
 
     def ask(self, request: Callable[[QdrantClient], T]) -> T:
-        """Return the answer to *request* from the first node that has one. Raises EngineAwayError."""
-        is_alone = len(self._clients) == 1
+        """Return the answer to *request* from the first node that has one. Raises EngineAwayError.
+
+        May be called from several threads.
+        """
+        is_alone, first = len(self._clients) == 1, self._preferred
         for left in reversed(range(max(len(self._clients), 2))):
             try:
-                return request(self._clients[0])
+                return request(self._clients[first])
             except (QdrantException, ApiException, ValueError, OSError) as exc:
                 if not left or not _may_be_over(exc, is_alone=is_alone):
                     raise EngineAwayError(_told(exc)) from exc
-            self._clients.rotate(-1)
+            self._preferred = first = (first + 1) % len(self._clients)
             time.sleep(AGAIN_AFTER_S if is_alone else 0)
         raise AssertionError("the last attempt answers or raises")
 

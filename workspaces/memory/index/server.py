@@ -88,6 +88,7 @@ ALONE = Tenant()
 class ServerShard:
     """A `Shard` of *tenant* in the collection *name*."""
 
+    is_remote = True
     stores_at_once = 64
     """Twice as fast as 8, by what each request costs; 256 are no faster."""
     reads_at_once = 50

@@ -1,5 +1,6 @@
 """The index on a Qdrant server, also when that is slow, gone, or comes back empty."""
 
+import asyncio
 import random
 import shutil
 import time
@@ -13,6 +14,7 @@ import pytest
 from qdrant_client import QdrantClient
 
 from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
+from tests.fakes.patience import PATIENCE_S
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.workspaces.turns import AGENT, GROUP, MAIN, OTHER, OWN
 from workspaces.access import AgentId
@@ -114,6 +116,34 @@ async def test_a_server_that_is_slow_or_gone_costs_no_answer(stub: QdrantStub, t
             "our bicycle club",
             "found by keywords only: meaning search is switched off",
         )
+
+
+async def test_a_write_that_waits_holds_up_no_search(stub: QdrantStub, tmp_path: Path) -> None:
+    """Other agents and automatic recall are answered by the index, the agent itself by words, the new note included."""
+    settings = WorkerSettings(embedder="none", qdrant=QdrantServer(stub.url, PATIENCE_S))
+    async with WorkerClient(settings) as worker, asyncio.TaskGroup() as tasks:
+        mine, other = Home(tmp_path, worker), Home(tmp_path, worker, OTHER_AGENT)
+        for home in (mine, other):
+            home.write("MEMORY.md", "- red bicycle\n")
+            await home.index.sync()
+            home.index.answers_within_s = 2
+        stub.holds_writes = True
+        mine.write("MEMORY.md", "- red bicycle\n- blue bicycle bell\n")
+        writing = tasks.create_task(mine.index.sync())
+        await asyncio.sleep(0)
+        for _ in range(2):  # no pause follows
+            own = await mine.search("blue bell")
+            assert (own.hits[0].snippet, "in the files" in own.notice) == ("blue bicycle bell", True)
+            recalled = await mine.index.search(Query("bicycle"), MAIN, is_patient=False)
+            theirs = await other.search("bicycle", OTHER_OWNER)
+            for found in (recalled, theirs):
+                assert ([hit.snippet for hit in found.hits], "in the files" in found.notice) == (["red bicycle"], False)
+        assert not writing.done()
+        stub.holds_writes = False
+        stub.let_go.set()
+        await writing
+        assert (found := await mine.search("blue bell")).hits[0].snippet == "blue bicycle bell"
+        assert "in the files" not in found.notice
 
 
 async def test_a_server_that_refuses_is_left_alone_for_a_moment(stub: QdrantStub, tmp_path: Path) -> None:
