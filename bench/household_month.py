@@ -9,6 +9,7 @@ agent. Every third day ends with `/new`, every fourth with `/compact`, each with
 
 import argparse
 import asyncio
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
@@ -86,7 +87,7 @@ class Answered:
 def read_talk(file: Path) -> dict[date, list[Said]]:
     """Return the messages in *file* by day."""
     days = {}
-    for part in file.read_text().split("= ")[1:]:
+    for part in re.split(r"^= ", file.read_text(), flags=re.MULTILINE)[1:]:
         day, *lines = part.splitlines()
         days[date.fromisoformat(day)] = [Said(line.removeprefix("? "), line.startswith("? ")) for line in lines]
     return days
