@@ -34,19 +34,29 @@ _SENTENCE = re.compile(r"[^.!?…。！？؟\n]*(?:[.!?…。！？؟]+(?=\S)[^.
 _LOOKED_UP = re.compile(
     r"\b(?:numbers?|nr|codes?|passwords?|pin|iban|e-?mail|address(?:es)?|phone|mobile|link|url|reference|ref|order no"
     r"|policy|serial|recipe|opening hours|wifi|wi-fi|size|dose|dosage|price|cost|plate|booking|account|version|deadline"
-    r"|due date|birthday of|name of|passwort|wlan|nummer|adresse|telefon\w*|rezept|größe|preis|kennzeichen|konto\w*"
-    r"|numéro|mot de passe|recette|taille|prix|número|contraseña|dirección|teléfono|receta|talla|precio|numero"
-    r"|indirizzo|telefono|ricetta|taglia|prezzo|senha|endereço|telefone|receita|номер|код|пароль|адрес|телефон|рецепт)\b",
+    r"|due date|confirmation|membership|contract|birthday of|name of|passwort|wlan|nummer|adresse|telefon\w*|rezept"
+    r"|größe|preis|kennzeichen|konto\w*|vertrag\w*|numéro|mot de passe|contrat|recette|taille|prix|número"
+    r"|código|contraseña|contrato|matrícula|póliza|dirección|teléfono|receta|talla|precio|numero|codice|targa|contratto"
+    r"|indirizzo|telefono|ricetta|taglia|prezzo|senha|apólice|endereço|telefone|receita"
+    r"|номер|код|пароль|адрес|телефон|рецепт)\b",
     re.IGNORECASE,
 )
 """Things that people look up by naming them: "Paula's phone number"."""
 _FACT = re.compile(
     r"(?:(?:to|from|for|with|by|at|in|on|of|since|until|till|about) )?"
     r"(?:when|where|whom?|whose|which|how (?:much|many|old|far|long|often)|what (?:time|day|date|kind|size|happened)"
-    r"|what (?:is|are|was|were|does|do|did) (?:the|my|our|his|her|their)|wann|wo|wer"
-    r"|wie viele?|quand|où|qui|cuándo|dónde|quién|quando|dove|chi|onde|quem|когда|где|кто)(?:['’]s|s)?\b",
+    r"|what (?:is|are|was|were|does|do|did) (?:the|my|our|his|her|their)"
+    r"|what (?:does|did) (?!(?:it|that|this|you)\b)\w+"
+    r"|wann|wo|wer|wie ?viele?|quand|où|qui|combien|cuándo|dónde|quién|cuánt[oa]s?|a qué hora|quando|dove|chi"
+    r"|quant[ie]|onde|quem|quant[oa]s|a que horas|waar|wanneer|hoeveel|gdzie|kiedy|ile|когда|где|кто"
+    r"|сколько|коли|хто|скільки)(?:['’]s|s)?\b",
     re.IGNORECASE,
 )
+_NAMED_OF = re.compile(
+    r"\w (?:of|for|del?|d[oau]|des|della?|di|von|vom|van|für|para|pour|per) (?:(?:the|la|el|le|der|die|das|den) )?\w",
+    re.IGNORECASE,
+)
+"""Joins a thing with what it belongs to."""
 _POSSESSIVE = re.compile(
     r"\b(?!(?:it|that|what|who|he|she|there|here|let|how|where|today|tonight)['’]s)\w+['’]s\s+\w+"
     r"|\b\w+ of (?:my|our|the|his|her|their)\b",
@@ -114,7 +124,7 @@ def calls_for_memories(message: str) -> bool:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    return (part for match in _SENTENCE.finditer(text) if (part := match[0].strip()))
+    return (part for match in _SENTENCE.finditer(text) if (part := match[0].strip("¿¡ \t\r\n")))
 
 
 def _is_courtesy(sentence: str) -> bool:
@@ -143,7 +153,7 @@ def _looks_up(sentence: str) -> bool:
     """Tell whether *sentence* names something rather than states it: "serial number of the boiler"."""
     words = _WORD.findall(sentence)
     is_name = len(words) <= _LONGEST_LOOKUP and not sentence.endswith("!") and not _VERB.search(sentence)
-    return is_name and bool(_LOOKED_UP.search(sentence) or _POSSESSIVE.search(sentence))
+    return is_name and any(form.search(sentence) for form in (_LOOKED_UP, _POSSESSIVE, _NAMED_OF))
 
 
 def _named(sentence: str) -> bool:

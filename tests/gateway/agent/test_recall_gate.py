@@ -152,6 +152,12 @@ où est la clé de la cave ?
 ¿Cuándo es la cita con el médico?
 dove ho messo le chiavi di casa?
 когда приём у врача?
+póliza del coche
+contrato del ascensor
+drag coefficient of disc 5
+what does nan like
+como se chama a professora
+¿quién es el veterinario?
 备用钥匙在哪里？
 スペアキーはどこにありますか
 """.strip().splitlines()

@@ -12,6 +12,7 @@ from datetime import datetime
 from enum import IntEnum
 from functools import lru_cache
 
+from workspaces.memory.text.question_forms import ASKING, CJK_QUESTION, LOOK_UP
 from workspaces.memory.text.tokens import STOP_WORDS
 
 LONGEST_NAME = 30
@@ -183,49 +184,6 @@ _SENTENCE = re.compile(r"[^.!?…。！？؟\n]*[.!?…。！？؟]*")
 """Runs to the next end mark: each character is read once."""
 _QUESTION_MARKS = ("?", "？", "؟")
 _STATEMENT_MARKS = (".", "!", "…", "。", "！")
-_ASKING = re.compile(
-    r"(?:(?:and|but|so|also|ok|okay|hey|hi|hello|well|btw|sorry|please)[\s,]+){0,3}"
-    r"(?:(?:what|who|where|when|why|how|which)(?:['’]?s|['’]re|\s+(?:is|are|was|were|did|do|does|can|could|should|would"
-    r"|will|has|have|had|many|much|long|often|old|far|about|time|day|date|year|kind|number))\b"
-    r"|(?:what|which|whose|how)\s+\w+\s+(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|will|to)\b"
-    r"|(?:do|does|did)\s+(?:i|you|we|they|he|she|it|any|anyone|my|your|the)\b"
-    r"|(?:is|are|was|were)\s+(?:there|it|he|she|they|you|my|your|the|this|that)\b"
-    r"|(?:have|has|had)\s+(?:i|you|we|they|he|she|it)\b"
-    r"|(?:can|could|should|may|must)\s+(?:i|we|he|she|they|it|one|my|our|the)\b"
-    r"|(?:is|are)\s+(?!not|now|so|too|very|really|still|also|all|just|quite)\w+\s+(?:\w+\s+)?"
-    r"(?:ok|okay|worth|good|bad|nice|normal|safe|allowed|possible|cheap|expensive|enough|in season)\b"
-    r"|(?:what|who|which|whose)\s+(?!an?\b|i\b|we\b|you\b|he\b|she\b|they\b|it\b|means?\b|reminds\b|knows\b|knew\b"
-    r"|cares\b|would have\b|does that\b)\w+\s+\w"
-    r"|(?:whom|(?:to|from|for|with|by|at|in|on|of|since|until|till|about)\s+"
-    r"(?:whom|when|(?:what|which)\s+(?!(?:i|we|you|he|she|it|they)\b)\w+))"
-    r"\s+(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|will)\b"
-    r"|(?:any ideas?|remind me (?:what|where|who|when|which|how|of|about|the|my|our)"
-    r"|tell me (?:what|where|who|when|which|how|again|about|an?)"
-    r"|do you (?:know|remember))\b"
-    r"|(?:wo|wann|wer|wem|wen|wie|warum|wieso|welche[rsnm]?|wieviel)\s+(?:ist|sind|war|waren|hat|haben|habe|hatte|heißt"
-    r"|heisst|geht|viel|viele|lange|oft|alt|kann|muss|soll|bin|wird|wohnt|liegt|steht)\b"
-    r"|was\s+(?:ist|sind|hat|habe|haben|kostet|war)\b"
-    r"|(?:où|quand est-ce|qui est|comment (?:s|est|on|je|tu)|pourquoi|combien|quels?|quelles?|est-ce que|c['’]est quoi"
-    r"|qu['’]est-ce)\b"
-    r"|(?:¿|dónde|cuándo|quién|cómo|qué|cuánt[oa]s?|cuál(?:es)?|por qué)"
-    r"|(?:dove|chi|quanto|quanti|quale|qual)\s+(?:è|sono|era|ha|costa|devo|si)"
-    r"|(?:onde|quem|quanto|quantos|qual)\s+(?:é|está|são|fica|foi|era|custa|tem)"
-    r"|(?:где|когда|кто|как|что|почему|зачем|сколько|какой|какая|какое|какие|чей|куда|откуда)\s)",
-    re.IGNORECASE,
-)
-"""Start of a question without a question mark: an interrogative and a verb. Anchored, and without ambiguous
-repetition.
-"""
-_LOOK_UP = re.compile(
-    r"(?:(?:the|my|our|his|her|their)\s+)?(?:(?:phone|mobile|telephone|serial|account|customer|reference|tracking|order|booking"
-    r"|policy|model|port|house|room|door|gate|alarm|bank|card)\s+)?(?:nr|numbers?|codes?|pin|passwords?|iban)\s+(?:of|for|to)\s+"
-    r"(?:(?!\b(?:is|are|was|were|has|have|had|will|works?|changed?|changes|moved|should|must|can)\b)[^\d:=.!\n])+"
-    r"|(?:\w{0,20}nummer|code|pin|passwort|kennwort)\s+(?:von|vom|der|des|für|zu[mr]?)\s+"
-    r"(?:(?!\b(?:ist|war|hat|geht|lautet|gilt|wird|soll|muss)\b)[^\d:=.!\n])+",
-    re.IGNORECASE,
-)
-"""A noun phrase that names a code without telling one: "phone number of the fog machine place"."""
-_CJK_QUESTION = re.compile(r"什么|哪里|哪个|谁|怎么|为什么|多少|几点|几个|吗|何ですか|どこ|いつ|誰|なぜ|[でま]すか")
 _REQUEST = re.compile(
     r"(?:(?:hey|hi|hello|ok|okay|so|and|also|please)[\s,]+){0,3}(?:(?:can|could|would|will) you|kannst du|könntest du"
     r"|peux-tu|pourriez|puedes|podrías|puoi|potresti|você pode|можешь|не мог)\b"
@@ -280,9 +238,9 @@ def is_question(sentence: str) -> bool:
         return not any(map(_states, _CLAUSE.split(sentence)[:-1]))
     if sentence.endswith(_STATEMENT_MARKS):  # "Which is why we moved." is not a question
         return False
-    if _ASKING.match(sentence) or _LOOK_UP.fullmatch(sentence):
+    if ASKING.match(sentence) or LOOK_UP.fullmatch(sentence):
         return True
-    return bool(_CJK_QUESTION.search(sentence[-12:]) and not sentence.isascii())
+    return bool(CJK_QUESTION.search(sentence[-12:]) and not sentence.isascii())
 
 
 _EMPTY_ANSWER = re.compile(
@@ -305,7 +263,7 @@ def is_empty_answer(text: str) -> bool:
 def _states(clause: str) -> bool:
     """Tell whether *clause*, which precedes a question in its sentence, is a statement of its own."""
     words = _WORD.findall(clause.casefold())
-    return len(words) >= _TELLING_WORDS and words[0] not in _LEADS and not _ASKING.match(clause.strip())
+    return len(words) >= _TELLING_WORDS and words[0] not in _LEADS and not ASKING.match(clause.strip())
 
 
 def is_small_talk(text: str) -> bool:

@@ -71,6 +71,65 @@ def test_a_time_of_day_means_nothing() -> None:
     assert without_time("21:17 Ann: tea") == without_time("Ann (09:03): tea") == "Ann: tea"
 
 
+QUESTIONS = """
+a qué hora cierra la farmacia de guardia
+pueden los gatos comer atún
+cuanto cuesta el gimnasio
+código del portal de mi madre
+como se chama a professora
+de que cor é o xale
+quando chega a carta de condução
+a che ora parte il treno
+come si chiama la maestra
+quand part le train de Lyon
+avec qui vient Paul
+mit wem fährt Ida
+welche Größe hat Max
+hoe laat begint de les
+kiedy jest zebranie
+când este ședința
+во сколько приём
+скільки коштує квиток
+who'll be my examiner
+how to poach an egg
+does Ann like olives
+recipe for the apple cake
+"""
+STATEMENTS = """
+cuando viene Leire hacemos estiramientos
+cuanto antes mejor
+qué bien lo de Ana
+puede el lunes
+código del portal: 4417
+que tengo hambre
+quando era pequena vivia em Braga
+como sempre cheguei tarde
+quand il pleut on reste à la maison
+wo wir gerade dabei sind der Keller ist nass
+wer das liest ist doof
+wann er kommt weiß ich nicht
+wie niet waagt die niet wint
+kto pyta nie błądzi
+ce bine că ai venit
+как всегда опоздал
+когда я был маленьким мы жили в Омске
+does not work on Sundays
+recipe for the cake is in the drawer
+"""
+
+
+@pytest.mark.parametrize("text", QUESTIONS.strip().splitlines())
+def test_a_question_needs_no_question_mark_in_any_language(text: str) -> None:
+    """As people type them in a chat: it is known by its first words, or as the name of a thing alone."""
+    assert kind_of_speech(text) is LineKind.QUESTION
+
+
+@pytest.mark.parametrize("text", STATEMENTS.strip().splitlines())
+def test_a_statement_that_begins_like_a_question_is_none(text: str) -> None:
+    """Conjunctions, exclamations and answers stay evidence."""
+    assert kind_of_speech(text) is LineKind.SAYS
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

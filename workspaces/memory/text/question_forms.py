@@ -1,0 +1,137 @@
+"""Forms of questions without a question mark, in thirteen languages: an interrogative and a verb, or a bare look-up.
+
+A statement that is taken for a question is no evidence of anything, so each form is narrow: interrogatives that are
+conjunctions too ("cuando", "wo", "quand") count before few verbs, and only in a sentence without a comma.
+"""
+
+import re
+
+_LEAD = (
+    r"(?:(?:and|but|so|also|ok|okay|hey|hi|hello|well|btw|sorry|please|und|aber|sag mal|et|alors|dis|y|pero|oye"
+    r"|entonces|e|ma|allora|mas|então|en|maar|а|и|слушай)[\s,]+){0,3}"
+)
+_ONE_CLAUSE = r"(?=[^,;:\n]*\Z)"
+_SHORT = r"(?=\s+[^\s,;:]+(?:\s+[^\s,;:]+){0,4}\s*\Z)"
+"""Room for one verb: after the words before, one to five more."""
+_ENGLISH = (
+    r"(?:what|who|where|when|why|how|which)(?:['’]?s|['’](?:re|ll|d|ve)|\s+(?:is|are|was|were|did|do|does|can|could|should"
+    r"|would|will|has|have|had|many|much|long|often|old|far|about|time|day|date|year|kind|number))\b"
+    r"|(?:what|which|whose|how)\s+\w+\s+(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|will|may|must"
+    r"|to)\b"
+    r"|how to\s+\w"
+    r"|(?:do|does|did)\s+(?:i|you|we|they|he|she|it|any|anyone|my|your|the)\b"
+    r"|does\s+(?!not\b|what\b)\w+\s+\w+\s+\w"
+    r"|do\s+\w+s\s+(?:really|actually|ever|still|need|like|care|have|eat|get|want|know|live|work)\b"
+    r"|(?:is|are|was|were)\s+(?:there|it|he|she|they|you|my|your|the|this|that)\b"
+    r"|(?:have|has|had)\s+(?:i|you|we|they|he|she|it)\b"
+    r"|(?:can|could|should|may|must)\s+(?:i|we|he|she|they|it|one|my|our|the)\b"
+    r"|(?:can|could) you (?:recommend|suggest|explain|tell me (?:wh|how|about))"
+    r"|(?:is|are)\s+(?!not|now|so|too|very|really|still|also|all|just|quite)\w+\s+(?:\w+\s+)?"
+    r"(?:ok|okay|worth|good|bad|nice|normal|safe|allowed|possible|cheap|expensive|enough|in season)\b"
+    r"|(?:what|who|which|whose)\s+(?!an?\b|i\b|we\b|you\b|he\b|she\b|they\b|it\b|means?\b|reminds\b|knows\b|knew\b"
+    r"|cares\b|would have\b|does that\b)\w+\s+\w"
+    r"|(?:whom|(?:to|from|for|with|by|at|in|on|of|since|until|till|about)\s+"
+    r"(?:whom|when|(?:what|which)\s+(?!(?:i|we|you|he|she|it|they)\b)\w+))"
+    r"\s+(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|will)\b"
+    r"|(?:any ideas?|remind me (?:what|where|who|when|which|how|of|about|the|my|our)"
+    r"|tell me (?:what|where|who|when|which|how|again|about|an?)|do you (?:know|remember))\b"
+)
+_GERMAN = (
+    r"(?:wo|wann|wer|wem|wen|wie|warum|wieso|welche[rsnm]?|wieviel)\s+(?:ist|sind|war|waren|hat|haben|habe|hatte|heißt"
+    r"|heisst|geht|viel|viele|lange|oft|alt|kann|muss|soll|bin|wird|wohnt|liegt|steht)\b"
+    r"|was\s+(?:ist|sind|hat|habe|haben|kostet|war)\b"
+    r"|(?:wann|wo|wohin|woher|wem|wen|womit|wofür|wieviele?|wie viele?)\s+(?!(?:ich|du|er|sie|es|wir|ihr|man|der|die"
+    rf"|das|ein\w*|mein\w*|unser\w*|immer|auch|nötig|möglich|sonst|anders|gerade)\b)\w+{_ONE_CLAUSE}"
+    rf"|(?:um|seit|bis|ab|mit|von|für|in|bei|an|auf|zu|aus)\s+(?:wie ?viele?|wann|wem|wen|welche[rsmn]?)\b{_ONE_CLAUSE}"
+    rf"|welche[rsmn]?\s+(?!(?:ich|du|er|sie|es|wir|ihr|man)\b)\w+\s+\w+{_ONE_CLAUSE}"
+    r"|wer\s+(?:kommt|macht|fährt|bringt|holt|zahlt|bezahlt|spielt|leitet|kümmert|übernimmt|schuldet|vertritt|darf"
+    rf"|gehört|heißt)\b{_ONE_CLAUSE}"
+    r"|was\s+(?:macht|isst|trinkt|mag|braucht|soll|muss|steht|heißt|bedeutet|gibt|schenken|koche|kochen|passiert)\b"
+    rf"{_ONE_CLAUSE}"
+    r"|wie\s+(?:hieß|schnell|groß|hoch|teuer|schwer|weit|spät|koche|mache|komme|bekomme|funktioniert|schreibt)\b"
+    rf"{_ONE_CLAUSE}"
+    r"|(?:soll(?:te|ten|en)?\s+(?:ich|wir)|darf man)\b"
+)
+_FRENCH = (
+    r"(?:où|quand est-ce|qui est|comment (?:s|est|on|je|tu|va|faire|ça)|pourquoi|combien|quels?|quelles?|est-ce que"
+    r"|c['’]est quoi|qu['’]est-ce)\b"
+    rf"|(?:à|de|avec|chez|depuis|dans|en|jusqu['’]à)\s+(?:quel(?:le)?s?|qui|quand|combien)\b{_ONE_CLAUSE}"
+    rf"|quand\s+(?:est|arrive|part|vient|commence|finit|ouvre|ferme|dois|doit|sont|passe)\s+(?!(?:il|elle|on)\b)\w+"
+    rf"{_ONE_CLAUSE}"
+    rf"|c['’]est\s+(?:quand|où|combien|quel(?:le)?s?)\b{_ONE_CLAUSE}"
+    rf"|qui\s+(?:vient|paie|garde|fait|s['’]occupe|doit)\b{_ONE_CLAUSE}"
+)
+_SPANISH = (
+    r"¿"
+    r"|(?:(?:a|de|en|con|por|para|desde|hasta)\s+)?(?:(?:a?dónde|cuándo|quién(?:es)?|cómo|cuánt[oa]s?|cuál(?:es)?)\b"
+    r"|qué\b(?!\s+(?:bien|mal|pena|rico|rica|bonit[oa]|guay|lástima|suerte|asco|alegría|va|calor|frío|risa|miedo|ganas)\b))"
+    r"|(?:a|de|en|con|desde|hasta)?\s?(?:cuando\s+(?:es|fue|toca|nace|vence|caduca|empieza|abre|cierra)"
+    r"|donde\s+(?:está|esta|están|estan|queda|puse|dejé|guardé)|quien(?:es)?\s+(?:es|era|fue|viene|lleva|paga)"
+    r"|cual(?:es)?\s+(?:es|era|son)|cuanto\s+(?:cuesta|vale|es|pesa|mide|gana|debo|dura|falta|tarda|cobra)"
+    r"|cuant[oa]s\s+(?!más\b)\w+|que\s+(?:hora|día|dia|talla|número|numero|color)\s+\w+|que\s+(?:es|son|significa)(?=\s+\w+\s*\Z)"
+    rf"|como se\s+(?:llama|dice|hace|escribe|limpia|cocina|usa|quita|apellida))\b{_ONE_CLAUSE}"
+    rf"|(?:pueden?|deben?)\s+(?:el|la|los|las|mi|mis)\s+(?!lunes|martes|miércoles|jueves|viernes|sábado|domingo"
+    rf"|dos|tres){_ONE_CLAUSE}"
+)
+_ITALIAN = (
+    r"(?:dove|chi|quanto|quanti|quale|qual)\s+(?:è|sono|era|ha|costa|devo|si)"
+    r"|(?:(?:a|di|da|con|per|in)\s+)?(?:dove|chi|quando|quant[ie]|qual[ei]?|cosa|che (?:cosa|ora|ore|giorno|colore))"
+    r"\s+(?:è|sono|ha|hanno|costa|costano|viene|arriva|parte|abita|lavora|sta|va|devo|posso|c['’]è|pesa|dura|apre|chiude"
+    rf"|inizia|finisce|deve|abbiamo)\b{_SHORT}"
+    rf"|come\s+(?:si|sta|faccio|funziona)\b{_ONE_CLAUSE}"
+)
+_PORTUGUESE = (
+    r"(?:onde|quem|quanto|quantos|qual)\s+(?:é|está|são|fica|foi|era|custa|tem)"
+    r"|(?:(?:a|de|em|com|por|para|desde|até)\s+)?(?:quando|onde|quem|quantos?|quantas?|quais|qual|o que)\s+(?:é|são"
+    r"|foi|está|estão|fica|chega|sai|vem|nasce|começa|acaba|abre|fecha|trabalha|mora|tem|custa|pesa|ganha|paga|dura|disse"
+    rf"|quer|significa|aconteceu)\b{_SHORT}"
+    rf"|(?:a|de|em|com)\s+que\s+\w+\s+(?:é|são|era|foi|está|tem|vai|sai|chega|vem|começa|abre|fecha)\b{_ONE_CLAUSE}"
+    rf"|como\s+(?:se\s+(?:chama|diz|faz|escreve|limpa)|é que)\b{_ONE_CLAUSE}"
+    rf"|quant[oa]s\s+\w+\s+\w+{_ONE_CLAUSE}"
+)
+_DUTCH = (
+    r"(?:hoe (?:laat|lang|vaak|duur|ver|oud|groot|heet|gaat|moet|kan|kom|werkt)|hoeveel|wie (?:is|heeft|was|komt|zijn)"
+    r"|wat (?:is|was|zijn|kost|moet|heeft|doet|betekent)|waar (?:is|zijn|woont|ligt|staat|heb|was|werkt)"
+    r"|wanneer (?:is|komt|was|moet|begint|gaat|zijn|vertrekt)"
+    rf"|welke?\s+\w+\s+(?:is|heeft|moet|kan|komt|gaat|neemt|zijn))\b{_ONE_CLAUSE}"
+)
+_POLISH = (
+    rf"(?:czy|dlaczego|ile|skąd|dokąd|czyj[ae]?)\s{_ONE_CLAUSE}"
+    r"|(?:kto|kiedy|gdzie)\s+(?:jest|są|był|była|będzie|ma|mam|zaczyna|kończy|przyjeżdża|przychodzi|wraca|otwiera|zamyka"
+    rf"|mieszka|jedzie|płaci|pracuje|leży)\b{_ONE_CLAUSE}"
+    rf"|(?:o|w|na|z|do|od|za|u|dla)\s+(?:której|którym|jakim|jakiej|kim|kogo|ilu)\s{_ONE_CLAUSE}"
+    rf"|(?:jak(?:i|a|ie)?\s+(?:jest|się|ma|długo|daleko|często)|co\s+(?:to|jest|znaczy))\b{_ONE_CLAUSE}"
+)
+_ROMANIAN = (
+    r"(?:(?:la|de|cu|pe|din)\s+)?(?:când|unde|cine|cum|ce|care|cât[ăei]?|câți)\s+(?:e|este|sunt|era|are|au|se|face|costă"
+    rf"|vine|pleacă|ora|oră|locuiește|lucrează)\b{_ONE_CLAUSE}"
+)
+_CYRILLIC = (
+    r"(?:где|когда(?! (?:я|мы|он|она|они|ты|вы)\b)|кто|как(?! (?:всегда|обычно|раз)\b)|что|почему|зачем"
+    r"|сколько|какой|какая|какое|какие|чей|куда|откуда)\s"
+    r"|(?:в|во|на|с|со|у|о|об|к|до|от|из|за|для)\s+(?:сколько|скольки|ком|кем|кого|чем|каком|какой|какую|каких|скільки|якому"
+    rf"|котрій|якій|якого)\s{_ONE_CLAUSE}"
+    r"|(?:де|хто|чому|навіщо|скільки|куди|звідки|чи|чий|коли|який|яка|яке|які"
+    rf"|як(?! завжди)|що (?:таке|це|було|є))\s{_ONE_CLAUSE}"
+)
+_LANGUAGES = (
+    _ENGLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _PORTUGUESE, _DUTCH, _POLISH, _ROMANIAN, _CYRILLIC
+)  # fmt: skip
+ASKING = re.compile(f"{_LEAD}(?:{'|'.join(_LANGUAGES)})", re.IGNORECASE)
+"""Start of a question without a question mark. Anchored, and without ambiguous repetition."""
+LOOK_UP = re.compile(
+    r"(?:(?:the|my|our|his|her|their)\s+)?(?:(?:phone|mobile|telephone|serial|account|customer|reference|tracking|order|booking"
+    r"|policy|model|port|house|room|door|gate|alarm|bank|card)\s+)?"
+    r"(?:nr|numbers?|codes?|pin|passwords?|iban|recipes?|ideas?|tips|synonyms|suggestions?)\s+(?:of|for|to)\s+"
+    r"(?:(?!\b(?:is|are|was|were|has|have|had|will|works?|changed?|changes|moved|should|must|can)\b)[^\d:=.!\n])+"
+    r"|(?:\w{0,20}nummer|code|pin|passwort|kennwort|rezept|ideen|tipps)\s+(?:von|vom|der|des|für|zu[mr]?)\s+"
+    r"(?:(?!\b(?:ist|war|hat|geht|lautet|gilt|wird|soll|muss)\b)[^\d:=.!\n])+"
+    r"|(?:(?:el|la|le|il|o|a)\s+)?(?:n[úu]mero|numéro|c[óo]digo|codice|code|contraseña|clave|mot de passe|senha"
+    r"|tel[ée]fon[oe]|matr[íi]cula|plaque|targa|p[óo]liza|polizza|apólice|recet[at]|recette|ricetta|receita|ideas|idées"
+    r"|ideias|consejos)\s+(?:de(?:l|lla)?|d[ou]|da|di|des|para|pour|per)\s+"
+    r"(?:(?!\b(?:es|son|era|fue|está|tiene|llegó|cambió|est|sont|a changé|è|sono|ha|é|são|foi|tem|mudou)\b)"
+    r"[^\d:=.!\n])+",
+    re.IGNORECASE,
+)
+"""A noun phrase that names a code, or asks for ideas, without telling one: "phone number of the fog machine place"."""
+CJK_QUESTION = re.compile(r"什么|哪里|哪个|谁|怎么|为什么|多少|几点|几个|吗|何ですか|どこ|いつ|誰|なぜ|[でま]すか")
