@@ -6,6 +6,7 @@ from workspaces.memory.text.tokens import stem
 
 STATES = re.compile(
     r"\b(?:is|are|am|'s|'re|has|have|lives?|works?|costs?|uses?|runs?|needs?|prefers?|likes?|belongs?|stands?"
+    r"|takes?|weighs?|nimmt|wiegt|prend|pèse|toma|pesa|prende|neemt|weegt"
     r"|starts?|begins?|opens?|closes?|ends?|leaves?|beginnt|öffnet|schließt|endet|fährt|commence|ouvre|ferme|empieza"
     r"|abre|cierra|inizia|apre|chiude|ist|sind|hat"
     r"|heißt|wohnt|lebt|arbeitet|kostet|liegt|est|sont|a|habite|travaille|coûte|es|está|son|tiene|vive|trabaja"

@@ -28,6 +28,7 @@ from workspaces.memory.text.claim_words import (
 from workspaces.memory.text.dates import NamedDate, mentions
 from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.facts import FactKind, facts_in, folded, sentences
+from workspaces.memory.text.owners import are_others
 from workspaces.memory.text.tokens import STOP_WORDS, query_terms, stem
 
 LONGEST_READ = 4_000
@@ -152,7 +153,7 @@ def _parts(sentence: str) -> Iterator[str]:
 
 def relation(older: Claim, newer: Claim, newer_day: date | None = None) -> Relation | None:
     """Return how *newer*, written on *newer_day*, relates to *older*; `None` if they may speak of different things."""
-    if not _is_same_subject(older, newer):
+    if not _is_same_subject(older, newer) or are_others(older.sentence, newer.sentence):
         return None
     if _plain(older.sentence) == _plain(newer.sentence):
         return Relation.REPEATS

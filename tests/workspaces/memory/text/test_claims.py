@@ -78,6 +78,41 @@ def test_a_thing_is_told_from_what_is_said_of_it_beside(older: str, newer: str, 
     assert (Relation.REPLACES in found) is is_replaced
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Mias Kurs kostet 80 Euro", "Leons Kurs kostet 95 Euro"),
+        ("Der Kurs von Mia kostet 80 Euro", "Der Kurs von Leon kostet 95 Euro"),
+        ("my locker is number 12", "Tom's locker is number 14"),
+        ("mein Spind hat die Nummer 12", "Toms Spind hat die Nummer 14"),
+        ("the code of my mother's door is 4417B", "the code of our door is 9921B"),
+        ("La póliza de Ana cuesta 80 euros", "La póliza de Luis cuesta 95 euros"),
+        ("her phone is 634118902", "his phone is 655301277"),
+        ("Disc 3 has a drag of 1.17", "Disc 5 has a drag of 0.84"),
+    ],
+)
+def test_the_thing_of_another_owner_replaces_nothing(older: str, newer: str) -> None:
+    """Nor does another of several that have numbers."""
+    (before,), (after,) = claims_in(older), claims_in(newer)
+    assert relation(before, after, date(2026, 2, 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Tom's locker is number 12", "Tom's locker is number 14"),
+        ("Mias Kurs kostet 80 Euro", "Mias Kurs kostet jetzt 95 Euro"),
+        ("our rent is 415 euros", "the rent is 440 euros now"),
+        ("Iker toma baclofeno 10 mg", "Iker toma baclofeno 15 mg"),
+        ("el código del portal de mi madre es 4417B", "el código del portal de mi madre es 9921B"),
+    ],
+)
+def test_a_thing_of_the_same_owner_is_replaced(older: str, newer: str) -> None:
+    """So is one of which the newer line does not say whose it is."""
+    (before,), (after,) = claims_in(older), claims_in(newer)
+    assert relation(before, after, date(2026, 2, 1)) is Relation.REPLACES
+
+
 def test_of_a_month_of_notes_that_all_hold_hardly_a_line_is_called_replaced() -> None:
     """At most one line in twenty."""
     lines = [part.strip() for row in MONTH.splitlines() for part in row.split("|")]
