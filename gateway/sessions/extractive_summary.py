@@ -41,6 +41,7 @@ _TELLING, _LITTLE_ELSE = 12, 4
 """A forgotten text of at least so many characters is recognised anywhere; a shorter one only in a message at most so
 many times as long. Our choice.
 """
+_TOPIC_WORDS = 3
 _DECISION = 2
 """Weight of a decision among the facts of a line."""
 
@@ -153,8 +154,19 @@ def stated(said: SpokenLine) -> str:
     """Return the statements of *said*; of an answer only those with facts."""
     if said.kind not in EVIDENCE or said.is_noted:
         return ""
-    stating = [each for each in sentences(said.text) if not is_question(each) and not is_small_talk(each)]
+    every = sentences(said.text)
+    follows = [*(not is_question(each) and not is_small_talk(each) for each in every), False]
+    stating = [
+        each
+        for each, states, next_states in zip(every, follows, follows[1:], strict=False)
+        if states or (next_states and _names_topic(each))
+    ]
     return " ".join([each for each in stating if facts_in(each)][:_ANSWER_SENTENCES] if said.is_answer else stating)
+
+
+def _names_topic(sentence: str) -> bool:
+    """Tell whether *sentence* is a question that its speaker answers next: "insurance? through Tom's mum"."""
+    return sentence.endswith("?") and len(sentence.split()) <= _TOPIC_WORDS
 
 
 def _weightiest(texts: Sequence[str]) -> list[int]:

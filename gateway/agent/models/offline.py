@@ -50,6 +50,9 @@ _FAILED = {
     SEARCH: "I could not search memory",
     SCHEDULE: "I could not schedule that",
 }
+_NO_TIME = "is not a "
+"""Part of the error for words that name no time, or that end like a time zone and are none."""
+_WHEN = "I need a time, as in “remind me tomorrow at 9 to …”: nothing was scheduled."
 _DOWN = "The language model cannot be reached now, so I can only quote notes."
 
 
@@ -176,6 +179,8 @@ def _outcome_text(result: ResultEntry, asked: _ToolArguments, said: Sequence[str
 
     *said*: the earlier messages of the conversation, oldest first.
     """
+    if result.is_error and result.name == SCHEDULE and _NO_TIME in result.text:
+        return _WHEN
     if result.is_error:
         return f"{_FAILED[result.name]}: {result.text}" if result.name in _FAILED else ""
     match result.name:

@@ -57,8 +57,9 @@ _AFTERTHOUGHT = re.compile(
 _POLITE = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"(?:it|its|they|their|he|his|she|her|this|that|these|those|there)\b", re.IGNORECASE)
 _CLOSING = re.compile(
-    r"(?:(?:thanks|thank you|thx|cheers|please|ok|okay|great|cool|perfect|got it|never mind)"
-    r"(?: a lot| so much| very much)?[\s,.!]*)+",
+    r"(?:(?:thanks|thank you|thx|ty|ta|cheers|please|ok|okay|great|cool|perfect|got it|never mind|danke|vielen dank"
+    r"|merci|gracias|muchas gracias|grazie|obrigad[oa]|dank je(?: wel)?|bedankt|dzięk(?:i|uję)|mulțumesc|спасибо"
+    r"|дякую|谢谢|ありがとう)(?: a lot| so much| very much| schön| dir| beaucoup| mille)?[\s,.!]*)+",
     re.IGNORECASE,
 )
 _GREETING = re.compile(

@@ -51,6 +51,13 @@ _SAID_ENGLISH = (
     r"what (?:did i|have i|i) (?:say|said|tell you|told you|mention(?:ed)?)(?: to remember)?"
     r"(?: (?:about|of|on|regarding))?"
 )
+_ABOUT = re.compile(
+    r"(?:(?:the )?(?:notes?|things?|stuff|bit) (?:about|on|with)|everything (?:about|on)|lo del?"
+    r"|(?:la )?nota (?:de|sobre)|(?:das|die sache|die notiz) (?:mit|über|zu[mr]?)|l['’]histoire d[eu]"
+    r"|(?:la )?note sur|a nota sobre|isso d[eoa]|la (?:cosa|storia) d[ei]l?)\s+",
+    re.IGNORECASE,
+)
+"""Precedes a topic that is to be forgotten, and is no part of it."""
 _YES = re.compile(
     r"(?:yes|yep|yeah|ok|okay|sure|do|ja|oui|sí|si|sì|sim|tak|da|да|так|是|好|好的|はい|お願い(?:します)?)"
     r"(?:[\s,]+(?:please|bitte|s['’]il te plaît|por favor|do|note it|graag|proszę|пожалуйста|будь ласка))*[\s.!。！]*",
@@ -72,9 +79,10 @@ def ordered_note(sentence: str) -> str:
 
 
 def topic_to_forget(text: str) -> str:
-    """Return the text that is to be forgotten; empty if nothing is."""
+    """Return the text that is to be forgotten, without a remark after a comma; empty if nothing is."""
     found = _forget_order().match(text)
-    return _trimmed(text[found.end() :]) if found else _trimmed(_group(_FORGET_CJK, _FORGET_CJK_END, text))
+    topic = text[found.end() :] if found else _group(_FORGET_CJK, _FORGET_CJK_END, text)
+    return _trimmed(_ABOUT.sub("", topic, count=1).partition(", ")[0])
 
 
 def topic_of_own_words(text: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gateway.agent.models.offline_intents import content_words, is_statement
-from workspaces.memory.text.tokens import query_terms, terms
+from workspaces.memory.text.tokens import STOP_WORDS, query_terms, terms
 
 CLEAR = 0.41
 """Similarity plus a quarter of the matched share from which a note is relevant to a question.
@@ -41,6 +41,7 @@ _LONG_TEXT = 6
 
 _TIME = re.compile(r"^(\d{1,2}:\d{2})\s+")
 _NUMBER = re.compile(r"\d+")
+_WORD = re.compile(r"\w+")
 
 
 class _ToolJson(BaseModel):
@@ -86,6 +87,7 @@ def say_found(result: str, question: str, said: Sequence[str] = (), *, may_be_no
     is_news = may_be_noted and (
         question.endswith((".", "!")) or len(question.split()) >= _LONG_TEXT or _adds(question, clear)
     )
+    is_news = is_news or (may_be_noted and not clear and not _is_look_up(question))
     near = clear or [hit for hit in found.hits if found.bearing(hit) >= NEAR][: 0 if is_news else NEAREST]
     parts = [_quote(hit, question) for hit in near]
     if not may_be_noted and (here := _said_about(question, said, found.hits if clear else near)):
@@ -130,6 +132,11 @@ def _said_about(question: str, said: Sequence[str], known: Sequence[QuotedHit]) 
         if share >= most:
             best, most = text.strip(), share
     return "" if any(best in hit.snippet or _without_time(hit.snippet) in best for hit in known) else best
+
+
+def _is_look_up(text: str) -> bool:
+    """Tell whether *text* is made of names and nouns alone, as people type what they look for."""
+    return "," not in text and all(word.casefold() not in STOP_WORDS for word in _WORD.findall(text))
 
 
 def _adds(text: str, known: Sequence[QuotedHit]) -> bool:

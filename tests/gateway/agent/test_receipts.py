@@ -92,6 +92,11 @@ def test_the_line_tells_acts_failures_and_doubts(entries: Sequence[Entry], line:
         ("cancel the reminder for Monday", [], "✗ nothing was cancelled"),
         ("What do you remember about Ann?", [], ""),
         ("Remind me what we said about Ann", [], ""),
+        ("recuérdame cuándo toca la vacuna de Pipa", [], ""),
+        ("erinner mich, wann der Zug fährt", [], ""),
+        ("remind me when does the train leave", [], ""),
+        ("remind me the boilers serial nr", [], ""),
+        ("remind me my mum calls tomorrow", [], "✗ no reminder was scheduled"),
     ],
 )
 def test_what_was_asked_for_and_not_done_is_said(words: str, acts: Sequence[Entry], line: str) -> None:

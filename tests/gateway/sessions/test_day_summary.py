@@ -53,6 +53,13 @@ async def test_a_short_conversation_asks_no_model() -> None:
         assert await day_summary(said, ScriptedModel()) == extract(said)
 
 
+def test_a_question_that_is_answered_at_once_names_the_topic() -> None:
+    """It stays before its answer; one of more words, or the last one, is left out."""
+    said = "insurance? through Tom's mum, policy HH-20771. Where was the paper again? found it! cake?"
+    [line] = extract([SpokenLine(AT, "Owner", said, is_answer=False, kind=LineKind.SAYS)])
+    assert line == "Owner (14:05): insurance? through Tom's mum, policy HH-20771. found it!"
+
+
 async def test_nobody_waits_for_a_summary(tmp_path: Path) -> None:
     """A model is asked at rest; a change of the day and a shutdown note the statements."""
     for number, (why, steps) in enumerate({Pause.DAY: 0, Pause.SHUTDOWN: 0, Pause.REST: 1}.items()):

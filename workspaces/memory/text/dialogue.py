@@ -197,7 +197,7 @@ _COURTESIES = frozenset(
     fine lol haha hahaha hi hello hey hiya yo morning evening afternoon night gn gm bye goodbye see later soon there
     again so much very a lot got it alright right done well wow oh ah hm hmm please sorry np problem welcome how are is
     going doing today all everyone love glad that the for to too and me my i am im its was really talk tomorrow sleep
-    dear
+    dear omg ugh ta tysm ty cya yay meh hm aw aww oh ouch phew argh uff uf puh ay oops wow anyway lmao rofl yo
     ja nein danke bitte hallo guten morgen abend tag nacht tschüss gut super alles klar bis dann
     oui non merci bonjour salut bonsoir bonne nuit sí si gracias hola buenos días buenas tardes noches vale adiós
     grazie ciao buongiorno buonasera obrigado obrigada olá bom dia boa noite спасибо привет да нет ок доброе утро
@@ -213,6 +213,8 @@ _MOST_COURTESIES = 8
 """Most words of a message of mere courtesies; a longer one says something."""
 _WORD = re.compile(r"\w+")
 _TOKEN = re.compile(r"[\w']+")
+_STRETCHED = re.compile(r"([^\W\d_])\1{2,}")
+_LAUGHTER = re.compile(r"(?:ha|he|hi|ja|je|ji|ah|ха|хе|хи|ах){2,9}\w?|k{3,20}|(?:rs){1,9}|w{3,20}|xd+|ㅋ+")
 _CJK_COURTESY = frozenset(
     "你好 谢谢 好的 嗯 早 再见 ありがとう はい こんにちは おはよう 안녕 네 감사합니다".split()  # noqa: SIM905
 )
@@ -271,4 +273,10 @@ def is_small_talk(text: str) -> bool:
     words = _WORD.findall(text.casefold())
     if len(words) > _MOST_COURTESIES or any(character.isdigit() for character in text):
         return False
-    return all(word in _COURTESIES or word in _CJK_COURTESY for word in words)
+    return all(map(_is_courtesy, words))
+
+
+def _is_courtesy(word: str) -> bool:
+    """Tell whether *word* is a courtesy, also stretched ("hellooo"), or laughter."""
+    forms = {word, _STRETCHED.sub(r"\1", word), _STRETCHED.sub(r"\1\1", word)}
+    return not forms.isdisjoint(_COURTESIES) or word in _CJK_COURTESY or _LAUGHTER.fullmatch(word) is not None

@@ -83,7 +83,7 @@ def test_a_greeting_searches_nothing(said: str) -> None:
     assert read_intent([said]) == Intent(wants_help=True)
 
 
-@pytest.mark.parametrize("said", ["Thanks!", "ok, thank you so much", "great"])
+@pytest.mark.parametrize("said", ["Thanks!", "ok, thank you so much", "great", "gracias", "Danke schön!", "ta"])
 def test_thanks_search_nothing(said: str) -> None:
     """Thanks are no question."""
     assert read_intent([said]) == Intent(is_thanks=True)

@@ -72,6 +72,20 @@ def test_other_sentences_order_nothing(said: str) -> None:
     assert topic_of_own_words(said) is None
 
 
+@pytest.mark.parametrize(
+    ("said", "topic"),
+    [
+        ("Olvida lo de la cincha, ya está", "la cincha"),
+        ("forget that yusra snores, it was a joke", "yusra snores"),
+        ("forget the note about the gate", "the gate"),
+        ("vergiss das mit dem Boot", "dem Boot"),
+    ],
+)
+def test_a_remark_is_no_part_of_what_is_to_be_forgotten(said: str, topic: str) -> None:
+    """`/forget` looks for every word that it is given."""
+    assert topic_to_forget(said) == topic
+
+
 @pytest.mark.parametrize("said", ["vergiss nicht die Milch", "don't forget milk", "vergeet niet de melk", "forget it"])
 def test_not_to_forget_is_no_order_to_forget(said: str) -> None:
     """ "Do not forget" begins like the opposite."""

@@ -124,6 +124,12 @@ def test_a_question_needs_no_question_mark_in_any_language(text: str) -> None:
     assert kind_of_speech(text) is LineKind.QUESTION
 
 
+@pytest.mark.parametrize("text", ["omg", "hellooo", "gooood morning", "jajaja", "хахаха lol", "kkkk", "ugh", "oh wow"])
+def test_laughter_sighs_and_stretched_words_are_small_talk(text: str) -> None:
+    """They say nothing that anybody looks for."""
+    assert kind_of_speech(text) is LineKind.SMALL_TALK
+
+
 @pytest.mark.parametrize("text", STATEMENTS.strip().splitlines())
 def test_a_statement_that_begins_like_a_question_is_none(text: str) -> None:
     """Conjunctions, exclamations and answers stay evidence."""
