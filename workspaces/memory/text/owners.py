@@ -12,7 +12,7 @@ _MY = (
 )
 _GENITIVE = re.compile(
     rf"\b(?:{_MY}\s+)?(?!(?:it|that|what|who|he|she|there|here|let|how|where|today|tonight)['’])"
-    r"(?P<name>[^\W\d_][\w-]*)(?:['’]s|(?<=s)['’])\s+(?=\w)",
+    r"(?P<name>[^\W\d_][\w-]{0,30})(?:['’]s|(?<=s)['’])\s+(?=\w)",
     re.IGNORECASE,
 )
 _GERMAN = re.compile(r"\b(?P<name>[A-ZÄÖÜ][a-zäöüß]{2,}(?<!e))s\s+(?=[A-ZÄÖÜ][a-zäöüß])")
@@ -25,7 +25,7 @@ _PRONOUN = re.compile(
     rf"\b(?:(?P<me>{_MY})|(?P<he>his|sein\w{{0,2}})|(?P<she>her|ihr\w{{0,2}}))\s+(?=\w)", re.IGNORECASE
 )
 _LABEL = re.compile(
-    r"\b(?P<name>[^\W\d_]{2,}\s\d{1,4})(?=\s+(?:is|are|has|have|costs?|takes?|weighs?|needs?|ist|hat|kostet|braucht|es|está"
+    r"\b(?P<name>[^\W\d_]{2,30}\s\d{1,4})(?=\s+(?:is|are|has|have|costs?|takes?|weighs?|needs?|ist|hat|kostet|braucht|es|está"
     r"|tiene|cuesta|est|a|coûte|è|ha|costa|é|tem|custa)\b|\s?[:=]\s)",
     re.IGNORECASE,
 )
