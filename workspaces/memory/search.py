@@ -31,7 +31,7 @@ from workspaces.memory.source_index import (
     SourceIndex,
 )
 from workspaces.memory.sync import Progress, SyncReport
-from workspaces.memory.updates import correctable, with_correction
+from workspaces.memory.updates import correctable, may_be_corrected, with_correction
 from workspaces.memory.wire import HOUSE
 
 __all__ = [
@@ -127,8 +127,10 @@ class MemoryIndex(SourceIndex):
         found = await super().search(query, access, is_patient=is_patient)
         if not query.as_of and (best := correctable(found.hits, query.text)):
             with suppress(MemoryUnavailableError):
-                near = await super().search(replace(query, text=best.snippet), access, is_patient=False)
-                hits = with_correction(found.hits, best, near.hits, query.text)
+                hits: Sequence[Hit] = found.hits
+                if may_be_corrected(best, query.text):
+                    near = await super().search(replace(query, text=best.snippet), access, is_patient=False)
+                    hits = with_correction(hits, best, near.hits, query.text)
                 ordered = assembled(hits, query.text, self._clock.today()) if is_patient else tuple(hits)
                 found = replace(found, hits=ordered[: self.defaults.applied_to(query).most])
         if not holds or query.as_of:

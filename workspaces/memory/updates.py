@@ -82,6 +82,11 @@ def correctable(hits: Sequence[Hit], question: str) -> Hit | None:
     return hits[0] if is_value and hits and hits[0].score >= CLEAR and gives_value(hits[0].snippet) else None
 
 
+def may_be_corrected(best: Hit, question: str) -> bool:
+    """Tell whether any line could correct *best*: otherwise nobody needs to look for one."""
+    return Statement(best, 0, Asked(question)).gives_what_is_asked
+
+
 def with_correction(hits: Sequence[Hit], best: Hit, near: Sequence[Hit], question: str) -> Sequence[Hit]:
     """Return *hits* with the correction of *best* above it, as relevant as that; *near* are the hits for its words."""
     asked = Asked(question)
@@ -198,6 +203,11 @@ class Statement:
             return False
         pairs = ((before, after) for before in older.claims for after in self.claims)
         return any(self._asks(each, before) for before, after in pairs for each in corrected(before, after))
+
+    @property
+    def gives_what_is_asked(self) -> bool:
+        """Whether a claim of it gives a value that is asked for, and does not deny it."""
+        return any(self._asks(value, claim) for claim in self.claims if not claim.denies for value in claim.values)
 
     def _asks(self, value: Value, claim: Claim) -> bool:
         """Tell whether *value* of *claim* is asked for: of several numbers, the one whose noun the question names."""

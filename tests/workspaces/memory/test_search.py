@@ -141,6 +141,17 @@ async def test_a_correction_without_a_word_of_the_question_stands_above_what_it_
     assert home.worker.calls.count("search") == 1
 
 
+async def test_a_line_that_gives_nothing_of_what_is_asked_is_not_looked_up_again(home: Home) -> None:
+    """It has an amount and no time, so no line can correct its time: one request, with the same result."""
+    home.write("memory/2026-03-01.md", "the plumber Olga charges 40 crowns", "the boat is green")
+    home.write("memory/2026-03-02.md", "Olga called, not 40 crowns, 60 crowns instead")
+    for question, requests in (("when does the plumber Olga charge?", 1), ("how much does the plumber charge?", 2)):
+        await home.found("boat")
+        home.worker.calls.clear()
+        assert "the plumber Olga charges 40 crowns" in await home.found(question)
+        assert home.worker.calls.count("search") == requests
+
+
 async def test_dates_bound_a_search(home: Home) -> None:
     """Only notes of the days asked for are found; undated ones are not."""
     for day in range(1, 9):
