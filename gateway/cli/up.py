@@ -23,6 +23,7 @@ from gateway.control.status_wire import disabled_line
 from gateway.errors import ConfigError
 from gateway.home import ControlFile, Home
 from gateway.runtime.clock import unless
+from gateway.runtime.imports import without
 from workspaces.memory_trim import avoid_holes
 
 if TYPE_CHECKING:
@@ -221,18 +222,6 @@ def _model(name: str) -> str:
     if name == "offline":
         return "no language model is configured; the offline responder answers from memory"
     return f"model {name}"
-
-
-@contextmanager
-def without(module: str) -> Iterator[None]:
-    """Keep *module* from being imported while the block runs; one that is there already stays."""
-    is_there = module in sys.modules
-    sys.modules.setdefault(module, None)  # type: ignore[arg-type]  # as the import system has it
-    try:
-        yield
-    finally:
-        if not is_there:
-            del sys.modules[module]
 
 
 @contextmanager

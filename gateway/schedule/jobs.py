@@ -9,7 +9,6 @@ from hashlib import blake2b
 from zoneinfo import ZoneInfo
 
 from gateway.errors import ScheduleError
-from gateway.schedule.named_time import when_named
 from gateway.schedule.recurrence import At, Schedule, Slots, read_schedule, slots_due
 from gateway.schedule.settings import ScheduleSettings
 from gateway.settings.zone import load_zone
@@ -200,6 +199,8 @@ def _read(when: str, zone: tzinfo, now: datetime) -> tuple[str, Schedule]:
     try:
         return when, read_schedule(when, zone, now.astimezone(UTC))
     except ScheduleError:
+        from gateway.schedule.named_time import when_named  # its patterns take 10 ms of a start
+
         named = None if _EXACT.search(when) else when_named(when, now.astimezone(zone))
         if named is None:
             raise
