@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from workspaces.memory.text.dates import NamedDate
@@ -40,6 +41,15 @@ _LEADS = re.compile(rf"\b{_IN}|(?=(?<!\d)\d{{1,4}}\s?(?:分钟|分|小时|時間
 _AT = r"(?:\bat|\bum|\bom|\bà|\ba las?|\balle|\bàs|\bo|\bla|\bв|\bо)\s{1,3}"
 _HOURS = tuple(
     (number, re.compile(rf"({_AT})(?:{words})(?!\w)", re.IGNORECASE)) for number, words in _WORDS["numbers"].items()
+)
+_HOUR = rf"(?P<hour>\d{{1,2}}|{'|'.join(_WORDS['numbers'].values())})"
+_QUARTERS = tuple(
+    (int(minutes), re.compile(form.replace("<words>", f"(?:{words})").replace("<hour>", _HOUR), re.IGNORECASE))
+    for key, form in (
+        ("quarters", rf"(?:{_AT})?\b<words>\s{{1,3}}<hour>(?!\w)"),
+        ("quarters_after", rf"{_AT}<hour>(?:\s{{1,3}}(?:heures?|h|ore))?\s{{1,3}}<words>(?!\w)"),
+    )
+    for minutes, words in _WORDS[key].items()
 )
 _CLOCK = re.compile(
     r"(?<![\d.,:-])(?P<hour>\d{1,2})[:h](?P<minute>\d{2})(?!\d)\s{0,2}(?P<half>[ap]m\b)?"
@@ -132,9 +142,19 @@ def _next(named: NamedDate, today: date) -> date | None:
     return None
 
 
+def _quartered(minutes: int, found: re.Match[str]) -> str:
+    """Return the time of an hour that stands beside a word for *minutes*: "half past nine", "halb zehn"."""
+    said = f"{found['hour']} "
+    hour = next((number for number, words in _NUMBERS if words.match(said)), said)
+    past = (int(hour) * 60 + minutes) % 1440
+    return f"at {past // 60}:{past % 60:02}"
+
+
 def _clock(text: str) -> tuple[int, int] | None:
     """Return the time of day that *text* names: a part of the day moves an hour below twelve behind noon."""
     part = max((hour for hour, each in _PARTS if each.search(text)), default=0)
+    for minutes, quarter in _QUARTERS:
+        text = quarter.sub(partial(_quartered, minutes), text)
     for number, words in _HOURS:
         text = words.sub(rf"\g<1>{number}", text)
     for found in _CLOCK.finditer(text):
