@@ -9,7 +9,7 @@ from workspaces.memory.text.claims import Claim, claims_in
 from workspaces.memory.text.tokens import query_terms
 
 _ABOUT = 0.5
-"""Share of the asked words in a sentence from which on it is about the thing; our choice."""
+"""Share of the asked words in a sentence, one of them no number, from which on it is about the thing; our choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,10 @@ class DatedStatement:
 def statements(hits: Iterable[Hit], words: str) -> list[DatedStatement]:
     """Return the sentences of *hits* about *words*, oldest first, undated last; the same text once."""
     asked = frozenset(query_terms(words))
+    named = frozenset(each for each in asked if not each.isdigit()) or asked
     found: dict[str, DatedStatement] = {}
     for hit in sorted(hits, key=lambda hit: (hit.date or date.max, hit.path, hit.start_line)):
-        best = max(claims_in(hit.snippet, asked), key=lambda claim: _share(claim, asked), default=None)
+        best = max(claims_in(hit.snippet, named), key=lambda claim: _share(claim, asked), default=None)
         if best is not None and asked and _share(best, asked) >= _ABOUT:
             found.setdefault(best.sentence.casefold(), DatedStatement(hit.date, best.sentence, hit.citation, hit.mark))
     return list(found.values())

@@ -123,7 +123,7 @@ def _note_order() -> re.Pattern[str]:
 
 @cache
 def _forget_order() -> re.Pattern[str]:
-    orders = "|".join(rf"(?:(?:{each.please})[\s,]+)?(?:{each.forget})" for each in _EUROPEAN)
+    orders = "|".join(rf"(?:(?:{each.please})[\s,]+)?(?:{each.forget})(?:\s+(?:{each.that})\b)?" for each in _EUROPEAN)
     return re.compile(rf"(?:{_FORGET_ENGLISH}|{orders})(?:\s*+[:,])?+\s++(?=\S)", re.IGNORECASE)
 
 

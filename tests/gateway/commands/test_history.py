@@ -27,6 +27,17 @@ async def test_the_values_of_a_thing_stand_in_their_order(tmp_path: Path) -> Non
         assert "Add a thing" in await house.says("/history")
 
 
+async def test_a_number_alone_is_not_the_thing(tmp_path: Path) -> None:
+    """The words of what is asked for count; any line may hold the number."""
+    async with open_house(tmp_path) as house:
+        house.put(
+            "memory/2026-02-01.md", "# 2026-02-01\n\n- 10:00 Disc 3 has a drag of 1.17\n- 11:00 Ann moved on 3 March\n"
+        )
+        told = await house.says("/history disc 3")
+        assert "1.17" in told
+        assert "Ann" not in told
+
+
 async def test_a_group_reads_its_own_history(tmp_path: Path) -> None:
     """Private notes are not part of it."""
     async with open_house(tmp_path) as house:

@@ -197,10 +197,12 @@ _COURTESIES = frozenset(
     fine lol haha hahaha hi hello hey hiya yo morning evening afternoon night gn gm bye goodbye see later soon there
     again so much very a lot got it alright right done well wow oh ah hm hmm please sorry np problem welcome how are is
     going doing today all everyone love glad that the for to too and me my i am im its was really talk tomorrow sleep
-    dear omg ugh ta tysm ty cya yay meh hm aw aww oh ouch phew argh uff uf puh ay oops wow anyway lmao rofl yo
+    dear omg ugh ta tysm ty cya yay meh hm aw aww oh ouch phew argh uff uf puh ay oops wow anyway lmao rofl yo nah
     ja nein danke bitte hallo guten morgen abend tag nacht tschüss gut super alles klar bis dann
     oui non merci bonjour salut bonsoir bonne nuit sí si gracias hola buenos días buenas tardes noches vale adiós
-    grazie ciao buongiorno buonasera obrigado obrigada olá bom dia boa noite спасибо привет да нет ок доброе утро
+    hasta mañana luego pronto muchas beso besos
+    grazie ciao buongiorno buonasera obrigado obrigada olá bom dia boa noite até amanhã tchau beijos
+    à demain bientôt bisous dopo domani presto später спасибо привет да нет ок доброе утро
     хорошо пока""".split()  # noqa: SIM905 # reads as text
 )
 _CLAUSE = re.compile(r"[,;:–—]\s")

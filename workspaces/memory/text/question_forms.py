@@ -120,9 +120,10 @@ _LANGUAGES = (
 ASKING = re.compile(f"{_LEAD}(?:{'|'.join(_LANGUAGES)})", re.IGNORECASE)
 """Start of a question without a question mark. Anchored, and without ambiguous repetition."""
 LOOK_UP = re.compile(
-    r"(?:(?:the|my|our|his|her|their)\s+)?(?:(?:phone|mobile|telephone|serial|account|customer|reference|tracking|order|booking"
+    r"(?:(?:the|my|our|his|her|their)\s+)?(?:(?:phone|mobile|telephone|serial|project|login|membership|frame|flight|ticket|entry"
+    r"|insurance|tax|account|customer|reference|tracking|order|booking"
     r"|policy|model|port|house|room|door|gate|alarm|bank|card)\s+)?"
-    r"(?:nr|numbers?|codes?|pin|passwords?|iban|recipes?|ideas?|tips|synonyms|suggestions?)\s+(?:of|for|to)\s+"
+    r"(?:nr|numbers?|codes?|pin|passwords?|iban|recipes?|ideas?|tips|synonyms|suggestions?)\s+(?:of|for|to|at|on|in)\s+"
     r"(?:(?!\b(?:is|are|was|were|has|have|had|will|works?|changed?|changes|moved|should|must|can)\b)[^\d:=.!\n])+"
     r"|(?:\w{0,20}nummer|code|pin|passwort|kennwort|rezept|ideen|tipps)\s+(?:von|vom|der|des|für|zu[mr]?)\s+"
     r"(?:(?!\b(?:ist|war|hat|geht|lautet|gilt|wird|soll|muss)\b)[^\d:=.!\n])+"

@@ -79,6 +79,7 @@ def test_other_sentences_order_nothing(said: str) -> None:
         ("forget that yusra snores, it was a joke", "yusra snores"),
         ("forget the note about the gate", "the gate"),
         ("vergiss das mit dem Boot", "dem Boot"),
+        ("olvida que quiero dejar las noches", "quiero dejar las noches"),
     ],
 )
 def test_a_remark_is_no_part_of_what_is_to_be_forgotten(said: str, topic: str) -> None:

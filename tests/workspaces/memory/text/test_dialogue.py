@@ -94,6 +94,8 @@ who'll be my examiner
 how to poach an egg
 does Ann like olives
 recipe for the apple cake
+alarm code at the wall
+project code on arc
 """
 STATEMENTS = """
 cuando viene Leire hacemos estiramientos
@@ -115,6 +117,8 @@ ce bine că ai venit
 когда я был маленьким мы жили в Омске
 does not work on Sundays
 recipe for the cake is in the drawer
+alarm code at the wall 5582
+mañana viene Ana
 """
 
 
@@ -124,7 +128,20 @@ def test_a_question_needs_no_question_mark_in_any_language(text: str) -> None:
     assert kind_of_speech(text) is LineKind.QUESTION
 
 
-@pytest.mark.parametrize("text", ["omg", "hellooo", "gooood morning", "jajaja", "хахаха lol", "kkkk", "ugh", "oh wow"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "omg",
+        "hellooo",
+        "gooood morning",
+        "jajaja",
+        "хахаха lol",
+        "kkkk",
+        "ugh",
+        "oh wow",
+        "ok, buenas noches, hasta mañana",
+    ],
+)
 def test_laughter_sighs_and_stretched_words_are_small_talk(text: str) -> None:
     """They say nothing that anybody looks for."""
     assert kind_of_speech(text) is LineKind.SMALL_TALK
