@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from bench.judgement import Judgement, Said, Shown, answered_in, judge, question
 from bench.loopback import Recorder
+from gateway.delivery.direct_notices import KEPT, NOT_TAKEN
 from tests.journeys.house import OWNER
+
+NOTICES = (KEPT, NOT_TAKEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,14 @@ class Crowd:
         return True
 
     def judgement(self) -> Judgement:
-        """Judge the messages shown to people."""
-        return judge(self._said, [Shown(message.chat, message.text, message.at) for message in self._bot.sent])
+        """Judge the messages shown to people; notices that the store is away answer nothing, and are right."""
+        shown = [Shown(message.chat, message.text, message.at) for message in self._bot.sent]
+        return judge(self._said, [each for each in shown if each.text not in NOTICES])
+
+    @property
+    def notices(self) -> int:
+        """Number of notices that a message waits for the store."""
+        return sum(message.text in NOTICES for message in self._bot.sent)
 
     @property
     def seconds(self) -> float:

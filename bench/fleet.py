@@ -2,18 +2,21 @@
 
 import asyncio
 import json
+import random
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.faults import DEAD_AFTER_MS, Faults
 from bench.judgement import answered_in, asked_in
 from gateway.home import AgentHome, Home
 from tests.fakes import redis_server
+from tests.fakes.redis_several import Watched, watched
 from tests.journeys.house import OWNER, openai_section
 from tests.journeys.processes import Gateway
 from workspaces.access import AgentId
@@ -22,9 +25,13 @@ from workspaces.workspace import Workspace
 _SEVERAL = 6
 """Agents of several gateways: as many for each of one, two and three."""
 _LEASE_S = 2.0
+_LEASE_BACKED_S = 10.0
+"""Longer than a failover takes."""
 _POLL_TIMEOUT_S = 5
 _SHARED_WITHIN_S = 40.0
 _LOOK_EVERY_S = 0.1
+SEED = 20
+"""Decides the order of random faults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +49,10 @@ class Around:
 class Fleet:
     """Gateways that can be killed."""
 
-    def __init__(self, gateways: Sequence[Gateway]) -> None:
+    def __init__(self, gateways: Sequence[Gateway], redis: Watched | None = None) -> None:
+        """*redis* fails too."""
         self._gateways = gateways
+        self.faults = Faults(gateways, redis, random.Random(SEED)) if redis else None
 
     def start(self) -> None:
         """Start all, and return once they are ready and each has its share of the agents."""
@@ -55,7 +64,10 @@ class Fleet:
             time.sleep(_LOOK_EVERY_S)
 
     def crash(self, which: int) -> None:
-        """Kill one as in a power failure, and start it again."""
+        """Kill one as in a power failure, and start it again; where Redis fails too, let anything fail."""
+        if self.faults:
+            self.faults.strike()
+            return
         gateway = self._gateways[which % len(self._gateways)]
         gateway.kill()
         gateway.start()
@@ -86,6 +98,9 @@ class Fleet:
 
     def unsure(self) -> Counter[int]:
         """Return the number of sends listed as unsure, by chat."""
+        deadline = time.monotonic() + _SHARED_WITHIN_S
+        while self._shares() == {0} and time.monotonic() < deadline:  # one starts over
+            time.sleep(_LOOK_EVERY_S)
         listed = {(each["address"], each["part"], each["at"]) for state in self._states() for each in state["unsure"]}
         return Counter(int(address.rpartition(".")[2]) for address, _, _ in listed)
 
@@ -114,10 +129,15 @@ class Fleet:
 
 
 @asynccontextmanager
-async def running(folder: Path, around: Around, gateways: int, *, on_redis: bool = False) -> AsyncIterator[Fleet]:
-    """Run *gateways* while the block runs; more than one share a Redis, a single one may have it too."""
-    with _prepared(folder, around, gateways, on_redis or gateways > 1) as homes:
-        fleet = Fleet([Gateway(home, folder / f"{home.path.name}.log") for home in homes])
+async def running(
+    folder: Path, around: Around, gateways: int, *, on_redis: bool = False, is_backed: bool = False
+) -> AsyncIterator[Fleet]:
+    """Run *gateways* while the block runs; more than one share a Redis, a single one may have it too.
+
+    With *is_backed* it has a replica and a sentinel, and may fail.
+    """
+    with _prepared(folder, around, gateways, on_redis or gateways > 1, is_backed) as (homes, redis):
+        fleet = Fleet([Gateway(home, folder / f"{home.path.name}.log") for home in homes], redis)
         try:
             await asyncio.to_thread(fleet.start)
             yield fleet
@@ -126,17 +146,21 @@ async def running(folder: Path, around: Around, gateways: int, *, on_redis: bool
 
 
 @contextmanager
-def _prepared(folder: Path, around: Around, gateways: int, on_redis: bool) -> Iterator[list[Home]]:
-    if not on_redis:
-        yield [_make(Home(folder / "home"), _config(around, ["main"]))]
+def _prepared(
+    folder: Path, around: Around, gateways: int, on_redis: bool, is_backed: bool
+) -> Iterator[tuple[list[Home], Watched | None]]:
+    if not on_redis and not is_backed:
+        yield [_make(Home(folder / "home"), _config(around, ["main"]))], None
         return
     kind = next((kind for kind in ("redis", "valkey") if redis_server.program(kind)), None)
     if kind is None:
         raise SystemExit("several gateways need a Redis or Valkey server, and none is installed here")
-    with redis_server.running(kind, *redis_server.KEEPS_ALL) as redis:
-        store = f'[redis]\nurl = "{redis.url}"\nlease_s = {_LEASE_S}\n'
+    with ExitStack() as stack:
+        backed = stack.enter_context(watched(kind, dead_after_ms=DEAD_AFTER_MS)) if is_backed else None
+        redis = backed or stack.enter_context(redis_server.running(kind, *redis_server.KEEPS_ALL))
+        store = f'[redis]\nurl = "{redis.url}"\nlease_s = {_LEASE_BACKED_S if backed else _LEASE_S}\n'
         names = [f"agent{number}" for number in range(_SEVERAL)]
-        yield _sharing(folder, _config(around, names) + store, gateways)
+        yield _sharing(folder, _config(around, names) + store, gateways), backed
 
 
 def _sharing(folder: Path, config: str, gateways: int) -> list[Home]:

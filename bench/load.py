@@ -2,8 +2,8 @@
 
 The gateway is `strandline up` with its own home, the real Telegram SDK and the real memory worker. Its Bot API and its
 model are this process, which determines lost, doubled and reordered messages. With `--kill-every` the gateway is killed
-and restarted while it works. The end is bounded: a message without an answer `PATIENCE_S` after the last message is
-lost.
+and restarted while it works; with `--backed` Redis has a replica and a sentinel, and a gateway or Redis is killed or
+paused, in a random order. The end is bounded: a message without an answer `PATIENCE_S` after the last message is lost.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
@@ -39,6 +39,8 @@ class Plan:
     gateways: int = 1
     on_redis: bool = False
     """Whether a single gateway stores its state there too."""
+    is_backed: bool = False
+    """Whether Redis has a replica and a sentinel; then anything may fail, by kills and by pauses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Kept:
     """Sends that may have arrived twice, by chat."""
     twice: int
     """Messages stored, or answered, more than once in a conversation."""
+    faults: Counter[str] = field(default_factory=Counter)
+    """Random faults, by their kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ class Outcome:
     problems: int
     """Faults in requests found by the model."""
     watch: Watch
+    notices: int = 0
+    """Notices that a message waits for the store."""
 
     @property
     def unlisted(self) -> int:
@@ -80,7 +86,8 @@ class Outcome:
         """Tell whether every promise was kept."""
         found = self.judgement
         wrong = len(found.lost) + len(found.reordered) + len(found.strange) + self.kept.twice + self.problems
-        return wrong + self.unlisted == 0 and len(found.doubled) <= self.kills
+        most_doubled = self.kills * (self.plan.pace.chats if self.plan.is_backed else 1)  # all chats lose their Redis
+        return wrong + self.unlisted == 0 and len(found.doubled) <= most_doubled
 
     def figures(self) -> dict[str, float]:
         """Return the figures by their names."""
@@ -90,6 +97,7 @@ class Outcome:
             "seconds": self.seconds,
             "messages a second": messages / self.seconds if self.seconds else 0.0,
             "kills": self.kills,
+            **{f"of these, {fault}": times for fault, times in sorted(self.kept.faults.items())},
             "lost": len(found.lost),
             "reordered": len(found.reordered),
             "processed twice": self.kept.twice,
@@ -97,6 +105,7 @@ class Outcome:
             "of these, not listed as unsure": self.unlisted,
             "sends listed as unsure": self.kept.unsure.total(),
             "shown that answers nothing": len(found.strange),
+            "notices that the store is away": self.notices,
             "wrong in requests to the model": self.problems,
             **{f"added latency p{part}, ms": value for part, value in _percentiles(self.added_ms).items()},
             "the load's own lateness at most, ms": 1000 * self.late_s,
@@ -118,13 +127,15 @@ async def run(plan: Plan) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="strandline-load-") as name:
         async with Recorder() as bot, SteadyModel(repeated, plan.model_s) as model:
             around = Around(bot.url, model.url, plan.pace.all_chats)
-            async with running(Path(name), around, plan.gateways, on_redis=plan.on_redis) as fleet:
+            redis = {"on_redis": plan.on_redis, "is_backed": plan.is_backed}
+            async with running(Path(name), around, plan.gateways, **redis) as fleet:
                 await bot.wait_for_polls(1, _FIRST_POLL_S)
                 crowd, watch = Crowd(plan.pace, bot), Watch()
                 kills = await _talked(plan, crowd, fleet, watch)
                 kept = await _settled(fleet)
             problems = len(model.problems)
-            return Outcome(plan, crowd.judgement(), crowd.seconds, crowd.late_s, kills, kept, problems, watch)
+            found, notices = crowd.judgement(), crowd.notices
+            return Outcome(plan, found, crowd.seconds, crowd.late_s, kills, kept, problems, watch, notices)
 
 
 async def _talked(plan: Plan, crowd: Crowd, fleet: Fleet, watch: Watch) -> int:
@@ -171,7 +182,7 @@ async def _settled(fleet: Fleet) -> Kept:
     await asyncio.to_thread(fleet.stop)
     asked, answered = await asyncio.to_thread(fleet.processed)
     twice = {number for each in (asked, answered) for number, times in each.items() if times > 1}
-    return Kept(unsure, len(twice))
+    return Kept(unsure, len(twice), fleet.faults.done if fleet.faults else Counter())
 
 
 def main() -> None:
@@ -183,10 +194,17 @@ def main() -> None:
     parser.add_argument("--model-ms", type=float, default=300.0)
     parser.add_argument("--kill-every", type=float, help="kill a gateway every so many seconds; never by default")
     parser.add_argument("--gateways", type=int, default=1, help="number of gateways; several share a Redis")
+    parser.add_argument(
+        "--backed", action="store_true", help="give Redis a replica and a sentinel, and let it fail too"
+    )
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     pace = Pace(given.messages, given.minutes, given.chats)
-    outcome = asyncio.run(run(Plan(pace, given.model_ms / 1000, given.kill_every, given.gateways)))
+    plan = Plan(pace, given.model_ms / 1000, given.kill_every, given.gateways, is_backed=given.backed)
+    outcome = asyncio.run(run(plan))
+    for part in ("lost", "doubled", "reordered", "strange"):
+        for each in getattr(outcome.judgement, part):
+            print(part, each, file=sys.stderr)
     if given.json:
         print(json.dumps({"right": outcome.is_right(), **outcome.figures()}))
     else:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -91,6 +92,25 @@ def test_an_answer_may_come_twice_only_after_a_kill_and_listed() -> None:
     assert not outcome(doubled, Counter({7: 1}), kills=1).is_right()
     assert not outcome(judge(SAID, shown(*RIGHT)), Counter(), kills=1, twice=1).is_right()
     assert not outcome(judge(SAID, shown(*RIGHT[:3])), Counter(), kills=1).is_right()
+
+
+def test_a_failover_may_double_an_answer_of_each_chat() -> None:
+    """If a send is listed for it; each fault is counted by its kind."""
+    plan, doubled = Plan(Pace(4, 1, 2), is_backed=True), judge(SAID, shown(*RIGHT, RIGHT[0], RIGHT[1]))
+    listed = Kept(Counter({-1: 1, 7: 1}), 0, Counter({"fail_over": 1}))
+    found = Outcome(plan, doubled, 10.0, 0.0, 1, listed, 0, Watch())
+    assert found.is_right()
+    assert found.figures()["of these, fail_over"] == 1
+    assert not replace(found, kills=0).is_right()
+    assert not replace(found, kept=replace(listed, unsure=Counter({7: 1}))).is_right()
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+async def test_a_fleet_keeps_every_promise_whatever_fails() -> None:
+    """Three gateways and a Redis behind a sentinel, killed and paused in a random order."""
+    done = await run(Plan(Pace(240, 2, 12), kill_every_s=8.0, gateways=3, is_backed=True))
+    assert done.is_right(), done.figures()
 
 
 def test_every_chat_has_its_turn() -> None:

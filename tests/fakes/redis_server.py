@@ -69,9 +69,9 @@ class RedisServer:
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}/0" if self.port else f"unix://{self.socket}"
 
-    def start(self) -> None:
-        """Start it and return once it answers."""
-        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+    def start(self, *options: str) -> None:
+        """Start it, this time with *options* more, and return once it answers."""
+        self._process = subprocess.Popen([*self._command, *options], stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         said = []
         for line in self._process.stdout:

@@ -125,26 +125,47 @@ class Watched:
         _, port = self.sentinel.tell("SENTINEL", "GET-MASTER-ADDR-BY-NAME", PRIMARY)
         return next(node for node in (self.primary, self.replica) if node.port == int(port))
 
+    def fail_over(self) -> None:
+        """Kill the primary once the other has everything; return once there are a primary and a replica again."""
+        killed, heir = self._in_order()
+        killed.tell("CLIENT", "PAUSE", 10_000, "WRITE")
+        self.settle()
+        killed.kill()
+        until(lambda: self.named is heir and heir.tell("INFO", "replication")["role"] == "master")
+        killed.start("--replicaof", "127.0.0.1", str(heir.port))
+
+        def is_backed() -> bool:  # on a busy machine the sentinel may have changed its mind
+            primary, replica = (each.tell("INFO", "replication") for each in self._in_order())
+            return bool(primary["role"] == "master" and replica.get("master_link_status") == "up")
+
+        until(is_backed)
+
+    def _in_order(self) -> tuple[RedisServer, RedisServer]:
+        named = self.named
+        return named, self.replica if named is self.primary else self.primary
+
     def settle(self) -> None:
-        """Return once the replica has caught up with the primary."""
+        """Return once both have the same."""
 
         def has_all() -> bool:
             offsets = [node.tell("INFO", "replication") for node in (self.primary, self.replica)]
-            return bool(offsets[0]["master_repl_offset"] == offsets[1]["slave_repl_offset"])
+            return bool(offsets[0]["master_repl_offset"] == offsets[1]["master_repl_offset"])
 
         until(has_all)
 
 
 @contextmanager
-def watched(kind: str, password: str | None = None, sentinel_password: str | None = None) -> Iterator[Watched]:
-    """Run the three while the block runs; the replica takes over within two seconds of the primary's death."""
+def watched(
+    kind: str, password: str | None = None, sentinel_password: str | None = None, dead_after_ms: int = 500
+) -> Iterator[Watched]:
+    """Run the three while the block runs; the replica takes over two seconds after the primary counts as dead."""
     asked = ("--requirepass", password, "--masterauth", password) if password else ()
     with ExitStack() as stack:
         primary = _started(stack, kind, free_port(), "--repl-diskless-sync-delay", "0", *asked)
         replica = _started(stack, kind, free_port(), "--replicaof", "127.0.0.1", str(primary.port), *asked)
         primary.password = replica.password = password
         until(lambda: bool(replica.tell("INFO", "replication")["master_link_status"] == "up"))
-        sentinel = _Sentinel(kind, _folder(stack), free_port(), primary)
+        sentinel = _Sentinel(kind, _folder(stack), free_port(), primary, dead_after_ms)
         sentinel.protect(sentinel_password)
         sentinel.start()
         stack.callback(sentinel.kill)
@@ -155,12 +176,12 @@ def watched(kind: str, password: str | None = None, sentinel_password: str | Non
 class _Sentinel(RedisServer):
     ready = "+monitor master"
 
-    def __init__(self, kind: str, folder: Path, port: int, watches: RedisServer) -> None:
+    def __init__(self, kind: str, folder: Path, port: int, watches: RedisServer, dead_after_ms: int) -> None:
         super().__init__(kind, folder, port=port)
         self._settings = folder / "sentinel.conf"
         self._settings.write_text(
             f"port {port}\ndir {folder}\nsentinel monitor {PRIMARY} 127.0.0.1 {watches.port} 1\n"
-            f"sentinel down-after-milliseconds {PRIMARY} 500\nsentinel failover-timeout {PRIMARY} 2000\n"
+            f"sentinel down-after-milliseconds {PRIMARY} {dead_after_ms}\nsentinel failover-timeout {PRIMARY} 2000\n"
         )
         if watches.password:
             self._add(f'sentinel auth-pass {PRIMARY} "{watches.password}"')
