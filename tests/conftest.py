@@ -3,7 +3,9 @@
 A promised duration is tested where it is made, with that duration; everywhere else a test waits patiently.
 """
 
+import gc
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -15,14 +17,31 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from gateway.__main__ import GARBAGE
 from gateway.agent.recall import RecallSettings
 from tests.collected import forked_workers, slow_first
 from tests.fakes.patience import PATIENCE_S
 from tests.leak_search import leaks_in_homes
 from tests.zygote import forked_programs, started_programs
 
+IN_MEMORY, ROOM_BYTES = Path("/dev/shm"), 4_000_000_000
+"""Where files of tests lie if so much is free: no test is about a power cut, and many flush some eight files."""
+
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+def pytest_configure() -> None:
+    """Keep the files of tests in memory where there is room; those of a test that passed are removed at its end."""
+    if IN_MEMORY.is_dir() and os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free >= ROOM_BYTES:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage as the gateway does, and never among the tests themselves."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GARBAGE)
 
 
 def pytest_xdist_auto_num_workers() -> int:

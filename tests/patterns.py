@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,7 +52,7 @@ class Source:
 
     path: Path
 
-    @property
+    @cached_property
     def module(self) -> str:
         """Its dotted name."""
         parts = self.path.relative_to(ROOT).with_suffix("").parts
@@ -73,6 +73,7 @@ class Source:
         return {name: frozenset(methods) for name, methods in found.items()}
 
 
+@cache
 def sources() -> list[Source]:
     """Return the modules that name the standard library's `re`."""
     paths = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
@@ -85,9 +86,8 @@ def of_modules() -> Iterator[Found]:
     for source in known:
         for name, value in vars(importlib.import_module(source.module)).items():
             if isinstance(value, re.Pattern) and name in _assigned(source.tree):
-                uses = frozenset[str]().union(
-                    *(each.uses.get(name, ()) for each in known if _knows(each, name, source))
-                )
+                users = (each for each in known if name in each.uses and _knows(each, name, source))
+                uses = frozenset[str]().union(*(each.uses[name] for each in users))
                 yield Found(f"{source.module}.{name}", value, uses or USES)
 
 

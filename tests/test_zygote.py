@@ -16,7 +16,7 @@ import pytest
 
 from tests import zygote
 from tests.fakes.patience import PATIENCE_S
-from tests.zygote import ROOT, Zygote, forked_programs, started_programs
+from tests.zygote import FORKED, ROOT, Zygote, forked_programs, started_programs
 
 FACTS = [sys.executable, "-m", "tests.fakes.process_facts"]
 
@@ -75,6 +75,18 @@ def test_a_forked_program_is_like_one_that_was_started(options: dict[str, Any], 
         started = facts(3, **options)
     assert facts(3, **options) == started
     assert started["status"] == 3
+    assert len(forked) == 1
+    assert forked[0] is not None
+
+
+def test_a_text_that_may_be_forked_is_run_as_the_main_module(forked: list[int | None]) -> None:
+    """It has the arguments and the path of one that was started, and names of its own that take nobody else's place."""
+    text = "import sys\ndef main(): sys.exit(3)\n_end = None\nprint(sys.argv, sys.path, __name__)\nmain()"
+    command = [sys.executable, "-c", FORKED + text, "word"]
+    with started_programs():
+        started = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr, ended.returncode) == (started.stdout, started.stderr, 3)
     assert len(forked) == 1
     assert forked[0] is not None
 

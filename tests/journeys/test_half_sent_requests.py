@@ -11,6 +11,7 @@ import pytest
 from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import OWNER, make_home, openai_section
 from tests.journeys.processes import Gateway, post, server, state
+from tests.zygote import FORKED
 
 FILES = 256
 PROGRAM = f"""
@@ -62,7 +63,7 @@ def test_requests_that_never_end_cost_nobody_else_an_answer(half: str, tmp_path:
         server("openai_stub", tmp_path) as model,
     ):
         home = make_home(tmp_path / "home", bot, openai_section(f"{model}/v1"))
-        gateway = Gateway(home, tmp_path / "gateway.log", ("-c", PROGRAM))
+        gateway = Gateway(home, tmp_path / "gateway.log", ("-c", FORKED + PROGRAM))
         gateway.start()
         control = home.control()
         assert control is not None

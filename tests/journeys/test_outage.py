@@ -16,11 +16,10 @@ from tests.fakes.redis_server import program
 from tests.journeys.house import make_home, openai_section
 from tests.journeys.processes import GATEWAY, ROOT, Gateway, post, server, state
 from tests.journeys.several import CHATS, Kept, Trial, single, trial
+from tests.zygote import FORKED
 
-HASTY = (
-    "-c",
-    "from gateway.stores.redis import leases; leases.START_PATIENCE_S = 0.5\nfrom gateway.__main__ import main; main()",
-)
+BEGIN = "import gateway.__main__; from gateway.stores.redis import leases; leases.START_PATIENCE_S = 0.5"
+HASTY = "-c", f"{FORKED}{BEGIN}; gateway.__main__.main()"
 """A gateway whose start waits half a second for its server, not half a minute."""
 STANDS_BY = {"ready": False, "standby": True, "loading": []}
 

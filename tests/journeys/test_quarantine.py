@@ -14,6 +14,7 @@ from gateway.home import Home
 from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import ENVIRON, make_home
 from tests.journeys.processes import GATEWAY, ROOT
+from tests.zygote import FORKED
 
 DEADLY_HOOK = """
 import os
@@ -24,7 +25,7 @@ def dies(event):
     if "poison" in event.text and not os.path.exists(os.environ["MEDICINE"]):
         os.abort()
 """
-DEADLY_FORMATTER = """
+DEADLY_FORMATTER = f"""{FORKED}
 import os
 import adapters.terminal
 formatted = adapters.terminal.terminal_parts

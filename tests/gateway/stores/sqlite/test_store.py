@@ -25,6 +25,7 @@ from gateway.stores.sqlite.schema import CACHE_KB, STEPS, VERSION, open_database
 from gateway.stores.sqlite.store import SqliteStore
 from strandline.testing.adapter import message
 from tests.fakes.clock import ManualClock
+from tests.zygote import FORKED
 from workspaces.fault_points import unchecked
 
 TODAY = date(2026, 11, 22)
@@ -324,7 +325,7 @@ async def test_what_was_acknowledged_survives_a_kill(path: Path) -> None:
     answered: list[tuple[str, int]] = []
     for round_ in range(10):
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", WORKER, str(path), str(round_ * 100_000), stdout=asyncio.subprocess.PIPE
+            sys.executable, "-c", FORKED + WORKER, str(path), str(round_ * 100_000), stdout=asyncio.subprocess.PIPE
         )
         assert process.stdout
         facts = 0

@@ -17,6 +17,7 @@ import pytest
 from tests.fakes.memory import TODAY, SetClock, run_here
 from tests.fakes.patience import PATIENCE_S
 from tests.workspaces.turns import AGENT, MAIN
+from tests.zygote import FORKED
 from workspaces.access import PRIVATE
 from workspaces.files import Folder
 from workspaces.memory.circuit_breaker import PAUSE_S
@@ -126,7 +127,7 @@ class Slow(WorkerSettings):
     @property
     def command(self) -> tuple[str, ...]:
         begin = "runpy.run_module('workspaces.memory.index.worker', run_name='__main__')"
-        return (sys.executable, "-c", f"import runpy, time; time.sleep({self.sleeps_s}); {begin}")
+        return (sys.executable, "-c", f"{FORKED}import runpy, time; time.sleep({self.sleeps_s}); {begin}")
 
 
 async def test_a_start_may_take_longer_than_an_answer(tmp_path: Path) -> None:
@@ -180,7 +181,7 @@ class Brief(WorkerSettings):
             request_handler.CLOSE_AFTER_S = worker.CLOSE_AFTER_S = {BRIEF_S}
             worker.main()
             """
-        return sys.executable, "-c", textwrap.dedent(program)
+        return sys.executable, "-c", FORKED + textwrap.dedent(program)
 
 
 async def test_a_worker_that_nobody_asks_ends_and_comes_back(tmp_path: Path) -> None:
@@ -223,7 +224,7 @@ class Small(WorkerSettings):
             request_handler.MOST_OPEN = 2
             worker.main()
             """
-        return sys.executable, "-c", textwrap.dedent(program)
+        return sys.executable, "-c", FORKED + textwrap.dedent(program)
 
 
 def _is_held(pid: int, folder: Path) -> bool:
@@ -277,7 +278,7 @@ class Fragile(WorkerSettings):
             request_handler.RequestHandler.put = dies
             worker.main()
             """
-        return sys.executable, "-c", textwrap.dedent(program)
+        return sys.executable, "-c", FORKED + textwrap.dedent(program)
 
 
 async def test_a_file_that_kills_the_worker_is_left_out(tmp_path: Path) -> None:

