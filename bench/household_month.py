@@ -140,7 +140,7 @@ async def ask(home: Home, questions: Sequence[Asked], said: Sequence[Said], now:
 
 def judge(asked: Asked, hits: Sequence[Hit], recalled: str, asked_before: set[str]) -> Answered:
     """Compare the results for *asked* with its answer."""
-    texts = [_folded(hit.snippet) for hit in hits[:SHOWN]]
+    texts = [_folded(hit.passage) for hit in hits[:SHOWN]]
     said = [_folded(read_line(hit.snippet).text) for hit in hits[:SHOWN]]
     places = [place for place, text in enumerate(texts) if any(piece in text for piece in asked.pieces)]
     brought = _folded(recalled)
@@ -155,7 +155,7 @@ def judge(asked: Asked, hits: Sequence[Hit], recalled: str, asked_before: set[st
         results=len(texts),
         is_outdated_alone=bool(asked.outdated) and asked.outdated in brought and not _share(asked, brought),
         is_outdated_first=bool(old) and old[0] < min(places, default=SHOWN),
-        shown=tuple(hit.snippet for hit in hits[:SHOWN]),
+        shown=tuple(hit.passage for hit in hits[:SHOWN]),
     )
 
 

@@ -151,7 +151,7 @@ def line_of(hit: Hit) -> str:
     """Format *hit* as a line of the prompt, below its file's."""
     mark = f" [{hit.mark}]" if hit.mark else ""
     end = f"-L{hit.end_line}" if hit.end_line > hit.start_line else ""
-    return f"> L{hit.start_line}{end}{mark}: {_one_line(hit.snippet)}"
+    return f"> L{hit.start_line}{end}{mark}: {_one_line(hit.passage)}"
 
 
 def _is_shown(hit: Hit, shown: Iterable[str]) -> bool:

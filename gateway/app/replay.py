@@ -113,7 +113,7 @@ async def answered(agent: Agent) -> dict[str, Lines]:
     access, found = owner_access(agent.id, "terminal:drill"), dict[str, Lines]()
     for line in lines[:: max(1, -(-len(lines) // QUESTIONS))]:
         ranked = await agent.memory.search(Query(line), access)
-        has_it = any(line in hit.snippet for hit in ranked.hits)
+        has_it = any(line in hit.passage for hit in ranked.hits)
         has_it = has_it or bool((await agent.memory.find_exact(ExactQuery(line), access)).matches)
         found[f"{agent.id}: {line}"] = ("found" if has_it else "not found",)
     return found

@@ -46,7 +46,7 @@ def _result_lines(result: SearchResult) -> Iterator[str]:
 
 def _hit(hit: Hit) -> str:
     mark = f" ({hit.mark})" if hit.mark else ""
-    return f"`{hit.citation}`{mark}\n{quoted(hit.snippet)}\n"
+    return f"`{hit.citation}`{mark}\n{quoted(hit.passage)}\n"
 
 
 def _state(state: IndexStatus) -> Iterator[str]:

@@ -136,7 +136,7 @@ def _search_hit(hit: Hit) -> SearchHit:
         hit.start_line,
         hit.end_line,
         round(hit.score, 4),
-        hit.snippet,
+        hit.passage,
         hit.citation,
         hit.mark,
         ScoreParts(*(round(each, 4) for each in (hit.similarity, hit.late, hit.keyword, hit.matched))),

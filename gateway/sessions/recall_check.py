@@ -117,7 +117,7 @@ async def _is_found(session: Session, fact: Fact) -> bool:
     for text in (fact.question, *([fact.value] if fact.kind in _NAMES else [])):
         with suppress(QueryRefusedError):
             result = await session.agent.memory.search(Query(text, RESULTS), session.access)
-            if any(fact.is_in(hit.snippet) for hit in result.hits):
+            if any(fact.is_in(hit.passage) for hit in result.hits):
                 return True
     return False
 

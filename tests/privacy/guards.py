@@ -1305,6 +1305,20 @@ GUARDS = (
     ),
     Guard(
         "workspaces/memory/search.py",
+        "a line that got the mark stands in no passage of another one",
+        'replace(hit, before="", after="") if hit.path in lines else hit for hit in kept',
+        "kept",
+        "tests/workspaces/memory/test_house_sources.py::test_a_line_that_gets_the_mark_is_gone_from_passages",
+    ),
+    Guard(
+        "workspaces/memory/index/request_handler.py",
+        "a passage with a line of others' words counts as theirs",
+        "any(each.is_others for each in (found.before, entry, found.after) if each)",
+        "entry.is_others",
+        "tests/workspaces/memory/test_search.py::test_a_passage_holds_others_words_if_one_of_its_lines_does",
+    ),
+    Guard(
+        "workspaces/memory/search.py",
         "the notice of unread languages counts no marked line in a search",
         "await self.foreign_notice(replace(access, reader=Locality.ELSEWHERE))",
         "await self.foreign_notice(access)",

@@ -26,7 +26,7 @@ async def examine(index: MemoryIndex, access: Access, most: int = QUESTIONS) -> 
             result = await index.search(Query(question.fact.question, RESULTS), access)
         except QueryRefusedError:
             continue
-        holding = (place for place, hit in enumerate(result.hits, 1) if question.fact.is_in(hit.snippet))
+        holding = (place for place, hit in enumerate(result.hits, 1) if question.fact.is_in(hit.passage))
         answers.append(ExamAnswer(question, next(holding, 0)))
     return answers
 

@@ -1,6 +1,6 @@
 """Search results: a passage, its location and its scores."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import accumulate
@@ -56,6 +56,10 @@ class Hit:
     """It stays on the owner's machines."""
     as_of: Day | None = None
     """The day at whose end it was there; `None` is now."""
+    before: str = ""
+    """The line above it to which it leaves its subject: "it's in the tent bag" says little alone."""
+    after: str = ""
+    """The line below that leaves its subject to it."""
     mark: str = ""
     """Whether it holds, as far as rules tell: `now, since` or `until` a day, or `contradicts` a citation."""
 
@@ -63,6 +67,11 @@ class Hit:
     def citation(self) -> str:
         """Location, as `path#Lx-Ly`, with `@` and a day for earlier notes."""
         return f"{self.path}#L{self.start_line}-L{self.end_line}{f'@{self.as_of}' if self.as_of else ''}"
+
+    @property
+    def passage(self) -> str:
+        """The snippet between the lines that it is understood with."""
+        return "\n".join(filter(None, (self.before, self.snippet, self.after)))
 
     @property
     def relevance(self) -> float:
@@ -75,6 +84,18 @@ def as_shown(hits: Sequence[Hit]) -> list[Hit]:
     """Return *hits*, best first, each with at least the score of the next: what orders them knows more than its own."""
     scores = [*accumulate((hit.score for hit in reversed(hits)), max)]
     return [replace(hit, score=score) for hit, score in zip(hits, reversed(scores), strict=True)]
+
+
+def each_once(hits: Iterable[Hit]) -> list[Hit]:
+    """Return *hits*, best first, each line once: what a better one's passage shows is left out, marked hits stay."""
+    shown: set[tuple[str, str]] = set()
+    found = []
+    for hit in hits:
+        if hit.mark or (hit.path, hit.snippet) not in shown:
+            before, after = ("" if (hit.path, text) in shown else text for text in (hit.before, hit.after))
+            found.append(replace(hit, before=before, after=after))
+            shown |= {(hit.path, text) for text in (before, hit.snippet, after)}
+    return found
 
 
 def hit_of_frame(frame: Frame) -> Hit:
@@ -95,6 +116,8 @@ def hit_of_frame(frame: Frame) -> Hit:
         matched=frame["matched"],
         is_others=frame["others"],
         is_answer=frame["kind"] == LineKind.ANSWER,
+        before=_snippet(frame["before"]),
+        after=_snippet(frame["after"]),
     )
 
 

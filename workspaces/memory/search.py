@@ -18,7 +18,7 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError, cited_path, is_for
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.foreign_notes import DOCUMENTS, foreign_notice, is_told
-from workspaces.memory.hits import CLEAR, Hit
+from workspaces.memory.hits import CLEAR, Hit, each_once
 from workspaces.memory.house_sources import HouseSource, MarkedDocuments, OutsideSource
 from workspaces.memory.query import Query
 from workspaces.memory.source_index import (
@@ -120,6 +120,15 @@ class MemoryIndex(SourceIndex):
     async def search(self, query: Query, access: Access, *, is_patient: bool = True) -> SearchResult:
         """Return the notes that match *query* among those that *access* may read, as `SourceIndex.search` does.
 
+        Each line is shown once, the best hits with the lines that they are understood with.
+        """
+        found = await self._found(query, access, is_patient=is_patient)
+        hits, most = each_once([*found.hits, *found.rest]), self.defaults.applied_to(query).most
+        return replace(found, hits=tuple(hits[:most]), rest=tuple(hits[most:]))
+
+    async def _found(self, query: Query, access: Access, *, is_patient: bool) -> SearchResult:
+        """Return what `search` does, without regard to repeated lines.
+
         A query of a reader here may hold words of lines that stay here; where there are any, it stays here too.
         """
         is_here, holds = access.reader is Locality.HERE, await self._holds_house(query.as_of, access)
@@ -196,7 +205,11 @@ class MemoryIndex(SourceIndex):
         def may_show(hit: Hit) -> bool:
             return lines.get(hit.path, frozenset()).isdisjoint(range(hit.start_line, hit.end_line + 1))
 
-        return replace(found, hits=tuple(filter(may_show, found.hits)), rest=tuple(filter(may_show, found.rest)))
+        def shown(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+            kept = filter(may_show, hits)
+            return tuple(replace(hit, before="", after="") if hit.path in lines else hit for hit in kept)
+
+        return replace(found, hits=shown(found.hits), rest=shown(found.rest))
 
     async def _holds_house(self, day: date | None, access: Access) -> bool:
         """Tell whether memory as of *day* (`None`: now) has such a line. Raises QueryRefusedError.

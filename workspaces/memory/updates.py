@@ -33,7 +33,13 @@ _DENIED = 0.5
 """The same for a sentence that denies; our choice."""
 NEAR = 0.2
 """The same for a sentence that says that something changed, or what another one denies; our choice."""
-_CHANGE = frozenset(map(stem, "new now change changed current currently latest moved move".split()))  # noqa: SIM905
+_NO_THING = frozenset(
+    map(
+        stem,
+        """new now change changed current currently latest moved move cost costs price pay paid charge charges
+        kostet kosten coûte cuesta costa""".split(),  # noqa: SIM905
+    )
+)
 """Words of a question that say nothing of the thing."""
 _EMPTY = frozenset(map(stem, STOP_WORDS))
 _EARLIER = re.compile(
@@ -112,7 +118,7 @@ class Asked:
         self.text, self.names_day = question, names_day
         self.words = frozenset(query_terms(question))
         self.names = identifiers(question)
-        self.things = self.words - _CHANGE or self.words
+        self.things = self.words - _NO_THING or self.words
         self.named = frozenset(_key(match[0]) for match in _NAME.finditer(question))
         self.kind = asked_kind(question)
         self.wants_newest = not (names_day or asks_whether(question)) and self.kind not in _UNCHANGING
@@ -202,7 +208,8 @@ class Statement:
         if self._asked.kind not in CORRECTABLE:
             return False
         pairs = ((before, after) for before in older.claims for after in self.claims)
-        return any(self._asks(each, before) for before, after in pairs for each in corrected(before, after))
+        context = frozenset(terms(self.hit.before))
+        return any(self._asks(each, before) for before, after in pairs for each in corrected(before, after, context))
 
     @property
     def gives_what_is_asked(self) -> bool:

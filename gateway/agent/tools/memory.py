@@ -145,7 +145,7 @@ class _Search:
         result = await self.index.with_languages(result, self.access)
         self.watch.sees(is_house=result.is_house, is_withheld=result.is_withheld)
         await self.used([used_hit(hit, "search") for hit in result.hits])
-        theirs = any(holds_others_words(hit) or self.watch.holds_others(hit.snippet) for hit in result.hits)
+        theirs = any(holds_others_words(hit) or self.watch.holds_others(hit.passage) for hit in result.hits)
         return told(_compact(_answer(result)), from_outside=theirs)
 
     async def find_exactly(self, query: ExactQuery) -> Told:
@@ -244,7 +244,7 @@ def _hit_json(hit: Hit) -> dict[str, object]:
         "similarity": round(hit.similarity, 3),
         "keyword": round(hit.keyword, 3),
         "matched": round(hit.matched, 3),
-        "snippet": hit.snippet,
+        "snippet": hit.passage,
         **({"from": "somebody else's words"} if hit.is_others else {}),
         **({"holds": hit.mark} if hit.mark else {}),
     }

@@ -58,6 +58,16 @@ async def test_a_line_that_gets_the_mark_is_gone_at_once(home: Home) -> None:
     assert await home.found("painted green") == ["the vault was painted green"]
 
 
+async def test_a_line_that_gets_the_mark_is_gone_from_passages(home: Home) -> None:
+    """Another line's hit showed it as what goes on about it."""
+    said, goes_on = "14:20 Owner: the vault was painted green", "15:00 Owner: it opens from the left side"
+    home.write("memory/2026-03-01.md", said, goes_on)
+    assert (await home.index.search(Query("vault painted green"), MAIN)).hits[0].passage == f"{said}\n{goes_on}"
+    home.write("memory/2026-03-01.md", said, f"{goes_on} #house")
+    result = await home.index.search(Query("vault painted green"), MAIN, is_patient=False)
+    assert [hit.passage for hit in result.hits] == [said]
+
+
 async def test_a_literal_search_and_a_reading_keep_to_it_too(home: Home) -> None:
     """Elsewhere nothing is found or read of a marked line, and its file's stamp is the only trace of it."""
     assert not (await home.index.find_exact(ExactQuery("5433"), MAIN)).matches

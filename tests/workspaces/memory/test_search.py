@@ -152,6 +152,18 @@ async def test_a_line_that_gives_nothing_of_what_is_asked_is_not_looked_up_again
         assert home.worker.calls.count("search") == requests
 
 
+async def test_a_passage_holds_others_words_if_one_of_its_lines_does(home: Home) -> None:
+    """The hit itself is the owner's; what it goes on with is not."""
+    lines = "- 14:20 Owner: the vault was painted green\n- 15:00 Owner: it opens from the left side\n"
+    document = Document("memory/2026-03-01.md", PRIVATE, lines, date(2026, 3, 1), "x", others=(2,))
+    home.write("memory/2026-03-01.md")
+    await home.index.sync()
+    for _ in home.worker.handler._index(str(home.index._folder)).building.put(document, "x"):
+        pass
+    hit = (await home.index.search(Query("vault painted green"), MAIN, is_patient=False)).hits[0]
+    assert (hit.start_line, "left" in hit.passage, hit.is_others) == (1, True, True)
+
+
 async def test_dates_bound_a_search(home: Home) -> None:
     """Only notes of the days asked for are found; undated ones are not."""
     for day in range(1, 9):

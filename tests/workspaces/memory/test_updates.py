@@ -1,6 +1,7 @@
 """Statements about the same thing: the current value stands above the outdated one."""
 
 import time
+from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
@@ -44,16 +45,37 @@ PAIRS = {
     "when does Velo deliver": ("Velo delivers between 7 and 9, someone must be here", "Velo comes now between 6 and 8"),
     "what did the roofer quote": ("roofer quoted 4,800", "the roofer came down to 4,300"),
     "how much does Ann take an hour": ("Ann takes 14 an hour", "she takes 16 an hour"),
+    "how much did the tuner take": ("the tuner charges 85", "tuner took 95 in the end because two strings were broken"),
+    "sertraline dose": ("sertraline 50mg started today", "sertraline up to 100"),
+    "when does the course start": ("course starts 4 May", "course pushed back a week, 11 May"),
+    "cuánto baclofeno toma Iker": ("Iker toma baclofeno 10 mg, tres veces al día", "le sube el baclofeno a 15 mg"),
+    "cuándo es la excursión del cole": ("el cole hace excursión el 21 de mayo", "la excursión pasa al 28 de mayo"),
+    "código del portal": ("el código del portal es 4417B", "El portal cambió: ahora 9921B"),
+    "wie teuer ist die Reparatur": ("Reparatur kostet 240 Euro", "Reparatur war am Ende 210 Euro"),
     "when is the bin collected": ("the bin is collected fridays", "bin collected on thursdays from april"),
 }
 
 
 @pytest.mark.parametrize(("question", "pair"), PAIRS.items())
 def test_the_current_value_is_above_the_outdated_one(question: str, pair: tuple[str, str]) -> None:
-    """Although the older statement fits the question better; seventeen pairs of a household."""
+    """Although the older statement fits the question better; twenty-four pairs of a household."""
     older, newer = told(pair[0], score=0.6), told(pair[1], days=9)
     assert order([older, newer], question) == [1, 0]
     assert order([newer, older], question) == [0, 1]
+
+
+def test_the_line_before_tells_what_a_correction_is_about() -> None:
+    """ "They took 50, not 45" names neither groomer nor dog; alone it corrects nothing."""
+    older, newer = told("dog groomer on 2 april 11:00, 45 eur", score=0.7), told("they took 50, not 45", 9, score=0.2)
+    in_context = replace(newer, before="groomer 11:00, biscuit looks like a lamb")
+    assert order([older, newer], "what does the dog groomer cost") == [0, 1]
+    assert order([older, in_context], "what does the dog groomer cost") == [1, 0]
+
+
+def test_a_value_of_another_thing_is_no_change_of_its_cost() -> None:
+    """What both cost is no word of the thing."""
+    older, newer = told("insurance premium is 164 a year", score=0.7), told("new vessel put in, cost 245 in the end", 9)
+    assert order([older, newer], "what does the insurance cost") == [0, 1]
 
 
 @pytest.mark.parametrize(

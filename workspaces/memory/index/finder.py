@@ -1,6 +1,6 @@
 """One search in a collection: query vectors, the engine's candidates, their ranking and score parts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain, islice, zip_longest
@@ -23,11 +23,13 @@ from workspaces.memory.index.engine import (
 from workspaces.memory.index.hybrid import HybridEngine, distinct
 from workspaces.memory.index.manifest import Manifest
 from workspaces.memory.index.ranking import (
+    BEFORE,
     KEYWORDS_ALONE,
     LEAST,
     REACH,
     WITHOUT_DENSE,
     WITHOUT_LATE,
+    EntryFacts,
     ParsedQuery,
     Pool,
     Ranked,
@@ -49,6 +51,7 @@ from workspaces.memory.text.day_spans import latest
 from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line, refers_back
 from workspaces.memory.text.nicknames import renamed
 from workspaces.memory.text.sparse import SparseVector, query_vector
+from workspaces.memory.text.tokens import terms
 
 POOL = 50
 """Candidates per search; more rarely find more (docs/measurements/search-speed.md)."""
@@ -66,6 +69,8 @@ DEPTH = 12
 """Least number of results among which those that hold the kind of answer asked for are looked for."""
 ANSWERS = {AnswerKind.TIME: 0.1, AnswerKind.AMOUNT: 0.1, AnswerKind.CODE: 0.15, AnswerKind.NAME: 0.05}
 """Their additional weight, by what is asked for (docs/measurements/retrieval.md)."""
+FEWEST_TERMS = 2
+"""Terms of a line from which on it tells something."""
 WITHOUT_WORD = 0.35
 """Least score of an entry that lacks the only word of a query, if others hold it."""
 
@@ -102,6 +107,10 @@ class MatchingEntry:
     subject: float
     """Share of `rank` that is its subject's, if it leaves that to the lines before."""
     kind: LineKind
+    before: Entry | None = None
+    """The line to which it leaves its subject: "it's in the tent bag" says little alone."""
+    after: Entry | None = None
+    """The line that leaves its subject to it."""
 
 
 class Finder:
@@ -123,7 +132,7 @@ class Finder:
         if asked.blend or asked_kind(asked.text) is AnswerKind.NAME:
             return found[: asked.limit]
         if other := renamed(asked.text, [read_line(each.entry.text).text for each in found[:DECLARING]]):
-            found = _in_turn(self._best(replace(asked, text=other)), found)
+            found = _answer_first(_in_turn(self._best(replace(asked, text=other)), found), asked.text)
         return found[: asked.limit]
 
     def _best(self, asked: SearchRequest) -> list[MatchingEntry]:
@@ -141,7 +150,25 @@ class Finder:
         )
         evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text, each.kind))
         found = without_noted_orders(list(islice(evidence, max(asked.limit, DEPTH) + SPARE)))
-        return found if asked.blend else self._with_corrections(_reordered(found, asked.text), pool)
+        if asked.blend:
+            return found
+        return self._with_context(self._with_corrections(_reordered(found, asked.text), pool), pool)
+
+    def _with_context(self, found: Sequence[MatchingEntry], pool: Pool) -> list[MatchingEntry]:
+        """Return *found*, best first, the first ones with the lines that they cannot be understood without."""
+        places = {(entry.path, entry.position): row for row, entry in enumerate(pool.entries)}
+        beside = [_rows_beside(each, places, pool.entries) for each in found[:DEPTH]]
+        ids: list[PointId] = pool.scores.ids.tolist()
+        entries = self._engine.entries([ids[row] for pair in beside for row in pair if row is not None])
+
+        def entry_at(row: int | None) -> Entry | None:
+            return None if row is None else entries.get(ids[row])
+
+        in_context = [
+            _in_context(each, entry_at(before), entry_at(after))
+            for each, (before, after) in zip(found, beside, strict=False)
+        ]
+        return [*in_context, *found[DEPTH:]]
 
     def _with_corrections(self, found: Sequence[MatchingEntry], pool: Pool) -> list[MatchingEntry]:
         """Return *found*, best first, with what takes a value of one of the best back above it: it shares no word."""
@@ -280,6 +307,48 @@ def _in_turn(*results: Sequence[MatchingEntry]) -> list[MatchingEntry]:
     for each in filter(None, chain.from_iterable(zip_longest(*results))):
         found.setdefault((each.entry.path, each.entry.position), each)
     return list(found.values())
+
+
+def _answer_first(found: list[MatchingEntry], question: str) -> list[MatchingEntry]:
+    """Return *found*, a first line that only declares a name below one with the kind of answer that is asked for."""
+    kind = asked_kind(question)
+    lines = [read_line(each.entry.text).text for each in found[:DECLARING]]
+    if kind is None or not lines or holds(kind, lines[0], question) or not renamed(question, lines[:1]):
+        return found
+    place = next((place for place, line in enumerate(lines) if holds(kind, line, question)), 0)
+    return [found[place], *found[:place], *found[place + 1 :]]
+
+
+def _rows_beside(
+    found: MatchingEntry, places: Mapping[tuple[str, int], int], entries: Sequence[EntryFacts]
+) -> tuple[int | None, int | None]:
+    """Return the rows of the statements right before and after it by the same speaker, or of the question before it."""
+    here = places.get((found.entry.path, found.entry.position))
+    if here is None or found.kind is not LineKind.SAYS:
+        return None, None
+    own = entries[here]
+    before, after = ([places.get((own.path, own.position + sign * step)) for step in BEFORE] for sign in (1, -1))
+    asking = before[-1]
+    if asking is not None and answers(entries[asking], own):
+        return asking, None
+
+    def nearest(rows: Sequence[int | None]) -> int | None:
+        said = (row for row in reversed(rows) if row is not None and entries[row].kind is LineKind.SAYS)
+        return next((row for row in said if entries[row].speaker == own.speaker), None)
+
+    return nearest(before), nearest(after)
+
+
+def _in_context(found: MatchingEntry, before: Entry | None, after: Entry | None) -> MatchingEntry:
+    """Return *found* with *before* if it leaves its subject to that, and with *after* if that does so to it."""
+    needs = refers_back(read_line(found.entry.text).text)
+    is_needed = after is not None and _goes_on(read_line(after.text).text)
+    return replace(found, before=before if needs else None, after=after if is_needed else None)
+
+
+def _goes_on(text: str) -> bool:
+    """Tell whether a line of *text* tells something of what the line before names."""
+    return refers_back(text) and len(set(terms(text))) >= FEWEST_TERMS
 
 
 def _takes_back(later: Entry, earlier: Entry) -> bool:

@@ -315,7 +315,9 @@ def _result_frame(found: MatchingEntry) -> Frame:
         "late": found.late,
         "keyword": found.keyword,
         "matched": found.matched,
-        "others": entry.is_others,
+        "before": found.before.text if found.before else "",
+        "after": found.after.text if found.after else "",
+        "others": any(each.is_others for each in (found.before, entry, found.after) if each),
         "kind": int(found.kind),
     }
 

@@ -26,7 +26,8 @@ class AnswerKind(Enum):
 _ASKED = {
     AnswerKind.CODE: re.compile(
         r"\b(?:phone|mobile|telephone|iban|serial|account|customer|reference|tracking|order) (?:no|nr|number)?s?\b"
-        r"|\b(?:numbers? of|codes?|pin|passwords?|iban|plate|(?<!how )number|nummer|kennzeichen|numéro|número|numero"
+        r"|\b(?:numbers? of|codes?|pin|passwords?|iban|plate|(?<!how )number|nummer|kennzeichen|passwort|numéro|número"
+        r"|numero|mot de passe|immatriculation|códigos?|contraseña|matrícula|codice|targa|senha|wachtwoord|kenteken"
         r"|код|номер|пароль)\b",
         re.IGNORECASE,
     ),

@@ -178,10 +178,11 @@ def may_correct(text: str) -> bool:
     return bool(CHANGED.search(text) or DENIES.search(text))
 
 
-def corrected(older: Claim, newer: Claim) -> tuple[Value, ...]:
+def corrected(older: Claim, newer: Claim, context: frozenset[str] = frozenset()) -> tuple[Value, ...]:
     """Return the values of *older* that *newer* names to give others in their place: "not Tuesday, Thursday instead".
 
-    That alone shows what it is about: besides, one common word is enough, and none where an identifier is corrected.
+    That alone shows what it is about: besides, one common word is enough, of *newer* or of its *context* (the words of
+    the line before), and none where an identifier is corrected.
     """
     if not (newer.changes or newer.denies) or older.denies:
         return ()
@@ -190,7 +191,7 @@ def corrected(older: Claim, newer: Claim) -> tuple[Value, ...]:
     found = tuple(each for each in older.values if each.normal in new and each.kind in given)
     values = frozenset(stem for each in found for stem in _stems(each.text))
     is_identified = any(each.kind is FactKind.IDENTIFIER for each in found)
-    return found if is_identified or older.words & newer.words - values - EMPTY - {""} else ()
+    return found if is_identified or older.words & (newer.words | context) - values - EMPTY - {""} else ()
 
 
 def differing(older: Claim, newer: Claim) -> tuple[Value, Value] | None:

@@ -33,6 +33,10 @@ _ROLES = tuple(
     )
 )
 """Of the one who speaks: "his sister" is somebody else."""
+_NAMED_SO = re.compile(
+    rf"\b(?P<noun>{_NAMED}) (?:is (?:called|named)|heißt|s'appelle|se llama|si chiama|chama-se) (?P<name>{_PROPER})"
+)
+"""The noun leads to the name; the name says more than the noun."""
 _OWN_ROLE = re.compile(rf"\b{_MINE} (?P<role>{_ROLE})\b")
 _CALLED = re.compile(
     rf"\b(?:calls?|called|nennen|nennt|appelle|llaman) (?:him|her|them|me|it|sie|ihn|mich) (?P<nick>{_PROPER})"
@@ -48,12 +52,13 @@ def renamed(question: str, lines: Iterable[str]) -> str:
     words = {word.casefold() for word in _WORD.findall(question)} - STOP_WORDS
     own = _OWN_ROLE.search(question)
     for line in lines:
-        for name, instead in (each for pair in _pairs(line) for each in (pair, pair[::-1])):
-            if name.casefold() in words and instead.casefold() not in words:
-                return _WORD.sub(partial(_replaced, name.casefold(), instead), question)
         for role, name in _roles(line) if own else ():
             if own and role.casefold() == own["role"].casefold() and name.casefold() not in words:
                 return question[: own.start()] + name + question[own.end() :]
+        named = [(match["noun"], match["name"]) for match in _NAMED_SO.finditer(line)]
+        for name, instead in (*named, *(each for pair in _pairs(line) for each in (pair, pair[::-1]))):
+            if name.casefold() in words and instead.casefold() not in words:
+                return _WORD.sub(partial(_replaced, name.casefold(), instead), question)
     return ""
 
 

@@ -10,7 +10,7 @@ from workspaces.memory.entry import Document
 from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.engine import DayRange
-from workspaces.memory.index.finder import Finder, SearchRequest
+from workspaces.memory.index.finder import Finder, MatchingEntry, SearchRequest
 from workspaces.memory.index.index import Index
 
 TODAY = date(2026, 3, 7)
@@ -32,6 +32,11 @@ def test_an_entry_with_the_kind_of_answer_that_is_asked_for_comes_first(
 
 
 def found(folder: Path, note: str, question: str, embedder: Embedder | None = None) -> list[str]:
+    """Return the texts of the best three entries of *note* for *question*."""
+    return [hit.entry.text for hit in matching(folder, note, question, embedder)]
+
+
+def matching(folder: Path, note: str, question: str, embedder: Embedder | None = None) -> list[MatchingEntry]:
     """Return the best three entries of *note* for *question*, by words unless an *embedder* is given."""
     index = Index(folder, embedder)
     for _ in index.building.put(Document(f"memory/{TODAY}.md", PRIVATE, note, TODAY, "1"), "1"):
@@ -40,7 +45,7 @@ def found(folder: Path, note: str, question: str, embedder: Embedder | None = No
     finder = Finder(index.answering.engine, index.answering.manifest, embedder)
     hits = finder.find(SearchRequest(question, None, DayRange(None, None), 3, None, TODAY))
     index.close()
-    return [hit.entry.text for hit in hits]
+    return hits
 
 
 TALK = """- 09:00 Ann: the gate code is new: 9036
@@ -73,6 +78,16 @@ def test_somebody_is_found_by_another_name_that_a_note_declares(tmp_path: Path) 
     assert len(set(texts)) == len(texts)
 
 
+def test_a_line_that_only_declares_a_name_stands_below_the_answer(tmp_path: Path) -> None:
+    """It fits the question best, and holds no time."""
+    note = """- the piano is out of tune, the tuner is called Osgood
+- Osgood comes on Monday the 23rd
+- Osgood likes tea
+"""
+    texts = found(tmp_path, note, "when does the piano tuner come")
+    assert [text.split()[-1] for text in texts] == ["23rd", "Osgood", "tea"]
+
+
 def test_who_somebody_is_is_answered_by_the_line_that_says_so(tmp_path: Path) -> None:
     """A question for a name is not asked by the name."""
     note = """- Kat is my sister
@@ -97,3 +112,20 @@ def test_a_line_that_leaves_its_subject_to_the_one_before_is_found_by_it(
     """Alone it fits nothing; a line that names another subject borrows nothing, and is not shown."""
     texts = found(tmp_path, LOG.format(next=line), "where is Lotta's orange kite", LocalEmbedder())
     assert [text.split()[-1] for text in texts] == shown
+
+
+TENT = """- 14:20 Owner: the tent bag with Lotta's kite: Nora nearly found it
+- 15:00 Owner: {next}
+- 15:05 Owner: dinner with Kolb in town at eight
+"""
+
+
+@pytest.mark.parametrize(("line", "has_context"), [("moved it to the car boot", True), ("Kat likes the car", False)])
+def test_a_hit_has_the_line_that_it_is_understood_with(tmp_path: Path, line: str, has_context: bool) -> None:
+    """The one above, to which it leaves its subject, and the one below that leaves its own to it."""
+    matches = matching(tmp_path, TENT.format(next=line), "where is Lotta's kite in the car", LocalEmbedder())
+    shown = {
+        each.entry.start_line: [beside and beside.start_line for beside in (each.before, each.after)]
+        for each in matches
+    }
+    assert (shown[1], shown[2]) == (([None, 2], [1, None]) if has_context else ([None, None], [None, None]))
