@@ -19,6 +19,8 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HEADING = re.compile(r"\ufeff? {0,3}#{1,6}(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?\n?")
 _RULE = re.compile(r" {0,3}(=+|-+)[ \t]*\r?\n?")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_DATED = re.compile(r" \(\d{4}-\d\d-\d\d\)")
+"""The date that `dated` writes beside a relative day."""
 _BARE_ITEM = re.compile(r"[ \t]*+([-*+]|\d+[.)])?[ \t]*+")
 
 
@@ -109,6 +111,7 @@ def placed(whole: str, entry: str, category: Category) -> tuple[int, str]:
 def replaced(whole: str, old: str, new: str | None) -> tuple[int, int, str]:
     """Return the range of *whole* to replace and its replacement, so that *old* becomes *new*.
 
+    The date beside a relative day at its end goes with it where *new* ends with another: "tomorrow (2026-03-05)".
     Without *new* it is deleted, with its line if that holds nothing else. Raises EditError unless *old* occurs once,
     and ValueError for an empty *new*.
     """
@@ -116,7 +119,9 @@ def replaced(whole: str, old: str, new: str | None) -> tuple[int, int, str]:
     old = old.strip().replace("\r\n", "\n").replace("\n", end)
     at = only_place(whole, old, "the long-term memory")
     if new is not None:
-        return at, at + len(old), list_item(new).removeprefix("- ").removesuffix("\n").replace("\n", end)
+        put = list_item(new).removeprefix("- ").removesuffix("\n").replace("\n", end)
+        outdated = _DATED.match(whole, at + len(old)) if _DATED.fullmatch(put, max(put.rfind(" ("), 0)) else None
+        return at, outdated.end() if outdated else at + len(old), put
     start = whole.rfind("\n", 0, at) + 1
     stop = whole.find("\n", at + len(old)) + 1 or len(whole)
     is_alone = _BARE_ITEM.fullmatch(whole[start:at].lstrip("\ufeff")) and not whole[at + len(old) : stop].strip()
