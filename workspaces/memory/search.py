@@ -134,14 +134,14 @@ class MemoryIndex(SourceIndex):
         is_here, holds = access.reader is Locality.HERE, await self._holds_house(query.as_of, access)
         query = replace(query, stays_here=query.stays_here or access.is_house or (is_here and holds))
         found = await super().search(query, access, is_patient=is_patient)
-        if not query.as_of and (best := correctable(found.hits, query.text)):
+        best = None if query.as_of else correctable(found.hits, query.text)
+        if best and may_be_corrected(best, query.text):
             with suppress(MemoryUnavailableError):
-                hits: Sequence[Hit] = found.hits
-                if may_be_corrected(best, query.text):
-                    near = await super().search(replace(query, text=best.snippet), access, is_patient=False)
-                    hits = with_correction(hits, best, near.hits, query.text)
-                ordered = assembled(hits, query.text, self._clock.today()) if is_patient else tuple(hits)
-                found = replace(found, hits=ordered[: self.defaults.applied_to(query).most])
+                near = await super().search(replace(query, text=best.snippet), access, is_patient=False)
+                hits = with_correction(found.hits, best, near.hits, query.text)
+                if is_patient and hits is not found.hits:
+                    hits = assembled(hits, query.text, self._clock.today())
+                found = replace(found, hits=tuple(hits[: self.defaults.applied_to(query).most]))
         if not holds or query.as_of:
             return replace(found, is_house=holds and is_here)
         with suppress(WorkspaceError) if not is_patient else suppress(MemoryUnavailableError):

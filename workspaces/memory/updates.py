@@ -182,8 +182,9 @@ class Statement:
 
     def comes_before(self, other: "Statement") -> bool:
         """Tell whether it is the older one; an undated note holds now."""
-        return self._moment() <= other._moment()
+        return self._moment <= other._moment
 
+    @cached_property
     def _moment(self) -> tuple[date, str, int]:
         return self.hit.date or date.max, self.hit.path, self.hit.start_line
 
@@ -208,8 +209,14 @@ class Statement:
         if self._asked.kind not in CORRECTABLE:
             return False
         pairs = ((before, after) for before in older.claims for after in self.claims)
-        context = frozenset(terms(self.hit.before))
-        return any(self._asks(each, before) for before, after in pairs for each in corrected(before, after, context))
+        return any(
+            self._asks(each, before) for before, after in pairs for each in corrected(before, after, self._context)
+        )
+
+    @cached_property
+    def _context(self) -> frozenset[str]:
+        """Stems of the line before it, to which it may leave its subject."""
+        return frozenset(terms(self.hit.before))
 
     @property
     def gives_what_is_asked(self) -> bool:

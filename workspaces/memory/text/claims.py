@@ -35,6 +35,8 @@ LONGEST_READ = 4_000
 """Characters of a passage that are read."""
 _MOST = 40
 """Claims of a passage that are read."""
+SENTENCES_KEPT = 512
+"""Sentences whose claims are kept, at some 4 kB each: those of a few searches, which recur within each."""
 _CODE = re.compile(r"```.{0,20000}?(?:```|\Z)", re.DOTALL)
 _BULLET = re.compile(r"^[-*+>\s]{1,9}")
 _DAY = re.compile(r"(\b\d{1,2})\.(?=\s(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
@@ -173,6 +175,7 @@ def clauses(claim: Claim) -> Iterator[Claim]:
     return map(_claim, _CLAUSE.split(claim.sentence))
 
 
+@lru_cache(SENTENCES_KEPT)
 def may_correct(text: str) -> bool:
     """Tell whether *text* has a word that a correction needs."""
     return bool(CHANGED.search(text) or DENIES.search(text))
@@ -258,10 +261,6 @@ def _is_ahead(named: NamedDate, day: date) -> bool:
         return date(named.year or day.year, named.month, named.day) > day
     except ValueError:
         return False
-
-
-SENTENCES_KEPT = 512
-"""Sentences whose claims are kept, at some 4 kB each: those of a few searches, which recur within each."""
 
 
 @lru_cache(SENTENCES_KEPT)
