@@ -406,6 +406,23 @@ async def test_buttons_and_the_memories_in_view_are_there_after_a_reload(house: 
     assert len(names) > 1, names
 
 
+async def test_a_message_is_taken_as_soon_as_it_can_be_typed(page: Page) -> None:
+    """Also while the list of commands is still on its way."""
+    listed = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        """Let the list come after the message."""
+        await listed.wait()
+        await route.continue_()
+
+    await page.route("**/chat/commands", late)
+    await page.reload()
+    await page.get_by_label("Message").wait_for()
+    await say(page, "remember that the cabin wifi is trout-77")
+    await expect(answers(page)).to_have_count(1)
+    listed.set()
+
+
 READ = "#who, article.said, article.answer p, article a, article code, article blockquote p, time, #text, aside button"
 COLOURS = """elements => elements.map(e => {
   let under = e;

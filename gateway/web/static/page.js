@@ -234,20 +234,26 @@ function choose(name) {
 async function enter() {
   const response = await fetch("/chat/me").catch(() => null);
   if (response === null) { setTimeout(enter, 2000); return; }
-  at("entrance").hidden = response.ok;
-  at("house").hidden = !response.ok;
-  if (!response.ok) { events?.close(); at("code").focus(); return; }
+  if (!response.ok) {
+    at("entrance").hidden = false;
+    at("house").hidden = true;
+    events?.close();
+    at("code").focus();
+    return;
+  }
   const me = await response.json();
   csrf = me.csrf;
   at("version").textContent = me.version;
-  commands = await fetch("/chat/commands").then((found) => found.json()).catch(() => []);
   at("agents").replaceChildren(...me.agents.map((name) => {
     const button = document.createElement("button");
     button.textContent = name;
     button.addEventListener("click", () => choose(name));
     return button;
   }));
-  choose(me.agents.includes(agent) ? agent : me.agents[0]);
+  at("entrance").hidden = true;
+  at("house").hidden = false;
+  choose(me.agents.includes(agent) ? agent : me.agents[0]); // at once: a message needs its agent
+  commands = await fetch("/chat/commands").then((found) => found.json()).catch(() => []);
 }
 
 async function post(path, body) {
