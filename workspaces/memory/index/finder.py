@@ -1,6 +1,6 @@
 """One search in a collection: query vectors, the engine's candidates, their ranking and score parts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain, islice, zip_longest
@@ -22,14 +22,13 @@ from workspaces.memory.index.engine import (
 )
 from workspaces.memory.index.hybrid import HybridEngine, distinct
 from workspaces.memory.index.manifest import Manifest
+from workspaces.memory.index.passages import Places, needed_after, needed_before
 from workspaces.memory.index.ranking import (
-    BEFORE,
     KEYWORDS_ALONE,
     LEAST,
     REACH,
     WITHOUT_DENSE,
     WITHOUT_LATE,
-    EntryFacts,
     ParsedQuery,
     Pool,
     Ranked,
@@ -51,7 +50,6 @@ from workspaces.memory.text.day_spans import latest
 from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line, refers_back
 from workspaces.memory.text.nicknames import renamed
 from workspaces.memory.text.sparse import SparseVector, query_vector
-from workspaces.memory.text.tokens import terms
 
 POOL = 50
 """Candidates per search; more rarely find more (docs/measurements/search-speed.md)."""
@@ -69,8 +67,6 @@ DEPTH = 12
 """Least number of results among which those that hold the kind of answer asked for are looked for."""
 ANSWERS = {AnswerKind.TIME: 0.1, AnswerKind.AMOUNT: 0.1, AnswerKind.CODE: 0.15, AnswerKind.NAME: 0.05}
 """Their additional weight, by what is asked for (docs/measurements/retrieval.md)."""
-FEWEST_TERMS = 2
-"""Terms of a line from which on it tells something."""
 WITHOUT_WORD = 0.35
 """Least score of an entry that lacks the only word of a query, if others hold it."""
 
@@ -155,20 +151,17 @@ class Finder:
         return self._with_context(self._with_corrections(_reordered(found, asked.text), pool), pool)
 
     def _with_context(self, found: Sequence[MatchingEntry], pool: Pool) -> list[MatchingEntry]:
-        """Return *found*, best first, the first ones with the lines that they cannot be understood without."""
-        places = {(entry.path, entry.position): row for row, entry in enumerate(pool.entries)}
-        beside = [_rows_beside(each, places, pool.entries) for each in found[:DEPTH]]
+        """Return *found*, best first, the first ones with the lines that they are understood with."""
+        places = Places(pool.entries)
+        beside = [places.beside(each.entry, each.kind) for each in found[:DEPTH]]
         ids: list[PointId] = pool.scores.ids.tolist()
-        entries = self._engine.entries([ids[row] for pair in beside for row in pair if row is not None])
-
-        def entry_at(row: int | None) -> Entry | None:
-            return None if row is None else entries.get(ids[row])
-
-        in_context = [
-            _in_context(each, entry_at(before), entry_at(after))
-            for each, (before, after) in zip(found, beside, strict=False)
+        read = self._engine.entries([ids[row] for pair in beside for row in pair if row is not None])
+        said = [[None if row is None else read.get(ids[row]) for row in pair] for pair in beside]
+        first = [
+            replace(each, before=needed_before(each.entry, before), after=needed_after(after))
+            for each, (before, after) in zip(found, said, strict=False)
         ]
-        return [*in_context, *found[DEPTH:]]
+        return [*first, *found[DEPTH:]]
 
     def _with_corrections(self, found: Sequence[MatchingEntry], pool: Pool) -> list[MatchingEntry]:
         """Return *found*, best first, with what takes a value of one of the best back above it: it shares no word."""
@@ -317,38 +310,6 @@ def _answer_first(found: list[MatchingEntry], question: str) -> list[MatchingEnt
         return found
     place = next((place for place, line in enumerate(lines) if holds(kind, line, question)), 0)
     return [found[place], *found[:place], *found[place + 1 :]]
-
-
-def _rows_beside(
-    found: MatchingEntry, places: Mapping[tuple[str, int], int], entries: Sequence[EntryFacts]
-) -> tuple[int | None, int | None]:
-    """Return the rows of the statements right before and after it by the same speaker, or of the question before it."""
-    here = places.get((found.entry.path, found.entry.position))
-    if here is None or found.kind is not LineKind.SAYS:
-        return None, None
-    own = entries[here]
-    before, after = ([places.get((own.path, own.position + sign * step)) for step in BEFORE] for sign in (1, -1))
-    asking = before[-1]
-    if asking is not None and answers(entries[asking], own):
-        return asking, None
-
-    def nearest(rows: Sequence[int | None]) -> int | None:
-        said = (row for row in reversed(rows) if row is not None and entries[row].kind is LineKind.SAYS)
-        return next((row for row in said if entries[row].speaker == own.speaker), None)
-
-    return nearest(before), nearest(after)
-
-
-def _in_context(found: MatchingEntry, before: Entry | None, after: Entry | None) -> MatchingEntry:
-    """Return *found* with *before* if it leaves its subject to that, and with *after* if that does so to it."""
-    needs = refers_back(read_line(found.entry.text).text)
-    is_needed = after is not None and _goes_on(read_line(after.text).text)
-    return replace(found, before=before if needs else None, after=after if is_needed else None)
-
-
-def _goes_on(text: str) -> bool:
-    """Tell whether a line of *text* tells something of what the line before names."""
-    return refers_back(text) and len(set(terms(text))) >= FEWEST_TERMS
 
 
 def _takes_back(later: Entry, earlier: Entry) -> bool:

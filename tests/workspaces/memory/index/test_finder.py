@@ -112,20 +112,3 @@ def test_a_line_that_leaves_its_subject_to_the_one_before_is_found_by_it(
     """Alone it fits nothing; a line that names another subject borrows nothing, and is not shown."""
     texts = found(tmp_path, LOG.format(next=line), "where is Lotta's orange kite", LocalEmbedder())
     assert [text.split()[-1] for text in texts] == shown
-
-
-TENT = """- 14:20 Owner: the tent bag with Lotta's kite: Nora nearly found it
-- 15:00 Owner: {next}
-- 15:05 Owner: dinner with Kolb in town at eight
-"""
-
-
-@pytest.mark.parametrize(("line", "has_context"), [("moved it to the car boot", True), ("Kat likes the car", False)])
-def test_a_hit_has_the_line_that_it_is_understood_with(tmp_path: Path, line: str, has_context: bool) -> None:
-    """The one above, to which it leaves its subject, and the one below that leaves its own to it."""
-    matches = matching(tmp_path, TENT.format(next=line), "where is Lotta's kite in the car", LocalEmbedder())
-    shown = {
-        each.entry.start_line: [beside and beside.start_line for beside in (each.before, each.after)]
-        for each in matches
-    }
-    assert (shown[1], shown[2]) == (([None, 2], [1, None]) if has_context else ([None, None], [None, None]))
