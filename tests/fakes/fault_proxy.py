@@ -5,6 +5,7 @@ import socket
 import struct
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
@@ -44,6 +45,8 @@ class FaultProxy:
     """Proxy for the server at *port*; its own port is `url_port`. It runs on its own thread."""
 
     delay_s = 0.1
+    look_every_s = 0.05
+    """How often a held connection looks whether it is cut."""
 
     def __init__(self, port: int, meets: bytes = b"") -> None:
         self.port = 0
@@ -51,6 +54,8 @@ class FaultProxy:
         self._target = port
         self._meets = meets
         self._coming: deque[NetFault] = deque()
+        self.is_cut: Callable[[int], bool] = lambda _: False
+        """Tells for a client's port whether its bytes, and those to it, are held back now."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server | None = None
@@ -85,11 +90,15 @@ class FaultProxy:
         await asyncio.gather(*others, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answers, server = await asyncio.open_connection("127.0.0.1", self._target)
+        try:
+            answers, server = await asyncio.open_connection("127.0.0.1", self._target)
+        except ConnectionError:  # nobody is there now
+            writer.close()
+            return
         side = _Side(writer, server)
         try:
             async with asyncio.TaskGroup() as tasks:
-                back = tasks.create_task(_answer(answers, side))
+                back = tasks.create_task(self._answer(answers, side))
                 await self._ask(reader, side)
                 back.cancel()
         except* (ConnectionError, RuntimeError):
@@ -100,6 +109,7 @@ class FaultProxy:
 
     async def _ask(self, reader: asyncio.StreamReader, side: _Side) -> None:
         while data := await reader.read(READ):
+            await self._passes(side)
             fault = self._coming.popleft() if self._coming and self._meets in data else None
             if fault is not None:
                 self.met.append(fault)
@@ -118,17 +128,23 @@ class FaultProxy:
             side.server.write(data)
             await side.server.drain()
 
+    async def _answer(self, answers: asyncio.StreamReader, side: _Side) -> None:
+        while data := await answers.read(READ):
+            await self._passes(side)
+            if side.is_silent:
+                continue
+            side.client.write(data[: len(data) // 2] if side.breaks_next else data)
+            await side.client.drain()
+            if side.breaks_next:
+                _reset(side.client)
+                return
+        side.client.close()
 
-async def _answer(answers: asyncio.StreamReader, side: _Side) -> None:
-    while data := await answers.read(READ):
-        if side.is_silent:
-            continue
-        side.client.write(data[: len(data) // 2] if side.breaks_next else data)
-        await side.client.drain()
-        if side.breaks_next:
-            _reset(side.client)
-            return
-    side.client.close()
+    async def _passes(self, side: _Side) -> None:
+        """Wait until the connection is not cut."""
+        port = side.client.get_extra_info("peername")[1]
+        while self.is_cut(port):  # noqa: ASYNC110 — whether it is depends on another thread
+            await asyncio.sleep(self.look_every_s)
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:

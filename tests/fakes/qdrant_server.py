@@ -11,13 +11,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
 import pytest
 
+from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import free_port
 from workspaces.memory.index.settings import QdrantServer
@@ -42,6 +43,8 @@ class Node:
     def __init__(self, folder: Path, *arguments: str, **options: str) -> None:
         self.port = free_port()
         self.folder = folder
+        self.links: list[FaultProxy] = []
+        """The ways to the nodes of its cluster, its own first."""
         self.scheme = "https" if "QDRANT__SERVICE__ENABLE_TLS" in options else "http"
         self._options = {
             "QDRANT__SERVICE__HOST": "127.0.0.1",
@@ -84,6 +87,29 @@ class Node:
         assert self._process is not None
         self._process.send_signal(number)
 
+    def cut_off(self) -> None:
+        """Let nothing pass between it and the others of its cluster; clients still reach it."""
+        own, *others = self.links
+        own.is_cut = lambda _: True
+        for each in others:
+            each.is_cut = self._has_connection_from
+
+    def mend(self) -> None:
+        """Let everything pass again, late but whole."""
+        for each in self.links:
+            each.is_cut = lambda _: False
+
+    def _has_connection_from(self, port: int) -> bool:
+        """Tell whether the connection from the loopback *port* is one of its own."""
+        assert self._process is not None
+        lines = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+        inodes = {f"socket:[{fields[9]}]" for fields in lines if int(fields[1].rpartition(":")[2], 16) == port}
+        for each in Path(f"/proc/{self._process.pid}/fd").iterdir():
+            with suppress(OSError):
+                if str(each.readlink()) in inodes:
+                    return True
+        return False
+
     def kill(self) -> None:
         """Kill it, as in a power failure."""
         assert self._process is not None
@@ -93,10 +119,10 @@ class Node:
 
 
 @contextmanager
-def node(**options: str) -> Iterator[Node]:
-    """Run one node while the block runs; the test is skipped without the program."""
+def node(parent: Path | None = None, /, **options: str) -> Iterator[Node]:
+    """Run one node, its data below *parent*, while the block runs; the test is skipped without the program."""
     _needs_program()
-    with tempfile.TemporaryDirectory(prefix="strandline-qdrant-") as folder:
+    with tempfile.TemporaryDirectory(prefix="strandline-qdrant-", dir=parent) as folder:
         started = Node(Path(folder), **options)
         started.start()
         try:
@@ -112,11 +138,13 @@ def cluster(size: int = 3) -> Iterator[list[Node]]:
     nodes: list[Node] = []
     with ExitStack() as stack:
         ports = [free_port() for _ in range(size)]
-        for port in ports:
+        links = [stack.enter_context(FaultProxy(port)) for port in ports]
+        for port, link in zip(ports, links, strict=True):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="strandline-qdrant-")))
-            joins = ("--bootstrap", f"http://127.0.0.1:{ports[0]}") if nodes else ()
+            joins = ("--bootstrap", f"http://127.0.0.1:{links[0].port}") if nodes else ()
             options = {"QDRANT__CLUSTER__ENABLED": "true", "QDRANT__CLUSTER__P2P__PORT": str(port)}
-            nodes.append(Node(folder, "--uri", f"http://127.0.0.1:{port}", *joins, **options))
+            nodes.append(Node(folder, "--uri", f"http://127.0.0.1:{link.port}", *joins, **options))
+            nodes[-1].links = [link, *(each for each in links if each is not link)]
             nodes[-1].start()
             stack.callback(nodes[-1].kill)
         yield nodes

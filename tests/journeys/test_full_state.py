@@ -1,8 +1,7 @@
 """A disk with no room for a single message: who writes is told, nothing is lost, and all goes on by itself."""
 
-import subprocess
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.botapi import BotApi
+from tests.fakes.disk import fill, small_disk
 from tests.fakes.openai_stub import OpenAIStub
 from tests.journeys.house import GROUP, OWNER, make_home, openai_section, running
 
@@ -34,29 +34,8 @@ class Disk:
     """Fills it; what it returns makes room again."""
 
 
-@contextmanager
-def small_disk(folder: Path) -> Iterator[None]:
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64m", "none", str(folder)], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"a file system of its own needs the right to mount one: {mounted.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
 async def fill_disk(home: Home, _: App) -> Callable[[], Awaitable[None]]:
-    filler = home.path.parent / "filler"
-    with filler.open("wb", buffering=0) as file:
-        for size in (1_000_000, 4_096, 1):
-            try:
-                while True:
-                    file.write(b"x" * size)
-            except OSError:
-                continue
+    filler = fill(home.path.parent)
 
     async def make_room() -> None:
         filler.unlink()

@@ -362,7 +362,8 @@ class SourceIndex:
                 await self.sync()
         except (TimeoutError, MemoryUnavailableError) as exc:
             done, total = self._sync.progress or (0, 0)
-            if self.answers_within_s is not None and 0 < total - done <= MOST_WAITING:
+            is_refused = isinstance(exc, MemoryUnavailableError)
+            if self.answers_within_s is not None and (is_refused or 0 < total - done <= MOST_WAITING):
                 raise MemoryUnavailableError(str(exc) or "the newest notes are not indexed yet") from exc
             return False
         return True

@@ -53,6 +53,7 @@ class Agent:
         self.index = MemoryIndex(AGENT, folder, [WorkspaceNotes(Folder(self.notes))], worker, run_here, clock)
         self.written: list[str] = []
         self.by_words = 0
+        self.notices: list[str] = []
 
     def write(self) -> str:
         """Add a note that holds one word of its own, and return that."""
@@ -73,6 +74,7 @@ class Agent:
         assert took_s < LONGEST_S, (word, took_s)
         assert word in found.hits[0].snippet, (word, found)
         self.by_words += "in the files" in found.notice
+        self.notices.append(found.notice)
 
     async def catches_up(self) -> None:
         """Wait until the index has everything again."""
@@ -112,8 +114,13 @@ def _paused(node: Node) -> Callable[[], None]:
     return lambda: node.signal(signal.SIGCONT)
 
 
+def _cut_off(node: Node) -> Callable[[], None]:
+    node.cut_off()
+    return node.mend
+
+
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("failing", [_killed, _paused])
+@pytest.mark.parametrize("failing", [_killed, _paused, _cut_off])
 async def test_no_note_is_lost_and_every_search_answers_while_a_node_is_away(
     nodes: list[Node], tmp_path: Path, failing: Callable[[Node], Callable[[], None]]
 ) -> None:
