@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.faults import DEAD_AFTER_MS, Faults
+from bench.faults import Faults, Servers, servers
 from bench.judgement import answered_in, asked_in
 from gateway.home import AgentHome, Home
 from tests.fakes import redis_server
-from tests.fakes.redis_several import Watched, watched
 from tests.journeys.house import OWNER, openai_section
 from tests.journeys.processes import Gateway
 from workspaces.access import AgentId
@@ -30,6 +29,7 @@ _LEASE_BACKED_S = 10.0
 _POLL_TIMEOUT_S = 5
 _SHARED_WITHIN_S = 40.0
 _LOOK_EVERY_S = 0.1
+_INDEXED_WITHIN_S = 120.0
 SEED = 20
 """Decides the order of random faults."""
 
@@ -49,10 +49,10 @@ class Around:
 class Fleet:
     """Gateways that can be killed."""
 
-    def __init__(self, gateways: Sequence[Gateway], redis: Watched | None = None) -> None:
-        """*redis* fails too."""
+    def __init__(self, gateways: Sequence[Gateway], kept: Servers | None = None) -> None:
+        """*kept* are servers that fail too."""
         self._gateways = gateways
-        self.faults = Faults(gateways, redis, random.Random(SEED)) if redis else None
+        self.faults = Faults(gateways, kept, random.Random(SEED)) if kept else None
 
     def start(self) -> None:
         """Start all, and return once they are ready and each has its share of the agents."""
@@ -64,7 +64,7 @@ class Fleet:
             time.sleep(_LOOK_EVERY_S)
 
     def crash(self, which: int) -> None:
-        """Kill one as in a power failure, and start it again; where Redis fails too, let anything fail."""
+        """Kill one as in a power failure, and start it again; where servers fail too, let anything fail."""
         if self.faults:
             self.faults.strike()
             return
@@ -117,6 +117,17 @@ class Fleet:
                         answered.update(answered_in(line["entry"]["text"]))
         return asked, answered
 
+    def unindexed(self, messages: int) -> int:
+        """Return how many of *messages* questions some Qdrant node lacks after a while; none without a node."""
+        nodes = self.faults.servers.qdrant if self.faults else []
+        deadline = time.monotonic() + _INDEXED_WITHIN_S
+        while nodes and self.faults:
+            missing = max(len({*range(messages)} - found) for found in self.faults.servers.indexed())
+            if not missing or time.monotonic() > deadline:
+                return missing
+            time.sleep(_LOOK_EVERY_S)
+        return 0
+
     def _shares(self) -> set[int]:
         """Return each gateway's number of agents; a restarting one has none."""
         try:
@@ -134,10 +145,10 @@ async def running(
 ) -> AsyncIterator[Fleet]:
     """Run *gateways* while the block runs; more than one share a Redis, a single one may have it too.
 
-    With *is_backed* it has a replica and a sentinel, and may fail.
+    *is_backed*: Redis has a replica and a sentinel, the index is on three Qdrant nodes, and all of them may fail.
     """
-    with _prepared(folder, around, gateways, on_redis or gateways > 1, is_backed) as (homes, redis):
-        fleet = Fleet([Gateway(home, folder / f"{home.path.name}.log") for home in homes], redis)
+    with _prepared(folder, around, gateways, on_redis or gateways > 1, is_backed) as (homes, kept):
+        fleet = Fleet([Gateway(home, folder / f"{home.path.name}.log") for home in homes], kept)
         try:
             await asyncio.to_thread(fleet.start)
             yield fleet
@@ -148,7 +159,7 @@ async def running(
 @contextmanager
 def _prepared(
     folder: Path, around: Around, gateways: int, on_redis: bool, is_backed: bool
-) -> Iterator[tuple[list[Home], Watched | None]]:
+) -> Iterator[tuple[list[Home], Servers | None]]:
     if not on_redis and not is_backed:
         yield [_make(Home(folder / "home"), _config(around, ["main"]))], None
         return
@@ -156,11 +167,12 @@ def _prepared(
     if kind is None:
         raise SystemExit("several gateways need a Redis or Valkey server, and none is installed here")
     with ExitStack() as stack:
-        backed = stack.enter_context(watched(kind, dead_after_ms=DEAD_AFTER_MS)) if is_backed else None
-        redis = backed or stack.enter_context(redis_server.running(kind, *redis_server.KEEPS_ALL))
-        store = f'[redis]\nurl = "{redis.url}"\nlease_s = {_LEASE_BACKED_S if backed else _LEASE_S}\n'
+        kept = stack.enter_context(servers(kind)) if is_backed else None
+        redis = kept.redis if kept else stack.enter_context(redis_server.running(kind, *redis_server.KEEPS_ALL))
+        store = f'[redis]\nurl = "{redis.url}"\nlease_s = {_LEASE_BACKED_S if kept else _LEASE_S}\n'
+        store += kept.sections() if kept else ""
         names = [f"agent{number}" for number in range(_SEVERAL)]
-        yield _sharing(folder, _config(around, names) + store, gateways), backed
+        yield _sharing(folder, _config(around, names) + store, gateways), kept
 
 
 def _sharing(folder: Path, config: str, gateways: int) -> list[Home]:

@@ -2,8 +2,9 @@
 
 The gateway is `strandline up` with its own home, the real Telegram SDK and the real memory worker. Its Bot API and its
 model are this process, which determines lost, doubled and reordered messages. With `--kill-every` the gateway is killed
-and restarted while it works; with `--backed` Redis has a replica and a sentinel, and a gateway or Redis is killed or
-paused, in a random order. The end is bounded: a message without an answer `PATIENCE_S` after the last message is lost.
+and restarted while it works; with `--backed` Redis has a replica and a sentinel, the index is on three Qdrant nodes if
+the program is installed, and any of them is killed, paused or cut off, in a random order. The end is bounded: a message
+without an answer `PATIENCE_S` after the last message is lost.
 """
 
 import argparse
@@ -40,7 +41,7 @@ class Plan:
     on_redis: bool = False
     """Whether a single gateway stores its state there too."""
     is_backed: bool = False
-    """Whether Redis has a replica and a sentinel; then anything may fail, by kills and by pauses."""
+    """Whether Redis has a replica and a sentinel, the index is on three Qdrant nodes, and anything may fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Kept:
     """Sends that may have arrived twice, by chat."""
     twice: int
     """Messages stored, or answered, more than once in a conversation."""
+    unindexed: int = 0
+    """Messages that some Qdrant node lacks in the end."""
     faults: Counter[str] = field(default_factory=Counter)
     """Random faults, by their kind."""
 
@@ -87,7 +90,7 @@ class Outcome:
         found = self.judgement
         wrong = len(found.lost) + len(found.reordered) + len(found.strange) + self.kept.twice + self.problems
         most_doubled = self.kills * (self.plan.pace.chats if self.plan.is_backed else 1)  # all chats lose their Redis
-        return wrong + self.unlisted == 0 and len(found.doubled) <= most_doubled
+        return wrong + self.kept.unindexed + self.unlisted == 0 and len(found.doubled) <= most_doubled
 
     def figures(self) -> dict[str, float]:
         """Return the figures by their names."""
@@ -107,6 +110,7 @@ class Outcome:
             "shown that answers nothing": len(found.strange),
             "notices that the store is away": self.notices,
             "wrong in requests to the model": self.problems,
+            "missing in the index": self.kept.unindexed,
             **{f"added latency p{part}, ms": value for part, value in _percentiles(self.added_ms).items()},
             "the load's own lateness at most, ms": 1000 * self.late_s,
             "gateways resident at first, MB": watch.first_mb,
@@ -127,12 +131,12 @@ async def run(plan: Plan) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="strandline-load-") as name:
         async with Recorder() as bot, SteadyModel(repeated, plan.model_s) as model:
             around = Around(bot.url, model.url, plan.pace.all_chats)
-            redis = {"on_redis": plan.on_redis, "is_backed": plan.is_backed}
-            async with running(Path(name), around, plan.gateways, **redis) as fleet:
+            where = {"on_redis": plan.on_redis, "is_backed": plan.is_backed}
+            async with running(Path(name), around, plan.gateways, **where) as fleet:
                 await bot.wait_for_polls(1, _FIRST_POLL_S)
                 crowd, watch = Crowd(plan.pace, bot), Watch()
                 kills = await _talked(plan, crowd, fleet, watch)
-                kept = await _settled(fleet)
+                kept = await _settled(plan, fleet)
             problems = len(model.problems)
             found, notices = crowd.judgement(), crowd.notices
             return Outcome(plan, found, crowd.seconds, crowd.late_s, kills, kept, problems, watch, notices)
@@ -176,13 +180,14 @@ async def _looking(watch: Watch, fleet: Fleet, over: asyncio.Event) -> None:
         watch.look(fleet.pids())
 
 
-async def _settled(fleet: Fleet) -> Kept:
+async def _settled(plan: Plan, fleet: Fleet) -> Kept:
     """Let the gateways finish and stop, and read their records."""
+    unindexed = await asyncio.to_thread(fleet.unindexed, plan.pace.messages)
     unsure = await asyncio.to_thread(fleet.unsure)
     await asyncio.to_thread(fleet.stop)
     asked, answered = await asyncio.to_thread(fleet.processed)
     twice = {number for each in (asked, answered) for number, times in each.items() if times > 1}
-    return Kept(unsure, len(twice), fleet.faults.done if fleet.faults else Counter())
+    return Kept(unsure, len(twice), unindexed, fleet.faults.done if fleet.faults else Counter())
 
 
 def main() -> None:
@@ -194,9 +199,7 @@ def main() -> None:
     parser.add_argument("--model-ms", type=float, default=300.0)
     parser.add_argument("--kill-every", type=float, help="kill a gateway every so many seconds; never by default")
     parser.add_argument("--gateways", type=int, default=1, help="number of gateways; several share a Redis")
-    parser.add_argument(
-        "--backed", action="store_true", help="give Redis a replica and a sentinel, and let it fail too"
-    )
+    parser.add_argument("--backed", action="store_true", help="let Redis behind a sentinel and Qdrant nodes fail too")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     pace = Pace(given.messages, given.minutes, given.chats)

@@ -97,11 +97,12 @@ def test_an_answer_may_come_twice_only_after_a_kill_and_listed() -> None:
 def test_a_failover_may_double_an_answer_of_each_chat() -> None:
     """If a send is listed for it; each fault is counted by its kind."""
     plan, doubled = Plan(Pace(4, 1, 2), is_backed=True), judge(SAID, shown(*RIGHT, RIGHT[0], RIGHT[1]))
-    listed = Kept(Counter({-1: 1, 7: 1}), 0, Counter({"fail_over": 1}))
+    listed = Kept(Counter({-1: 1, 7: 1}), 0, faults=Counter({"fail_over": 1}))
     found = Outcome(plan, doubled, 10.0, 0.0, 1, listed, 0, Watch())
     assert found.is_right()
     assert found.figures()["of these, fail_over"] == 1
     assert not replace(found, kills=0).is_right()
+    assert not replace(found, kept=replace(listed, unindexed=1)).is_right()
     assert not replace(found, kept=replace(listed, unsure=Counter({7: 1}))).is_right()
 
 
