@@ -40,10 +40,10 @@ class Counted:
         self.patience_s = nodes.patience_s
         self.requests = 0
 
-    def ask(self, request: Callable[[Any], Any]) -> Any:
+    def ask(self, request: Callable[[Any], Any], **how: bool) -> Any:
         """Pass *request* on."""
         self.requests += 1
-        return self._nodes.ask(request)
+        return self._nodes.ask(request, **how)
 
 
 @contextmanager

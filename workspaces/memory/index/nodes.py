@@ -38,10 +38,10 @@ class Nodes:
         """Time for an answer to a question; `None`: as for any other request."""
         return SEARCH_S if len(self._clients) > 1 else None
 
-    def ask(self, request: Callable[[QdrantClient], T]) -> T:
+    def ask(self, request: Callable[[QdrantClient], T], *, is_change: bool = False) -> T:
         """Return the answer to *request* from the first node that has one. Raises EngineAwayError.
 
-        May be called from several threads.
+        May be called from several threads. A change that waits for another node says nothing of the one that was asked.
         """
         is_alone, first = len(self._clients) == 1, self._preferred
         for left in reversed(range(max(len(self._clients), 2))):
@@ -50,7 +50,8 @@ class Nodes:
             except (QdrantException, ApiException, ValueError, OSError) as exc:
                 if not left or not _may_be_over(exc, is_alone=is_alone):
                     raise EngineAwayError(_told(exc)) from exc
-            self._preferred = first = (first + 1) % len(self._clients)
+            first = (first + 1) % len(self._clients)
+            self._preferred = self._preferred if is_change else first
             time.sleep(AGAIN_AFTER_S if is_alone else 0)
         raise AssertionError("the last attempt answers or raises")
 

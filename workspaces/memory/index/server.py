@@ -155,7 +155,7 @@ class ServerShard:
         """Store *points*; those with a known id are replaced."""
         if points:
             stored = [_struct(point, self._tenant) for point in points]
-            self._ask(lambda client: client.upsert(self._name, stored, wait=True))
+            self._ask(lambda client: client.upsert(self._name, stored, wait=True), is_change=True)
 
     def delete(self, ids: Sequence[PointId]) -> None:
         """Remove the points; unknown ids are ignored."""
@@ -196,9 +196,9 @@ class ServerShard:
             if key not in found.payload_schema:
                 client.create_payload_index(self._name, key, kind)
 
-    def _ask(self, request: Callable[[QdrantClient], T]) -> T:
+    def _ask(self, request: Callable[[QdrantClient], T], *, is_change: bool = False) -> T:
         try:
-            return self._nodes.ask(request)
+            return self._nodes.ask(request, is_change=is_change)
         except EngineAwayError:
             self.was_away = True
             raise
@@ -229,7 +229,7 @@ class ServerShard:
 
     def _delete(self, where: Where) -> None:
         selected = models.FilterSelector(filter=self._tenant.filter(where))
-        self._ask(lambda client: client.delete(self._name, selected, wait=True))
+        self._ask(lambda client: client.delete(self._name, selected, wait=True), is_change=True)
 
 
 class ServerCollections:

@@ -56,6 +56,17 @@ async def test_another_node_answers_for_one_that_cannot(
     worker.handler.close()
 
 
+def test_a_change_that_fails_leaves_the_node_of_searches(stub: QdrantStub, other: QdrantStub) -> None:
+    """The node that was asked may only have waited for one that is away."""
+    nodes = connected(QdrantServer(stub.url, other_urls=(other.url,)), "")
+    stub.fails_with = 503
+    nodes.ask(lambda client: client.get_collections(), is_change=True)
+    stub.fails_with = None
+    stub.requests.clear()
+    nodes.ask(lambda client: client.get_collections())
+    assert stub.requests == ["GET /collections"]
+
+
 def test_a_cluster_whose_nodes_are_all_away_is_away(stub: QdrantStub, other: QdrantStub) -> None:
     """Each is asked once."""
     stub.fails_with = other.fails_with = 503
