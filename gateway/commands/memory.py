@@ -46,7 +46,8 @@ def _result_lines(result: SearchResult) -> Iterator[str]:
 
 def _hit(hit: Hit) -> str:
     mark = f" ({hit.mark})" if hit.mark else ""
-    return f"`{hit.citation}`{mark}\n{quoted(hit.passage)}\n"
+    lines = (quoted(line) for line in (hit.before, hit.snippet, hit.after) if line)
+    return "\n".join([f"`{hit.citation}`{mark}", *lines, ""])
 
 
 def _state(state: IndexStatus) -> Iterator[str]:

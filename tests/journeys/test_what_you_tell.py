@@ -63,6 +63,18 @@ async def test_the_readmes_story_holds_on_the_second_day(tmp_path: Path) -> None
         assert not any(hit.endswith("?") for hit in found)
 
 
+async def test_a_line_that_says_it_comes_back_with_what_it_is(tmp_path: Path) -> None:
+    """After `/new` and a restart: where the tent is stands beside what is there."""
+    home = make_home(tmp_path / "home")
+    async with started(home) as terminal:
+        for said in ("we bought a green tent for the holiday", "put it into the attic behind the skis", "/new"):
+            await terminal.say(said)
+    async with started(home) as terminal:
+        first = (await terminal.found("where is the green tent"))[0]
+        assert "green tent" in first
+        assert "attic" in first
+
+
 ORDERS = {
     "Remember that the spare key is with the neighbour in 4B.": "where is the spare key",
     "please note: the bins are collected every second friday": "when are the bins collected",

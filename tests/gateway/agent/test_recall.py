@@ -69,6 +69,13 @@ async def test_what_bears_on_a_message_is_brought_up_with_its_source(home: Home)
     assert await home.brought("nice bicycle, haha!") == Recalled()
 
 
+async def test_a_memory_has_the_line_that_it_is_understood_with(home: Home) -> None:
+    """In one line, below its own citation."""
+    said, goes_on = "14:20 Owner: the red bicycle was at the station", "15:00 Owner: moved it to the old shed"
+    await home.write("memory/2026-03-01.md", said, goes_on)
+    assert quoted(await home.brought("Is the red bicycle at the station?")) == [f"> L1: {said} {goes_on}"]
+
+
 async def test_the_newest_statement_comes_first(home: Home) -> None:
     """Also where an older one fits better; undated notes hold now. A day that stands in the path is not repeated."""
     await home.write("memory/2026-03-02.md", "the bicycle is blue now", "the bicycle has a bell")

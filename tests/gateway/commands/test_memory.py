@@ -91,3 +91,10 @@ async def test_why_says_when_a_question_is_too_long_ago(house: House) -> None:
         await house.says(f"/why {LEAST_MESSAGES}") == "You asked:\n> question 5\n\nNo memory was used for the answer."
     )
     assert "too long ago" in await house.says(f"/why {LEAST_MESSAGES + 1}")
+
+
+async def test_memory_shows_the_line_that_a_hit_is_understood_with(house: House) -> None:
+    """Each on a line of its own, in one quotation below the hit's own place."""
+    said, goes_on = "14:20 Owner: the kite was in the cellar", "15:00 Owner: moved it to the car boot"
+    house.put("memory/2026-02-28.md", f"- {said}\n- {goes_on}\n")
+    assert f"`memory/2026-02-28.md#L1-L1`\n> {said}\n> {goes_on}" in await house.says("/memory kite in the cellar")

@@ -49,6 +49,14 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     rig.worker.handler.close()
 
 
+async def test_a_hit_shows_the_line_that_it_is_understood_with(rig: Rig) -> None:
+    """Its citation is its own line's."""
+    said, goes_on = "14:20 Owner: the kite was in the cellar", "15:00 Owner: moved it to the car boot"
+    rig.workspace.write("memory/2026-03-01.md", f"- {said}\n- {goes_on}\n", MAIN, None)
+    [hit, *_] = (await rig.call(MAIN, "memory_search", query="kite in the cellar"))["hits"]
+    assert (hit["citation"], hit["snippet"]) == ("memory/2026-03-01.md#L1-L1", f"{said}\n{goes_on}")
+
+
 async def test_a_search_gives_passages_with_their_source(rig: Rig) -> None:
     """Each hit has citation, lines, date, text and the parts of its score; the answer says how it was found."""
     answer = await rig.call(MAIN, "memory_search", query="private tea", max_results=1)
