@@ -19,7 +19,15 @@ from workspaces.memory.text.claims import Claim, Value, claims_in, clauses, corr
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line
 from workspaces.memory.text.facts import FactKind, gives_value
-from workspaces.memory.text.tokens import STOP_WORDS, identifiers, identifiers_held, query_terms, stem, terms
+from workspaces.memory.text.tokens import (
+    STOP_WORDS,
+    identifiers,
+    identifiers_held,
+    lower_case,
+    query_terms,
+    stem,
+    terms,
+)
 
 DEPTH = 12
 """Number of the best results among which shared words are a sign."""
@@ -206,9 +214,10 @@ class Statement:
 
     def corrects(self, older: "Statement") -> bool:
         """Tell whether it names the value of *older* that is asked for, and gives another in its place."""
-        if self._asked.kind not in CORRECTABLE:
+        correcting = [each for each in self.claims if each.may_correct]
+        if self._asked.kind not in CORRECTABLE or not correcting:
             return False
-        pairs = ((before, after) for before in older.claims for after in self.claims)
+        pairs = ((before, after) for before in older.claims for after in correcting)
         return any(
             self._asks(each, before) for before, after in pairs for each in corrected(before, after, self._context)
         )
@@ -313,7 +322,7 @@ def says_change(claim: Claim) -> bool:
 @lru_cache(64)
 def says_otherwise(text: str) -> bool:
     """Tell whether *text* has a word of change besides "new"."""
-    return CHANGED.search(NEW.sub(" ", text)) is not None
+    return CHANGED.search(NEW.sub(" ", lower_case(text))) is not None
 
 
 @lru_cache(64)

@@ -1,4 +1,7 @@
-"""Words by which `claims` reads a sentence in thirteen languages: states, events, changes, additions, denials."""
+"""Words by which `claims` reads a sentence in thirteen languages: states, events, changes, additions, denials.
+
+All are for text in lower case (`tokens.lower_case`).
+"""
 
 import re
 
@@ -13,8 +16,7 @@ STATES = re.compile(
     r"|cuesta|è|sono"
     r"|ha|abita|lavora|costa|é|tem|mora|trabalha|is|zijn|heeft|woont|werkt|kost|jest|są|ma|mieszka|pracuje"
     r"|kosztuje|este"
-    r"|are|are|locuiește|живёт|живет|работает|стоит|находится|живе|працює|коштує)\b|[^\W\d_]\s?[:=]\s|—|是|在|です",
-    re.IGNORECASE,
+    r"|are|are|locuiește|живёт|живет|работает|стоит|находится|живе|працює|коштує)\b|[^\W\d_]\s?[:=]\s|—|是|在|です"
 )
 """Words that say how something is."""
 HAPPENED = re.compile(
@@ -24,8 +26,7 @@ HAPPENED = re.compile(
     r"|afternoon|week)"
     r"|tonight|last (?:night|week|month|year)|ago|war|waren|hatte|ging|gestern|heute|kaufte|gekauft|bezahlt|getroffen"
     r"|gelaufen|hier|aujourd'hui|ayer|hoy|ieri|oggi|ontem|hoje|gisteren|vandaag|wczoraj|dzisiaj|вчера|сегодня|вчора"
-    r"|сьогодні)\b|昨天|今天|昨日|今日|ました",
-    re.IGNORECASE,
+    r"|сьогодні)\b|昨天|今天|昨日|今日|ました"
 )
 """Words of something that happened once: two such claims both hold."""
 CHANGED = re.compile(
@@ -36,7 +37,7 @@ CHANGED = re.compile(
     r"|put|brought) (?:it |them |\w+ )?(?:up |down |back |forward |over )?to"
     r"|(?:pushed|put|brought|set) (?:it |them )?(?:back|forward|off)|(?:up|down|back) to(?= \W?\d)"
     r"|(?:an?|one|two|half an|\d+) \w+ (?:later|earlier)|rather than|from now on|turn(?:s|ed) out|ended up"
-    r"|(?:in|at) the end(?! of)|am Ende(?! de[rs])|letztlich|finalement|au final|al final(?! de)|alla fine(?! d)|afinal"
+    r"|(?:in|at) the end(?! of)|am ende(?! de[rs])|letztlich|finalement|au final|al final(?! de)|alla fine(?! d)|afinal"
     r"|uiteindelijk|ostatecznie|в итоге|зрештою|verlegt|(?:steigt|sinkt|stieg|sank) auf"
     r"|(?:passe|passé|monte|monté|descend|baisse) à|repoussée?|reportée?|avancée?|déplacée?|augmentée?|baissée?"
     r"|(?:pasa|pasó|pasan|sube|subió|suben|baja|bajó|movió|movieron|cambiaron)(?: \w+){0,2} (?:al?|para)|lo movió"
@@ -48,14 +49,12 @@ CHANGED = re.compile(
     r"|changé|déménagé|ahora|nuev[oa]|cambi(?:ó|ado|ato|ata)|se mudó|adesso|ora|nuov[oa]|trasferit[oa]|agora|nov[oa]"
     r"|mudou|nu|nieuwe?|veranderd|verhuisd|verplaatst|teraz|now[yae]|zmieni\w+|acum|nou[ăa]?|schimbat|mutat"
     r"|теперь|новы\w+|переехал\w*"
-    r"|сменил\w*|перен[её]с\w*|тепер|нов\w{1,2}|переїха\w+|зміни\w+)\b|现在|改为|改成|换成|搬到|今は|変更|引っ越",
-    re.IGNORECASE,
+    r"|сменил\w*|перен[её]с\w*|тепер|нов\w{1,2}|переїха\w+|зміни\w+)\b|现在|改为|改成|换成|搬到|今は|変更|引っ越"
 )
 NEW = re.compile(
-    r"(?<!\bthe )(?<!\bmy )(?<!\bour )(?<!\bhis )(?<!\bher )(?<!\btheir )(?<!\bder )(?<!\bdie )(?<!\bdas )(?<!\ble )"
-    r"(?<!\bla )(?<!\bel )(?<!\bil )\b(?:new(?:ly)?|recent(?:ly)?|neue?[rsn]?|nouve(?:au|lle)|nuev[oa]|nuov[oa]|nov[oa]"
-    r"|nieuwe?|now[yae]|nou[ăa]?|нов\w+)\b",
-    re.IGNORECASE,
+    r"\b(?=[nrн])(?<!\bthe )(?<!\bmy )(?<!\bour )(?<!\bhis )(?<!\bher )(?<!\btheir )(?<!\bder )(?<!\bdie )"
+    r"(?<!\bdas )(?<!\ble )(?<!\bla )(?<!\bel )(?<!\bil )(?:new(?:ly)?|recent(?:ly)?|neue?[rsn]?|nouve(?:au|lle)"
+    r"|nuev[oa]|nuov[oa]|nov[oa]|nieuwe?|now[yae]|nou[ăa]?|нов\w+)\b"
 )
 """Words of change that mostly say something of another thing: "new running shoes", but not "the new deadline"."""
 ALSO = re.compile(
@@ -63,28 +62,24 @@ ALSO = re.compile(
     r"|außerdem|weitere[rsn]?"
     r"|zweite[rsn]?|aussi|autre|deuxième|también|otr[oa]|segund[oa]|anche|altr[oa]|second[oa]|também|outr[oa]"
     r"|ook|andere"
-    r"|tweede|też|również|drug[iae]|și|altă?|тоже|также|второ\w+|теж|також|друг\w+)\b|也|还|も",
-    re.IGNORECASE,
+    r"|tweede|też|również|drug[iae]|și|altă?|тоже|также|второ\w+|теж|також|друг\w+)\b|也|还|も"
 )
 """Words that add a value to another one."""
 DENIES = re.compile(
     r"\b(?:never|not|no longer|n't|nothing|neither|nor|without ever|cannot|nie(?:mals)?|nicht|kein\w*|jamais"
     r"|ne \w+ pas|n'\w+ pas"
-    r"|nunca|jamás|mai|non|nooit|niet|geen|nigdy|nie|niciodată|nu|никогда|не|ніколи)\b|n['’]t\b|从来没|从不|没有|不|ない|ません",
-    re.IGNORECASE,
+    r"|nunca|jamás|mai|non|nooit|niet|geen|nigdy|nie|niciodată|nu|никогда|не|ніколи)\b|n['’]t\b|从来没|从不|没有|不|ない|ません"
 )
 RECURS = re.compile(
     r"\b(?:starts?|begins?|opens?|closes?|ends?|leaves?|every|each|daily|weekly|usually|always|beginnt|öffnet|schließt|endet"
     r"|fährt|jeden?|täglich|immer|commence|ouvre|ferme|chaque|toujours|empieza|abre|cierra|cada|siempre|inizia|apre|chiude"
-    r"|ogni|sempre|elke|altijd|każd\w+|fiecare|кажд\w+|всегда|кожн\w+|завжди)\b|毎|每",
-    re.IGNORECASE,
+    r"|ogni|sempre|elke|altijd|każd\w+|fiecare|кажд\w+|всегда|кожн\w+|завжди)\b|毎|每"
 )
 """Words of a clock time that holds until another one does, unlike that of one meeting."""
 NEVER = re.compile(
     r"\b(?:never|not ever|not once|niemals|noch nie|nie(?=\s)|jamais|nunca|jamás|mai|nooit|nigdy|niciodată"
     r"|никогда|ніколи)\b"
-    r"|从来没|从未|一度も",
-    re.IGNORECASE,
+    r"|从来没|从未|一度も"
 )
 _EMPTY_WORDS = """
 never ever longer any want make need help get trying try can keep sure project know example thing start work look good
@@ -96,15 +91,13 @@ EMPTY = frozenset(map(stem, _EMPTY_WORDS.split()))
 MOVED = re.compile(
     r"\b(?:(?P<live>moved to|relocated to|zog nach|gezogen nach|umgezogen nach|déménagé à|mudó a"
     r"|trasferit[oa] a|verhuisd naar"
-    r"|przeprowadził\w* się do|переехал\w* в|переїха\w+ (?:до|в))|(?P<work>joined|started at))\s{1,3}$",
-    re.IGNORECASE,
+    r"|przeprowadził\w* się do|переехал\w* в|переїха\w+ (?:до|в))|(?P<work>joined|started at))\s{1,3}$"
 )
 """What begins a state that other words name later: who moved to a town lives there."""
 ENDED = re.compile(
     r"\b(?:no longer|not any ?more|any ?more|stopped|quit|gave up|nicht mehr|ne \w+ plus|ya no|non \w+ più"
     r"|já não|niet meer|już nie"
-    r"|nu mai|больше не|більше не)\b|不再|もう",
-    re.IGNORECASE,
+    r"|nu mai|больше не|більше не)\b|不再|もう"
 )
 SINGLE = re.compile(
     r"(?:\b(?:is|'s|ist|est|es|è|é|jest|este|heißt|called|named|lives? in|moved to|works? (?:at|for)|wohnt in"
@@ -112,7 +105,17 @@ SINGLE = re.compile(
     r"|habite à|travaille chez|vive en|trabaja en|vive a|abita a|lavora (?:a|per|presso)|mora em|trabalha n[ao]"
     r"|woont in|werkt bij"
     r"|mieszka w|pracuje w|lucrează la|живёт в|живет в|работает в|живе в|працює в)|[:=]|是|在)\s{0,3}(?:now "
-    r"|jetzt )?['\"`“„]?$",
-    re.IGNORECASE,
+    r"|jetzt )?['\"`“„]?$"
 )
 """What stands before a name that is the only one at a time: one lives in one town, and likes several."""
+COUNTS = {
+    name: str(value)
+    for value, names in enumerate(
+        (
+            "zero null", "one eins", "two zwei deux dos due два", "three drei trois tres tre", "four vier quatre",
+            "five fünf", "six sechs", "seven sieben", "eight acht", "nine neun", "ten zehn", "eleven elf",
+            "twelve zwölf",
+        )
+    )
+    for name in names.split()
+}  # fmt: skip

@@ -15,6 +15,7 @@ from functools import lru_cache
 from workspaces.memory.text.claim_words import (
     ALSO,
     CHANGED,
+    COUNTS,
     DENIES,
     EMPTY,
     ENDED,
@@ -29,7 +30,7 @@ from workspaces.memory.text.dates import NamedDate, mentions
 from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.facts import FactKind, facts_in, folded, sentences
 from workspaces.memory.text.owners import are_others
-from workspaces.memory.text.tokens import STOP_WORDS, query_terms, stem
+from workspaces.memory.text.tokens import STOP_WORDS, lower_case, query_terms, stem
 
 LONGEST_READ = 4_000
 """Characters of a passage that are read."""
@@ -57,19 +58,8 @@ _NUMBER = re.compile(
     r"(?P<sign>[$€£¥₴₽])?\s?(?<![\w.,:/-])(?P<digits>\d{1,3}(?:[,.' ]\d{3})+(?![\d])|\d+(?:[.,]\d+)?)"
     r"(?:\s?(?P<unit>%|°[CF]?|[€£$₴₽]|[^\W\d_]{1,4}(?![\w-])))?(?![\w:/-]|[.,]\d)"
 )
-_COUNTS = {
-    name: str(value)
-    for value, names in enumerate(
-        (
-            "zero null", "one eins", "two zwei deux dos due два", "three drei trois tres tre", "four vier quatre",
-            "five fünf", "six sechs", "seven sieben", "eight acht", "nine neun", "ten zehn", "eleven elf",
-            "twelve zwölf",
-        )
-    )
-    for name in names.split()
-}  # fmt: skip
 _WORD_NUMBER = re.compile(
-    rf"\b(?:{'|'.join(name for name in _COUNTS if name != 'one')})\b(?=\s+[^\W\d_])", re.IGNORECASE
+    rf"\b(?:{'|'.join(name for name in COUNTS if name != 'one')})\b(?=\s+[^\W\d_])", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-3]):([0-5]\d)\b", re.IGNORECASE)
@@ -78,6 +68,8 @@ _ORDINAL = re.compile(
     re.IGNORECASE,
 )
 """A day of the month alone: "on the 24th"; not the "4th floor"."""
+_NEAR = 60
+"""Characters before a value in which its noun or verb is looked for; our choice."""
 _CLOCK = "time"
 """Head of a clock time."""
 _CORRECTED = frozenset({FactKind.DATE, FactKind.NUMBER, FactKind.IDENTIFIER})
@@ -129,6 +121,15 @@ class Claim:
     """It denies for all times: "I have never …"."""
     words: frozenset[str]
     """All its stems, those of its values and their units too."""
+    subject: frozenset[str]
+    """Its terms but for those that say nothing of a subject, unless it has no others."""
+    given: frozenset[str]
+    """Its values, each equal for equal ones."""
+
+    @property
+    def may_correct(self) -> bool:
+        """Whether it can name a value to give another in its place."""
+        return self.changes or self.denies
 
 
 def claims_in(text: str, about: frozenset[str] | None = None, *, is_whole: bool = False) -> tuple[Claim, ...]:
@@ -148,8 +149,10 @@ def _parts(sentence: str) -> Iterator[str]:
     """Yield the clauses of *sentence*; what speaks of "it" stays together, after the statement that names the thing."""
     for clause in _CLAUSE.split(sentence):
         named = _AND_IT.split(clause, maxsplit=1)[0]
-        if named != clause and STATES.search(named) and not (_NAMELESS.match(named) or DENIES.search(named)):
-            yield named
+        if named != clause and not _NAMELESS.match(named):
+            low = lower_case(named)
+            if STATES.search(low) and not DENIES.search(low):
+                yield named
         yield clause
 
 
@@ -160,8 +163,8 @@ def relation(older: Claim, newer: Claim, newer_day: date | None = None) -> Relat
     if _plain(older.sentence) == _plain(newer.sentence):
         return Relation.REPEATS
     if older.denies != newer.denies:
-        ends = newer.denies and ENDED.search(newer.sentence) and not HAPPENED.search(older.sentence)
-        return Relation.REPLACES if ends else Relation.CONTRADICTS
+        ends = newer.denies and ENDED.search(lower_case(newer.sentence))
+        return Relation.REPLACES if ends and not HAPPENED.search(lower_case(older.sentence)) else Relation.CONTRADICTS
     pair = differing(older, newer)
     if pair is None:
         return None
@@ -178,7 +181,8 @@ def clauses(claim: Claim) -> Iterator[Claim]:
 @lru_cache(SENTENCES_KEPT)
 def may_correct(text: str) -> bool:
     """Tell whether *text* has a word that a correction needs."""
-    return bool(CHANGED.search(text) or DENIES.search(text))
+    low = lower_case(text)
+    return bool(CHANGED.search(low) or DENIES.search(low))
 
 
 def corrected(older: Claim, newer: Claim, context: frozenset[str] = frozenset()) -> tuple[Value, ...]:
@@ -187,11 +191,10 @@ def corrected(older: Claim, newer: Claim, context: frozenset[str] = frozenset())
     That alone shows what it is about: besides, one common word is enough, of *newer* or of its *context* (the words of
     the line before), and none where an identifier is corrected.
     """
-    if not (newer.changes or newer.denies) or older.denies:
+    if not newer.may_correct or older.denies:
         return ()
-    old, new = ({each.normal for each in claim.values} for claim in (older, newer))
-    given = {each.kind for each in newer.values if each.normal not in old} & _CORRECTED
-    found = tuple(each for each in older.values if each.normal in new and each.kind in given)
+    given = {each.kind for each in newer.values if each.normal not in older.given} & _CORRECTED
+    found = tuple(each for each in older.values if each.normal in newer.given and each.kind in given)
     values = frozenset(stem for each in found for stem in _stems(each.text))
     is_identified = any(each.kind is FactKind.IDENTIFIER for each in found)
     return found if is_identified or older.words & (newer.words | context) - values - EMPTY - {""} else ()
@@ -199,15 +202,14 @@ def corrected(older: Claim, newer: Claim, context: frozenset[str] = frozenset())
 
 def differing(older: Claim, newer: Claim) -> tuple[Value, Value] | None:
     """Return the first values of one kind, and of one unit or noun, in which the claims differ; `None` without any."""
-    old, new = ({each.normal for each in claim.values} for claim in (older, newer))
     pairs = ((before, after) for before in older.values for after in newer.values)
     return next(
         (
             (before, after)
             for before, after in pairs
             if (before.kind, before.head) == (after.kind, after.head)
-            and before.normal not in new
-            and after.normal not in old
+            and before.normal not in newer.given
+            and after.normal not in older.given
         ),
         None,
     )
@@ -222,10 +224,12 @@ def _is_same_subject(older: Claim, newer: Claim) -> bool:
     """Return whether one claim's subject holds the other's, and neither names what the other does not."""
     if older.words.isdisjoint(newer.words):
         return False
-    common = {each.normal for each in older.values} & {each.normal for each in newer.values}
-    first, second = ((each.terms - EMPTY or each.terms) | common for each in (older, newer))
+    common = older.given & newer.given
+    first, second = (older.subject | common, newer.subject | common) if common else (older.subject, newer.subject)
     return (
-        bool(first & second) and (first <= second or second <= first) and 2 * len(first & second) >= len(first | second)
+        (first <= second or second <= first)
+        and bool(first and second)
+        and 2 * len(first & second) >= len(first | second)
     )
 
 
@@ -243,14 +247,17 @@ def _has_one_value(older: Claim, newer: Claim, pair: tuple[Value, Value], newer_
             return bool(before.head)
         case FactKind.DATE if before.head == _CLOCK:
             dates = ({each.normal for each in claim.values if each.head != _CLOCK} for claim in (older, newer))
-            return len({*map(frozenset, dates)}) == 1 and all(RECURS.search(each.sentence) for each in (older, newer))
+            return len({*map(frozenset, dates)}) == 1 and all(
+                RECURS.search(lower_case(each.sentence)) for each in (older, newer)
+            )
         case FactKind.DATE:
             days = mentions(before.text)
             named = days[0][2] if days else None
             return named is not None and newer_day is not None and _is_ahead(named, newer_day)
         case _:
             is_specific = before.kind is FactKind.NAME or len(older.terms & newer.terms) > 1
-            return is_specific and SINGLE.search(older.sentence[: older.sentence.find(before.text)]) is not None
+            lead = lower_case(older.sentence[: older.sentence.find(before.text)])
+            return is_specific and SINGLE.search(lead) is not None
 
 
 def _is_ahead(named: NamedDate, day: date) -> bool:
@@ -270,25 +277,37 @@ def _stems(sentence: str) -> frozenset[str]:
 
 @lru_cache(SENTENCES_KEPT)
 def _claim(sentence: str) -> Claim:
+    low = lower_case(sentence)
+    changes, happened = CHANGED.search(low) is not None, HAPPENED.search(low) is not None
     values = tuple(_values(sentence))
     rest = sentence
     for each in values:
         rest = rest.replace(each.text, " ", 1)
-    begun = {_begun(sentence, each) for each in values} - {""}
-    rest = CHANGED.sub(" ", rest) if _WORD.search(CHANGED.sub(" ", rest)) else rest
+    begun = {_begun(sentence, each.text) for each in values if each.kind is FactKind.NAME} - {""}
+    if changes and _WORD.search(unchanged := _without_changes(rest)):
+        rest = unchanged
     about = frozenset(query_terms(rest)) | begun if _WORD.search(rest) else frozenset()
-    happened = HAPPENED.search(sentence) is not None
     return Claim(
         sentence,
         about,
         values,
-        DENIES.search(sentence) is not None,
-        (not happened or CHANGED.search(sentence) is not None) and STATES.search(sentence) is not None,
-        CHANGED.search(sentence) is not None,
-        ALSO.search(sentence) is not None,
-        NEVER.search(sentence) is not None,
+        DENIES.search(low) is not None,
+        (not happened or changes) and STATES.search(low) is not None,
+        changes,
+        ALSO.search(low) is not None,
+        NEVER.search(low) is not None,
         _stems(sentence) | {each.head for each in values},
+        about - EMPTY or about,
+        frozenset(each.normal for each in values),
     )
+
+
+def _without_changes(text: str) -> str:
+    """Return *text* with blanks for its words of change, at the same length."""
+    blanked = list(text)
+    for found in CHANGED.finditer(lower_case(text)):
+        blanked[found.start() : found.end()] = " " * len(found[0])
+    return "".join(blanked)
 
 
 def _values(sentence: str) -> Iterator[Value]:
@@ -313,7 +332,7 @@ def _values(sentence: str) -> Iterator[Value]:
         head = _unit(unit) or _noun_after(taken[found.end() :]) or _noun_before(taken[: found.start()])
         yield Value(FactKind.NUMBER, found[0].strip(), digits, head)
     for found in _WORD_NUMBER.finditer(taken):
-        yield Value(FactKind.NUMBER, found[0], _COUNTS[found[0].casefold()], _noun_after(taken[found.end() :]))
+        yield Value(FactKind.NUMBER, found[0], COUNTS[found[0].casefold()], _noun_after(taken[found.end() :]))
     for fact in facts:
         if fact.kind is FactKind.NAME:
             yield Value(FactKind.NAME, fact.value, folded(fact.value), _before(sentence, fact.value))
@@ -347,20 +366,20 @@ def _noun_after(text: str) -> str:
 
 
 def _noun_before(text: str) -> str:
-    text = CHANGED.sub(" ", text) if _WORD.search(CHANGED.sub(" ", text)) else text
-    return next((stem(word.casefold()) for word in reversed(_WORD.findall(text[-60:])) if not _is_function(word)), "")
+    near = text[-_NEAR:]
+    words = _WORD.findall(_without_changes(near)) or _WORD.findall(near)
+    return next((stem(word.casefold()) for word in reversed(words) if not _is_function(word)), "")
 
 
-def _begun(sentence: str, value: Value) -> str:
+def _begun(sentence: str, value: str) -> str:
     """Return the verb of the state that *sentence* says began with *value*, such as `live`; empty without one."""
-    found = MOVED.search(sentence[: max(sentence.find(value.text), 0)]) if value.kind is FactKind.NAME else None
+    at = max(sentence.find(value), 0)
+    found = MOVED.search(lower_case(sentence[max(at - _NEAR, 0) : at]))
     return "" if found is None else "live" if found["live"] else "work"
 
 
 def _before(sentence: str, value: str) -> str:
-    if (found := MOVED.search(sentence[: max(sentence.find(value), 0)])) is not None:
-        return "live" if found["live"] else "work"
-    return _noun_before(sentence[: max(sentence.find(value), 0)])
+    return _begun(sentence, value) or _noun_before(sentence[: max(sentence.find(value), 0)])
 
 
 def _is_function(word: str) -> bool:

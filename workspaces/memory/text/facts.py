@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workspaces.memory.text.tokens import identifiers, query_terms
+from workspaces.memory.text.tokens import identifiers, lower_case
 
 _ABBREVIATIONS = "no nr dr mr mrs ms st sr hr fr jr vs ca approx tel ext fig ed prof inc art bzw usw inkl vol".split()  # noqa: SIM905
 _NOT_AFTER = "".join(rf"(?<!\b{each}\.)" for each in _ABBREVIATIONS)
@@ -28,14 +28,14 @@ _MONTHS = (
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
 )
 _DATE = re.compile(
-    rf"\b\d{{1,2}}(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(?:{_MONTHS})\b\.?(?:,?\s+\d{{4}}\b)?"
-    rf"|\b(?:{_MONTHS})\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?"
-    rf"|\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b(?:{_DAY_WORDS})\b"
-    rf"|\b(?!may\b|mar\b|march\b|mars\b|sept?\b|dec\b|jan\b)(?:{_MONTHS})\b"
-    r"|(?:(?<=\bin )|(?<=\bby )|(?<=\btill )|(?<=\buntil )|(?<=\bsince )|(?<=\bnext )|(?<=\blast ))(?:may|march)\b"
-    r"|(?:(?<=\bto )|(?<=\bfrom )|(?<=\bfor )|(?<=\bof ))(?-i:May|March)\b",
-    re.IGNORECASE,
+    rf"\b(?=[\djfmasondtwlvé])(?:\d{{1,2}}(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(?:{_MONTHS})\b\.?(?:,?\s+\d{{4}}\b)?"
+    rf"|(?:{_MONTHS})\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?"
+    rf"|\d{{4}}-\d{{2}}-\d{{2}}\b|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|(?:{_DAY_WORDS})\b"
+    rf"|(?!may\b|mar\b|march\b|mars\b|sept?\b|dec\b|jan\b)(?:{_MONTHS})\b"
+    r"|(?:(?<=in )|(?<=by )|(?<=till )|(?<=until )|(?<=since )|(?<=next )|(?<=last ))(?:may|march)\b"
+    r"|(?:(?<=to )|(?<=from )|(?<=for )|(?<=of ))(?P<capitalised>may|march)\b)"
 )
+"""For text in lower case."""
 _NUMBER = re.compile(r"(?<![\w.,:/-])\+?\d(?:[\d .,:/-]{0,30}\d)?(?![\w/-])")
 _NAME = re.compile(
     r"(?:(?:Dr|Mr|Mrs|Ms|Hr|Fr|St|Prof)\.?\s+)?[A-ZÀ-ÖØ-ÞŁŚŻА-ЯЁЄІЇ][^\W\d_]+(?:['’-][A-ZÀ-Þ][^\W\d_]+)?"
@@ -88,7 +88,7 @@ def sentences(text: str) -> list[str]:
 
 def gives_value(text: str) -> bool:
     """Tell whether *text* holds a number, a weekday or a month."""
-    return any(map(str.isdigit, text)) or _DATE.search(text) is not None
+    return any(map(str.isdigit, text)) or any(_dates(text))
 
 
 def is_decision(sentence: str) -> bool:
@@ -108,13 +108,20 @@ def facts_in(sentence: str) -> list[Fact]:
 
 
 def _values(text: str) -> Iterator[tuple[FactKind, str]]:
-    for name in sorted(identifiers(text), key=len, reverse=True):
+    for name in sorted(identifiers(text), key=lambda name: (-len(name), name)):
         at = text.casefold().find(name)
-        if at >= 0 and not _DATE.fullmatch(name):
+        if at >= 0 and not _DATE.fullmatch(lower_case(name)):
             yield FactKind.IDENTIFIER, text[at : at + len(name)]
-    yield from ((FactKind.DATE, match[0].rstrip(".")) for match in _DATE.finditer(text))
+    yield from ((FactKind.DATE, each.rstrip(".")) for each in _dates(text))
     yield from ((FactKind.NUMBER, match[0].strip()) for match in _NUMBER.finditer(text))
     yield from ((FactKind.NAME, name) for name in _names(text))
+
+
+def _dates(text: str) -> Iterator[str]:
+    """Yield the dates as written; "from may on" has none, "from May on" one."""
+    for match in _DATE.finditer(lower_case(text)):
+        if match["capitalised"] is None or text[match.start()].isupper():
+            yield text[match.start() : match.end()]
 
 
 def _names(text: str) -> Iterator[str]:
@@ -124,7 +131,7 @@ def _names(text: str) -> Iterator[str]:
         is_first = not text[: match.start()].strip(" \"'“„«([-*")
         if is_first and " " not in name and not re.match(r"['’]s\b", text[match.end() :]):
             continue
-        if len(query_terms(name)) and name not in _NOT_NAMES:
+        if name not in _NOT_NAMES:
             yield name
     yield from _KATAKANA.findall(text)
 

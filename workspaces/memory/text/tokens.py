@@ -6,7 +6,7 @@ of characters, and identifiers are kept whole beside their parts.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
 
@@ -84,22 +84,35 @@ def normalised(text: str) -> str:
     return unicodedata.normalize("NFC", _FOLDED_MARKS.sub("", decomposed)).translate(_UNDECOMPOSED)
 
 
+def lower_case(text: str) -> str:
+    """Return *text* in lower case, letter by letter: its places are those of *text*.
+
+    A pattern of many words takes a quarter of the time on it that it takes when it ignores case.
+    """
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(low if len(low := each.lower()) == 1 else each for each in text)
+
+
 def terms(text: str) -> list[str]:
     """Return the search terms of a document's *text*, in order, with repetitions."""
-    found: list[str] = []
-    for match in _pattern().finditer(normalised(text)):  # a generator for each word would take a tenth longer
-        found += _terms_of_word(match[0]) if match.lastgroup == "word" else _terms_of(match)
-    return found
+    return _terms(_pattern().finditer(normalised(text)))
 
 
 def query_terms(text: str) -> list[str]:
     """Return the search terms of a query, each once: as `terms`, without stop words if other words remain."""
-    text = normalised(text)
-    kept = [match for match in _pattern().finditer(text) if match["word"] is None or not _is_stop(match["word"])]
-    matches = kept or list(_pattern().finditer(text))
-    return list(dict.fromkeys(term for match in matches for term in _terms_of(match)))
+    matches = list(_pattern().finditer(normalised(text)))
+    kept = [match for match in matches if match.lastgroup != "word" or not _is_stop(match[0])]
+    return list(dict.fromkeys(_terms(kept or matches)))
 
 
+def _terms(matches: Iterable[re.Match[str]]) -> list[str]:
+    found: list[str] = []
+    for match in matches:  # a generator for each word would take a tenth longer
+        found += _terms_of_word(match[0]) if match.lastgroup == "word" else _terms_of(match)
+    return found
+
+
+@lru_cache(2_048)
 def _is_stop(word: str) -> bool:
     word = word.casefold()
     return word in STOP_WORDS or _CLITIC.sub("", word) in STOP_WORDS
@@ -111,8 +124,6 @@ def _terms_of(match: re.Match[str]) -> Iterator[str]:
             yield from _nested_compounds(match[0].casefold())
             for word in re.findall(r"\w+", match[0]):
                 yield from _terms_of_word(word)
-        case "word":
-            yield from _terms_of_word(match[0])
         case "run":
             yield from _pairs(match[0])
         case _:
@@ -221,6 +232,8 @@ def _is_identifier(match: re.Match[str]) -> bool:
 
 
 def _is_code_word(word: str) -> bool:
+    if word.islower() and word.isalpha():
+        return False
     if word.isdigit():
         return len(word) > 3 and not _YEAR.fullmatch(word)
     if "'" in word:

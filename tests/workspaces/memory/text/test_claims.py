@@ -1,10 +1,12 @@
 """Which of two sentences replaces the other, by rule."""
 
+import re
 import tracemalloc
 from datetime import date, timedelta
 
 import pytest
 
+from workspaces.memory.text import claim_words
 from workspaces.memory.text.claims import Relation, claims_in, corrected, relation
 
 REPLACED = [
@@ -177,3 +179,17 @@ def test_claims_that_are_kept_take_little_memory() -> None:
         assert held[-1] - held[600] < 500_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", [name for name, each in vars(claim_words).items() if isinstance(each, re.Pattern)])
+def test_words_of_claims_are_those_of_lower_case_text(name: str) -> None:
+    """A capital letter in a pattern would never match, as claims are read in lower case."""
+    words = re.sub(r"\\.|\(\?P<\w+>", "", getattr(claim_words, name).pattern)
+    assert words == words.lower()
+
+
+def test_letter_case_changes_no_claim() -> None:
+    """A heading in capitals is read as the same words in small letters: its state, its change, its denial."""
+    for sentence in ("the rent is now 910 euros", "i have never been to oslo", "wir nehmen jetzt nicht mehr den bus"):
+        [small], [large] = claims_in(sentence), claims_in(sentence.upper())
+        assert (small.is_state, small.changes, small.denies) == (large.is_state, large.changes, large.denies)
