@@ -291,6 +291,7 @@ def _at_rest(folder: Path, agents: int) -> _Resting:
     gateway = Gateway(home, folder.with_suffix(".log"))
     gateway.start()  # the first start creates the workspaces; later ones are the usual case
     gateway.stop()
+    home.agent("a0").workspace.joinpath("MEMORY.md").write_text("- The roof needs paint.\n")  # for the memory worker
     with _started(gateway) as pid:
         start_ms = processor_ms(pid)
         time.sleep(2 * _SETTLE_S)  # the memory worker loads

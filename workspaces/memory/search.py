@@ -99,7 +99,7 @@ class MemoryIndex(SourceIndex):
         return (await self._has_house_index() and await self._house.accept_change()) or is_accepted
 
     async def is_behind(self) -> bool:
-        """Tell whether files changed since the last sync began; reads none of them."""
+        """Tell whether files changed since the last sync began; reads none of them once there is an index."""
         return await super().is_behind() or (await self._has_house_index() and await self._house.is_behind())
 
     async def known_on(self, query: Query, access: Access) -> SearchResult:

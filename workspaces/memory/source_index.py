@@ -185,7 +185,7 @@ class SourceIndex:
         return self._sync.deadly
 
     async def is_behind(self) -> bool:
-        """Tell whether files changed since the last sync began; reads none of them."""
+        """Tell whether files changed since the last sync began; reads none of them once there is an index."""
         return self._is_dirty or await self._sync.is_behind()
 
     async def catch_up(self) -> None:

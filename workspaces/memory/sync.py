@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 from workspaces.access import Scope
 from workspaces.memory.client import WorkerDiedError
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError
+from workspaces.memory.text.chunking import entries_of
 from workspaces.memory.wire import Frame, document_out
 from workspaces.run_blocking import RunBlocking
 
@@ -185,7 +186,7 @@ class Sync:
         if self._synced is None:
             self._synced = await self._run(self._read_synced)
         if self._digest(current) != self._synced:
-            return True
+            return bool(self._synced) or await self._run(self._holds_entries, current)
         self.scopes = _audiences(current)
         return False
 
@@ -242,6 +243,10 @@ class Sync:
 
     def _current(self) -> dict[str, tuple[str, Source]]:
         return {path: (stamp, source) for source in self._sources for path, stamp in source.stamps().items()}
+
+    def _holds_entries(self, current: Mapping[str, tuple[str, Source]]) -> bool:
+        """Tell whether there is an index, or an entry for one: the headings of a new workspace need no worker."""
+        return self._folder.exists() or any(_has_entries(source, path) for path, (_, source) in current.items())
 
     def _skips(self, path: str, stamp: str) -> bool:
         return self._skipped.get(path, ("", ""))[0] == stamp
@@ -300,6 +305,14 @@ class Sync:
 
     async def _call(self, op: str, **arguments: object) -> Frame:
         return await self._worker.call(op, self._folder, arguments)
+
+
+def _has_entries(source: Source, path: str) -> bool:
+    try:
+        document = source.read(path)
+    except UnreadableDocumentError:
+        return True  # a sync names it
+    return document is not None and bool(entries_of(document))
 
 
 def _audiences(current: Mapping[str, tuple[str, Source]]) -> frozenset[Scope]:

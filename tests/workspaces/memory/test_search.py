@@ -25,6 +25,7 @@ from workspaces.memory.search_notes import LONGEST_QUERY, notice
 from workspaces.memory.source_index import JUST_BEGUN_S
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.run_blocking import RunBlocking
+from workspaces.starting_files import starting_text
 
 
 class Home:
@@ -265,6 +266,18 @@ async def test_a_start_without_changes_needs_no_worker(tmp_path: Path) -> None:
     home.worker.handler.close()
     shutil.rmtree(home.index_folder)
     assert (await starts("two"))[0] == "stamps"
+    home.worker.handler.close()
+
+
+async def test_a_new_workspace_needs_no_worker_before_its_first_note(tmp_path: Path) -> None:
+    """Headings alone are no notes: neither the start nor a message's recall asks for them, the first note does."""
+    home = Home(tmp_path, WordsEmbedder())
+    (home.notes / "MEMORY.md").write_text(starting_text("MEMORY.md"))
+    await home.index.catch_up()
+    assert (home.worker.calls, home.index.is_warm, home.index.has_notes_of(PRIVATE)) == ([], True, False)
+    (home.notes / "MEMORY.md").write_text(starting_text("MEMORY.md") + "\n- likes tea\n")
+    await home.index.catch_up()
+    assert home.worker.calls == ["stamps", "put", "commit"]
     home.worker.handler.close()
 
 

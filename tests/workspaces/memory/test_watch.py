@@ -49,6 +49,7 @@ class Home:
     def __init__(self, home: Path) -> None:
         self.notes = home / "workspace"
         self.notes.mkdir()
+        (home / "index").mkdir()  # an index that was made before: the first look syncs it
         self.folder = Folder(self.notes)
         self.worker = HandlerWorker(WordsEmbedder())
         clock = MemoryClock(time.monotonic, lambda: date(TODAY.year, TODAY.month, TODAY.day))
