@@ -19,7 +19,6 @@ QUIETER = (
     "aiogram",
     "asyncio",
     "cohere",
-    "openai",
     "anthropic",
     "google_genai",
     "watchfiles",

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from gateway.agent.entries import Entry, Picture, ReplyEntry, ToolCall, Usage
 from gateway.agent.models.hosted import HostedModel
 from gateway.agent.models.messages import Answered, Returned, UnansweredMessages, voices
-from gateway.agent.models.openai import Json, body_of
+from gateway.agent.models.openai import LONGEST_REFUSAL, Json, body_of
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.models.prefix_cache import PrefixCache
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
-from gateway.errors import ModelUnavailableError
+from gateway.errors import ModelRefusedError, ModelUnavailableError
 from tests.fakes.openai_stub import OpenAIStub
 from tests.gateway.agent.models.test_hosted import SEARCH, asks, user
 from tests.gateway.agent.models.test_messages import ENTRIES
@@ -87,7 +87,7 @@ def test_half_a_character_does_not_stop_a_turn() -> None:
 
 
 class Server:
-    """Serves *answer* to any request, *then* goes on once the model has shown some text, and hangs up."""
+    """Serves *answer* to any request, *then* goes on once the model has shown some text or ended, and hangs up."""
 
     def __init__(self, answer: bytes, then: bytes = b"") -> None:
         self._answer = answer
@@ -111,15 +111,19 @@ class Server:
         """Return what a model makes of it. Raises ModelError."""
         async with await asyncio.start_server(self._handle, "127.0.0.1", 0) as listening:
             url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
-            return await answer_from(url, asks(), self.show)
+            try:
+                return await answer_from(url, asks(), self.show)
+            finally:
+                self._shown.set()
 
 
 async def unseen(_: str) -> None:
     """Nobody reads the draft."""
 
 
-async def answer_from(url: str, request: ModelRequest, show: OnText = unseen) -> ReplyEntry:
-    model = HostedModel(HostedSettings("openai", "stub", name="home", base_url=url), Retry(tries=1))
+async def answer_from(url: str, request: ModelRequest, show: OnText = unseen, *, is_here: bool = False) -> ReplyEntry:
+    settings = HostedSettings("openai", "stub", name="home", base_url=url, is_here=is_here)
+    model = HostedModel(settings, Retry(tries=1))
     try:
         return await model.reply(request, show)
     finally:
@@ -152,6 +156,26 @@ async def test_a_request_of_megabytes_arrives_whole() -> None:
     async with OpenAIStub(lambda _: "Long.") as stub:
         assert (await answer_from(stub.url, asks(user("x" * 3_000_000)))).text == "Long."
         assert len(stub.bodies[0]["messages"][1]["content"]) == 3_000_000
+
+
+async def test_a_model_elsewhere_is_asked_through_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One on the owner's machines is not, nor one that `no_proxy` names."""
+    nobody = "http://127.0.0.1:1/v1"
+    async with OpenAIStub(lambda _: "By proxy.") as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
+        assert (await answer_from(nobody, asks())).text == "By proxy."
+        with pytest.raises(ModelUnavailableError, match="cannot be reached"):
+            await answer_from(nobody, asks(), is_here=True)
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        with pytest.raises(ModelUnavailableError, match="cannot be reached"):
+            await answer_from(nobody, asks())
+
+
+async def test_a_refusal_without_end_is_read_in_part() -> None:
+    """Its status tells enough: a server that goes on with a refusal for ever holds up nobody."""
+    endless = b"HTTP/1.1 401 No\r\nContent-Length: 99999999\r\n\r\n" + b"x" * (LONGEST_REFUSAL + 1)
+    with pytest.raises(ModelRefusedError, match="check its API key"):
+        await Server(endless, b"x").asked()
 
 
 def test_tools_are_told_with_every_request() -> None:
