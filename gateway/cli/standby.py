@@ -56,18 +56,19 @@ async def composed_again(stack: AsyncExitStack, make: Make, standby_address: Sta
 
 @asynccontextmanager
 async def outlasting(stop: asyncio.Event, *, is_first: bool) -> AsyncIterator[None]:
-    """End a run quietly when its store fails, unless it *is_first*: the next composition waits for the store.
+    """End a run quietly when its store fails: the next composition waits for the store.
 
-    A store fails a run by becoming unavailable again while the leftovers of an earlier run are taken up.
+    A store fails a run by becoming unavailable again while the leftovers of an earlier run are taken up. If
+    the run *is_first*, only a lost lease ends it quietly: the store is there, the start took longer than the lease.
     """
-    if is_first:
-        yield
-        return
     import structlog
 
+    from gateway.stores.ports import LeaseLostError
+
+    awaited = LeaseLostError if is_first else StoreError
     try:
         yield
-    except* StoreError as group:
+    except* awaited as group:
         for why in dict.fromkeys(map(str, _leaves(group))):
             structlog.get_logger().warning("restarted: the store failed", detail=why)
         await SystemClock().wait(stop, PAUSE_S)

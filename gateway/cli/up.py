@@ -100,6 +100,7 @@ class Runs:
             zone, faults = owner_zone(live.config.owner.time_zone, live.environ), list[Exception]()
             standby = StandbyAddress(self.home, zone, self.front)
             make = partial(self.invocation.compose, self.home, live.config, live.environ, channels=True)
+            gateway: Composed | None = None
             fresh: LiveSettings | None = None
             try:
                 async with outlasting(stop, is_first=is_first), AsyncExitStack() as stack:
@@ -112,7 +113,7 @@ class Runs:
                 if is_first or live is self.watch.earlier:
                     raise
                 faults += group.exceptions
-            is_first = False
+            is_first = is_first and gateway is None
             if faults:
                 self.watch.go_back(str(faults[0]))
             elif fresh is not None:

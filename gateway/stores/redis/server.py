@@ -221,7 +221,7 @@ def refusal_error(exc: RedisError, server: RedisAddress) -> StoreError:
     code, _, text = str(exc).partition(" ")
     match code:
         case "FENCE":
-            return LeaseLostError("another gateway may write in this one's place; nothing was stored")
+            return LeaseLostError("the lease ran out, so another gateway may write here; nothing was stored")
         case "LOST":
             return LeaseLostError(f"{server} has lost messages that it confirmed; nothing was stored")
         case "STATE":

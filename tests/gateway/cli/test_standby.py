@@ -22,6 +22,7 @@ from gateway.errors import ConfigError, StoreError, StrandlineError
 from gateway.home import ControlFile, Home
 from gateway.runtime.clock import unless
 from gateway.runtime.http_server import serving
+from gateway.stores.ports import LeaseLostError
 from tests.fakes.operator import FakeOperator
 from tests.fakes.patience import PATIENCE_S
 
@@ -110,11 +111,15 @@ async def test_what_an_operator_has_to_mend_is_not_waited_for(standby_address: S
 class Runs:
     """Composes gateways whose runs end one after the other: for each an error, or `None` for a share that changed."""
 
-    def __init__(self, *ends: Exception | None) -> None:
+    def __init__(self, *ends: Exception | None, starts: Sequence[Exception] = ()) -> None:
+        """*starts* are errors of the first compositions."""
         self.ends = list(ends)
+        self.starts = list(starts)
 
     @asynccontextmanager
     async def compose(self, home: Home, config: object, environ: object, *, channels: bool) -> AsyncIterator[Composed]:
+        if self.starts:
+            raise self.starts.pop(0)
         operator = FakeOperator()
         async with asyncio.TaskGroup():  # as a gateway's own tasks are held
             yield Composed(operator, operator, self._run)
@@ -135,6 +140,20 @@ async def test_a_store_that_goes_away_again_ends_a_run_and_not_the_gateway(
     async with asyncio.timeout(PATIENCE_S):
         await serve(Invocation({"TZ": "Europe/Berlin"}, runs.compose), Home(tmp_path / "home"), 0)
     assert runs.ends == []
+
+
+@pytest.mark.parametrize(("starts", "ends"), [((LeaseLostError(AWAY),), (None,)), ((), (LeaseLostError(AWAY), None))])
+async def test_a_lease_that_runs_out_during_the_first_start_is_taken_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], starts: Sequence[Exception], ends: Sequence[Exception | None]
+) -> None:
+    """Before the gateway is composed or in its first run: it says why, begins once more, and greets once."""
+    runs = Runs(*ends, starts=starts)
+    async with asyncio.timeout(PATIENCE_S):
+        await serve(Invocation({"TZ": "Europe/Berlin"}, runs.compose), Home(tmp_path / "home"), 0)
+    said = capsys.readouterr()
+    assert (runs.starts, runs.ends) == ([], [])
+    assert said.out.count("is running at") == 1
+    assert AWAY in said.err
 
 
 @pytest.mark.parametrize("ends", [(StoreError(AWAY),), (None, ZeroDivisionError())])
