@@ -10,7 +10,7 @@ from adapters.channel import Adapter, Address, Body, ChannelError, InboundMessag
 from gateway.errors import StoreError
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.runtime.clock import Clock
-from gateway.stores.ports import LeaseLostError, RowStateError
+from gateway.stores.ports import LeaseLostError, RowStateError, StoreServerError
 from workspaces.secrets import redact
 
 log = structlog.get_logger()
@@ -26,6 +26,14 @@ NOT_TAKEN = (
     "answer it once that is fixed."
 )
 KEPT = "I cannot write to my disk right now. Your message is kept; I answer as soon as it works again."
+SERVER_AWAY = (
+    "The server that stores my data does not work right now. Your message is kept; I answer as soon as it does."
+)
+
+
+def kept_notice(exc: Exception) -> str:
+    """Return what the sender of a stored message is told when *exc* delays its answer."""
+    return SERVER_AWAY if isinstance(exc, StoreServerError) else KEPT
 
 
 class DirectNotices:
@@ -69,7 +77,7 @@ class DirectNotices:
 
     async def kept(self, message: InboundMessage, exc: StoreError) -> None:
         """Tell the sender of *message*, which was taken in, that its answer cannot be stored; and the owner why."""
-        await self.tell(message.answers_to or message.address, KEPT, exc)
+        await self.tell(message.answers_to or message.address, kept_notice(exc), exc)
 
     async def tell(self, chat: Address, said: str, exc: StoreError) -> None:
         """Say *said* in *chat*, and why to the owner."""

@@ -39,7 +39,11 @@ class RowStateError(StoreError):
     """The row is not in a state that the operation accepts: a defect of the caller; a retry cannot help."""
 
 
-class LeaseLostError(StoreError):
+class StoreServerError(StoreError):
+    """The server with the state does not answer, or refuses an operation; our own disk is not to blame."""
+
+
+class LeaseLostError(StoreServerError):
     """Another gateway may write in this one's place; this one cannot write until it has a new lease."""
 
 

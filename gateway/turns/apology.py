@@ -5,6 +5,7 @@ import hashlib
 from adapters.channel import InboundMessage
 from gateway.admission.routing import Envelope
 from gateway.agent.models.failures import told_failure
+from gateway.delivery.direct_notices import kept_notice
 from gateway.errors import ModelError, ModelRefusedError
 from workspaces.access import SessionType
 
@@ -27,4 +28,4 @@ def apology(exc: Exception, envelope: Envelope) -> str:
             said = "My language model cannot be reached now. Your message is kept; I answer as soon as it is back."
             return f"{said}{told}"
         case _:
-            return "I cannot write to my disk right now. Your message is kept; I answer as soon as it works again."
+            return kept_notice(exc)

@@ -11,9 +11,9 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
-from gateway.errors import StoreError
 from gateway.runtime.backoff import Backoff
 from gateway.stores.codec import valid_unicode
+from gateway.stores.ports import StoreServerError
 from gateway.stores.redis.server import RedisAddress, describe_error, is_elsewhere, refusal_error
 from gateway.stores.rows import STORE_TROUBLE, StoreOutage
 from workspaces.fault_points import Checkpoint, unchecked
@@ -105,10 +105,10 @@ class RedisLink:
     async def run(self, operation: str, *arguments: Argument) -> Reply:
         """Run *operation* of store.lua; return its result.
 
-        Raises StoreError without effect: LeaseLostError, RowStateError, or one that describes the server's fault.
+        Raises StoreServerError, which describes the server's fault, or RowStateError; both without effect.
         """
         if self._closing.is_set():
-            raise StoreError("the store in Redis is closed: the gateway is stopping")
+            raise StoreServerError("the store in Redis is closed: the gateway is stopping")
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Reply] = loop.create_future()
         sent = tuple(_sendable(each) for each in arguments)
@@ -216,7 +216,7 @@ class RedisLink:
     def _expire(self, outcome: "asyncio.Future[Reply]") -> None:
         self._waiting = [call for call in self._waiting if call.outcome is not outcome]
         if not outcome.done():
-            outcome.set_exception(StoreError(f"{self._trouble}; nothing was stored"))
+            outcome.set_exception(StoreServerError(f"{self._trouble}; nothing was stored"))
 
     def _count_outage(self) -> None:
         if not self._owns_up:
@@ -230,7 +230,7 @@ class RedisLink:
     def _leave(self, batch: Sequence[_PendingRequest]) -> None:
         for call in batch:
             if not call.outcome.done():
-                call.outcome.set_exception(StoreError(f"{self._trouble}; the outcome is unknown"))
+                call.outcome.set_exception(StoreServerError(f"{self._trouble}; the outcome is unknown"))
 
     # --- the connection
 

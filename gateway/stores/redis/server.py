@@ -28,7 +28,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from gateway.errors import ConfigError, StoreError
 from gateway.settings.stores import RedisSettings, Tls
-from gateway.stores.ports import LeaseLostError, RowStateError
+from gateway.stores.ports import LeaseLostError, RowStateError, StoreServerError
 from gateway.stores.redis.tls import check_tls, tls_fault, tls_options
 
 OLDEST = (7, 0)
@@ -227,4 +227,4 @@ def refusal_error(exc: RedisError, server: RedisAddress) -> StoreError:
         case "STATE":
             return RowStateError(f"{text}: the change does not start from there")
         case _:
-            return StoreError(describe_error(exc, server))
+            return StoreServerError(describe_error(exc, server))

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from adapters.channel import Address, SendRefusedError
-from gateway.delivery.direct_notices import EVERY, KEPT, MOST_CHATS, NOT_TAKEN, DirectNotices
+from gateway.delivery.direct_notices import EVERY, KEPT, MOST_CHATS, NOT_TAKEN, SERVER_AWAY, DirectNotices
 from gateway.delivery.sender import Adapters
 from gateway.errors import StoreError
-from gateway.stores.ports import LeaseLostError, RowStateError
+from gateway.stores.ports import LeaseLostError, RowStateError, StoreServerError
 from strandline.testing.adapter import FakeAdapter, message
 from tests.fakes.clock import ManualClock
 
@@ -66,6 +66,13 @@ async def test_the_owner_is_told_the_reason_where_they_write() -> None:
     house = House(None)
     await house.notices.kept(message("hello", id="1"), FULL)
     assert house.told() == [("alice", KEPT)]
+
+
+async def test_the_disk_is_not_blamed_for_a_server() -> None:
+    """Whoever waits for a server is told so, the owner with the reason."""
+    house, away = House(), StoreServerError("Redis does not answer; nothing was stored")
+    await house.notices.kept(message("hello", id="1"), away)
+    assert house.told() == [("alice", SERVER_AWAY), ("olga", f"I cannot answer anybody right now: {away}")]
 
 
 @pytest.mark.parametrize("exc", [LeaseLostError("another gateway has it"), RowStateError("a defect")])

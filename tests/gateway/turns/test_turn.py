@@ -27,6 +27,7 @@ from gateway.agent.models.port import Model
 from gateway.agent.whole_memory import WholeMemory
 from gateway.agent.window.settings import ContextSettings
 from gateway.approvals.approvals import Approvals
+from gateway.delivery.direct_notices import SERVER_AWAY
 from gateway.errors import ModelRefusedError, ModelUnavailableError, StoreError
 from gateway.hooks import Hooks
 from gateway.inbound.outcomes import Outcome, Outcomes
@@ -35,6 +36,7 @@ from gateway.runtime.threads import Threads
 from gateway.sessions.compaction import Compaction
 from gateway.sessions.flush import Flush
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
+from gateway.stores.ports import StoreServerError
 from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.store import Sessions
@@ -157,6 +159,18 @@ async def test_who_waits_is_told_that_the_answer_cannot_be_stored(house: House) 
         assert isinstance(await answer(turns, row), RetryLater)
     ((told_of, why),) = told
     assert (told_of, isinstance(why, StoreError)) == ("1", True)
+
+
+async def test_the_disk_is_not_blamed_for_a_server_that_is_away(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its return finds the notice in the outbox, and it names the server."""
+
+    async def away(commit: object) -> None:
+        raise StoreServerError("Redis does not answer; nothing was stored")
+
+    row = await house.take_in(DIRECT)
+    monkeypatch.setattr(house.store, "commit_turn", away)
+    assert isinstance(await answer(house.turns(ScriptedModel("Good morning.")), row), RetryLater)
+    assert await house.outbox() == [SERVER_AWAY]
 
 
 async def test_a_turn_that_says_nothing_sends_nothing(house: House) -> None:

@@ -17,7 +17,7 @@ from redis.exceptions import ResponseError
 from gateway.errors import ConfigError, StoreError
 from gateway.runtime.clock import Clock, SystemClock
 from gateway.stores.losses import latest_loss
-from gateway.stores.ports import LeaseLostError
+from gateway.stores.ports import LeaseLostError, StoreServerError
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import RedisLink, script
 from gateway.stores.redis.server import RedisAddress
@@ -251,7 +251,7 @@ async def test_a_server_that_is_away_is_told_in_time_and_nothing_is_done(redis: 
     store = await cluster.alone()
     await store.count("before")
     await asyncio.to_thread(redis.kill)  # the loop runs meanwhile and sees the connection end
-    with pytest.raises(StoreError, match=r"does not answer .*; nothing was stored"):
+    with pytest.raises(StoreServerError, match=r"does not answer .*; nothing was stored"):
         await store.count("lost")
     redis.start()
     await store.count("after")
@@ -297,7 +297,7 @@ async def test_what_cannot_be_kept_is_not_accepted(redis: RedisServer, cluster: 
     store = await cluster.alone()
     await store.count("before")
     await admin(redis, *breaking)
-    with pytest.raises(StoreError, match=said):
+    with pytest.raises(StoreServerError, match=said):
         await accepted(store)
     assert await store.inbox.waiting() == []
     with pytest.raises(StoreError, match=said):
@@ -313,7 +313,7 @@ async def test_a_wrong_password_is_told_and_tried_again(redis: RedisServer, clus
     async with Redis.from_url(redis.url) as client:
         await client.config_set("requirepass", "right")
         await client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")  # type: ignore[no-untyped-call]
-        with pytest.raises(StoreError, match=r"rejects the password .*redis\.password_env"):
+        with pytest.raises(StoreServerError, match=r"rejects the password .*redis\.password_env"):
             await accepted(store)
         wrong = replace(cluster.server, password="wrong")
         with pytest.raises(StoreError, match="rejects the password"):
