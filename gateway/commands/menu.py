@@ -12,9 +12,9 @@ from adapters.abilities import HasMenu, MenuEntry
 from adapters.channel import Adapter, ChannelError, ChannelUnavailableError
 from gateway.commands.command import Command, Who
 from gateway.errors import StoreError
-from gateway.runtime.backoff import Backoff
 from gateway.runtime.clock import Clock, pause
 from gateway.stores.ports import Store
+from workspaces.backoff import Backoff
 
 log = structlog.get_logger()
 

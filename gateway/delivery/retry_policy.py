@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from gateway.runtime.backoff import Backoff
 from gateway.runtime.clock import Clock
+from workspaces.backoff import Backoff
 
 RETRIES = Backoff(1.0, 300.0)
 

@@ -9,8 +9,8 @@ import structlog
 from adapters.abilities import Examines
 from adapters.channel import Adapter, ChannelConfigError, ChannelError, ChannelUnavailableError, Receive
 from gateway.errors import ConfigError, StoreError
-from gateway.runtime.backoff import Backoff
 from gateway.runtime.clock import Clock, pause
+from workspaces.backoff import Backoff
 
 log = structlog.get_logger()
 

@@ -11,12 +11,12 @@ from gateway.agent.models import hosted, wire
 from gateway.agent.models.retry import Retry
 from gateway.app.resources import Machine
 from gateway.control.status_wire import StatusOrder
-from gateway.runtime.backoff import Backoff
 from tests.crash.running import HastyClock
 from tests.fakes.botapi import BotApi
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.provider_stub import Body, Call, Fault, Refusal, Reply, Step, call, instant
 from tests.journeys.house import OWNER, make_home, openai_section, running
+from workspaces.backoff import Backoff
 
 TRIES = 3
 FAULTS: dict[str, Step] = {

@@ -159,7 +159,7 @@ class SourceIndex:
                 self._is_dirty = True
                 raise
             self._was_fresh, self._synced_at = True, self._began_at
-            self._outage.end()
+            self._outage.retry()
             if self.faults is not None:
                 held = (await self.status()).held if self._sync.has_refused else ""
                 await self.faults.tell(sorted(self._sync.deadly - deadly), held)
@@ -340,10 +340,12 @@ class SourceIndex:
             async with asyncio.timeout(None if self.is_asleep else self.answers_within_s):
                 is_fresh = is_patient and await self._freshen()
                 async with asyncio.timeout(FIRST_PATIENCE_S if self.is_asleep else ALIVE_WITHIN_S):
-                    return await self._ask(query, text, scopes), is_fresh
+                    answer = await self._ask(query, text, scopes)
         except TimeoutError as exc:
             self._outage.begin()
             raise MemoryUnavailableError("the index takes too long") from exc
+        self._outage.end()
+        return answer, is_fresh
 
     async def _freshen(self) -> bool:
         """Sync if files may have changed, within the time limit; tell whether the index is known to be up to date.

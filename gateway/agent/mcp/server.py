@@ -14,8 +14,8 @@ from gateway.agent.mcp.offered import Called, Offer, offer, result_text
 from gateway.agent.mcp.settings import ServerSettings
 from gateway.agent.tools.tool import FromOutside, Told, Tool, done
 from gateway.errors import McpError, StoreError, ToolError
-from gateway.runtime.backoff import Backoff
 from gateway.runtime.clock import unless
+from workspaces.backoff import Backoff
 
 if TYPE_CHECKING:
     from gateway.agent.mcp.link import ToolServerLink

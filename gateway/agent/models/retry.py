@@ -10,7 +10,7 @@ from typing import TypeVar
 import structlog
 
 from gateway.errors import ModelUnavailableError
-from gateway.runtime.backoff import Backoff
+from workspaces.backoff import Backoff
 
 log = structlog.get_logger()
 

@@ -10,12 +10,12 @@ from redis.asyncio import Redis
 from redis.exceptions import MovedError, RedisError
 
 from gateway.errors import StoreError
-from gateway.runtime.backoff import Backoff
 from gateway.stores.pins import KnownAgent, Pin
 from gateway.stores.redis.link import ClusterMember, RedisLink, script
 from gateway.stores.redis.server import RedisAddress, check, describe_error, end_if_cancelled
 from gateway.stores.redis.spool import Spool, mark_of
 from gateway.stores.rows import StoreOutage
+from workspaces.backoff import Backoff
 
 log = structlog.get_logger()
 

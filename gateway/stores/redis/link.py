@@ -11,11 +11,11 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
-from gateway.runtime.backoff import Backoff
 from gateway.stores.codec import valid_unicode
 from gateway.stores.ports import StoreServerError
 from gateway.stores.redis.server import RedisAddress, describe_error, is_elsewhere, refusal_error
 from gateway.stores.rows import STORE_TROUBLE, StoreOutage
+from workspaces.backoff import Backoff
 from workspaces.fault_points import Checkpoint, unchecked
 
 log = structlog.get_logger()

@@ -23,6 +23,7 @@ import numpy as np
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import UnexpectedResponse
 
+from workspaces.backoff import Backoff
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.engine import EngineAwayError, FloatArray, Point, PointId
 from workspaces.memory.index.hybrid import ALWAYS, Leg, Shard, VectorQuery, Where, entry_of, payload_of
@@ -32,8 +33,8 @@ from workspaces.memory.text.sparse import SparseVector
 
 SCROLL = 1_000
 """Points per page when all are listed."""
-PAUSE_S = 5.0
-"""Pause after a failure of the server."""
+PAUSES = Backoff(0.5, 5.0)
+"""Pauses after failures of the server in a row; our choice."""
 HEDGED_AFTER_MS = 100
 """Time after which a node asks another replica too: one that hangs would take a search's whole time."""
 TENANT_KEY = "agent_id"
@@ -242,7 +243,7 @@ class ServerCollections:
         self._server = server
         self._connect = connect
         self._clock = clock
-        self._away_until, self._trouble = 0.0, ""
+        self._away_until, self._trouble, self._failures = 0.0, "", 0
 
     @cached_property
     def _nodes(self) -> Nodes:
@@ -262,10 +263,13 @@ class ServerCollections:
         if self._clock() < self._away_until:
             raise EngineAwayError(self._trouble)
         try:
-            return self._shard(folder).make(dimension)
+            shard = self._shard(folder).make(dimension)
         except EngineAwayError as exc:
-            self._away_until, self._trouble = self._clock() + PAUSE_S, str(exc)
+            self._away_until, self._trouble = self._clock() + PAUSES.delay_s(self._failures), str(exc)
+            self._failures += 1
             raise
+        self._failures = 0
+        return shard
 
     def remove(self, folder: Path) -> None:
         """Remove the agent's points and their folder; a server that is unavailable keeps them, unused."""

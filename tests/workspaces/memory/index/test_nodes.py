@@ -12,7 +12,7 @@ from tests.workspaces.memory.index.test_server import Home, StoreWorker
 from workspaces.memory.index.engine import EngineAwayError
 from workspaces.memory.index.index import layout
 from workspaces.memory.index.nodes import SEARCH_S, connected
-from workspaces.memory.index.server import PAUSE_S, connect
+from workspaces.memory.index.server import PAUSES, connect
 from workspaces.memory.index.settings import OLDEST, QdrantServer, version_fault
 
 NOBODY = "http://127.0.0.1:1"
@@ -199,18 +199,27 @@ async def test_an_older_state_with_as_many_points_is_found_out(stub: QdrantStub,
 
 
 def test_an_outage_is_over_after_a_pause(stub: QdrantStub, tmp_path: Path) -> None:
-    """Until then nothing is asked, and the reason is said again."""
+    """Until then nothing is asked, and the reason is said again; each failure in a row doubles it, to five seconds."""
     now = [0.0]
     store = connect(QdrantServer(stub.url))
     store._clock = lambda: now[0]
     folder = tmp_path / "agents" / "main" / "index" / "new"
     stub.fails_with = 503
-    for _ in range(2):
-        with pytest.raises(EngineAwayError, match="status 503"):
-            store.open(folder, 0)
-        stub.fails_with = None
-    assert len(stub.requests) == 2
-    now[0] += PAUSE_S
+    for pause_s in (0.5, 1, 2, 4, 5, 5):
+        stub.requests.clear()
+        for waited_s in (0.0, 0.9 * pause_s):
+            now[0] += waited_s
+            with pytest.raises(EngineAwayError, match="status 503"):
+                store.open(folder, 0)
+        assert len(stub.requests) == 2  # the first attempt's
+        now[0] += 0.1 * pause_s
+    stub.fails_with = None
+    assert store.open(folder, 0).holds([])
+    stub.fails_with = 503
+    with pytest.raises(EngineAwayError):
+        store.open(folder, 0)
+    stub.fails_with = None
+    now[0] += PAUSES.first_s
     assert store.open(folder, 0).holds([])
 
 

@@ -25,7 +25,7 @@ from workspaces.memory.index.engine import EngineAwayError
 from workspaces.memory.index.hybrid import CollectionStore
 from workspaces.memory.index.index import layout
 from workspaces.memory.index.request_handler import RequestHandler
-from workspaces.memory.index.server import PAUSE_S, connect
+from workspaces.memory.index.server import PAUSES, connect
 from workspaces.memory.index.settings import ONE_NODE, QdrantServer
 from workspaces.memory.query import Query
 from workspaces.memory.search import MemoryIndex, SearchResult
@@ -59,12 +59,12 @@ class StoreWorker(HandlerWorker):
 class Home:
     """An agent's notes, with an index on the stub, reached through the real worker process."""
 
-    def __init__(self, home: Path, worker: WorkerCalls, agent: AgentId = AGENT) -> None:
+    def __init__(self, home: Path, worker: WorkerCalls, agent: AgentId = AGENT, clock: SetClock | None = None) -> None:
         self.notes = home / "agents" / agent / "workspace"
         self.notes.mkdir(parents=True, exist_ok=True)
         source = WorkspaceNotes(Folder(self.notes))
         folder = home / "agents" / agent / "index"
-        self.index = MemoryIndex(agent, folder, [source], worker, run_here, SetClock().clock())
+        self.index = MemoryIndex(agent, folder, [source], worker, run_here, (clock or SetClock()).clock())
 
     def write(self, path: str, text: str) -> None:
         (self.notes / path).parent.mkdir(parents=True, exist_ok=True)
@@ -146,6 +146,26 @@ async def test_a_write_that_waits_holds_up_no_search(stub: QdrantStub, tmp_path:
         assert "in the files" not in found.notice
 
 
+async def test_one_slow_answer_does_not_send_the_next_searches_to_the_files(stub: QdrantStub, tmp_path: Path) -> None:
+    """The index is asked again half a second later; a second one in a row costs a second."""
+    clock = SetClock()
+    async with WorkerClient(_settings(stub)) as worker:
+        home = Home(tmp_path, worker, clock=clock)
+        home.write("MEMORY.md", "- red bicycle\n")
+        await home.index.sync()
+        for pause_s in (0.5, 1.0):
+            home.index.answers_within_s, stub.is_slow = 0.6, True
+            assert "in the files" in (await home.search("bicycle")).notice
+            stub.is_slow = False
+            stub.let_go.set()
+            home.index.answers_within_s = None
+            clock.now_s += 0.9 * pause_s
+            assert "a moment ago" in (await home.search("bicycle")).notice
+            clock.now_s += 0.1 * pause_s
+            stub.let_go.clear()
+        assert "in the files" not in (await home.search("bicycle")).notice
+
+
 async def test_a_server_that_refuses_is_left_alone_for_a_moment(stub: QdrantStub, tmp_path: Path) -> None:
     """An index that cannot be opened is not tried with every search."""
     now = [0.0]
@@ -161,7 +181,7 @@ async def test_a_server_that_refuses_is_left_alone_for_a_moment(stub: QdrantStub
     assert "in the files" in (await home.search("tea")).notice
     assert len(stub.requests) == asked
     stub.fails_with = None
-    now[0] += PAUSE_S + 1
+    now[0] += PAUSES.longest_s
     assert (await home.search("tea")).mode == "hybrid"
     worker.handler.close()
 

@@ -20,7 +20,7 @@ from tests.workspaces.turns import AGENT, MAIN
 from tests.zygote import FORKED
 from workspaces.access import PRIVATE
 from workspaces.files import Folder
-from workspaces.memory.circuit_breaker import PAUSE_S
+from workspaces.memory.circuit_breaker import PAUSES
 from workspaces.memory.client import MemoryUnavailableError, WorkerClient, WorkerDiedError, WorkerSettings
 from workspaces.memory.entry import Document
 from workspaces.memory.query import Query
@@ -407,7 +407,7 @@ async def test_a_worker_that_hangs_costs_a_search_two_seconds_once(
         monkeypatch.setattr("workspaces.memory.source_index.ALIVE_WITHIN_S", PATIENCE_S)
         assert (hung.mode, hung.hits[0].path, "in the files" in hung.notice) == ("keyword", "MEMORY.md", True)
         assert counted == [DEGRADED, DEGRADED]
-        clock.now_s += PAUSE_S + 1
+        clock.now_s += PAUSES.longest_s
         after = await index.search(Query("tea"), MAIN)
         assert "in the files" not in after.notice
         assert after.hits[0].snippet == note.read_text().strip().removeprefix("- ")

@@ -1,6 +1,6 @@
 """Exponential backoff."""
 
-from gateway.runtime.backoff import Backoff
+from workspaces.backoff import Backoff
 
 
 def test_the_delay_doubles_up_to_the_longest() -> None:
