@@ -15,7 +15,7 @@ SLEEPS = {
     "gateway/cli/connect.py": 1,  # a command waits for another process
     "gateway/cli/settings_report.py": 1,  # the same
     "gateway/runtime/crash_report.py": 1,  # the machine's time: it measures whether the loop runs
-    "gateway/stores/redis/leases.py": 2,  # the machine's time: a lease runs out by it
+    "gateway/stores/redis/leases.py": 1,  # the machine's time: a lease runs out by it
     "gateway/turns/presence.py": 2,  # intervals are arguments
     "gateway/web/chat.py": 1,  # drafts of one connection
     "workspaces/memory/watch.py": 2,  # the workspaces do not know the gateway's clock; file events

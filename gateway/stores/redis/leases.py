@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -42,7 +43,7 @@ class RedisLeases:
         self.server = server
         self.member = member
         self.lost = asyncio.Event()
-        """Set once the lease has expired, or may have: no further write is possible."""
+        """Set once the lease has expired, or may have, or is given up: the gateway has to begin anew."""
         self._spool: Spool | None = None
         self._lease_s = lease_s
         self._link = RedisLink(server, member, "lease")
@@ -105,18 +106,24 @@ class RedisLeases:
         """
         return bool(await self._link.run("take_agent", agent, str(had or ""), str(fresh)))
 
+    def lose(self) -> None:
+        """Give the lease up: the server has lost changes that it confirmed, and only a new beginning reads the rest."""
+        self.lost.set()
+
     async def keep(self) -> None:
         """Renew the lease until it is lost or this is cancelled."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._lease_s
         try:
-            while True:
+            while not self.lost.is_set():
                 asked = loop.time()
                 async with asyncio.timeout_at(deadline):
                     if not await self._renew_all():
                         break
                 deadline = asked + self._lease_s
-                await asyncio.sleep(self._lease_s / RENEWALS)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._lease_s / RENEWALS):
+                        await self.lost.wait()
         except TimeoutError:
             pass
         self.lost.set()

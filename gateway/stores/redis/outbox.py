@@ -10,6 +10,7 @@ from gateway.runtime.clock import Clock
 from gateway.stores.codec import OUTGOING, address_key, encode_time, reply_row
 from gateway.stores.ports import LeaseLostError, RowStateError
 from gateway.stores.redis.aside import set_aside
+from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import Argument, RedisLink
 from gateway.stores.redis.spool import Spool
 from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnId, UnsureSend
@@ -25,11 +26,16 @@ def score(moment: datetime) -> int:
     return round(moment.timestamp() * MICROSECOND)
 
 
+_ENDS_OF_A_SEND = ("part_sent", "record_unsure")
+"""Operations whose first argument is the part that was being sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class RedisOutbox:
     """Implements `Outbox` for the replies of *agents*."""
 
     link: RedisLink
+    leases: RedisLeases
     clock: Clock
     agents: Sequence[str]
     unsure_kept: int
@@ -71,13 +77,21 @@ class RedisOutbox:
         """Change a reply. Raises StoreError.
 
         We alone change it while we hold its agent, so a server that has it in another state, or no more, has lost a
-        change that it confirmed: with a spool the gateway begins anew, by LeaseLostError.
+        change that it confirmed. With a spool it is told again that the send had begun, or the gateway begins anew, by
+        LeaseLostError.
         """
         try:
-            await self.link.run(operation, row, *arguments)
+            try:
+                await self.link.run(operation, row, *arguments)
+            except RowStateError:
+                if self.spool is None or operation not in _ENDS_OF_A_SEND:
+                    raise
+                await self.link.run("begin_part", row, arguments[0], encode_time(self.clock.now()))
+                await self.link.run(operation, row, *arguments)
         except RowStateError as exc:
             if self.spool is None:
                 raise
+            self.leases.lose()
             raise LeaseLostError(f"the server has lost a change of reply {row} that it confirmed: {exc}") from exc
 
     def _note_delivered(self, row: OutboxId) -> None:

@@ -217,7 +217,7 @@ class RedisStore:
         self._link = link = RedisLink(leases.server, leases.member, "store", owns_up=True, checkpoint=checkpoint)
         self._inbox = RedisInbox(link, leases, self._clock, self._retention.dedupe, agents, agent_of)
         self.inbox: Inbox = self._inbox
-        self._outbox = RedisOutbox(link, self._clock, agents, self._retention.unsure)
+        self._outbox = RedisOutbox(link, leases, self._clock, agents, self._retention.unsure)
         self.outbox: Outbox = self._outbox
         self.changes: Changes = RedisChanges(link, self._clock, agents)
         self.jobs: Jobs = RedisJobs(link, self._clock, self._retention.dedupe, agents)

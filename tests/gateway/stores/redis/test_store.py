@@ -145,13 +145,34 @@ async def test_what_an_older_server_still_knows_stays_as_it_is(
 async def test_a_reply_that_the_server_lost_while_it_is_sent_begins_the_gateway_anew(
     redis: RedisServer, cluster: Cluster, tmp_path: Path
 ) -> None:
-    """It is no defect of the caller, by which the process would end."""
+    """It is no defect of the caller, by which the process would end, nor is it tried again for ever."""
+    leases = await cluster.join("alone")
+    store = await cluster.store(leases, "alice")
+    await store.use(Spool.open(tmp_path / "spool"))
+    row = await accepted(store, "1")
+    (reply,) = await store.commit_turn(TurnCommit(row.turn_id, [row.id], [Outgoing(HERE, "answer")]))
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
+        tasks.create_task(leases.keep())
+        await admin(redis, "DEL", f"{{{cluster.prefix}}}:reply:{reply.id}")
+        with pytest.raises(LeaseLostError, match="has lost a change of reply"):
+            await store.outbox.begin_part(reply.id, 0, datetime.now(UTC))
+
+
+@pytest.mark.parametrize("is_sure", [True, False])
+async def test_the_server_is_told_again_of_a_send_whose_beginning_it_lost(
+    redis: RedisServer, cluster: Cluster, tmp_path: Path, is_sure: bool
+) -> None:
+    """As a replica that took over just then: what was sent is not sent again, and what may have been is listed."""
     store = await spooled(cluster, tmp_path / "spool")
     row = await accepted(store, "1")
     (reply,) = await store.commit_turn(TurnCommit(row.turn_id, [row.id], [Outgoing(HERE, "answer")]))
-    await admin(redis, "DEL", f"{{{cluster.prefix}}}:reply:{reply.id}")
-    with pytest.raises(LeaseLostError, match="has lost a change of reply"):
-        await store.outbox.begin_part(reply.id, 0, datetime.now(UTC))
+    await store.outbox.begin_part(reply.id, 0, datetime.now(UTC))
+    await admin(redis, "HSET", f"{{{cluster.prefix}}}:reply:{reply.id}", "state", "queued")
+    if is_sure:
+        await store.outbox.part_sent(reply.id, 0, "7", is_last=True)
+    else:
+        await store.outbox.record_unsure(reply.id, 0, "no answer")
+    assert (len(await store.outbox.unfinished()), len((await store.report()).unsure)) == (not is_sure, not is_sure)
 
 
 async def test_a_gateway_with_another_name_goes_on_with_its_spool(cluster: Cluster, tmp_path: Path) -> None:
