@@ -1,4 +1,4 @@
-"""Random faults of all that a fleet runs on: its gateways, a Redis behind a sentinel, and three Qdrant nodes."""
+"""Random faults and updates of a fleet and its servers: a Redis behind a sentinel, and three Qdrant nodes."""
 
 import random
 import signal
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import httpx2
 
@@ -90,6 +91,14 @@ class Faults:
         struck()
         self.done[struck.__name__.strip("_")] += 1
 
+    def update(self, step: int) -> None:
+        """End the part whose turn it is at *step* in order, and start it again, as for a new version of it."""
+        redis, parts = self.servers.redis, list[Gateway | Node]([*self.gateways, *self.servers.qdrant])
+        restarts: list[Callable[[], None]] = [partial(_restart, part) for part in parts]
+        restarts += [redis.restart_replica, redis.restart_primary]
+        restarts[step % len(restarts)]()
+        self.done["update"] += 1
+
     def _kill_gateway(self) -> None:
         gateway = self.dice.choice(self.gateways)
         gateway.kill()
@@ -128,3 +137,8 @@ class Faults:
         node.cut_off()
         time.sleep(self.dice.uniform(*QDRANT_PAUSE_S))
         node.mend()
+
+
+def _restart(part: Gateway | Node) -> None:
+    assert part.stop() == 0, "it did not end in order"
+    part.start()

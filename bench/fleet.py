@@ -72,6 +72,11 @@ class Fleet:
         gateway.kill()
         gateway.start()
 
+    def update(self, step: int) -> None:
+        """Restart one part in order, the next one at the next *step*."""
+        assert self.faults
+        self.faults.update(step)
+
     def stop(self) -> list[int]:
         """Stop all; return their exit statuses."""
         return [gateway.stop() for gateway in self._gateways]

@@ -3,8 +3,9 @@
 The gateway is `strandline up` with its own home, the real Telegram SDK and the real memory worker. Its Bot API and its
 model are this process, which determines lost, doubled and reordered messages. With `--kill-every` the gateway is killed
 and restarted while it works; with `--backed` Redis has a replica and a sentinel, the index is on three Qdrant nodes if
-the program is installed, and any of them is killed, paused or cut off, in a random order. The end is bounded: a message
-without an answer `PATIENCE_S` after the last message is lost.
+the program is installed, and any of them is killed, paused or cut off, in a random order; with `--rolling` each is
+ended in order and started again instead, in its turn, as for an update. The end is bounded: a message without an answer
+`PATIENCE_S` after the last message is lost.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import statistics
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -42,6 +44,8 @@ class Plan:
     """Whether a single gateway stores its state there too."""
     is_backed: bool = False
     """Whether Redis has a replica and a sentinel, the index is on three Qdrant nodes, and anything may fail."""
+    is_rolling: bool = False
+    """Whether nothing fails, but each part is restarted in its turn: no answer may come twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,8 @@ class Outcome:
         """Tell whether every promise was kept."""
         found = self.judgement
         wrong = len(found.lost) + len(found.reordered) + len(found.strange) + self.kept.twice + self.problems
-        most_doubled = self.kills * (self.plan.pace.chats if self.plan.is_backed else 1)  # all chats lose their Redis
+        chats = self.plan.pace.chats if self.plan.is_backed else 1  # all chats lose their Redis
+        most_doubled = 0 if self.plan.is_rolling else self.kills * chats
         return wrong + self.kept.unindexed + self.unlisted == 0 and len(found.doubled) <= most_doubled
 
     def figures(self) -> dict[str, float]:
@@ -147,7 +152,7 @@ async def _talked(plan: Plan, crowd: Crowd, fleet: Fleet, watch: Watch) -> int:
     said, answered = asyncio.Event(), asyncio.Event()
     watch.look(fleet.pids())
     async with asyncio.TaskGroup() as tasks:
-        killing = tasks.create_task(_killing(plan.kill_every_s, fleet, said))
+        killing = tasks.create_task(_killing(plan.kill_every_s, fleet.update if plan.is_rolling else fleet.crash, said))
         tasks.create_task(_looking(watch, fleet, answered))
         await crowd.talk()
         said.set()
@@ -158,8 +163,8 @@ async def _talked(plan: Plan, crowd: Crowd, fleet: Fleet, watch: Watch) -> int:
     return killing.result()
 
 
-async def _killing(every_s: float | None, fleet: Fleet, over: asyncio.Event) -> int:
-    """Kill a gateway every *every_s* seconds until it is *over*; return the number of kills."""
+async def _killing(every_s: float | None, kill: Callable[[int], None], over: asyncio.Event) -> int:
+    """Call *kill*, with a number, every *every_s* seconds until it is *over*; return the number of kills."""
     start = asyncio.get_running_loop().time()
     for kills in count():
         due = None if every_s is None else start + (kills + 1) * every_s
@@ -167,7 +172,7 @@ async def _killing(every_s: float | None, fleet: Fleet, over: asyncio.Event) -> 
             async with asyncio.timeout_at(due):
                 await over.wait()
                 return kills
-        await asyncio.to_thread(fleet.crash, kills)
+        await asyncio.to_thread(kill, kills)
     raise AssertionError("unreachable")
 
 
@@ -200,10 +205,12 @@ def main() -> None:
     parser.add_argument("--kill-every", type=float, help="kill a gateway every so many seconds; never by default")
     parser.add_argument("--gateways", type=int, default=1, help="number of gateways; several share a Redis")
     parser.add_argument("--backed", action="store_true", help="let Redis behind a sentinel and Qdrant nodes fail too")
+    parser.add_argument("--rolling", action="store_true", help="with --backed: restart each part instead, in turn")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     pace = Pace(given.messages, given.minutes, given.chats)
-    plan = Plan(pace, given.model_ms / 1000, given.kill_every, given.gateways, is_backed=given.backed)
+    how = {"is_backed": given.backed, "is_rolling": given.rolling}
+    plan = Plan(pace, given.model_ms / 1000, given.kill_every, given.gateways, **how)
     outcome = asyncio.run(run(plan))
     for part in ("lost", "doubled", "reordered", "strange"):
         for each in getattr(outcome.judgement, part):

@@ -104,6 +104,7 @@ def test_a_failover_may_double_an_answer_of_each_chat() -> None:
     assert not replace(found, kills=0).is_right()
     assert not replace(found, kept=replace(listed, unindexed=1)).is_right()
     assert not replace(found, kept=replace(listed, unsure=Counter({7: 1}))).is_right()
+    assert not replace(found, plan=replace(plan, is_rolling=True)).is_right()
 
 
 @pytest.mark.nightly
@@ -111,6 +112,15 @@ def test_a_failover_may_double_an_answer_of_each_chat() -> None:
 async def test_a_fleet_keeps_every_promise_whatever_fails() -> None:
     """Three gateways and a Redis behind a sentinel, killed and paused in a random order."""
     done = await run(Plan(Pace(240, 2, 12), kill_every_s=8.0, gateways=3, is_backed=True))
+    assert done.is_right(), done.figures()
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+async def test_a_rolling_update_costs_no_answer_and_doubles_none() -> None:
+    """Three gateways, Qdrant's nodes if it is installed, a replica and its primary, each restarted under a load."""
+    done = await run(Plan(Pace(180, 3, 12), kill_every_s=15.0, gateways=3, is_backed=True, is_rolling=True))
+    assert done.kills >= 5
     assert done.is_right(), done.figures()
 
 

@@ -110,6 +110,12 @@ class Node:
                     return True
         return False
 
+    def stop(self) -> int:
+        """Ask it to end; return its exit status."""
+        self.signal(signal.SIGTERM)
+        assert self._process is not None
+        return self._process.wait(PATIENCE_S)
+
     def kill(self) -> None:
         """Kill it, as in a power failure."""
         assert self._process is not None

@@ -90,6 +90,12 @@ class RedisServer:
         assert self._process is not None
         self._process.send_signal(number)
 
+    def stop(self) -> None:
+        """End it in order: a primary waits for its replica."""
+        self.signal(signal.SIGTERM)
+        assert self._process is not None
+        self._process.communicate(timeout=PATIENCE_S)
+
     def kill(self) -> None:
         """Kill it, as in a power failure."""
         assert self._process is not None

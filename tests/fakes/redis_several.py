@@ -131,8 +131,24 @@ class Watched:
         killed.tell("CLIENT", "PAUSE", 10_000, "WRITE")
         self.settle()
         killed.kill()
+        self._succeed(killed, heir)
+
+    def restart_replica(self) -> None:
+        """End the replica in order, and start it again."""
+        primary, replica = self._in_order()
+        replica.stop()
+        self._succeed(replica, primary)
+
+    def restart_primary(self) -> None:
+        """End the primary in order, and start it again as the replica of its heir."""
+        primary, heir = self._in_order()
+        primary.stop()
+        self._succeed(primary, heir)
+
+    def _succeed(self, ended: RedisServer, heir: RedisServer) -> None:
+        """Start *ended* as the replica of *heir* once that is the primary; return once both are in step."""
         until(lambda: self.named is heir and heir.tell("INFO", "replication")["role"] == "master")
-        killed.start("--replicaof", "127.0.0.1", str(heir.port))
+        ended.start("--replicaof", "127.0.0.1", str(heir.port))
 
         def is_backed() -> bool:  # on a busy machine the sentinel may have changed its mind
             primary, replica = (each.tell("INFO", "replication") for each in self._in_order())
