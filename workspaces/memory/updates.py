@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from workspaces.memory.hits import CLEAR, Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.claim_words import CHANGED, NEW
-from workspaces.memory.text.claims import Claim, Value, claims_in, clauses, corrected, may_correct
+from workspaces.memory.text.claims import Claim, claims_in, clauses, corrected, may_correct
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line
 from workspaces.memory.text.facts import FactKind, gives_value
@@ -28,6 +28,7 @@ from workspaces.memory.text.tokens import (
     stem,
     terms,
 )
+from workspaces.memory.text.values import Value
 
 DEPTH = 12
 """Number of the best results among which shared words are a sign."""
@@ -179,18 +180,24 @@ class Statement:
         about = None if is_correction else asked.words  # "not Tuesday, Thursday": no word of the question
         self.claims = () if is_answer else claims_in(hit.snippet, about)
         whole = () if is_answer or not asked.words else claims_in(hit.snippet, asked.words, is_whole=True)
-        shares = ((each, len(asked.things & each.words) / len(asked.things)) for each in whole)
+        shares = ((each, len(each.held(asked.things)) / len(asked.things)) for each in whole)
         self._about = [(each, share) for each, share in shares if share >= NEAR]
-        self.denies = any(each.is_never and share >= _DENIED for each, share in self._about)
-        self.affirmed = max((_affirmed(each, asked, share) for each, share in self._about), default=0.0)
-        text = line.text if line.time else hit.snippet  # "guest wifi: tern-77" names no speaker
-        self._words = frozenset(word for word in terms(text) if not any(map(str.isdigit, word))) - _EMPTY
-        self._text = text
-        self._answers = asked.kind is None or holds(asked.kind, text, asked.text)
+        self._clearly = [each for each, share in self._about if share >= _CLEAR]
+        self.denies = any(share >= _DENIED and each.is_never for each, share in self._about)
+        self._text = line.text if line.time else hit.snippet  # "guest wifi: tern-77" names no speaker
 
     def comes_before(self, other: "Statement") -> bool:
         """Tell whether it is the older one; an undated note holds now."""
         return self._moment <= other._moment
+
+    @cached_property
+    def affirmed(self) -> float:
+        """How far it says that what is asked for is or was so."""
+        return max((_affirmed(each, self._asked, share) for each, share in self._about), default=0.0)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(word for word in terms(self._text) if not any(map(str.isdigit, word))) - _EMPTY
 
     @cached_property
     def _moment(self) -> tuple[date, str, int]:
@@ -200,8 +207,10 @@ class Statement:
         """Tell whether it belongs above *older*, which comes before it."""
         if self._asked.kind not in CORRECTABLE and (self.denies or older.denies):  # they stand beside each other
             return False
+        if not self._asked.wants_newest:
+            return False
         gives_newer = self._gives_other_value(older) or self._is_about_the_same(older)
-        return self._asked.wants_newest and gives_newer and not self.names_another_thing(older)
+        return gives_newer and not self.names_another_thing(older)
 
     def names_another_thing(self, older: "Statement") -> bool:
         """Tell whether *older* names what is asked for, and this another thing of its kind."""
@@ -242,8 +251,7 @@ class Statement:
     def _gives_other_value(self, older: "Statement") -> bool:
         return any(
             _is_other_value(after, before, self._asked)
-            for before, share in older._about
-            if share >= _CLEAR
+            for before in older._clearly
             for after, shared in self._about
             if shared >= self._asked.least_share(before, after) and ought(before.sentence) <= ought(after.sentence)
         )
@@ -260,8 +268,10 @@ class Statement:
             return False
         shared = self._words & older._words
         names_all = self._asked.things & older._words <= self._words or says_otherwise(self._text)
-        is_one_thing = len(shared) >= _SHARED and bool(shared & self._asked.words) and names_all and self._answers
-        return is_one_thing and self._gives_value and older._gives_value and ought(older._text) <= ought(self._text)
+        is_one_thing = len(shared) >= _SHARED and bool(shared & self._asked.words) and names_all
+        if not is_one_thing or not (self._asked.kind is None or holds(self._asked.kind, self._text, self._asked.text)):
+            return False
+        return self._gives_value and older._gives_value and ought(older._text) <= ought(self._text)
 
     @cached_property
     def _compared(self) -> str:

@@ -91,7 +91,7 @@ EMPTY = frozenset(map(stem, _EMPTY_WORDS.split()))
 MOVED = re.compile(
     r"\b(?:(?P<live>moved to|relocated to|zog nach|gezogen nach|umgezogen nach|déménagé à|mudó a"
     r"|trasferit[oa] a|verhuisd naar"
-    r"|przeprowadził\w* się do|переехал\w* в|переїха\w+ (?:до|в))|(?P<work>joined|started at))\s{1,3}$"
+    r"|przeprowadził\w* się do|переехал\w* в|переїха\w+ (?:до|в))|(?P<work>joined|started at))(?=\s)"
 )
 """What begins a state that other words name later: who moved to a town lives there."""
 ENDED = re.compile(

@@ -7,15 +7,13 @@ that is unclear, both may hold: a true line that is called outdated is worse tha
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from workspaces.memory.text.claim_words import (
     ALSO,
     CHANGED,
-    COUNTS,
     DENIES,
     EMPTY,
     ENDED,
@@ -28,9 +26,10 @@ from workspaces.memory.text.claim_words import (
 )
 from workspaces.memory.text.dates import NamedDate, mentions
 from workspaces.memory.text.dialogue import read_line
-from workspaces.memory.text.facts import FactKind, facts_in, folded, sentences
+from workspaces.memory.text.facts import FactKind, sentences
 from workspaces.memory.text.owners import are_others
-from workspaces.memory.text.tokens import STOP_WORDS, lower_case, query_terms, stem
+from workspaces.memory.text.tokens import lower_case, query_terms
+from workspaces.memory.text.values import CLOCK, TIME, WORD, Value, begun, values_in, without_changes
 
 LONGEST_READ = 4_000
 """Characters of a passage that are read."""
@@ -54,24 +53,10 @@ _NAMELESS = re.compile(
     re.IGNORECASE,
 )
 """Begins a condition of what follows, or a statement that names no thing itself."""
-_NUMBER = re.compile(
-    r"(?P<sign>[$€£¥₴₽])?\s?(?<![\w.,:/-])(?P<digits>\d{1,3}(?:[,.' ]\d{3})+(?![\d])|\d+(?:[.,]\d+)?)"
-    r"(?:\s?(?P<unit>%|°[CF]?|[€£$₴₽]|[^\W\d_]{1,4}(?![\w-])))?(?![\w:/-]|[.,]\d)"
-)
-_WORD_NUMBER = re.compile(
-    rf"\b(?:{'|'.join(name for name in COUNTS if name != 'one')})\b(?=\s+[^\W\d_])", re.IGNORECASE
-)
-_WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-3]):([0-5]\d)\b", re.IGNORECASE)
-_ORDINAL = re.compile(
-    r"\b[0-3]?\d(?:st|nd|rd|th)\b(?=\W*$|\s*[,;:.!?)]|\s+(?:and|at|in|or|by|with|because|not|instead|now|so|of|from|we|i)\b)",
-    re.IGNORECASE,
-)
-"""A day of the month alone: "on the 24th"; not the "4th floor"."""
-_NEAR = 60
-"""Characters before a value in which its noun or verb is looked for; our choice."""
-_CLOCK = "time"
-"""Head of a clock time."""
+_LOWER_VALUES = 2
+"""Words of values in small letters that a sentence may have: "friday", "two"; our choice."""
+_IMPLIED = frozenset({CLOCK, "live", "work"})
+"""Heads that a sentence may not say itself."""
 _CORRECTED = frozenset({FactKind.DATE, FactKind.NUMBER, FactKind.IDENTIFIER})
 """Kinds of values that a correction names; a person who cannot come is not replaced by another."""
 
@@ -89,47 +74,91 @@ class Relation(Enum):
     """One says what the other denies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value that a sentence gives."""
-
-    kind: FactKind
-    text: str
-    """As it was written."""
-    normal: str
-    """The same for equal values."""
-    head: str
-    """The thing that it counts or names, stemmed: the unit, else the noun beside it; may be empty."""
-
-
-@dataclass(frozen=True, slots=True)
 class Claim:
-    """One sentence, as far as rules read it."""
+    """One sentence, as far as rules read it: each part when it is first asked for."""
 
-    sentence: str
-    terms: frozenset[str]
-    """Stems of what it is about: its words without values and function words."""
-    values: tuple[Value, ...]
-    denies: bool
-    is_state: bool
-    """It says how something is, not what happened once."""
-    changes: bool
-    """It says that something is different from before."""
-    adds: bool
-    """It says that something comes beside another."""
-    is_never: bool
-    """It denies for all times: "I have never …"."""
-    words: frozenset[str]
-    """All its stems, those of its values and their units too."""
-    subject: frozenset[str]
-    """Its terms but for those that say nothing of a subject, unless it has no others."""
-    given: frozenset[str]
-    """Its values, each equal for equal ones."""
+    def __init__(self, sentence: str) -> None:
+        self.sentence = sentence
+        self.stems = frozenset(query_terms(sentence))
+        """Those of all its words, without function words."""
+
+    @cached_property
+    def least(self) -> int:
+        """Fewest stems of its subject, without reading its values: words in small letters that say something."""
+        return len(self.stems - EMPTY) - sum(not word.islower() for word in self.sentence.split()) - _LOWER_VALUES
+
+    @cached_property
+    def values(self) -> tuple[Value, ...]:
+        """The values that it gives."""
+        return tuple(values_in(self.sentence))
+
+    @cached_property
+    def given(self) -> frozenset[str]:
+        """Its values, each equal for equal ones."""
+        return frozenset(each.normal for each in self.values)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All its stems, those of its values and their units too."""
+        return self.stems | {each.head for each in self.values}
+
+    def held(self, stems: frozenset[str]) -> frozenset[str]:
+        """Return those of *stems* that are among its words; its values are only read where they may add one."""
+        low = lower_case(self.sentence)
+        rest = stems - self.stems
+        is_implied = not rest.isdisjoint(_IMPLIED) and (MOVED.search(low) or TIME.search(low))
+        is_full = is_implied or any(each in low for each in rest)
+        return stems & (self.words if is_full else self.stems)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Stems of what it is about: its words without values and function words."""
+        rest = self.sentence
+        for each in self.values:
+            rest = rest.replace(each.text, " ", 1)
+        if self.changes and WORD.search(unchanged := without_changes(rest)):
+            rest = unchanged
+        if not WORD.search(rest):
+            return frozenset()
+        names = (each.text for each in self.values if each.kind is FactKind.NAME)
+        return frozenset(query_terms(rest)) | {begun(self.sentence, name) for name in names} - {""}
+
+    @cached_property
+    def subject(self) -> frozenset[str]:
+        """Its terms but for those that say nothing of a subject, unless it has no others."""
+        return self.terms - EMPTY or self.terms
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether it says that something is different from before."""
+        return self._has(CHANGED)
+
+    @cached_property
+    def denies(self) -> bool:
+        return self._has(DENIES)
+
+    @cached_property
+    def is_never(self) -> bool:
+        """Whether it denies for all times: "I have never …"."""
+        return self._has(NEVER)
+
+    @cached_property
+    def is_state(self) -> bool:
+        """Whether it says how something is, not what happened once."""
+        return self._has(STATES) and (self.changes or not self._has(HAPPENED))
+
+    @cached_property
+    def adds(self) -> bool:
+        """Whether it says that something comes beside another."""
+        return self._has(ALSO)
 
     @property
     def may_correct(self) -> bool:
         """Whether it can name a value to give another in its place."""
         return self.changes or self.denies
+
+    def _has(self, words: re.Pattern[str]) -> bool:
+        return words.search(lower_case(self.sentence)) is not None
 
 
 def claims_in(text: str, about: frozenset[str] | None = None, *, is_whole: bool = False) -> tuple[Claim, ...]:
@@ -140,7 +169,9 @@ def claims_in(text: str, about: frozenset[str] | None = None, *, is_whole: bool 
     """
     plain = _DAY.sub(r"\1", _CODE.sub(" ", text[:LONGEST_READ]))
     lines = (read_line(_BULLET.sub("", line)).text for line in plain.split("\n"))
-    whole = [each for line in lines for each in sentences(line) if about is None or not about.isdisjoint(_stems(each))]
+    whole = [
+        each for line in lines for each in sentences(line) if about is None or not about.isdisjoint(_claim(each).stems)
+    ]
     said = whole if is_whole else [part for each in whole for part in _parts(each)]
     return tuple(_claim(part) for part in said[:_MOST] if len(part.split()) > 1 or len(part) > 3)
 
@@ -195,7 +226,7 @@ def corrected(older: Claim, newer: Claim, context: frozenset[str] = frozenset())
         return ()
     given = {each.kind for each in newer.values if each.normal not in older.given} & _CORRECTED
     found = tuple(each for each in older.values if each.normal in newer.given and each.kind in given)
-    values = frozenset(stem for each in found for stem in _stems(each.text))
+    values = frozenset(stem for each in found for stem in query_terms(each.text))
     is_identified = any(each.kind is FactKind.IDENTIFIER for each in found)
     return found if is_identified or older.words & (newer.words | context) - values - EMPTY - {""} else ()
 
@@ -222,7 +253,8 @@ def _plain(sentence: str) -> list[str]:
 
 def _is_same_subject(older: Claim, newer: Claim) -> bool:
     """Return whether one claim's subject holds the other's, and neither names what the other does not."""
-    if older.words.isdisjoint(newer.words):
+    shared = older.stems & newer.stems
+    if 2 * len(shared) < max(older.least, newer.least) or not (shared or older.words & newer.words):
         return False
     common = older.given & newer.given
     first, second = (older.subject | common, newer.subject | common) if common else (older.subject, newer.subject)
@@ -245,8 +277,8 @@ def _has_one_value(older: Claim, newer: Claim, pair: tuple[Value, Value], newer_
     match before.kind:
         case FactKind.NUMBER:
             return bool(before.head)
-        case FactKind.DATE if before.head == _CLOCK:
-            dates = ({each.normal for each in claim.values if each.head != _CLOCK} for claim in (older, newer))
+        case FactKind.DATE if before.head == CLOCK:
+            dates = ({each.normal for each in claim.values if each.head != CLOCK} for claim in (older, newer))
             return len({*map(frozenset, dates)}) == 1 and all(
                 RECURS.search(lower_case(each.sentence)) for each in (older, newer)
             )
@@ -270,117 +302,4 @@ def _is_ahead(named: NamedDate, day: date) -> bool:
         return False
 
 
-@lru_cache(SENTENCES_KEPT)
-def _stems(sentence: str) -> frozenset[str]:
-    return frozenset(query_terms(sentence))
-
-
-@lru_cache(SENTENCES_KEPT)
-def _claim(sentence: str) -> Claim:
-    low = lower_case(sentence)
-    changes, happened = CHANGED.search(low) is not None, HAPPENED.search(low) is not None
-    values = tuple(_values(sentence))
-    rest = sentence
-    for each in values:
-        rest = rest.replace(each.text, " ", 1)
-    begun = {_begun(sentence, each.text) for each in values if each.kind is FactKind.NAME} - {""}
-    if changes and _WORD.search(unchanged := _without_changes(rest)):
-        rest = unchanged
-    about = frozenset(query_terms(rest)) | begun if _WORD.search(rest) else frozenset()
-    return Claim(
-        sentence,
-        about,
-        values,
-        DENIES.search(low) is not None,
-        (not happened or changes) and STATES.search(low) is not None,
-        changes,
-        ALSO.search(low) is not None,
-        NEVER.search(low) is not None,
-        _stems(sentence) | {each.head for each in values},
-        about - EMPTY or about,
-        frozenset(each.normal for each in values),
-    )
-
-
-def _without_changes(text: str) -> str:
-    """Return *text* with blanks for its words of change, at the same length."""
-    blanked = list(text)
-    for found in CHANGED.finditer(lower_case(text)):
-        blanked[found.start() : found.end()] = " " * len(found[0])
-    return "".join(blanked)
-
-
-def _values(sentence: str) -> Iterator[Value]:
-    taken, facts = sentence, facts_in(sentence)
-    for fact in facts:
-        if fact.kind in {FactKind.DATE, FactKind.IDENTIFIER, FactKind.NAME}:
-            if fact.kind is FactKind.NAME:
-                continue
-            is_date = fact.kind is FactKind.DATE
-            normal = _normal(fact.value) if is_date else folded(fact.value)
-            yield Value(fact.kind, fact.value, normal, "" if is_date else _before(sentence, fact.value))
-            taken = taken.replace(fact.value, " ", 1)
-    for found in _ORDINAL.finditer(taken):
-        yield Value(FactKind.DATE, found[0], _normal(found[0]), "")
-    taken = _ORDINAL.sub(" ", taken)
-    for found in _TIME.finditer(taken):
-        yield Value(FactKind.DATE, found[0], _clock(found), _CLOCK)
-    taken = _TIME.sub(" ", taken)
-    for found in _NUMBER.finditer(taken):
-        digits = re.sub(r"[,' ](?=\d{3})", "", found["digits"]).replace(",", ".")
-        unit = found["sign"] or found["unit"] or ""
-        head = _unit(unit) or _noun_after(taken[found.end() :]) or _noun_before(taken[: found.start()])
-        yield Value(FactKind.NUMBER, found[0].strip(), digits, head)
-    for found in _WORD_NUMBER.finditer(taken):
-        yield Value(FactKind.NUMBER, found[0], COUNTS[found[0].casefold()], _noun_after(taken[found.end() :]))
-    for fact in facts:
-        if fact.kind is FactKind.NAME:
-            yield Value(FactKind.NAME, fact.value, folded(fact.value), _before(sentence, fact.value))
-
-
-def _normal(value: str) -> str:
-    words = sorted(
-        stem(word[:3]) if word.isalpha() else word.lstrip("0") for word in re.findall(r"\w+", value.casefold())
-    )
-    return " ".join(re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", word) for word in words)
-
-
-def _clock(found: re.Match[str]) -> str:
-    hour, minute = int(found[1] or found[4]), int(found[2] or found[5] or 0)
-    if found[3]:
-        hour = hour % 12 + 12 * found[3].casefold().startswith("p")
-    return f"{hour:02}:{minute:02}"
-
-
-def _unit(unit: str) -> str:
-    return stem(unit.casefold()) if unit and not _is_function(unit) else ""
-
-
-def _noun_after(text: str) -> str:
-    for word in _WORD.findall(text[:40])[:2]:
-        if not _is_function(word):
-            return stem(word.casefold())
-        if word.casefold() not in {"of", "more", "new", "total"}:
-            return ""
-    return ""
-
-
-def _noun_before(text: str) -> str:
-    near = text[-_NEAR:]
-    words = _WORD.findall(_without_changes(near)) or _WORD.findall(near)
-    return next((stem(word.casefold()) for word in reversed(words) if not _is_function(word)), "")
-
-
-def _begun(sentence: str, value: str) -> str:
-    """Return the verb of the state that *sentence* says began with *value*, such as `live`; empty without one."""
-    at = max(sentence.find(value), 0)
-    found = MOVED.search(lower_case(sentence[max(at - _NEAR, 0) : at]))
-    return "" if found is None else "live" if found["live"] else "work"
-
-
-def _before(sentence: str, value: str) -> str:
-    return _begun(sentence, value) or _noun_before(sentence[: max(sentence.find(value), 0)])
-
-
-def _is_function(word: str) -> bool:
-    return word.casefold() in STOP_WORDS
+_claim = lru_cache(SENTENCES_KEPT)(Claim)

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from workspaces.memory.text import claim_words
-from workspaces.memory.text.claims import Relation, claims_in, corrected, relation
+from workspaces.memory.text.claims import Claim, Relation, claims_in, corrected, relation
 
 REPLACED = [
     ("The staging port is 5432", "The staging port is 5433 now."),
@@ -193,3 +193,12 @@ def test_letter_case_changes_no_claim() -> None:
     for sentence in ("the rent is now 910 euros", "i have never been to oslo", "wir nehmen jetzt nicht mehr den bus"):
         [small], [large] = claims_in(sentence), claims_in(sentence.upper())
         assert (small.is_state, small.changes, small.denies) == (large.is_state, large.changes, large.denies)
+
+
+def test_words_of_values_are_held_and_values_are_read_for_nothing_else() -> None:
+    """A unit, a clock time and a home count as words of a sentence; without a trace of one its values are not read."""
+    for sentence, stem in (("we need 5kg of flour", "kg"), ("yoga is at 18:00", "time"), ("Ann moved to Graz", "live")):
+        assert Claim(sentence).held(frozenset({stem, "piano"})) == {stem}
+    claim = Claim("we need 5kg of flour")
+    assert claim.held(frozenset({"flour", "piano"})) == {"flour"}
+    assert "values" not in vars(claim)
