@@ -91,10 +91,14 @@ class Recalled:
 async def recall(
     message: str, index: MemoryIndex, access: Access, settings: RecallSettings, shown: Iterable[str], today: date
 ) -> Recalled:
-    """Return the best memories for *message*, newest first, without those in *shown* texts; none after a failure."""
-    if not is_wanted(message, access, settings, today) or not index.is_warm:
+    """Return the best memories for *message*, newest first, without those in *shown* texts; none after a failure.
+
+    Where it calls for none, the worker starts while the model is asked: a search of the model's own finds it loaded.
+    """
+    if not rights(access).memory_tools or not index.is_warm or not index.has_notes_of(access.scope):
         return Recalled()
-    if not index.has_notes_of(access.scope):
+    if not is_wanted(message, access, settings, today):
+        await index.wake()
         return Recalled()
     try:
         async with asyncio.timeout(settings.start_s if index.is_asleep else settings.deadline_s):

@@ -143,6 +143,9 @@ class NoWorker:
 
     is_running = False
 
+    async def wake(self) -> None:
+        raise MemoryUnavailableError("there is no worker in this test")
+
     async def call(self, _op: str, _folder: Path, _arguments: Mapping[str, object]) -> Frame:
         raise MemoryUnavailableError("there is no worker in this test")
 

@@ -73,6 +73,10 @@ class HandlerWorker:
         self.killed_after: int | None = None
         """After this many further steps of a `put`, everything stops, like a kill."""
         self.is_running = True
+        self.wakes = 0
+
+    async def wake(self) -> None:
+        self.wakes += 1
 
     async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
         self.calls.append(op)

@@ -16,6 +16,7 @@ TELL_NO_TEXT = {
     Workspace: {"holds_house", "create", "open", "check"},
     MemoryIndex: {
         "touched",
+        "wake",
         "sync",
         "rebuild",
         "accept_change",

@@ -119,8 +119,8 @@ class WorkerClient:
 
     @property
     def is_running(self) -> bool:
-        """Whether a worker is running; otherwise the next request starts one, which takes about a second."""
-        return self._process is not None and self._process.is_alive
+        """Whether a worker runs and has answered; otherwise the next request waits for its start, about a second."""
+        return self._process is not None and self._process.is_alive and self._process.has_begun
 
     async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
         """Return the worker's answer; no known secret is sent to it.
@@ -134,6 +134,10 @@ class WorkerClient:
             return await (await self._running()).ask(request, self.settings)
         except WorkerDiedError:
             return await (await self._running()).ask(request, self.settings)
+
+    async def wake(self) -> None:
+        """Start the worker, unless it runs, and wait for nothing. Raises MemoryUnavailableError."""
+        await self._running()
 
     async def close(self) -> None:
         """Let the worker flush and end; it is killed after a grace period."""
@@ -170,7 +174,7 @@ class _Process(asyncio.SubprocessProtocol):
         self._numbers = itertools.count(1)
         self._ended = asyncio.Event()
         self._transport: asyncio.SubprocessTransport | None = None
-        self._has_begun = False
+        self.has_begun = False
         """It has answered at least once."""
 
     @property
@@ -183,7 +187,7 @@ class _Process(asyncio.SubprocessProtocol):
 
     async def ask(self, request: Frame, settings: WorkerSettings) -> Frame:
         number = next(self._numbers)
-        deadline_s = settings.deadline_s if self._has_begun else settings.start_s
+        deadline_s = settings.deadline_s if self.has_begun else settings.start_s
         replies = self._waiting[number] = asyncio.Queue()
         try:
             self._send({"id": number, **request})
@@ -233,7 +237,7 @@ class _Process(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         try:
             for frame in self._decoder.feed(data):
-                self._has_begun = True
+                self.has_begun = True
                 if (replies := self._waiting.get(frame["id"])) is not None:
                     replies.put_nowait(frame)
         except WireError:

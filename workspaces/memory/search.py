@@ -80,6 +80,11 @@ class MemoryIndex(SourceIndex):
         super().touched()
         self._house.touched()
 
+    async def wake(self) -> None:
+        """Start the worker ahead of a search; one that cannot start is told by the search."""
+        with suppress(MemoryUnavailableError):
+            await self._worker.wake()
+
     async def sync(self, progress: Progress | None = None, *, retry: bool = False) -> SyncReport:
         """Index changes, with *retry* also documents that failed before. Raises MemoryUnavailableError."""
         report = await super().sync(progress, retry=retry)

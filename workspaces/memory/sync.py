@@ -53,6 +53,9 @@ class WorkerCalls(Protocol):
     def is_running(self) -> bool:
         """Whether a request is answered without a start."""
 
+    def wake(self) -> Awaitable[None]:
+        """Start it, unless it runs."""
+
     def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Awaitable[Frame]:
         """Return the worker's answer."""
 

@@ -158,6 +158,18 @@ async def test_a_turn_does_not_wait_for_memory(home: Home) -> None:
     assert (await home.brought(ASKED)).used
 
 
+async def test_the_worker_starts_while_a_model_is_asked_that_may_search(home: Home) -> None:
+    """A message that calls for no memory waits for nothing; no worker starts where there is nothing to search."""
+    assert await home.brought("Good morning!") == Recalled()
+    await home.write("MEMORY.md", "the bicycle is red")
+    for access in (GROUP, CRON, SUBAGENT):
+        assert await home.brought("Good morning!", access) == Recalled()
+    assert home.worker.wakes == 0
+    home.worker.calls.clear()
+    assert await home.brought("Good morning!") == Recalled()
+    assert (home.worker.wakes, home.worker.calls) == (1, [])
+
+
 async def test_notes_that_changed_do_not_hold_it_up(home: Home) -> None:
     """It takes the index as it is: one request, no sync."""
     await home.write("MEMORY.md", "the bicycle is red")

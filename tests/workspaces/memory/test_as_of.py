@@ -154,6 +154,9 @@ async def test_while_the_index_is_away_the_notes_of_that_day_answer(house: House
     class Away:
         is_running = False
 
+        async def wake(self) -> None:
+            """It cannot be started."""
+
         async def call(self, op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
             raise MemoryUnavailableError("the memory worker cannot be started")
 

@@ -67,6 +67,15 @@ async def test_notes_are_found_through_the_process(tmp_path: Path) -> None:
     assert result.hits[0].citation == "memory/2026-03-01.md#L1-L1"
 
 
+async def test_a_worker_that_was_woken_runs_once_it_has_answered(worker: WorkerClient, tmp_path: Path) -> None:
+    """It loads while nobody waits; who asks meanwhile waits as for one that starts, and starts no other."""
+    await worker.wake()
+    assert (worker.starts, worker.is_running) == (1, False)
+    await worker.call("ping", tmp_path, {})
+    await worker.wake()
+    assert (worker.starts, worker.is_running) == (1, True)
+
+
 async def test_a_search_overtakes_a_long_indexing(worker: WorkerClient, tmp_path: Path) -> None:
     """A search that comes after a large document is answered before it is indexed."""
     lines = "".join(f"- line {number} about gardens\n" for number in range(3000))
