@@ -18,7 +18,6 @@ from gateway.commands.remember import remember_commands
 from gateway.commands.resources import CommandResources
 from gateway.errors import ScheduleError, ToolError
 from gateway.schedule.jobs import Wish
-from gateway.schedule.named_time import when_named
 
 NAME = "fulfil"
 LABELS = {
@@ -85,6 +84,8 @@ async def _by(commands: list[Command], call: CommandCall, words: str) -> str:
 
 
 async def _remind(job_runner: JobRunner, call: CommandCall, asked: str) -> str:
+    from gateway.schedule.named_time import when_named  # its patterns take 10 ms of a start
+
     if not call.asker.may_run(Who.MAIN):
         raise ToolError(_ELSEWHERE)
     schedule = job_runner.job_schedule

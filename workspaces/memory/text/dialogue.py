@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import IntEnum
 from functools import lru_cache
 
-from workspaces.memory.text.question_forms import ASKING, CJK_QUESTION, LOOK_UP
+from workspaces.memory.text.question_forms import CJK_QUESTION, LOOK_UP, asking
 from workspaces.memory.text.tokens import STOP_WORDS
 
 LONGEST_NAME = 30
@@ -242,7 +242,7 @@ def is_question(sentence: str) -> bool:
         return not any(map(_states, _CLAUSE.split(sentence)[:-1]))
     if sentence.endswith(_STATEMENT_MARKS):  # "Which is why we moved." is not a question
         return False
-    if ASKING.match(sentence) or LOOK_UP.fullmatch(sentence):
+    if asking().match(sentence) or LOOK_UP.fullmatch(sentence):
         return True
     return bool(CJK_QUESTION.search(sentence[-12:]) and not sentence.isascii())
 
@@ -267,7 +267,7 @@ def is_empty_answer(text: str) -> bool:
 def _states(clause: str) -> bool:
     """Tell whether *clause*, which precedes a question in its sentence, is a statement of its own."""
     words = _WORD.findall(clause.casefold())
-    return len(words) >= _TELLING_WORDS and words[0] not in _LEADS and not ASKING.match(clause.strip())
+    return len(words) >= _TELLING_WORDS and words[0] not in _LEADS and not asking().match(clause.strip())
 
 
 def is_small_talk(text: str) -> bool:

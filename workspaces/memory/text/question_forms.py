@@ -5,6 +5,7 @@ conjunctions too ("cuando", "wo", "quand") count before few verbs, and only in a
 """
 
 import re
+from functools import cache
 
 _LEAD = (
     r"(?:(?:and|but|so|also|ok|okay|hey|hi|hello|well|btw|sorry|please|und|aber|sag mal|et|alors|dis|y|pero|oye"
@@ -117,8 +118,17 @@ _CYRILLIC = (
 _LANGUAGES = (
     _ENGLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _PORTUGUESE, _DUTCH, _POLISH, _ROMANIAN, _CYRILLIC
 )  # fmt: skip
-ASKING = re.compile(f"{_LEAD}(?:{'|'.join(_LANGUAGES)})", re.IGNORECASE)
-"""Start of a question without a question mark. Anchored, and without ambiguous repetition."""
+
+
+@cache
+def asking() -> re.Pattern[str]:
+    """Return the start of a question without a question mark: anchored, and without ambiguous repetition.
+
+    It takes 10 ms to compile, which no start waits for.
+    """
+    return re.compile(f"{_LEAD}(?:{'|'.join(_LANGUAGES)})", re.IGNORECASE)
+
+
 LOOK_UP = re.compile(
     r"(?:(?:the|my|our|his|her|their)\s+)?(?:(?:phone|mobile|telephone|serial|project|login|membership|frame|flight|ticket|entry"
     r"|insurance|tax|account|customer|reference|tracking|order|booking"
