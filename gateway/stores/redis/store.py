@@ -271,6 +271,8 @@ class RedisStore:
         return [queued_row(id_, commit.turn_id, told, now) for id_, (_, told) in zip(ids, along, strict=bool(ids))]
 
     async def notify(self, key: str, outgoing: Outgoing) -> OutboxRow | None:
+        if not self._agents:  # a gateway on standby sends nothing: the key stays free for its next run, or another one
+            return None
         now, turn, (chat, told) = self._clock.now(), TurnId(NOTICE_PREFIX + key), outbox_arguments(outgoing)
         times = score(now), encode_time(now)
         ids = await self._link.run("notify", key, *times, self._agents[0], turn, chat, told)

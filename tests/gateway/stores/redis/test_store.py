@@ -158,6 +158,17 @@ async def test_a_reply_that_the_server_lost_while_it_is_sent_begins_the_gateway_
             await store.outbox.begin_part(reply.id, 0, datetime.now(UTC))
 
 
+async def test_a_gateway_on_standby_leaves_what_is_to_be_told_to_others(cluster: Cluster, tmp_path: Path) -> None:
+    """That the server lost messages is found out there too; it ended by an error, having no queue for a notice."""
+    idle = RedisStore(await cluster.join("idle"), [], lambda message: message.address.chat)
+    cluster.stack.push_async_callback(idle.close)
+    await idle.use(Spool.open(tmp_path / "spool"))
+    assert await idle.notify("state_loss", Outgoing(HERE, "some of it is lost")) is None
+    store = await cluster.alone()
+    notice = await store.notify("state_loss", Outgoing(HERE, "some of it is lost"))
+    assert [row.id for row in await store.outbox.unfinished()] == [notice.id if notice else None]
+
+
 @pytest.mark.parametrize("is_sure", [True, False])
 async def test_the_server_is_told_again_of_a_send_whose_beginning_it_lost(
     redis: RedisServer, cluster: Cluster, tmp_path: Path, is_sure: bool
