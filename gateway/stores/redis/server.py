@@ -206,6 +206,8 @@ _SAID = {
 def describe_error(exc: RedisError | OSError, server: RedisAddress) -> str:
     """Return *exc*, raised while talking to *server*, as a sentence with its remedy."""
     cause = exc.__cause__ if isinstance(exc.__cause__, RedisError) else exc  # redis-py wraps the handshake's error
+    if _is_without_replica(cause):
+        return f"{server} takes no writes without a replica in step (min-replicas-to-write); it is tried again"
     by_tls = tls_fault(exc, lacks_certificate=server.lacks_certificate)
     sentence = by_tls or next(_SAID[kind] for kind in type(cause).__mro__ if kind in _SAID)
     return sentence.format(server=server, exc=str(exc) or type(exc).__name__)
@@ -213,7 +215,13 @@ def describe_error(exc: RedisError | OSError, server: RedisAddress) -> str:
 
 def is_elsewhere(reply: object) -> bool:
     """Return whether a *reply* means that the server did nothing, and another one, or this one in a moment, will."""
-    return isinstance(reply, ReadOnlyError | AskError | TryAgainError | ClusterDownError | BusyLoadingError)
+    known = ReadOnlyError | AskError | TryAgainError | ClusterDownError | BusyLoadingError
+    return isinstance(reply, known) or _is_without_replica(reply)
+
+
+def _is_without_replica(reply: object) -> bool:
+    """Return whether a primary with `min-replicas-to-write` took nothing: it may have an heir."""
+    return isinstance(reply, ResponseError) and str(reply).startswith("NOREPLICAS")
 
 
 def refusal_error(exc: RedisError, server: RedisAddress) -> StoreError:

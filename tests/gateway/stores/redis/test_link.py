@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 
@@ -16,7 +17,7 @@ from gateway.stores.rows import Outgoing, TurnCommit
 from tests.contracts.test_store import HERE, accepted
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.redis_server import KINDS, RedisServer, free_port, program
-from tests.fakes.redis_several import RedisCluster, Watched, cluster, watched
+from tests.fakes.redis_several import RedisCluster, Watched, cluster, until, watched
 from tests.gateway.stores.redis.test_store import Cluster
 
 
@@ -144,6 +145,33 @@ async def test_a_node_that_is_gone_is_not_asked_for_ever(slots: RedisCluster, st
 
 
 _TOLD = re.compile(r"(does not answer|no sentinel .* knows a primary).*; nothing was stored$")
+
+
+def refuses(server: RedisServer) -> bool:
+    """Tell whether a server takes no writes: one that woke up learns within a second that its replica is gone."""
+    try:
+        server.tell("SET", "taken", 1)
+    except RedisError as exc:
+        return "NOREPLICAS" in str(exc)
+    return False
+
+
+async def test_a_primary_that_wakes_up_without_its_replica_is_left_for_its_heir(
+    sentinel: Watched, stack: AsyncExitStack
+) -> None:
+    """With `min-replicas-to-write` it takes nothing that it would forget, and the sentinel knows who does."""
+    asleep, heir = sentinel.primary, sentinel.replica
+    store = await at(sentinel.url, stack, patience_s=PATIENCE_S).alone()
+    await store.count("before")
+    for name in ("to-write", "max-lag"):
+        asleep.tell("CONFIG", "SET", f"min-replicas-{name}", 1)
+    sentinel.settle()
+    asleep.signal(signal.SIGSTOP)
+    await asyncio.to_thread(until, lambda: sentinel.named is heir and heir.tell("ROLE")[0] == "master")
+    asleep.signal(signal.SIGCONT)
+    await asyncio.to_thread(until, lambda: refuses(asleep))
+    await store.count("after")
+    assert heir.tell("HGET", f"{store._leases.member.prefix}:ledger", "after") == "1"
 
 
 async def test_messages_come_through_the_death_of_a_primary(sentinel: Watched, stack: AsyncExitStack) -> None:
