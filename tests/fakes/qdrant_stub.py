@@ -46,6 +46,8 @@ class QdrantStub:
         """Status and headers sent in place of the next answers."""
         self.hides = 0
         """Number of the next existence checks of a collection that are denied."""
+        self.lacks_points = False
+        """Whether points that are found cannot be read, as from a node that is not in step."""
         self.indexes: dict[str, set[str]] = {}
         """The payload's indexes of each collection; the in-memory mode has none."""
         self.let_go = threading.Event()
@@ -178,7 +180,7 @@ class QdrantStub:
         records, offset = self.memory.scroll(
             name, asked.filter, limit=asked.limit or 10, offset=asked.offset, with_payload=bool(asked.with_payload)
         )
-        return {"points": records, "next_page_offset": offset}
+        return {"points": [] if self.lacks_points else records, "next_page_offset": offset}
 
 
 def _done(_: Any) -> Any:

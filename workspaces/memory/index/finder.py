@@ -14,6 +14,7 @@ from workspaces.memory.index.engine import (
     CandidateRequest,
     Column,
     DayRange,
+    EngineAwayError,
     FloatArray,
     Ids,
     PointId,
@@ -232,7 +233,7 @@ class Finder:
         """Return the identifiers of *question* in each entry; if it has none, no entry is read."""
         if not question.identifiers:
             return [frozenset()] * len(ids)
-        entries = self._engine.entries(ids)
+        entries = _all_entries(self._engine, ids)
         return [identifiers_in_text(question, entries[id_].text) for id_ in ids]
 
 
@@ -256,7 +257,7 @@ class _Telling:
         passing = (each for each in ranked if self._passes(each, in_context[each.row]))
         while some := list(islice(passing, self.engine.reads_at_once)):
             ids = [PointId(int(self.pool.scores.ids[each.row])) for each in some]
-            entries = self.engine.entries(ids)
+            entries = _all_entries(self.engine, ids)
             for each, id_ in zip(some, ids, strict=True):
                 entry, score = entries[id_], scores[each.row]
                 if self._passes(each, score) or (not is_strict and refers_back(read_line(entry.text).text)):
@@ -292,6 +293,14 @@ class _Telling:
             subject=ranked.part("subject"),
             kind=self.pool.entries[ranked.row].kind,
         )
+
+
+def _all_entries(engine: HybridEngine, ids: Sequence[PointId]) -> dict[PointId, Entry]:
+    """Return the entries of the distinct *ids*. Raises EngineAwayError if one is missing: the files have all."""
+    entries = engine.entries(ids)
+    if len(entries) < len(ids):
+        raise EngineAwayError("the index lacks notes: a node of its server has not caught up yet")
+    return entries
 
 
 def _in_turn(*results: Sequence[MatchingEntry]) -> list[MatchingEntry]:

@@ -127,11 +127,13 @@ class Loop:
         except StopIteration as finished:
             self._reply(job, {"done": finished.value})
             return True
+        except EngineAwayError as exc:
+            _log.warning("a memory request failed: %s", exc)
+            self._reply(job, {"failed": str(exc)})
+            return True
         except Exception as exc:  # noqa: BLE001 — the border of a request: it fails, the others go on
             _log.error("a memory request failed", exc_info=exc)
-            self._reply(
-                job, {"failed": str(exc) if isinstance(exc, EngineAwayError) else f"{type(exc).__name__}: {exc}"}
-            )
+            self._reply(job, {"failed": f"{type(exc).__name__}: {exc}"})
             return True
         return False
 

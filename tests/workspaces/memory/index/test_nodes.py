@@ -1,5 +1,6 @@
 """Which node of a Qdrant server is asked, what is said of one that cannot be used, and what follows an outage."""
 
+import queue
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +13,11 @@ from tests.workspaces.memory.index.test_server import Home, StoreWorker
 from workspaces.memory.index.engine import EngineAwayError
 from workspaces.memory.index.index import layout
 from workspaces.memory.index.nodes import SEARCH_S, connected
+from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.index.server import PAUSES, connect
 from workspaces.memory.index.settings import OLDEST, QdrantServer, version_fault
+from workspaces.memory.index.worker import Loop
+from workspaces.memory.wire import Frame
 
 NOBODY = "http://127.0.0.1:1"
 
@@ -221,6 +225,20 @@ def test_an_outage_is_over_after_a_pause(stub: QdrantStub, tmp_path: Path) -> No
     stub.fails_with = None
     now[0] += PAUSES.first_s
     assert store.open(folder, 0).holds([])
+
+
+def test_a_server_that_is_away_takes_one_line_of_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its reason and its remedy, without the calls that led there: nothing in them can be mended."""
+    handler = RequestHandler(None, "", time.monotonic, connect(QdrantServer(NOBODY)))
+    requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+    said: list[Frame] = []
+    requests.put({"id": 1, "op": "status", "folder": str(tmp_path / "agents" / "main" / "index")})
+    requests.put(None)
+    Loop(handler, said.append, time.monotonic).run(requests)
+    assert "start it, or correct qdrant.url" in said[0]["failed"]
+    assert [(each.getMessage(), each.exc_info) for each in caplog.records] == [
+        (f"a memory request failed: {said[0]['failed']}", None)
+    ]
 
 
 async def test_a_search_takes_few_requests(stub: QdrantStub, tmp_path: Path) -> None:

@@ -146,6 +146,23 @@ async def test_a_write_that_waits_holds_up_no_search(stub: QdrantStub, tmp_path:
         assert "in the files" not in found.notice
 
 
+@pytest.mark.parametrize("asked", ["likes tea", "what is tea-4711"])
+async def test_a_node_that_lacks_a_note_leaves_the_answer_to_the_files(
+    stub: QdrantStub, tmp_path: Path, asked: str
+) -> None:
+    """It comes back from a cut and answers with less than was confirmed; nobody is told of a KeyError."""
+    worker = StoreWorker(connect(QdrantServer(stub.url)))
+    home = Home(tmp_path, worker)
+    home.write("MEMORY.md", "- likes tea-4711\n- hates rain\n")
+    await home.index.sync()
+    stub.lacks_points = True
+    found = await home.search(asked)
+    assert (found.hits[0].snippet, "has not caught up yet" in found.notice) == ("likes tea-4711", True)
+    stub.lacks_points = False
+    assert "in the files" not in (await home.search(asked)).notice
+    worker.handler.close()
+
+
 async def test_one_slow_answer_does_not_send_the_next_searches_to_the_files(stub: QdrantStub, tmp_path: Path) -> None:
     """The index is asked again half a second later; a second one in a row costs a second."""
     clock = SetClock()
