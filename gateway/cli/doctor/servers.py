@@ -86,9 +86,7 @@ def redis_findings(found: "RedisAbout", *, accepts_loss: bool) -> Iterator[Findi
 def _redis_troubles(found: "RedisAbout", forgets: Level) -> Iterator[Finding]:
     if _release(found.version) < OLDEST_REDIS:
         yield Finding("redis", Level.FAIL, f"it is Redis {found.version}", "7.0 or newer is needed")
-    if found.is_replica:
-        mend = "name the primary, or a sentinel, in redis.url"
-        yield Finding("redis", Level.FAIL, "it is a replica, which accepts no writes", mend)
+    yield from _replication_troubles(found)
     if not found.keeps_log:
         mend = "on the server: CONFIG SET appendonly yes, then CONFIG REWRITE"
         yield Finding("redis", forgets, "it keeps no log of its writes: a restart forgets messages", mend)
@@ -111,6 +109,16 @@ def _redis_troubles(found: "RedisAbout", forgets: Level) -> Iterator[Finding]:
         way = "ahead of" if found.ahead_s > 0 else "behind"
         detail = f"its clock is {abs(found.ahead_s):.1f} s {way} this machine's"
         yield Finding("redis", Level.WARN, detail, "synchronise both clocks by NTP")
+
+
+def _replication_troubles(found: "RedisAbout") -> Iterator[Finding]:
+    if found.is_replica:
+        mend = "name the primary, or a sentinel, in redis.url"
+        yield Finding("redis", Level.FAIL, "it is a replica, which accepts no writes", mend)
+    if found.writes_alone:
+        detail = "it has a replica and takes writes without it: after a failover it may confirm what is then lost"
+        mend = "on both servers: CONFIG SET min-replicas-to-write 1 min-replicas-max-lag 2, then CONFIG REWRITE"
+        yield Finding("redis", Level.WARN, detail, mend)
 
 
 # --- Qdrant

@@ -31,6 +31,8 @@ class RedisAbout:
     """Seconds that its clock is ahead of ours."""
     cluster_state: str
     """`ok` also for a server outside a cluster."""
+    writes_alone: bool = False
+    """It has a replica, and takes writes that no replica has (`min-replicas-to-write`), outside a cluster."""
 
 
 async def about(client: Redis) -> RedisAbout:
@@ -61,4 +63,5 @@ def _read(facts: Mapping[str, Any], cluster: Mapping[str, str], ahead_s: float) 
         memory_share=int(facts["used_memory"]) / limit if limit else 0.0,
         ahead_s=ahead_s,
         cluster_state=cluster.get("cluster_state", FINE),
+        writes_alone=bool(facts.get("connected_slaves")) and not cluster and "min_slaves_good_slaves" not in facts,
     )

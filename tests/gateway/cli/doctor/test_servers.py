@@ -15,7 +15,7 @@ from gateway.control.finding import Level
 from gateway.stores.redis.about import RedisAbout
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.fakes.redis_server import KEEPS_ALL, KINDS, RedisServer, program, running
-from tests.fakes.redis_several import cluster
+from tests.fakes.redis_several import cluster, watched
 from tests.gateway.cli.doctor.test_doctor import Patient, patient
 
 __all__ = ["patient"]
@@ -91,6 +91,20 @@ def test_a_cluster_that_lacks_slots_fails() -> None:
         slots.nodes[0].tell("CLUSTER", "DELSLOTS", 0)
         ((level, said),) = told({"redis": {"url": slots.url}})
     assert (level, "its cluster accepts no writes now" in said) == ("fail", True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_primary_that_takes_writes_without_its_replica_is_told(kind: str) -> None:
+    """Until both settings are as the finding says."""
+    if program(kind) is None:
+        pytest.skip(f"no {kind} server is installed here")
+    with watched(kind) as redis:
+        redis.primary.tell("CONFIG", "SET", "appendfsync", "always")
+        ((level, said),) = told({"redis": {"url": redis.url}})
+        assert (level, "takes writes without it" in said) == ("warn", True)
+        command = said.partition("CONFIG SET ")[2].partition(",")[0]
+        redis.primary.tell("CONFIG", "SET", *command.split())
+        assert [level for level, _ in told({"redis": {"url": redis.url}})] == ["ok"]
 
 
 SOUND = RedisAbout("7.0.15", False, True, "always", False, "noeviction", 0.0, 0.01, "ok")
