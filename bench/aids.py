@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from gateway.config import Config
 from gateway.errors import ConfigError, StrandlineError
 from workspaces.memory.index.endpoint_errors import EndpointError
-from workspaces.memory.index.finder import MatchingEntry
+from workspaces.memory.index.order import MatchingEntry
 from workspaces.memory.index.rerank import Reranker
 
 PATIENCE_S = 30.0

@@ -21,7 +21,7 @@ from gateway.agent.window.count import estimate_tokens
 from workspaces.access import PRIVATE
 from workspaces.memory.hits import LONGEST_SNIPPET, Hit
 from workspaces.memory.index.embeddings.local import LocalEmbedder
-from workspaces.memory.index.finder import MatchingEntry
+from workspaces.memory.index.order import MatchingEntry
 from workspaces.memory.text.dialogue import LineKind
 
 BUDGETS = (300, 500, 800)

@@ -26,8 +26,9 @@ from workspaces.memory.entry import Document, Entry
 from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.engine import DayRange, Scores
-from workspaces.memory.index.finder import Finder, MatchingEntry, SearchRequest
+from workspaces.memory.index.finder import Finder, SearchRequest
 from workspaces.memory.index.index import Index
+from workspaces.memory.index.order import MatchingEntry
 from workspaces.memory.index.ranking import WITHOUT_LATE, Pool, identifiers_in_text, question_of, rank
 from workspaces.memory.text.chunking import token_count
 from workspaces.memory.text.dates import date_in

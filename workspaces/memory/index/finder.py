@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import chain, islice, zip_longest
+from itertools import islice
 
 import numpy as np
 
@@ -23,6 +23,15 @@ from workspaces.memory.index.engine import (
 )
 from workspaces.memory.index.hybrid import HybridEngine, distinct
 from workspaces.memory.index.manifest import Manifest
+from workspaces.memory.index.order import (
+    DECLARING,
+    MatchingEntry,
+    answer_first,
+    in_turn,
+    reordered,
+    takes_back,
+    with_translated,
+)
 from workspaces.memory.index.passages import Places, needed_after, needed_before
 from workspaces.memory.index.ranking import (
     KEYWORDS_ALONE,
@@ -44,9 +53,9 @@ from workspaces.memory.index.ranking import (
 from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
 from workspaces.memory.index.settings import GENTLE, Blend, Decay
 from workspaces.memory.index.spelling import Spelling
+from workspaces.memory.index.translation import Translation
 from workspaces.memory.index.word_coverage import covered_shares
-from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
-from workspaces.memory.text.corrections import corrects
+from workspaces.memory.text.answer_kind import AnswerKind, asked_kind
 from workspaces.memory.text.day_spans import latest
 from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line, refers_back
 from workspaces.memory.text.nicknames import renamed
@@ -58,16 +67,12 @@ NEIGHBOURED = 25
 """Number of the best candidates whose neighbours are scored too; worse ones have little to lend."""
 CORRECTED = 6
 """Number of the best results that may have been corrected right afterwards."""
-DECLARING = 6
-"""Number of the best results that may declare another name of a person or thing in the query."""
 SPARE = 2
 """Results read beyond those wanted, in place of orders that a note follows."""
 LONGEST_SPAN, MOST_SPANS = 32, 3
 """Days of a named span, and number of spans, that are searched apart; each takes as long as the search itself."""
 DEPTH = 12
 """Least number of results among which those that hold the kind of answer asked for are looked for."""
-ANSWERS = {AnswerKind.TIME: 0.1, AnswerKind.AMOUNT: 0.1, AnswerKind.CODE: 0.15, AnswerKind.NAME: 0.05}
-"""Their additional weight, by what is asked for (docs/measurements/retrieval.md)."""
 WITHOUT_WORD = 0.35
 """Least score of an entry that lacks the only word of a query, if others hold it."""
 
@@ -86,30 +91,6 @@ class SearchRequest:
     blend: Blend | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MatchingEntry:
-    """A matching entry, with the parts independent of other entries."""
-
-    entry: Entry
-    score: float
-    """As `Hit.score`."""
-    similarity: float
-    late: float
-    keyword: float
-    matched: float
-    is_exact: bool
-    """It contains an identifier of the query verbatim."""
-    rank: float
-    """As `Ranked.score`."""
-    subject: float
-    """Share of `rank` that is its subject's, if it leaves that to the lines before."""
-    kind: LineKind
-    before: Entry | None = None
-    """The line to which it leaves its subject: "it's in the tent bag" says little alone."""
-    after: Entry | None = None
-    """The line that leaves its subject to it."""
-
-
 class Finder:
     """Searches one collection."""
 
@@ -118,18 +99,25 @@ class Finder:
         self._manifest = manifest
         self._embedder = embedder
         self._spelling = Spelling(manifest.words, embedder)
+        self._translation = Translation(manifest.words)
 
     def find(self, asked: SearchRequest) -> list[MatchingEntry]:
         """Return the best `asked.limit` entries, best first; none if no scope may be searched.
 
         If one of the best declares another name of somebody in the query, that is searched for too, unless it asks
-        for a name.
+        for a name; and so are the words of other languages in the notes for the things that it names.
         """
         found = self._best(asked)
-        if asked.blend or asked_kind(asked.text) is AnswerKind.NAME:
+        if asked.blend:
+            return found[: asked.limit]
+        has_days = bool(question_of(asked.text, asked.today).dates)
+        for query in () if has_days else self._translation.queries(asked.text, asked.scopes):
+            others = self._best(replace(asked, text=query.text))
+            found = with_translated(found, others, query, asked.text, asked.min_score or 0.0)
+        if asked_kind(asked.text) is AnswerKind.NAME:
             return found[: asked.limit]
         if other := renamed(asked.text, [read_line(each.entry.text).text for each in found[:DECLARING]]):
-            found = _answer_first(_in_turn(self._best(replace(asked, text=other)), found), asked.text)
+            found = answer_first(in_turn(self._best(replace(asked, text=other)), found), asked.text)
         return found[: asked.limit]
 
     def _best(self, asked: SearchRequest) -> list[MatchingEntry]:
@@ -149,7 +137,7 @@ class Finder:
         found = without_noted_orders(list(islice(evidence, max(asked.limit, DEPTH) + SPARE)))
         if asked.blend:
             return found
-        return self._with_context(self._with_corrections(_reordered(found, asked.text), pool), pool)
+        return self._with_context(self._with_corrections(reordered(found, asked.text), pool), pool)
 
     def _with_context(self, found: Sequence[MatchingEntry], pool: Pool) -> list[MatchingEntry]:
         """Return *found*, best first, the first ones with the lines that they are understood with."""
@@ -173,7 +161,7 @@ class Finder:
         ordered = list(found)
         for each, row in best:
             later = entries.get(PointId(int(pool.scores.ids[row]))) if row in rows else None
-            if later is not None and _takes_back(later, each.entry):
+            if later is not None and takes_back(later, each.entry):
                 ordered = [other for other in ordered if other.entry != later]
                 ordered.insert(ordered.index(each), replace(each, entry=later))
         return ordered
@@ -301,51 +289,6 @@ def _all_entries(engine: HybridEngine, ids: Sequence[PointId]) -> dict[PointId, 
     if len(entries) < len(ids):
         raise EngineAwayError("the index lacks notes: a node of its server has not caught up yet")
     return entries
-
-
-def _in_turn(*results: Sequence[MatchingEntry]) -> list[MatchingEntry]:
-    """Return the entries of *results* by their best places, each once."""
-    found: dict[tuple[str, int], MatchingEntry] = {}
-    for each in filter(None, chain.from_iterable(zip_longest(*results))):
-        found.setdefault((each.entry.path, each.entry.position), each)
-    return list(found.values())
-
-
-def _answer_first(found: list[MatchingEntry], question: str) -> list[MatchingEntry]:
-    """Return *found*, a first line that only declares a name below one with the kind of answer that is asked for."""
-    kind = asked_kind(question)
-    lines = [read_line(each.entry.text).text for each in found[:DECLARING]]
-    if kind is None or not lines or holds(kind, lines[0], question) or not renamed(question, lines[:1]):
-        return found
-    place = next((place for place, line in enumerate(lines) if holds(kind, line, question)), 0)
-    return [found[place], *found[:place], *found[place + 1 :]]
-
-
-def _takes_back(later: Entry, earlier: Entry) -> bool:
-    lines = read_line(later.text), read_line(earlier.text)
-    return lines[0].speaker == lines[1].speaker and corrects(lines[0].text, lines[1].text)
-
-
-def _reordered(found: Sequence[MatchingEntry], question: str) -> list[MatchingEntry]:
-    """Return *found*, best first, by what their texts tell.
-
-    Those that hold the kind of answer that *question* asks for get more weight, and lines that name their own subject
-    nothing for that of the lines before.
-    """
-    kind = asked_kind(question)
-    weight = ANSWERS.get(kind, 0.0) if kind else 0.0
-
-    def rank_of(each: MatchingEntry) -> tuple[bool, float]:
-        if each.is_exact:
-            return True, 0.0
-        if not (weight or each.subject):
-            return False, each.rank
-        text = read_line(each.entry.text).text
-        answers_it = kind is not None and weight > 0 and holds(kind, text, question)
-        is_lent = each.subject > 0 and refers_back(text)
-        return False, each.rank - each.subject * (not is_lent) + weight * answers_it
-
-    return sorted(found, key=rank_of, reverse=True)
 
 
 def _promise(scores: Scores) -> Column:

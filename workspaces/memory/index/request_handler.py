@@ -21,9 +21,10 @@ from workspaces.memory.index.embeddings.joined import Joined, QueryEmbedder
 from workspaces.memory.index.embeddings.settings import HostedEmbedding, may_leave
 from workspaces.memory.index.endpoint_errors import EndpointError
 from workspaces.memory.index.engine import DayRange
-from workspaces.memory.index.finder import Finder, MatchingEntry, SearchRequest
+from workspaces.memory.index.finder import Finder, SearchRequest
 from workspaces.memory.index.hybrid import CollectionStore
 from workspaces.memory.index.index import STORE, THE_USUAL, Index, Layouts, layout_start
+from workspaces.memory.index.order import MatchingEntry
 from workspaces.memory.index.settings import GENTLE, Blend, Decay, QdrantServer, Reranking
 from workspaces.memory.text.chunking import Chunking
 from workspaces.memory.wire import AS_OF, HOUSE, Frame, day_in, day_out, document_in, scopes_in

@@ -9,7 +9,7 @@ from typing import Any
 from workspaces.memory.index.embeddings.settings import Leaves
 from workspaces.memory.index.endpoint import Endpoint, Patience, ProviderAccount
 from workspaces.memory.index.endpoint_errors import EndpointRefusedError
-from workspaces.memory.index.finder import MatchingEntry
+from workspaces.memory.index.order import MatchingEntry
 from workspaces.memory.index.settings import Reranking
 
 

@@ -9,7 +9,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -39,10 +39,10 @@ def language_of(text: str) -> str | None:
         return "Japanese"
     script, count = letters.most_common(1)[0]
     script = "CJK" if 2 * letters["CJK"] > count else script  # with Latin names between
-    if script not in _small_words():
+    if script not in _small_words_by_script():
         return _SCRIPTS.get(script, script.capitalize())
     words = _WORD.findall(text.casefold())
-    known = {name: sum(word in small for word in words) for name, small in _small_words()[script].items()}
+    known = {name: sum(word in small for word in words) for name, small in _small_words_by_script()[script].items()}
     best = max(known, key=lambda name: (known[name], name == ENGLISH))
     return best if known[best] >= LEAST else None
 
@@ -52,8 +52,13 @@ def script_of(letter: str) -> str:
     return "LATIN" if letter < "\u0250" else unicodedata.name(letter, "").partition(" ")[0]
 
 
+def small_words() -> Iterable[Mapping[str, frozenset[str]]]:
+    """Return the small words of each language, by script."""
+    return _small_words_by_script().values()
+
+
 @cache
-def _small_words() -> Mapping[str, Mapping[str, frozenset[str]]]:
+def _small_words_by_script() -> Mapping[str, Mapping[str, frozenset[str]]]:
     table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     return {
         script: {name: frozenset(words.split()) for name, words in languages.items()}

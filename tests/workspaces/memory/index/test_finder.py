@@ -10,8 +10,9 @@ from workspaces.memory.entry import Document
 from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.engine import DayRange
-from workspaces.memory.index.finder import Finder, MatchingEntry, SearchRequest
+from workspaces.memory.index.finder import Finder, SearchRequest
 from workspaces.memory.index.index import Index
+from workspaces.memory.index.order import MatchingEntry
 
 TODAY = date(2026, 3, 7)
 NOTE = """- the plumber came at 7:30, the plumber was early
@@ -112,3 +113,29 @@ def test_a_line_that_leaves_its_subject_to_the_one_before_is_found_by_it(
     """Alone it fits nothing; a line that names another subject borrows nothing, and is not shown."""
     texts = found(tmp_path, LOG.format(next=line), "where is Lotta's orange kite", LocalEmbedder())
     assert [text.split()[-1] for text in texts] == shown
+
+
+HOUSE = """- 09:00 Owner: the spare key of the shop is with Mr Brandl now
+- 09:40 Owner: la clé de la cave est chez le boulanger d'en face, il ne ferme pas avant 18h
+- 10:20 Owner: Sprocket weighs 5.2 says the vet
+- 11:00 Owner: Heute war der Mann vom Schornstein da, der nächste Termin ist am 11. November, wir sind dann nicht weg
+- 11:40 Owner: el contador del agua marca 0482, hay que apuntarlo para la compañía y no se lo des al vecino
+- 12:20 Owner: Mette asks 320 for the sign, gold leaf is extra, and we said no to it
+- 13:00 Owner: how to clean a painted sign that is on the wall
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("where is the key of the cellar", "boulanger"),
+        ("what does the water meter say", "0482"),
+        ("chimney sweep appointment", "11. November"),
+        ("Was kostet das Schild?", "320"),
+        ("combien coûte l'enseigne", "320"),
+        ("who has the spare key of the shop", "Brandl"),
+    ],
+)
+def test_a_question_finds_notes_in_another_language(tmp_path: Path, question: str, first: str) -> None:
+    """By the notes' words for its things, with the built-in model, which is English; its own language still counts."""
+    assert first in found(tmp_path, HOUSE, question, LocalEmbedder())[0]
