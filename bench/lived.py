@@ -25,6 +25,8 @@ from workspaces.workspace import Workspace
 TURNS_OF_EACH = 20
 SUMMARY_EVERY = 50
 """Turns, in a long conversation."""
+AGE_S = 60.0
+"""Time since the last write of a conversation: one that was just written is indexed again once it has rested."""
 TOKEN = "a-token-of-the-bench-0123456789"
 
 
@@ -154,4 +156,6 @@ def write_conversations(agent: AgentHome, chats: Sequence[int], turns: int) -> N
                 kept = f"{name}-{number - SUMMARY_EVERY // 5}"
                 summary = SummaryEntry(prose(chance, 100), kept, (), from_outside=False, model="stub")
                 lines.append(to_line(Record(turn, at, summary)))
-        (agent.sessions / f"{name}.jsonl").write_bytes(b"".join(lines))
+        file = agent.sessions / f"{name}.jsonl"
+        file.write_bytes(b"".join(lines))
+        os.utime(file, (now.timestamp() - AGE_S,) * 2)
