@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from qdrant_client import QdrantClient, models
+from qdrant_client.http.exceptions import UnexpectedResponse
 
 from gateway.app.memory_worker import SERVER_PATIENCE_S
 from tests.fakes.memory import run_here
@@ -96,12 +97,18 @@ class Agent:
             await asyncio.sleep(0.5)
 
 
-def _ids(url: str, name: str) -> set[str]:
+def _texts(url: str, name: str) -> set[str]:
+    """Return the texts that all copies have, once those of the node that came back are in step."""
+    everywhere, deadline = models.ReadConsistencyType.ALL, time.monotonic() + 2 * PATIENCE_S
     with closing(QdrantClient(url=url, check_compatibility=False)) as client:
-        records, _ = client.scroll(
-            name, limit=10_000, with_payload=["text"], consistency=models.ReadConsistencyType.ALL
-        )
-        return {str((record.payload or {})["text"]) for record in records}
+        while True:
+            try:
+                records, _ = client.scroll(name, limit=10_000, with_payload=["text"], consistency=everywhere)
+                return {str((record.payload or {})["text"]) for record in records}
+            except UnexpectedResponse:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.1)
 
 
 def _killed(node: Node) -> Callable[[], None]:
@@ -145,7 +152,7 @@ async def test_no_note_is_lost_and_every_search_answers_while_a_node_is_away(
         print(f"{failing.__name__}: {agent.by_words} of {2 * TRIES * len(nodes)} searches were answered by words")
     [name] = [each for each in _collections(nodes[0].url) if each.startswith(failing.__name__[1:])]
     wanted = {f"the {word} was mended" for word in agent.written}
-    assert [_ids(node.url, name) for node in nodes] == [wanted] * 3
+    assert [_texts(node.url, name) for node in nodes] == [wanted] * 3
 
 
 async def test_a_turns_own_note_is_found_right_after_it_was_written(nodes: list[Node]) -> None:
