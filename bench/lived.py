@@ -68,7 +68,7 @@ class LivedHome:
 
 
 def lived_home(folder: Path, around: Around, extent: Extent = USUAL) -> LivedHome:
-    """Make a home whose agent has a year of notes and conversations in many chats; start it once."""
+    """Make a home whose agent has a year of notes and conversations in many chats; start it twice."""
     groups = [-1000 - number for number in range(extent.chats)]
     made = configured(folder, around, groups)
     agent = made.home.agent("main")
@@ -79,6 +79,8 @@ def lived_home(folder: Path, around: Around, extent: Extent = USUAL) -> LivedHom
     lasting = "".join(f"- {note(chance, 900_000 + number)}\n" for number in range(40))
     (agent.workspace / "MEMORY.md").write_text(f"# Memory\n\n{lasting}", "utf-8")
     write_conversations(agent, [OWNER, *groups[1:]], TURNS_OF_EACH)
+    start_once(made)
+    _let_rest(agent)  # its stop wrote into each conversation, and the day of each into notes: both are indexed now
     start_once(made)
     return made
 
@@ -156,6 +158,11 @@ def write_conversations(agent: AgentHome, chats: Sequence[int], turns: int) -> N
                 kept = f"{name}-{number - SUMMARY_EVERY // 5}"
                 summary = SummaryEntry(prose(chance, 100), kept, (), from_outside=False, model="stub")
                 lines.append(to_line(Record(turn, at, summary)))
-        file = agent.sessions / f"{name}.jsonl"
-        file.write_bytes(b"".join(lines))
-        os.utime(file, (now.timestamp() - AGE_S,) * 2)
+        (agent.sessions / f"{name}.jsonl").write_bytes(b"".join(lines))
+    _let_rest(agent)
+
+
+def _let_rest(agent: AgentHome) -> None:
+    """Have the conversations written `AGE_S` ago."""
+    for file in agent.sessions.glob("*.jsonl"):
+        os.utime(file, (time.time() - AGE_S,) * 2)
