@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 from difflib import SequenceMatcher
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from workspaces.memory.hits import CLEAR, Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
@@ -19,6 +19,8 @@ from workspaces.memory.text.claims import Claim, claims_in, clauses, corrected, 
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line
 from workspaces.memory.text.facts import FactKind, gives_value
+from workspaces.memory.text.languages import small_words
+from workspaces.memory.text.numbered import names_other_number
 from workspaces.memory.text.tokens import (
     STOP_WORDS,
     identifiers,
@@ -46,7 +48,8 @@ _NO_THING = frozenset(
     map(
         stem,
         """new now change changed current currently latest moved move cost costs price pay paid charge charges
-        kostet kosten coûte cuesta costa""".split(),  # noqa: SIM905
+        kostet kosten coûte cuesta costa
+        time day date hour tag uhrzeit datum jour heure date día hora fecha giorno ora dia""".split(),  # noqa: SIM905
     )
 )
 """Words of a question that say nothing of the thing."""
@@ -76,6 +79,8 @@ _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 """Kinds of which another value is mostly another thing."""
 
 
+_ENGLISH = 2
+"""English function words of a question that tell its language."""
 _THING_WORDS = 2
 """Most words that name a thing apart from others of its kind: "the blue bank card"."""
 _LINE_WORDS = 24
@@ -127,7 +132,10 @@ class Asked:
         self.text, self.names_day = question, names_day
         self.words = frozenset(query_terms(question))
         self.names = identifiers(question)
-        self.things = self.words - _NO_THING or self.words
+        is_english = len(set(terms(question))) - len(self.words) >= _ENGLISH
+        self.small = frozenset[str]() if is_english else _small_words()
+        """Stems of small words that its language may have, besides those of English."""
+        self.things = self.words - _NO_THING - self.small or self.words - _NO_THING or self.words
         self.named = frozenset(_key(match[0]) for match in _NAME.finditer(question))
         self.kind = asked_kind(question)
         self.wants_newest = not (names_day or asks_whether(question)) and self.kind not in _UNCHANGING
@@ -197,7 +205,8 @@ class Statement:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return frozenset(word for word in terms(self._text) if not any(map(str.isdigit, word))) - _EMPTY
+        said = frozenset(word for word in terms(self._text) if not any(map(str.isdigit, word)))
+        return said - _EMPTY - self._asked.small
 
     @cached_property
     def _moment(self) -> tuple[date, str, int]:
@@ -214,7 +223,8 @@ class Statement:
 
     def names_another_thing(self, older: "Statement") -> bool:
         """Tell whether *older* names what is asked for, and this another thing of its kind."""
-        return names_another_thing(older._compared, self._compared, self._asked)
+        is_other = names_other_number(self._asked.text, self._text)
+        return is_other or names_another_thing(older._compared, self._compared, self._asked)
 
     def takes_back(self, older: "Statement") -> bool:
         """Tell whether it is the line right below *older*, by the same speaker, with another value for one of it."""
@@ -258,17 +268,17 @@ class Statement:
 
     def _is_about_the_same(self, older: "Statement") -> bool:
         days = self.hit.date, older.hit.date
-        if (
-            self._is_answer
-            or max(self._place, older._place) >= DEPTH
-            or self.hit.score < SIMILAR_SCORE * older.hit.score
-        ):
+        if self._is_answer or max(self._place, older._place) >= DEPTH:
             return False
         if days[0] is None or days[1] is None or days[0] <= days[1]:
             return False
+        if self.hit.score < SIMILAR_SCORE * older.hit.score:
+            return False
         shared = self._words & older._words
         names_all = self._asked.things & older._words <= self._words or says_otherwise(self._text)
-        is_one_thing = len(shared) >= _SHARED and bool(shared & self._asked.words) and names_all
+        is_update = self._asked.kind in CORRECTABLE and says_otherwise(self._text)
+        is_named = len(shared) >= _SHARED or (is_update and bool(shared & self._asked.things))
+        is_one_thing = is_named and bool(shared & self._asked.words) and names_all
         if not is_one_thing or not (self._asked.kind is None or holds(self._asked.kind, self._text, self._asked.text)):
             return False
         return self._gives_value and older._gives_value and ought(older._text) <= ought(self._text)
@@ -310,6 +320,12 @@ def names_another_thing(before: str, after: str, asked: Asked) -> bool:
         if not is_change or (old[begin][0].isupper() and new[start][0].isupper()):
             return True
     return False
+
+
+@cache
+def _small_words() -> frozenset[str]:
+    """Return the stems of the small words of all languages: of a short question none can be told."""
+    return frozenset(stem(word) for each in small_words() for words in each.values() for word in words)
 
 
 @lru_cache(64)

@@ -17,6 +17,13 @@ _WORD_NUMBER = re.compile(
 )
 WORD = re.compile(r"[^\W\d_][\w'’-]*")
 TIME = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-3]):([0-5]\d)\b", re.IGNORECASE)
+_HOUR = re.compile(
+    r"\b(?:a las?|às|alle|um|at|à|om)\s(?P<hour>[01]?\d|2[0-3])"
+    r"(?:\s?(?:h|uhr)\b|(?=\s*(?:$|[,;.!?)]|(?:y|e|et|und|and|en)\b)))"
+    r"|\b(?P<uhr>[01]?\d|2[0-3])\s?uhr\b",
+    re.IGNORECASE,
+)
+"""An hour without minutes: "a las 9", "às 15h", "18 Uhr"; not "at 9 euros", nor "2h of work"."""
 _ORDINAL = re.compile(
     r"\b[0-3]?\d(?:st|nd|rd|th)\b(?=\W*$|\s*[,;:.!?)]|\s+(?:and|at|in|or|by|with|because|not|instead|now|so|of|from|we|i)\b)",
     re.IGNORECASE,
@@ -55,9 +62,10 @@ def values_in(sentence: str) -> Iterator[Value]:
     for found in _ORDINAL.finditer(taken):
         yield Value(FactKind.DATE, found[0], _normal(found[0]), "")
     taken = _ORDINAL.sub(" ", taken)
-    for found in TIME.finditer(taken):
-        yield Value(FactKind.DATE, found[0], _clock(found), CLOCK)
+    yield from (Value(FactKind.DATE, found[0], _clock(found), CLOCK) for found in TIME.finditer(taken))
     taken = TIME.sub(" ", taken)
+    yield from (Value(FactKind.DATE, found[0], _hour(found), CLOCK) for found in _HOUR.finditer(taken))
+    taken = _HOUR.sub(" ", taken)
     for found in _NUMBER.finditer(taken):
         digits = re.sub(r"[,' ](?=\d{3})", "", found["digits"]).replace(",", ".")
         unit = found["sign"] or found["unit"] or ""
@@ -82,6 +90,10 @@ def _clock(found: re.Match[str]) -> str:
     if found[3]:
         hour = hour % 12 + 12 * found[3].casefold().startswith("p")
     return f"{hour:02}:{minute:02}"
+
+
+def _hour(found: re.Match[str]) -> str:
+    return f"{int(found['hour'] or found['uhr']):02}:00"
 
 
 def _unit(unit: str) -> str:
