@@ -216,15 +216,14 @@ class Statement:
         """Tell whether it belongs above *older*, which comes before it."""
         if self._asked.kind not in CORRECTABLE and (self.denies or older.denies):  # they stand beside each other
             return False
-        if not self._asked.wants_newest:
+        if not self._asked.wants_newest or names_other_number(self._asked.text, self._text):
             return False
         gives_newer = self._gives_other_value(older) or self._is_about_the_same(older)
         return gives_newer and not self.names_another_thing(older)
 
     def names_another_thing(self, older: "Statement") -> bool:
         """Tell whether *older* names what is asked for, and this another thing of its kind."""
-        is_other = names_other_number(self._asked.text, self._text)
-        return is_other or names_another_thing(older._compared, self._compared, self._asked)
+        return names_another_thing(older._compared, self._compared, self._asked)
 
     def takes_back(self, older: "Statement") -> bool:
         """Tell whether it is the line right below *older*, by the same speaker, with another value for one of it."""
