@@ -32,7 +32,7 @@ _ASKED = {
         re.IGNORECASE,
     ),
     AnswerKind.TIME: re.compile(
-        r"\b(?:when(?:['’]?s)?|(?:what|which) (?:time|day|date|month|year|week|weekend)|how long ago"
+        r"\b(?:when(?:['’]?s)?|(?:what|which) (?:time|day|date|month|year|week|weekend|deadline)|how long ago"
         r"|(?:what['’]?s|what (?:is|was)) (?:the|my|our) (?:deadline|due date)"
         r"|wann|um wie viel uhr"
         r"|welche[rnms]? (?:tag|datum|monat|jahr|woche)|quand|à quelle heure|quel jour|cuándo|qué (?:día|hora|fecha)"

@@ -12,6 +12,7 @@ TIME, AMOUNT, CODE, NAME, PLACE = AnswerKind
     [
         ("When did Ann move?", TIME),
         ("what day is yoga", TIME),
+        ("What deadline should I aim for?", TIME),
         ("wann kommt der Klempner", TIME),
         ("quand est mon rendez-vous ?", TIME),
         ("how much is the rent", AMOUNT),
