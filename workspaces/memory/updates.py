@@ -92,6 +92,10 @@ _NAME = re.compile(r"(?<=[^\W_][\s\"'“])(?=[^\W\d_a-zß-öø-ÿ])[^\W\d_][\w'�
 """A capitalised word after another one."""
 _PRONOUN = re.compile(r"\b(?:he|she|they|it|his|her|their|its|er|sie|es|ihre?|seine?|il|elle|lui|lei)\b", re.IGNORECASE)
 _OUGHT = re.compile(r"\b(?:should|ought to|soll(?:te|ten|en)?|devrait|debería|dovrebbe)\b", re.IGNORECASE)
+_ASKED_THEN = re.compile(
+    r",\s+(?:so\s+|and\s+)?(?=(?:what|which|how|who|when|where|why|can|could|should|do|does|is)\b)"
+)
+"""Begins a question after a statement: "I meet Ann on Monday, what should I ask her?"."""
 CORRECTABLE = frozenset({AnswerKind.TIME, AnswerKind.AMOUNT, AnswerKind.CODE})
 """Kinds of values that a later line may correct without a word of the question."""
 
@@ -352,8 +356,8 @@ def says_otherwise(text: str) -> bool:
 
 @lru_cache(64)
 def ought(text: str) -> bool:
-    """Tell whether *text* says how something should be: how it is does not replace that."""
-    return _OUGHT.search(text) is not None
+    """Tell whether *text* says how something should be: how it is does not replace that. A question does not."""
+    return _OUGHT.search(_ASKED_THEN.split(text)[0]) is not None
 
 
 def _affirmed(claim: Claim, asked: Asked, share: float) -> float:
