@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workspaces.access import PRIVATE
+from workspaces.access import PRIVATE, Scope
 from workspaces.memory.entry import Document
 from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.index.embeddings.local import LocalEmbedder
@@ -15,6 +15,7 @@ from workspaces.memory.index.index import Index
 from workspaces.memory.index.order import MatchingEntry
 
 TODAY = date(2026, 3, 7)
+GROUP = Scope("shared")
 NOTE = """- the plumber came at 7:30, the plumber was early
 - plumber Kolb's mobile: 0171 330 8854
 - the plumber from Elm Street is friendly
@@ -37,14 +38,16 @@ def found(folder: Path, note: str, question: str, embedder: Embedder | None = No
     return [hit.entry.text for hit in matching(folder, note, question, embedder)]
 
 
-def matching(folder: Path, note: str, question: str, embedder: Embedder | None = None) -> list[MatchingEntry]:
+def matching(
+    folder: Path, note: str, question: str, embedder: Embedder | None = None, least: float | None = None
+) -> list[MatchingEntry]:
     """Return the best three entries of *note* for *question*, by words unless an *embedder* is given."""
     index = Index(folder, embedder)
     for _ in index.building.put(Document(f"memory/{TODAY}.md", PRIVATE, note, TODAY, "1"), "1"):
         pass
     index.commit(complete=True)
     finder = Finder(index.answering.engine, index.answering.manifest, embedder)
-    hits = finder.find(SearchRequest(question, None, DayRange(None, None), 3, None, TODAY))
+    hits = finder.find(SearchRequest(question, None, DayRange(None, None), 3, least, TODAY))
     index.close()
     return hits
 
@@ -139,3 +142,30 @@ HOUSE = """- 09:00 Owner: the spare key of the shop is with Mr Brandl now
 def test_a_question_finds_notes_in_another_language(tmp_path: Path, question: str, first: str) -> None:
     """By the notes' words for its things, with the built-in model, which is English; its own language still counts."""
     assert first in found(tmp_path, HOUSE, question, LocalEmbedder())[0]
+
+
+def test_another_language_has_to_fit_as_well_as_is_wished(tmp_path: Path) -> None:
+    """With a least score, a line found by its own words needs it too."""
+    asked, embedder = "what does the water meter in the garage say", LocalEmbedder()
+    [first, *_] = matching(tmp_path / "any", HOUSE, asked, embedder)
+    assert "0482" in first.entry.text
+    assert matching(tmp_path / "strict", HOUSE, asked, embedder, least=first.score + 0.01) == []
+
+
+def test_private_notes_in_another_language_change_nothing_in_a_group(tmp_path: Path) -> None:
+    """A group's search is the same with them and without: neither their words nor their language shows."""
+    shared = "- 09:00 Ann: clé cave Ben\n- 09:01 Ben: somebody has the key of the cellar\n- 09:02 Ben: fine\n"
+    worlds = []
+    for name, private in (("with", HOUSE), ("without", "- 09:00 Owner: nothing of that\n")):
+        index = Index(tmp_path / name, LocalEmbedder())
+        for path, scope, text in (("memory/a.md", PRIVATE, private), ("groups/b.md", GROUP, shared)):
+            for _ in index.building.put(Document(path, scope, text, TODAY, name), name):
+                pass
+        index.commit(complete=True)
+        finder = Finder(index.answering.engine, index.answering.manifest, LocalEmbedder())
+        asked = SearchRequest(
+            "where is the key of the cellar", frozenset({GROUP}), DayRange(None, None), 5, None, TODAY
+        )
+        worlds.append(finder.find(asked))
+        index.close()
+    assert worlds[0] == worlds[1]
