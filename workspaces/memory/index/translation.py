@@ -5,11 +5,11 @@ Only the word counts of the searched scopes are asked, so that no other audience
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 
 from workspaces.access import Scope
 from workspaces.memory.index.rarity import Rarity
-from workspaces.memory.text.everyday_words import LANGUAGES, Phrase, Things, small_terms, things_in
+from workspaces.memory.text.everyday_words import LANGUAGES, Phrase, Things, language_told, small_terms, things_in
 from workspaces.memory.text.languages import language_of
 from workspaces.memory.text.sparse import term_number
 
@@ -43,15 +43,15 @@ class Translation:
 
     def queries(self, query: str, scopes: frozenset[Scope] | None) -> list[Translated]:
         """Return *query* in at most two other languages, the one with most of its things first."""
-        things = things_in(query)
+        spoken = self._spoken(scopes)
+        things = None if spoken <= {language_told(query)} else things_in(query)
         if things is None:
             return []
-        others = [language for language in LANGUAGES if language != things.language]
+        others = [language for language in LANGUAGES if language in spoken and language != things.language]
         held = self._held(things, others, scopes)
         rest = [term for term in things.others if term in held]
         said = [self._said(things, language, held, rest) for language in others]
-        best = sorted((each for each in said if each.share >= _SAID), key=lambda each: -each.share)
-        return list(islice((each for each in best if self._is_spoken(each.language, scopes)), MOST))
+        return sorted((each for each in said if each.share >= _SAID), key=lambda each: -each.share)[:MOST]
 
     def _said(self, things: Things, language: str, held: frozenset[str], rest: Sequence[str]) -> Translated:
         names = [_names(phrases, held) for phrases in things.phrases(language)]
@@ -62,12 +62,15 @@ class Translation:
     def _held(self, things: Things, languages: Sequence[str], scopes: frozenset[Scope] | None) -> frozenset[str]:
         """Return the terms that the notes hold, of those for *things* in *languages* and of the query's other words."""
         phrases = (phrase for each in languages for names in things.phrases(each) for phrase in names)
-        return self._known({*things.others, *(term for phrase in phrases for term in phrase)}, scopes)
+        return self._known(frozenset([*things.others, *(term for phrase in phrases for term in phrase)]), scopes)
 
-    def _is_spoken(self, language: str, scopes: frozenset[Scope] | None) -> bool:
-        return len(self._known(small_terms(language), scopes)) >= _SPOKEN
+    def _spoken(self, scopes: frozenset[Scope] | None) -> set[str]:
+        """Return the languages that the notes are written in."""
+        small = {language: small_terms(language) for language in LANGUAGES}
+        known = self._known(frozenset().union(*small.values()), scopes)
+        return {language for language in LANGUAGES if len(small[language] & known) >= _SPOKEN}
 
-    def _known(self, some: set[str] | frozenset[str], scopes: frozenset[Scope] | None) -> frozenset[str]:
+    def _known(self, some: frozenset[str], scopes: frozenset[Scope] | None) -> frozenset[str]:
         numbers = {term: term_number(term) for term in some}
         counts = self.words.counts(sorted(set(numbers.values())), scopes)
         return frozenset(term for term, number in numbers.items() if counts.get(number))

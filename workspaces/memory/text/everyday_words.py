@@ -56,6 +56,12 @@ class Things:
         return [frozenset(phrase for row in rows for phrase in _table()[row][column]) for rows in self.named]
 
 
+def language_told(query: str) -> str | None:
+    """Return the language of *query*, `None` if nothing tells it: English function words do where no others can."""
+    has_function_words = len(set(terms(query))) - len(query_terms(query)) >= _SMALL
+    return language_of(query) or (ENGLISH if has_function_words else None)
+
+
 def things_in(query: str) -> Things | None:
     """Return the things that *query* names, in its language or, where none can be told, that of most of its words.
 
@@ -67,8 +73,7 @@ def things_in(query: str) -> Things | None:
         found = [term for term in terms(query) if term not in _small_terms(told)]
     known = {column: _named(found, column) for column in range(len(LANGUAGES))}
     most = Counter({column: len(named) for column, (named, _) in known.items()})
-    if told is None and most[0] and len(set(terms(query))) - len(found) >= _SMALL:
-        told = ENGLISH
+    told = language_told(query) if most[0] else told
     column = LANGUAGES.index(told) if told in LANGUAGES else max(most, key=lambda each: (most[each], -each))
     named, others = known[column]
     small = _small_terms(LANGUAGES[column]) | _ASKING

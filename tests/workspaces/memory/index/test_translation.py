@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from workspaces.access import PRIVATE, Scope
 from workspaces.memory.index.rarity import Rarity, pack
 from workspaces.memory.index.translation import Translation
+from workspaces.memory.text import everyday_words
 from workspaces.memory.text.sparse import term_number
 from workspaces.memory.text.tokens import terms
 
@@ -63,3 +64,11 @@ def test_a_line_of_another_language_says_something_else() -> None:
     [query] = translation({PRIVATE: [*FRENCH, *ENGLISH]}).queries("where is the key of the cellar", None)
     assert not query.may_say("the cave is on the way to the lake")
     assert query.may_say("clé cave: boulanger")
+
+
+def test_the_table_is_read_only_where_another_language_is_written() -> None:
+    """An English question to English notes costs a look at their small words, and no table."""
+    for each in (everyday_words._table, everyday_words._rows):
+        each.cache_clear()
+    assert translation({PRIVATE: ENGLISH}).queries("where is the key of the cellar", None) == []
+    assert everyday_words._table.cache_info().currsize == 0
