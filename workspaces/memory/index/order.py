@@ -17,7 +17,13 @@ TRANSLATED, TRANSLATED_FITS = 2, 0.4
 """Most results in another language that are placed among the others, and their least score: as `hits.CLEAR`."""
 UNSAID = 0.5
 """Share of their score that they lose where the other language says nothing of what the query asks; our choice."""
-ANSWERS = {AnswerKind.TIME: 0.1, AnswerKind.AMOUNT: 0.1, AnswerKind.CODE: 0.15, AnswerKind.NAME: 0.05}
+ANSWERS = {
+    AnswerKind.TIME: 0.1,
+    AnswerKind.AMOUNT: 0.1,
+    AnswerKind.CODE: 0.15,
+    AnswerKind.LINK: 0.15,
+    AnswerKind.NAME: 0.05,
+}
 """Their additional weight, by what is asked for (docs/measurements/retrieval.md)."""
 
 

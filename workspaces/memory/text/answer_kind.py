@@ -13,6 +13,8 @@ class AnswerKind(Enum):
     AMOUNT = "amount"
     CODE = "code"
     """A number that is written down as it is: of a telephone, an account, a device."""
+    LINK = "link"
+    """An address on the internet, of mail or of a page."""
     NAME = "name"
     """Of a person or a thing."""
     PLACE = "place"
@@ -56,6 +58,14 @@ _ASKED = {
         r"|gdzie|где|куда|де)\b|哪里|どこ",
         re.IGNORECASE,
     ),
+    AnswerKind.LINK: re.compile(
+        r"\be-?mail(?:s|[ -]?address(?:e|es)?)? (?:of|for|von|de|di|da)\b"
+        r"|\b(?:e-?)?mail[ -]?(?:address(?:e|es)?|adresse)\b"
+        r"|['’]s e-?mail\s*\??$|\b(?:website|web page|homepage|url|webseite|adresse mail|site web)\b"
+        r"|\b(?:página|sito) web\b"
+        r"|\b(?:correo|posta) electr[óo]nic[oa] de\b",
+        re.IGNORECASE,
+    ),
 }
 """The first that matches is the kind: "what is the phone number of the person who …" asks for a number."""
 _TIME_WORDS = (
@@ -72,6 +82,9 @@ _TIME_WORDS = (
     r"|noviembre|diciembre|ieri|oggi|domani|prossim[oa]|scors[oa]|ontem|hoje|amanhã|вчера|сегодня|завтра"
 )
 _HELD = {
+    AnswerKind.LINK: re.compile(
+        r"[\w.+-]+@[\w-]+\.\w|https?://|\bwww\.|\b[\w-]+\.(?:com|org|net|eu|de|fr|es|it|uk|io)\b"
+    ),
     AnswerKind.TIME: re.compile(rf"\b(?:{_TIME_WORDS})\b|昨天|今天|明天|昨日|今日|明日|[月日週周]"),
     AnswerKind.AMOUNT: re.compile(
         r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple|few|several|dozens?|hundreds?"

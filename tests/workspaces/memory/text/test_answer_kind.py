@@ -4,13 +4,19 @@ import pytest
 
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 
-TIME, AMOUNT, CODE, NAME, PLACE = AnswerKind
+TIME, AMOUNT, CODE, LINK, NAME, PLACE = AnswerKind
 
 
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
         ("When did Ann move?", TIME),
+        ("email of the woman at the church", LINK),
+        ("what is Ann's email?", LINK),
+        ("which website did Tom find", LINK),
+        ("wie ist die E-Mail-Adresse von Ben", LINK),
+        ("when did I answer the email of Ann", TIME),
+        ("what did the email from the school say", None),
         ("what day is yoga", TIME),
         ("What deadline should I aim for?", TIME),
         ("wann kommt der Klempner", TIME),
@@ -36,6 +42,8 @@ def test_the_kind_is_told_by_the_words_of_the_question(question: str, kind: Answ
         (TIME, "der Klempner kommt am Freitag", "der Klempner war freundlich"),
         (AMOUNT, "Paula wants 14 an hour", "Paula is kind"),
         (AMOUNT, "they have two dogs", "they have dogs"),
+        (LINK, "her mail is paula@example.org", "she got my mail"),
+        (LINK, "www.paula.example has it", "it is on her page"),
         (CODE, "Kolb's mobile: 0171 330 8854", "the plumber came at 7:30"),
         (NAME, "the vet is Dr. Hakimi", "the vet moved the shot"),
     ],
