@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 from difflib import SequenceMatcher
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 from workspaces.memory.hits import CLEAR, Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
@@ -19,8 +19,8 @@ from workspaces.memory.text.claims import Claim, claims_in, clauses, corrected, 
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line
 from workspaces.memory.text.facts import FactKind, gives_value
-from workspaces.memory.text.languages import small_words
-from workspaces.memory.text.numbered import names_other_number
+from workspaces.memory.text.languages import is_worded_in_english, small_terms
+from workspaces.memory.text.owners import names_other_number
 from workspaces.memory.text.tokens import (
     STOP_WORDS,
     identifiers,
@@ -79,8 +79,6 @@ _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 """Kinds of which another value is mostly another thing."""
 
 
-_ENGLISH = 2
-"""English function words of a question that tell its language."""
 _THING_WORDS = 2
 """Most words that name a thing apart from others of its kind: "the blue bank card"."""
 _LINE_WORDS = 24
@@ -136,8 +134,7 @@ class Asked:
         self.text, self.names_day = question, names_day
         self.words = frozenset(query_terms(question))
         self.names = identifiers(question)
-        is_english = len(set(terms(question))) - len(self.words) >= _ENGLISH
-        self.small = frozenset[str]() if is_english else _small_words()
+        self.small = frozenset[str]() if is_worded_in_english(question) else small_terms()
         """Stems of small words that its language may have, besides those of English."""
         self.things = self.words - _NO_THING - self.small or self.words - _NO_THING or self.words
         self.named = frozenset(_key(match[0]) for match in _NAME.finditer(question))
@@ -323,12 +320,6 @@ def names_another_thing(before: str, after: str, asked: Asked) -> bool:
         if not is_change or (old[begin][0].isupper() and new[start][0].isupper()):
             return True
     return False
-
-
-@cache
-def _small_words() -> frozenset[str]:
-    """Return the stems of the small words of all languages: of a short question none can be told."""
-    return frozenset(stem(word) for each in small_words() for words in each.values() for word in words)
 
 
 @lru_cache(64)

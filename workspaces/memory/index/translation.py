@@ -9,8 +9,8 @@ from itertools import chain
 
 from workspaces.access import Scope
 from workspaces.memory.index.rarity import Rarity
-from workspaces.memory.text.everyday_words import LANGUAGES, Phrase, Things, language_told, small_terms, things_in
-from workspaces.memory.text.languages import language_of
+from workspaces.memory.text.everyday_words import LANGUAGES, Phrase, Things, own_small_terms, things_in
+from workspaces.memory.text.languages import language_of, language_told
 from workspaces.memory.text.sparse import term_number
 
 _SPOKEN = 6
@@ -66,7 +66,7 @@ class Translation:
 
     def _spoken(self, scopes: frozenset[Scope] | None) -> set[str]:
         """Return the languages that the notes are written in."""
-        small = {language: small_terms(language) for language in LANGUAGES}
+        small = {language: own_small_terms(language) for language in LANGUAGES}
         known = self._known(frozenset().union(*small.values()), scopes)
         return {language for language in LANGUAGES if len(small[language] & known) >= _SPOKEN}
 

@@ -10,18 +10,24 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from workspaces.memory.text.languages import ENGLISH, language_of, small_words
+from workspaces.memory.text.languages import ENGLISH, language_of, language_told, small_terms
 from workspaces.memory.text.tokens import query_terms, terms
 
 LANGUAGES = (
-    *(ENGLISH, "German", "French", "Spanish", "Italian", "Portuguese", "Dutch", "Polish", "Russian", "Ukrainian"),
+    ENGLISH,
+    "German",
+    "French",
+    "Spanish",
+    "Italian",
+    "Portuguese",
+    "Dutch",
+    "Polish",
+    "Russian",
+    "Ukrainian",
 )
 """In the order of the table's columns."""
 _LONGEST = 3
 """Words of the longest phrase."""
-
-_SMALL = 2
-"""English small words of a query that tell its language; "a" is French too."""
 
 _ASKING = frozenset(
     terms(
@@ -56,12 +62,6 @@ class Things:
         return [frozenset(phrase for row in rows for phrase in _table()[row][column]) for rows in self.named]
 
 
-def language_told(query: str) -> str | None:
-    """Return the language of *query*, `None` if nothing tells it: English function words do where no others can."""
-    has_function_words = len(set(terms(query))) - len(query_terms(query)) >= _SMALL
-    return language_of(query) or (ENGLISH if has_function_words else None)
-
-
 def things_in(query: str) -> Things | None:
     """Return the things that *query* names, in its language or, where none can be told, that of most of its words.
 
@@ -70,20 +70,20 @@ def things_in(query: str) -> Things | None:
     told = language_of(query)
     found = query_terms(query)
     if told is not None and told != ENGLISH:
-        found = [term for term in terms(query) if term not in _small_terms(told)]
+        found = [term for term in terms(query) if term not in small_terms(told)]
     known = {column: _named(found, column) for column in range(len(LANGUAGES))}
     most = Counter({column: len(named) for column, (named, _) in known.items()})
     told = language_told(query) if most[0] else told
     column = LANGUAGES.index(told) if told in LANGUAGES else max(most, key=lambda each: (most[each], -each))
     named, others = known[column]
-    small = _small_terms(LANGUAGES[column]) | _ASKING
+    small = small_terms(LANGUAGES[column]) | _ASKING
     others = [each for each in others if each not in small and len(each) > 1]
     return Things(LANGUAGES[column], named, others) if named else None
 
 
-def small_terms(language: str) -> frozenset[str]:
+def own_small_terms(language: str) -> frozenset[str]:
     """Return the search terms of the small words of *language*, but for those that English has too."""
-    return _small_terms(language) - (frozenset() if language == ENGLISH else _small_terms(ENGLISH))
+    return small_terms(language) - (frozenset() if language == ENGLISH else small_terms(ENGLISH))
 
 
 def _named(found: Sequence[str], column: int) -> tuple[list[frozenset[int]], list[str]]:
@@ -99,11 +99,6 @@ def _named(found: Sequence[str], column: int) -> tuple[list[frozenset[int]], lis
             others.append(found[at])
         at += max(size, 1)
     return named, others
-
-
-@cache
-def _small_terms(language: str) -> frozenset[str]:
-    return frozenset(term for each in small_words() for term in terms(" ".join(each.get(language, ()))))
 
 
 @cache

@@ -9,9 +9,12 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
+
+from workspaces.memory.text.tokens import query_terms, terms
 
 ENGLISH = "English"
 LOOKED_AT = 2_000
@@ -39,10 +42,10 @@ def language_of(text: str) -> str | None:
         return "Japanese"
     script, count = letters.most_common(1)[0]
     script = "CJK" if 2 * letters["CJK"] > count else script  # with Latin names between
-    if script not in _small_words_by_script():
+    if script not in _small_words():
         return _SCRIPTS.get(script, script.capitalize())
     words = _WORD.findall(text.casefold())
-    known = {name: sum(word in small for word in words) for name, small in _small_words_by_script()[script].items()}
+    known = {name: sum(word in small for word in words) for name, small in _small_words()[script].items()}
     best = max(known, key=lambda name: (known[name], name == ENGLISH))
     return best if known[best] >= LEAST else None
 
@@ -52,13 +55,25 @@ def script_of(letter: str) -> str:
     return "LATIN" if letter < "\u0250" else unicodedata.name(letter, "").partition(" ")[0]
 
 
-def small_words() -> Iterable[Mapping[str, frozenset[str]]]:
-    """Return the small words of each language, by script."""
-    return _small_words_by_script().values()
+def language_told(query: str) -> str | None:
+    """Return the language of a *query*, `None` if nothing tells it: English function words do where no others can."""
+    return language_of(query) or (ENGLISH if is_worded_in_english(query) else None)
+
+
+def is_worded_in_english(query: str) -> bool:
+    """Tell whether a *query* has two English function words: one of them, "a", is French too."""
+    return len(set(terms(query))) - len(query_terms(query)) >= LEAST
 
 
 @cache
-def _small_words_by_script() -> Mapping[str, Mapping[str, frozenset[str]]]:
+def small_terms(language: str | None = None) -> frozenset[str]:
+    """Return the search terms of the small words of *language*; of all languages without one."""
+    known = (each for languages in _small_words().values() for each in languages.items())
+    return frozenset(chain.from_iterable(terms(" ".join(small)) for name, small in known if language in {name, None}))
+
+
+@cache
+def _small_words() -> Mapping[str, Mapping[str, frozenset[str]]]:
     table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     return {
         script: {name: frozenset(words.split()) for name, words in languages.items()}

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from workspaces.memory.text.facts import gives_value
-from workspaces.memory.text.tokens import STOP_WORDS
+from workspaces.memory.text.tokens import STOP_WORDS, stem
 
 _MY = (
     r"(?:my|our|meine?[rsmn]?|unsere?[rsmn]?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|miei?|mia|nostr[oa]|meu|minha"
@@ -30,8 +30,23 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 """A number that tells things of one kind apart, before a statement about one: "disc 3 has a drag of 1.17"."""
+_NUMBERED = re.compile(
+    r"(?P<thing>[^\W\d_]{2,20})\s(?:no\.?\s|nr\.?\s|#)?(?P<number>\d{1,4})(?![\w:.,/%-]*\d|\s?[%€$£])(?!\w)",
+    re.IGNORECASE,
+)
+"""The same anywhere in a question and in a line that may answer it, where words before amounts are left out."""
+_NO_THING = frozenset(
+    map(
+        stem,
+        """may march costs cost paid pay price charge weighs weigh takes take needs need has have got bought sold
+        about around over under another first last next size age aged page week day year month hour kostet
+        kosten zahlt bezahlt um ab bis coûte cuesta costa paga""".split(),  # noqa: SIM905 # reads as text
+    )
+)
+"""Words before an amount or a time."""
 _THIRD = frozenset({"he", "she"})
 SENTENCES_KEPT = 512
+"""Sentences whose owners are kept: as many as have their claims kept."""
 
 
 @lru_cache(SENTENCES_KEPT)
@@ -52,3 +67,24 @@ def are_others(first: str, second: str) -> bool:
     if not one or not two or one & two:
         return False
     return not (one <= _THIRD or two <= _THIRD) or one | two <= {*_THIRD, "me"}
+
+
+@lru_cache(64)
+def numbered(text: str) -> frozenset[tuple[str, str]]:
+    """Return the things of *text* that a number tells apart, each as its stem and the number."""
+    found = ((match["thing"], match["number"]) for match in _NUMBERED.finditer(text))
+    return frozenset(
+        (stem(thing.casefold()), number)
+        for thing, number in found
+        if thing.casefold() not in STOP_WORDS and stem(thing.casefold()) not in _NO_THING and not gives_value(thing)
+    )
+
+
+def names_other_number(question: str, text: str) -> bool:
+    """Tell whether *question* names a numbered thing, and *text* another one of its kind and not that."""
+    asked = numbered(question)
+    if not asked:
+        return False
+    told = numbered(text)
+    kinds = {thing for thing, _ in asked}
+    return asked.isdisjoint(told) and any(thing in kinds for thing, _ in told)

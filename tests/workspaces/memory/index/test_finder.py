@@ -144,6 +144,21 @@ def test_a_question_finds_notes_in_another_language(tmp_path: Path, question: st
     assert first in found(tmp_path, HOUSE, question, LocalEmbedder())[0]
 
 
+def test_a_question_for_a_day_is_put_into_no_other_language(tmp_path: Path) -> None:
+    """Its words in the other language would lead to any day."""
+    question = "where was the key of the cellar in February"
+    assert "boulanger" not in found(tmp_path, HOUSE, question, LocalEmbedder())[0]
+
+
+def test_an_english_line_with_foreign_words_is_no_answer_in_their_language(tmp_path: Path) -> None:
+    """A line about a cave says nothing of the cellar, whichever words it shares with the question in French."""
+    note = f"{HOUSE}- 14:00 Owner: we saw the cave, and a cle was on the wall of it\n".replace(
+        "la clé de la cave", "il"
+    )
+    note += "- 15:00 Owner: la cave est froide\n- 16:00 Owner: la clé est chez moi\n"
+    assert "we saw" not in found(tmp_path, note, "where is the key of the cellar", LocalEmbedder())[0]
+
+
 def test_another_language_has_to_fit_as_well_as_is_wished(tmp_path: Path) -> None:
     """With a least score, a line found by its own words needs it too."""
     asked, embedder = "what does the water meter in the garage say", LocalEmbedder()

@@ -1,8 +1,8 @@
-"""Numbers that tell things of one kind apart."""
+"""Which of several things a line is about."""
 
 import pytest
 
-from workspaces.memory.text.numbered import names_other_number, numbered
+from workspaces.memory.text.owners import names_other_number, numbered
 
 
 @pytest.mark.parametrize(
