@@ -5,7 +5,7 @@ import json
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from starlette.applications import Starlette
@@ -27,6 +27,7 @@ BODY_CAP = 1_000_000
 
 Body = TypeVar("Body")
 Tell = Callable[[StreamEvent], None]
+_SHAPES: dict[type[Any], TypeAdapter[Any]] = {}
 
 
 class ControlPages:
@@ -64,7 +65,7 @@ class ControlPages:
         if kind is None:
             return _problem(f"{request.url.path} is unknown here; is the command of another version?", 404)
         answer = await self._operator.ask(await _body(request, kind))
-        return Response(TypeAdapter(answer_of(kind)).dump_json(answer), media_type="application/json")
+        return Response(_shape(answer_of(kind)).dump_json(answer), media_type="application/json")
 
     async def chat(self, request: Request) -> Response:
         order = await _body(request, ChatOrder)
@@ -166,9 +167,16 @@ async def _follow(request: Request, kind: type[Body], execute: Callable[[Body, P
     return _LineStream(lambda tell: execute(order, lambda *steps: tell(StreamEvent("progress", "", *steps))))
 
 
+def _shape(kind: type[Body]) -> TypeAdapter[Body]:
+    """Return what reads and writes *kind*: made once, as that takes milliseconds."""
+    if kind not in _SHAPES:
+        _SHAPES[kind] = TypeAdapter(kind)
+    return _SHAPES[kind]
+
+
 async def _body(request: Request, kind: type[Body]) -> Body:
     try:
-        return TypeAdapter(kind).validate_json(await request.body())
+        return _shape(kind).validate_json(await request.body())
     except ValidationError as exc:
         fault = exc.errors(include_url=False, include_input=False)[0]
         raise StrandlineError(f"{'.'.join(map(str, fault['loc'])) or 'the request'}: {fault['msg']}") from exc

@@ -229,6 +229,16 @@ async def test_memory_is_searched_and_indexed(operator: RemoteOperator, gateway:
     assert await operator.ask(traced) == await gateway.ask(traced)
 
 
+async def test_a_kind_of_order_is_prepared_once(
+    operator: RemoteOperator, gateway: FakeOperator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repeated search builds no schema: that took a quarter of the gateway's time for it."""
+    gateway.said["main"] = ["port 5433"]
+    await operator.ask(SearchOrder("port"))
+    monkeypatch.setattr("gateway.control.server.TypeAdapter", lambda _: pytest.fail("a schema"))
+    assert (await operator.ask(SearchOrder("5433"))).hits
+
+
 @pytest.mark.parametrize("act", ["list", "show", "export", "search"])
 async def test_conversations_arrive_as_they_were_read(
     operator: RemoteOperator, gateway: FakeOperator, act: Literal["list", "show", "export", "search"]
