@@ -68,7 +68,10 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "workspaces.memory.index.ranking._name": lambda: _searched(_name("ann lee")),
     "workspaces.memory.text.dates._forms": lambda: [found for form in _forms() for found in _searched(form)],
     "workspaces.memory.text.question_forms.asking": lambda: _once(asking()),
-    "workspaces.memory.text.tokens._pattern": lambda: _searched(_pattern()),
+    "workspaces.memory.text.tokens._pattern": lambda: [
+        *_searched(_pattern(is_ascii=True)),
+        *_searched(_pattern(is_ascii=False)),
+    ],
     "workspaces.memory.text.tokens._exact_pattern": lambda: _searched(_exact_pattern("glyph-1234")),
     "workspaces.secrets.__init__": lambda: [
         (re.compile("aaaaaaaab|a secret"), Redactor(["aaaaaaaab", "a secret"])),

@@ -86,8 +86,7 @@ def _compare(said: Sequence[Statement], older: int, newer: int, marks: dict[int,
     first, second = said[older].hit, said[newer].hit
     if first.date is None or second.date is None or older in marks:
         return
-    claims = ((before, after) for before in said[older].claims for after in said[newer].claims)
-    relations = {relation(before, after, second.date) for before, after in claims}
+    relations = [relation(before, after, second.date) for before in said[older].claims for after in said[newer].claims]
     is_replaced = Relation.REPLACES in relations and not said[newer].names_another_thing(said[older])
     if is_replaced or said[newer].corrects(said[older]):
         marks[older] = f"until {second.date}, now {second.citation}"

@@ -6,7 +6,7 @@ both give a value, do among the best results alone, and if the newer one fits ne
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from difflib import SequenceMatcher
@@ -18,7 +18,7 @@ from workspaces.memory.text.claim_words import CHANGED, NEW
 from workspaces.memory.text.claims import Claim, claims_in, clauses, corrected, may_correct
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line
-from workspaces.memory.text.facts import FactKind, gives_value
+from workspaces.memory.text.facts import SENTENCES_KEPT, FactKind, gives_value
 from workspaces.memory.text.languages import is_worded_in_english, small_terms
 from workspaces.memory.text.owners import names_other_number
 from workspaces.memory.text.tokens import (
@@ -30,7 +30,7 @@ from workspaces.memory.text.tokens import (
     stem,
     terms,
 )
-from workspaces.memory.text.values import Value
+from workspaces.memory.text.values import Value, may_give
 
 DEPTH = 12
 """Number of the best results among which shared words are a sign."""
@@ -77,8 +77,6 @@ _OWN_WEIGHT = 0.3
 """Addition of such a word to the share of the question's words; our choice."""
 _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 """Kinds of which another value is mostly another thing."""
-
-
 _THING_WORDS = 2
 """Most words that name a thing apart from others of its kind: "the blue bank card"."""
 _LINE_WORDS = 24
@@ -96,6 +94,8 @@ _ASKED_THEN = re.compile(
 """Begins a question after a statement: "I meet Ann on Monday, what should I ask her?"."""
 CORRECTABLE = frozenset({AnswerKind.TIME, AnswerKind.AMOUNT, AnswerKind.CODE})
 """Kinds of values that a later line may correct without a word of the question."""
+_GIVEN: Mapping[AnswerKind | None, FactKind] = {AnswerKind.TIME: FactKind.DATE, AnswerKind.AMOUNT: FactKind.NUMBER}
+"""Kinds of answers that are values of one kind."""
 
 
 def correctable(hits: Sequence[Hit], question: str) -> Hit | None:
@@ -161,17 +161,16 @@ class Asked:
             return NEAR
         return NEAR if self.kind is not None and says_change(after) else _CLEAR
 
+    def may_take(self, claim: Claim) -> bool:
+        """Tell whether *claim* may give a value that `takes` takes, without reading its values."""
+        kind = _GIVEN.get(self.kind)
+        return kind is None or may_give(kind, claim.sentence)
+
     def takes(self, value: Value) -> bool:
         """Tell whether *value* is of the kind that is asked for."""
-        match self.kind:
-            case AnswerKind.TIME:
-                return value.kind is FactKind.DATE
-            case AnswerKind.CODE:
-                return value.kind is not FactKind.DATE and sum(map(str.isdigit, value.text)) >= _CODE_DIGITS
-            case AnswerKind.AMOUNT:
-                return value.kind is FactKind.NUMBER
-            case _:
-                return True
+        if self.kind is AnswerKind.CODE:
+            return value.kind is not FactKind.DATE and sum(map(str.isdigit, value.text)) >= _CODE_DIGITS
+        return value.kind is _GIVEN.get(self.kind, value.kind)
 
 
 class Statement:
@@ -191,7 +190,6 @@ class Statement:
         whole = () if is_answer or not asked.words else claims_in(hit.snippet, asked.words, is_whole=True)
         shares = ((each, len(each.held(asked.things)) / len(asked.things)) for each in whole)
         self._about = [(each, share) for each, share in shares if share >= NEAR]
-        self._clearly = [each for each, share in self._about if share >= _CLEAR]
         self.denies = any(share >= _DENIED and each.is_never for each, share in self._about)
         self._text = line.text if line.time else hit.snippet  # "guest wifi: tern-77" names no speaker
 
@@ -215,12 +213,11 @@ class Statement:
 
     def replaces(self, older: "Statement") -> bool:
         """Tell whether it belongs above *older*, which comes before it."""
-        if self._asked.kind not in CORRECTABLE and (self.denies or older.denies):  # they stand beside each other
+        if not self._asked.wants_newest or not (self._gives_other_value(older) or self._is_about_the_same(older)):
             return False
-        if not self._asked.wants_newest or names_other_number(self._asked.text, self._text):
-            return False
-        gives_newer = self._gives_other_value(older) or self._is_about_the_same(older)
-        return gives_newer and not self.names_another_thing(older)
+        is_beside = self._asked.kind not in CORRECTABLE and (self.denies or older.denies)  # both are asked for
+        is_other = is_beside or names_other_number(self._asked.text, self._text)
+        return not is_other and not self.names_another_thing(older)
 
     def names_another_thing(self, older: "Statement") -> bool:
         """Tell whether *older* names what is asked for, and this another thing of its kind."""
@@ -233,13 +230,22 @@ class Statement:
 
     def corrects(self, older: "Statement") -> bool:
         """Tell whether it names the value of *older* that is asked for, and gives another in its place."""
-        correcting = [each for each in self.claims if each.may_correct]
-        if self._asked.kind not in CORRECTABLE or not correcting:
-            return False
-        pairs = ((before, after) for before in older.claims for after in correcting)
         return any(
-            self._asks(each, before) for before, after in pairs for each in corrected(before, after, self._context)
+            self._asks(each, before)
+            for after in self._correcting
+            for before in older._giving
+            for each in corrected(before, after, self._context)
         )
+
+    @cached_property
+    def _giving(self) -> Sequence[Claim]:
+        """Its claims that may give a value that is asked for, if that is of a kind that lines correct."""
+        is_correctable = self._asked.kind in CORRECTABLE
+        return [each for each in self.claims if is_correctable and self._asked.may_take(each)]
+
+    @cached_property
+    def _correcting(self) -> Sequence[Claim]:
+        return [each for each in self._giving if each.may_correct]
 
     @cached_property
     def _context(self) -> frozenset[str]:
@@ -261,15 +267,20 @@ class Statement:
     def _gives_other_value(self, older: "Statement") -> bool:
         return any(
             _is_other_value(after, before, self._asked)
-            for before in older._clearly
-            for after, shared in self._about
-            if shared >= self._asked.least_share(before, after) and ought(before.sentence) <= ought(after.sentence)
+            for before, clear in older._about_giving
+            for after, shared in self._about_giving
+            if clear >= _CLEAR and shared >= self._asked.least_share(before, after)
+            if ought(before.sentence) <= ought(after.sentence)
         )
 
+    @cached_property
+    def _about_giving(self) -> Sequence[tuple[Claim, float]]:
+        return [(each, share) for each, share in self._about if self._asked.may_take(each)]
+
     def _is_about_the_same(self, older: "Statement") -> bool:
-        days = self.hit.date, older.hit.date
         if self._is_answer or max(self._place, older._place) >= DEPTH:
             return False
+        days = self.hit.date, older.hit.date
         if days[0] is None or days[1] is None or days[0] <= days[1]:
             return False
         if self.hit.score < SIMILAR_SCORE * older.hit.score:
@@ -322,7 +333,7 @@ def names_another_thing(before: str, after: str, asked: Asked) -> bool:
     return False
 
 
-@lru_cache(64)
+@lru_cache(SENTENCES_KEPT)
 def _spoken(text: str) -> tuple[str, ...]:
     """Return the words of *text* that are neither numbers nor function words."""
     words = (match[0] for match in _WORD.finditer(text))
@@ -339,13 +350,13 @@ def says_change(claim: Claim) -> bool:
     return claim.changes and says_otherwise(claim.sentence)
 
 
-@lru_cache(64)
+@lru_cache(SENTENCES_KEPT)
 def says_otherwise(text: str) -> bool:
     """Tell whether *text* has a word of change besides "new"."""
     return CHANGED.search(NEW.sub(" ", lower_case(text))) is not None
 
 
-@lru_cache(64)
+@lru_cache(SENTENCES_KEPT)
 def ought(text: str) -> bool:
     """Tell whether *text* says how something should be: how it is does not replace that. A question does not."""
     return _OUGHT.search(_ASKED_THEN.split(text)[0]) is not None

@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from workspaces.memory.text.claim_words import (
     ALSO,
     CHANGED,
+    COUNTS,
     DENIES,
     EMPTY,
     ENDED,
@@ -26,17 +27,15 @@ from workspaces.memory.text.claim_words import (
 )
 from workspaces.memory.text.dates import NamedDate, mentions
 from workspaces.memory.text.dialogue import read_line
-from workspaces.memory.text.facts import FactKind, sentences
+from workspaces.memory.text.facts import SENTENCES_KEPT, FactKind, gives_value, sentences
 from workspaces.memory.text.owners import are_others
-from workspaces.memory.text.tokens import lower_case, query_terms
+from workspaces.memory.text.tokens import STOP_WORDS, lower_case, query_terms, stem
 from workspaces.memory.text.values import CLOCK, TIME, WORD, Value, begun, values_in, without_changes
 
 LONGEST_READ = 4_000
 """Characters of a passage that are read."""
 _MOST = 40
 """Claims of a passage that are read."""
-SENTENCES_KEPT = 512
-"""Sentences whose claims are kept, at some 4 kB each: those of a few searches, which recur within each."""
 _CODE = re.compile(r"```.{0,20000}?(?:```|\Z)", re.DOTALL)
 _BULLET = re.compile(r"^[-*+>\s]{1,9}")
 _DAY = re.compile(r"(\b\d{1,2})\.(?=\s(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
@@ -55,6 +54,8 @@ _NAMELESS = re.compile(
 """Begins a condition of what follows, or a statement that names no thing itself."""
 _LOWER_VALUES = 2
 """Words of values in small letters that a sentence may have: "friday", "two"; our choice."""
+_WORDS = re.compile(r"(?<![^\s(])[^\W\d_]{5,}(?=[\s,;!?)]|\.?(?:\s|\Z))")
+"""Whole words of more letters than a unit has."""
 _IMPLIED = frozenset({CLOCK, "live", "work"})
 """Heads that a sentence may not say itself."""
 _CORRECTED = frozenset({FactKind.DATE, FactKind.NUMBER, FactKind.IDENTIFIER})
@@ -86,6 +87,12 @@ class Claim:
     def least(self) -> int:
         """Fewest stems of its subject, without reading its values: words in small letters that say something."""
         return len(self.stems - EMPTY) - sum(not word.islower() for word in self.sentence.split()) - _LOWER_VALUES
+
+    @cached_property
+    def plain(self) -> frozenset[str]:
+        """Stems of words in small letters that its subject holds, without reading its values."""
+        words = _WORDS.findall(without_changes(self.sentence) if self.changes else self.sentence)
+        return frozenset(map(_plain_stem, words)) & self.stems - EMPTY - _IMPLIED
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
@@ -167,13 +174,16 @@ def claims_in(text: str, about: frozenset[str] | None = None, *, is_whole: bool 
     With *about*, only sentences that hold one of these stems are read. A sentence of several clauses is several claims,
     or one if *is_whole*.
     """
-    plain = _DAY.sub(r"\1", _CODE.sub(" ", text[:LONGEST_READ]))
-    lines = (read_line(_BULLET.sub("", line)).text for line in plain.split("\n"))
-    whole = [
-        each for line in lines for each in sentences(line) if about is None or not about.isdisjoint(_claim(each).stems)
-    ]
+    whole = [each for each in _sentences(text) if about is None or not about.isdisjoint(_claim(each).stems)]
     said = whole if is_whole else [part for each in whole for part in _parts(each)]
     return tuple(_claim(part) for part in said[:_MOST] if len(part.split()) > 1 or len(part) > 3)
+
+
+@lru_cache(SENTENCES_KEPT)
+def _sentences(text: str) -> tuple[str, ...]:
+    plain = _DAY.sub(r"\1", _CODE.sub(" ", text[:LONGEST_READ]))
+    lines = (read_line(_BULLET.sub("", line)).text for line in plain.split("\n"))
+    return tuple(each for line in lines for each in sentences(line))
 
 
 def _parts(sentence: str) -> Iterator[str]:
@@ -253,6 +263,8 @@ def _plain(sentence: str) -> list[str]:
 
 def _is_same_subject(older: Claim, newer: Claim) -> bool:
     """Return whether one claim's subject holds the other's, and neither names what the other does not."""
+    if not (older.plain <= newer.stems or newer.plain <= older.stems):
+        return False
     shared = older.stems & newer.stems
     if 2 * len(shared) < max(older.least, newer.least) or not (shared or older.words & newer.words):
         return False
@@ -263,6 +275,13 @@ def _is_same_subject(older: Claim, newer: Claim) -> bool:
         and bool(first and second)
         and 2 * len(first & second) >= len(first | second)
     )
+
+
+@lru_cache(2_048)
+def _plain_stem(word: str) -> str:
+    """Return the stem of *word*; nothing if it is a function word, or may be a value or a part of one."""
+    is_other = not word.islower() or word in STOP_WORDS or word in COUNTS or gives_value(f"in {word}")
+    return "" if is_other else stem(word)
 
 
 def _has_one_value(older: Claim, newer: Claim, pair: tuple[Value, Value], newer_day: date | None) -> bool:

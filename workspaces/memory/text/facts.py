@@ -43,6 +43,8 @@ _NAME = re.compile(
 )
 _KATAKANA = re.compile(r"[ァ-ヴー]{3,}")
 _WORDS = re.compile(r"[^\W\d_\u3040-\u9fff]{4,}|[\u3040-\u9fff]{2,}")
+SENTENCES_KEPT = 512
+"""Sentences of which claims, values and owners are kept, at some 4 kB each: those of a few searches."""
 _LEAST_ASKED = 2
 """Longer words of a question; with fewer, the fact itself is asked for."""
 _LONGEST_SENTENCE = 2_000
@@ -88,7 +90,12 @@ def sentences(text: str) -> list[str]:
 
 def gives_value(text: str) -> bool:
     """Tell whether *text* holds a number, a weekday or a month."""
-    return any(map(str.isdigit, text)) or any(_dates(text))
+    return any(map(str.isdigit, text)) or gives_date(text)
+
+
+def gives_date(text: str) -> bool:
+    """Tell whether *text* holds a day, a weekday or a month."""
+    return any(_dates(text))
 
 
 def is_decision(sentence: str) -> bool:

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from workspaces.memory.text.facts import gives_value
+from workspaces.memory.text.facts import SENTENCES_KEPT, gives_value
 from workspaces.memory.text.tokens import STOP_WORDS, stem
 
 _MY = (
@@ -45,8 +45,6 @@ _NO_THING = frozenset(
 )
 """Words before an amount or a time."""
 _THIRD = frozenset({"he", "she"})
-SENTENCES_KEPT = 512
-"""Sentences whose owners are kept: as many as have their claims kept."""
 
 
 @lru_cache(SENTENCES_KEPT)

@@ -36,6 +36,8 @@ _FOLDED_MARKS = re.compile(
 )
 _UNDECOMPOSED = str.maketrans("đĐøØłŁıёЁ’ʼ", "dDoOlLiеЕ''")
 
+_MARKS = frozenset({"Mn", "Mc"})
+"""Categories of characters that belong to the letter before them."""
 _CLITIC = re.compile(r"'(?:s|re|ve|ll|d|m)$", re.IGNORECASE)
 _HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|_+")
 
@@ -59,17 +61,24 @@ WORDS_KEPT = 20_000
 
 
 @cache
-def _pattern() -> re.Pattern[str]:
-    marks = "".join(chr(n) for n in range(0x300, 0x10000) if unicodedata.category(chr(n)) in {"Mn", "Mc"})
-    letter = rf"(?:[^\W{UNSPACED}][{marks}]*)"
+def _pattern(*, is_ascii: bool) -> re.Pattern[str]:
+    """Return the pattern of tokens; that for ASCII text takes a third of the time."""
+    marks = "" if is_ascii else "".join(chr(n) for n in range(0x300, 0x10000) if unicodedata.category(chr(n)) in _MARKS)
+    bare = r"\w" if is_ascii else rf"[^\W{UNSPACED}]"
+    letter = bare if is_ascii else rf"(?:{bare}[{marks}]*)"
+    others = "" if is_ascii else rf"|(?P<run>[{UNSPACED}][{UNSPACED}{marks}]*)|(?P<emoji>{_EMOJI})"
     return re.compile(
-        rf"(?P<compound>[a-zA-Z][a-zA-Z0-9+.-]{{0,40}}://[^\s<>\"'`]*[^\W{UNSPACED}]/?"  # URL
+        r"(?![a-zA-Z0-9]++(?:[\s,;!?()\"]|\.?(?:\s|\Z)))"  # plain words, most of them, are tried as nothing else
+        rf"(?P<compound>[a-zA-Z][a-zA-Z0-9+.-]{{0,40}}://[^\s<>\"'`]*{bare}/?"  # URL
         rf"|(?:(?<![\w./~])(?:~?/\.?|\.\.?/|\.))?{letter}+(?:(?:[-._/\\@#+]|::|:(?=\d)){letter}+)+"
         rf"|(?<![\w./~])(?:~?/\.?|\.\.?/|\.){letter}+)"
-        rf"|(?P<word>[A-Za-z](?:\+\+|\#)(?!\w)|{letter}+(?:'{letter}+)*)"
-        rf"|(?P<run>[{UNSPACED}][{UNSPACED}{marks}]*)"
-        rf"|(?P<emoji>{_EMOJI})"
+        rf"|(?P<word>[A-Za-z](?:\+\+|\#)(?!\w)|{letter}+(?:'{letter}+)*){others}"
     )
+
+
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    text = normalised(text)
+    return _pattern(is_ascii=text.isascii()).finditer(text)
 
 
 def normalised(text: str) -> str:
@@ -95,12 +104,12 @@ def lower_case(text: str) -> str:
 
 def terms(text: str) -> list[str]:
     """Return the search terms of a document's *text*, in order, with repetitions."""
-    return _terms(_pattern().finditer(normalised(text)))
+    return _terms(_tokens(text))
 
 
 def query_terms(text: str) -> list[str]:
     """Return the search terms of a query, each once: as `terms`, without stop words if other words remain."""
-    matches = list(_pattern().finditer(normalised(text)))
+    matches = list(_tokens(text))
     kept = [match for match in matches if match.lastgroup != "word" or not _is_stop(match[0])]
     return list(dict.fromkeys(_terms(kept or matches)))
 
@@ -203,7 +212,7 @@ def identifiers(text: str) -> frozenset[str]:
     Ticket numbers, environment variables, code symbols, paths, versions, addresses, URLs, long numbers. Dates, times,
     quantities and hyphenated words are not identifiers.
     """
-    return frozenset(match[0].casefold() for match in _pattern().finditer(normalised(text)) if _is_identifier(match))
+    return frozenset(match[0].casefold() for match in _tokens(text) if _is_identifier(match))
 
 
 def identifiers_held(names: frozenset[str], text: str) -> frozenset[str]:

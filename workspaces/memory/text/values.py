@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from workspaces.memory.text.claim_words import CHANGED, COUNTS, MOVED
-from workspaces.memory.text.facts import FactKind, facts_in, folded
+from workspaces.memory.text.facts import SENTENCES_KEPT, FactKind, facts_in, folded, gives_date
 from workspaces.memory.text.tokens import STOP_WORDS, lower_case, stem
 
 _NUMBER = re.compile(
@@ -29,6 +30,8 @@ _ORDINAL = re.compile(
     re.IGNORECASE,
 )
 """A day of the month alone: "on the 24th"; not the "4th floor"."""
+_DATED = re.compile(r"\d(?::\d\d|\s?(?:[ap]\.?m|h|uhr)|st|nd|rd|th)|\b(?:a las?|às|alle|um|at|à|om)\s\d", re.IGNORECASE)
+"""What each time, hour and day of the month without a month has."""
 _NEAR = 60
 """Characters before a value in which its noun or verb is looked for; our choice."""
 CLOCK = "time"
@@ -76,6 +79,15 @@ def values_in(sentence: str) -> Iterator[Value]:
     for fact in facts:
         if fact.kind is FactKind.NAME:
             yield Value(FactKind.NAME, fact.value, folded(fact.value), _before(sentence, fact.value))
+
+
+@lru_cache(SENTENCES_KEPT)
+def may_give(kind: FactKind, sentence: str) -> bool:
+    """Tell whether *sentence* may give a value of *kind*, without reading its values."""
+    has_digit = any(map(str.isdigit, sentence))
+    if kind is FactKind.DATE:
+        return gives_date(sentence) or (has_digit and _DATED.search(sentence) is not None)
+    return kind is not FactKind.NUMBER or has_digit or _WORD_NUMBER.search(sentence) is not None
 
 
 def _normal(value: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from workspaces.memory.text import claim_words
 from workspaces.memory.text.claims import Claim, Relation, claims_in, corrected, relation
+from workspaces.memory.text.values import may_give
 
 REPLACED = [
     ("The staging port is 5432", "The staging port is 5433 now."),
@@ -52,6 +53,30 @@ Heute 12 Grad und Regen. | Heute 9 Grad und Sonne. | Heute 15 Grad.
 The blue key opens the cellar. | The red key opens the garage. | The spare key is with Ann.
 Today I weighed 72 kg. | Today I weighed 71 kg. | Today I weighed 73 kg.
 """.strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *MONTH.replace("|", "\n").split("\n"),
+        "dinner is on friday",
+        "we return in march",
+        "seven apples each",
+        *(each for pair in REPLACED for each in pair),
+    ],
+)
+def test_values_are_read_only_where_they_may_matter(text: str) -> None:
+    """Without reading them it is known which words a subject has in any case, and of which kinds there are none."""
+    for claim in claims_in(text):
+        assert claim.plain <= claim.subject
+        assert all(may_give(each.kind, claim.sentence) for each in claim.values)
+
+
+def test_lines_about_different_things_have_no_values_read() -> None:
+    """To read them took half of the time in which lines are compared."""
+    (one,), (other,) = claims_in("Ann fixed the bicycle for 5 euros"), claims_in("Ann moved the piano for 7 euros")
+    assert relation(one, other) is None
+    assert "values" not in vars(one) | vars(other)
 
 
 @pytest.mark.parametrize(("older", "newer"), REPLACED)

@@ -1,10 +1,12 @@
 """Search terms of text in any script, and the recognition of identifiers."""
 
+import string
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaces.memory.text.tokens import identifiers, normalised, query_terms, terms
+from workspaces.memory.text.tokens import _pattern, identifiers, normalised, query_terms, terms
 
 
 @pytest.mark.parametrize(
@@ -142,6 +144,16 @@ def test_any_text_has_terms_without_blanks_or_capitals(text: str) -> None:
         assert term
         assert not any(character.isspace() for character in term)
     assert set(query_terms(text)) <= set(terms(text))
+
+
+@given(st.text(string.printable) | st.lists(st.sampled_from(["ab", "C1", *"._/:'+#@, -"])).map("".join))
+def test_ascii_text_has_the_tokens_that_any_text_has(text: str) -> None:
+    """The quicker pattern changes nothing."""
+    quick, every = (
+        [(found[0], found.lastgroup) for found in _pattern(is_ascii=is_ascii).finditer(text)]
+        for is_ascii in (True, False)
+    )
+    assert quick == every
 
 
 @given(st.text())
