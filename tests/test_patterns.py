@@ -69,8 +69,8 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "workspaces.memory.text.dates._forms": lambda: [found for form in _forms() for found in _searched(form)],
     "workspaces.memory.text.question_forms.asking": lambda: _once(asking()),
     "workspaces.memory.text.tokens._pattern": lambda: [
-        *_searched(_pattern(is_ascii=True)),
-        *_searched(_pattern(is_ascii=False)),
+        *_searched(_pattern(is_plain=True)),
+        *_searched(_pattern(is_plain=False)),
     ],
     "workspaces.memory.text.tokens._exact_pattern": lambda: _searched(_exact_pattern("glyph-1234")),
     "workspaces.secrets.__init__": lambda: [

@@ -15,7 +15,7 @@ from workspaces.access import Access, Locality, Scope, SessionType, may_know
 from workspaces.errors import WorkspaceError
 from workspaces.memory.assembly import assembled
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.entry import Document, Source, UnreadableDocumentError, cited_path, is_for
+from workspaces.memory.entry import Document, ReadableDocuments, Source, UnreadableDocumentError, cited_path, is_for
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.foreign_notes import DOCUMENTS, foreign_notice, is_told
 from workspaces.memory.hits import CLEAR, Hit, each_once
@@ -162,11 +162,7 @@ class MemoryIndex(SourceIndex):
         Raises MemoryUnavailableError.
         """
         languages = (await self.status()).languages or ""
-        paths = [*await self.stamps(access)]
-        documents: list[Document] = []
-        for path in paths[:: max(len(paths) // DOCUMENTS, 1)]:
-            with suppress(UnreadableDocumentError):
-                documents += filter(None, [await self.read(path, access)])
+        documents = await self._run(_some_of, self.readable(access))
         return await asyncio.to_thread(foreign_notice, documents, languages)
 
     async def with_languages(self, found: SearchResult, access: Access) -> SearchResult:
@@ -234,6 +230,16 @@ class MemoryIndex(SourceIndex):
 
     async def _has_house_index(self) -> bool:
         return await self._has_marked(None) or await self._run((self._folder / HOUSE).exists)
+
+
+def _some_of(readable: ReadableDocuments) -> list[Document]:
+    """Read documents at equal distances: in one piece of work, as each costs two changes of threads."""
+    paths = [*readable.stamps()]
+    documents: list[Document] = []
+    for path in paths[:: max(len(paths) // DOCUMENTS, 1)]:
+        with suppress(UnreadableDocumentError):
+            documents += filter(None, [readable.read(path)])
+    return documents
 
 
 def joined(found: SearchResult, house: SearchResult, most: int) -> SearchResult:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,22 @@ async def test_the_first_search_says_which_languages_are_not_read_and_what_to_do
     home.index._has_looked = False  # as after a restart
     assert await told(home) == ""
     assert "mostly German" in await home.index.foreign_notice(MAIN)
+
+
+async def test_the_languages_are_read_in_one_piece_of_work(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While libraries load after a start, each change of threads waits up to five milliseconds."""
+    home.write("memory/2026-03-01.md", NOTES["English"], *[NOTES["German"]] * 3)
+    home.write("memory/2026-03-02.md", NOTES["German"])
+    await home.index.search(Query("Boot"), MAIN)
+    run, pieces = home.index._run, []
+
+    async def counted(function: Any, *given: Any) -> Any:
+        pieces.append(function)
+        return await run(function, *given)
+
+    monkeypatch.setattr(home.index, "_run", counted)
+    assert "mostly German" in await home.index.foreign_notice(MAIN)
+    assert len(pieces) == 1
 
 
 async def test_lines_that_stay_here_do_not_count_in_a_search(home: Home) -> None:

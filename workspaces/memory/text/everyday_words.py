@@ -29,16 +29,13 @@ LANGUAGES = (
 _LONGEST = 3
 """Words of the longest phrase."""
 
-_ASKING = frozenset(
-    terms(
-        """what which who whom whose where when why how much many wer wen wem was wo wann warum wie welche
-        welcher welches wieviel viele qui que quoi où quand pourquoi comment combien quel quelle quién qué
-        dónde cuándo cómo cuánto cuánta cuántos cuál chi che cosa dove quando perché come quanto quanta
-        quale quem onde porque como qual wat waar wanneer waarom hoe hoeveel welk welke kto co gdzie kiedy
-        dlaczego jak ile który кто что где когда почему как сколько какой хто що де коли чому як скільки
-        який"""
-    )
-)
+_ASKING = """
+what which who whom whose where when why how much many wer wen wem was wo wann warum wie welche welcher welches wieviel
+viele qui que quoi où quand pourquoi comment combien quel quelle quién qué dónde cuándo cómo cuánto cuánta cuántos cuál
+chi che cosa dove quando perché come quanto quanta quale quem onde porque como qual wat waar wanneer waarom hoe hoeveel
+welk welke kto co gdzie kiedy dlaczego jak ile który кто что где когда почему как сколько какой хто що де коли чому як
+скільки який
+"""
 """Words that ask, which no answer holds."""
 
 Phrase = tuple[str, ...]
@@ -76,7 +73,7 @@ def things_in(query: str) -> Things | None:
     told = language_told(query) if most[0] else told
     column = LANGUAGES.index(told) if told in LANGUAGES else max(most, key=lambda each: (most[each], -each))
     named, others = known[column]
-    small = small_terms(LANGUAGES[column]) | _ASKING
+    small = small_terms(LANGUAGES[column]) | frozenset(terms(_ASKING))
     others = [each for each in others if each not in small and len(each) > 1]
     return Things(LANGUAGES[column], named, others) if named else None
 

@@ -35,7 +35,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 def language_of(text: str) -> str | None:
     """Return the English name of the language of *text*; `None` if nothing tells."""
     text = text[:LOOKED_AT]
-    letters = Counter(map(script_of, filter(str.isalpha, text)))
+    letters = Counter[str]()
+    for letter, count in Counter(filter(str.isalpha, text)).items():
+        letters[script_of(letter)] += count
     if not letters:
         return None
     if 10 * (letters["HIRAGANA"] + letters["KATAKANA"]) > letters.total():
@@ -45,7 +47,7 @@ def language_of(text: str) -> str | None:
     if script not in _small_words():
         return _SCRIPTS.get(script, script.capitalize())
     words = _WORD.findall(text.casefold())
-    known = {name: sum(word in small for word in words) for name, small in _small_words()[script].items()}
+    known = {name: sum(map(small.__contains__, words)) for name, small in _small_words()[script].items()}
     best = max(known, key=lambda name: (known[name], name == ENGLISH))
     return best if known[best] >= LEAST else None
 

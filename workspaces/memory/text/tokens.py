@@ -36,6 +36,8 @@ _FOLDED_MARKS = re.compile(
 )
 _UNDECOMPOSED = str.maketrans("đĐøØłŁıёЁ’ʼ", "dDoOlLiеЕ''")
 
+_OTHERS = re.compile("[^\0-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u20ac]")
+"""What is no Latin, Greek or Cyrillic letter nor one of their signs: it may be a mark, an emoji or have no spaces."""
 _MARKS = frozenset({"Mn", "Mc"})
 """Categories of characters that belong to the letter before them."""
 _CLITIC = re.compile(r"'(?:s|re|ve|ll|d|m)$", re.IGNORECASE)
@@ -61,12 +63,12 @@ WORDS_KEPT = 20_000
 
 
 @cache
-def _pattern(*, is_ascii: bool) -> re.Pattern[str]:
-    """Return the pattern of tokens; that for ASCII text takes a third of the time."""
-    marks = "" if is_ascii else "".join(chr(n) for n in range(0x300, 0x10000) if unicodedata.category(chr(n)) in _MARKS)
-    bare = r"\w" if is_ascii else rf"[^\W{UNSPACED}]"
-    letter = bare if is_ascii else rf"(?:{bare}[{marks}]*)"
-    others = "" if is_ascii else rf"|(?P<run>[{UNSPACED}][{UNSPACED}{marks}]*)|(?P<emoji>{_EMOJI})"
+def _pattern(*, is_plain: bool) -> re.Pattern[str]:
+    """Return the pattern of tokens; that for plain text takes less time, and 16 ms less to be compiled."""
+    marks = "" if is_plain else "".join(chr(n) for n in range(0x300, 0x10000) if unicodedata.category(chr(n)) in _MARKS)
+    bare = r"\w" if is_plain else rf"[^\W{UNSPACED}]"
+    letter = bare if is_plain else rf"(?:{bare}[{marks}]*)"
+    others = "" if is_plain else rf"|(?P<run>[{UNSPACED}][{UNSPACED}{marks}]*)|(?P<emoji>{_EMOJI})"
     return re.compile(
         r"(?![a-zA-Z0-9]++(?:[\s,;!?()\"]|\.?(?:\s|\Z)))"  # plain words, most of them, are tried as nothing else
         rf"(?P<compound>[a-zA-Z][a-zA-Z0-9+.-]{{0,40}}://[^\s<>\"'`]*{bare}/?"  # URL
@@ -78,7 +80,7 @@ def _pattern(*, is_ascii: bool) -> re.Pattern[str]:
 
 def _tokens(text: str) -> Iterator[re.Match[str]]:
     text = normalised(text)
-    return _pattern(is_ascii=text.isascii()).finditer(text)
+    return _pattern(is_plain=_OTHERS.search(text) is None).finditer(text)
 
 
 def normalised(text: str) -> str:
