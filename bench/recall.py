@@ -24,7 +24,7 @@ from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.order import MatchingEntry
 from workspaces.memory.text.dialogue import LineKind
 
-BUDGETS = (300, 500, 800)
+BUDGETS = (300, 500, 800, 1_000)
 """Tokens of a prompt for memories."""
 EVERY = 40
 """Interval of another conversation's turns used as messages."""

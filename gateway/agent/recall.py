@@ -49,8 +49,8 @@ class RecallSettings:
     mode: RecallMode = "on"
     """`past`: only for messages that ask about the past."""
     memories: int = 16
-    tokens: int = 800
-    """Most tokens that they may take of a request, as `estimate_tokens` counts."""
+    tokens: int = 1_000
+    """Most tokens that they may take of a request, as `estimate_tokens` counts: of a GPT model's some 750."""
     deadline_s: float = 0.15
     """Longest wait of a turn, in seconds; it then goes on without memories."""
     start_s: float = 2.0

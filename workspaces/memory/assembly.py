@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import date
 from itertools import permutations
 
-from workspaces.memory.hits import Hit
+from workspaces.memory.hits import Hit, since_mark, until_mark
 from workspaces.memory.text.claims import Relation, relation
 from workspaces.memory.text.day_spans import days_named
 from workspaces.memory.text.known_lines import until
@@ -89,8 +89,8 @@ def _compare(said: Sequence[Statement], older: int, newer: int, marks: dict[int,
     relations = [relation(before, after, second.date) for before in said[older].claims for after in said[newer].claims]
     is_replaced = Relation.REPLACES in relations and not said[newer].names_another_thing(said[older])
     if is_replaced or said[newer].corrects(said[older]):
-        marks[older] = f"until {second.date}, now {second.citation}"
-        marks.setdefault(newer, f"now, since {second.date}")
+        marks[older] = until_mark(second)
+        marks.setdefault(newer, since_mark(second))
     elif Relation.CONTRADICTS in relations:
         marks.setdefault(older, f"contradicts {second.citation}")
         marks.setdefault(newer, f"contradicts {first.citation}")

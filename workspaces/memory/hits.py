@@ -80,6 +80,16 @@ class Hit:
         return min(max((self.similarity + self.late + self.matched) / known, 0.0), 1.0)
 
 
+def until_mark(newer: Hit) -> str:
+    """Return the mark of a hit that *newer*, which has a day, replaced."""
+    return f"until {newer.date}, now {newer.citation}"
+
+
+def since_mark(hit: Hit) -> str:
+    """Return the mark of *hit*, which has a day, where it holds now."""
+    return f"now, since {hit.date}"
+
+
 def as_shown(hits: Sequence[Hit]) -> list[Hit]:
     """Return *hits*, best first, each with at least the score of the next: what orders them knows more than its own."""
     scores = [*accumulate((hit.score for hit in reversed(hits)), max)]

@@ -13,7 +13,6 @@ from datetime import date
 
 from workspaces.access import Access, Locality, Scope, SessionType, may_know
 from workspaces.errors import WorkspaceError
-from workspaces.memory.assembly import assembled
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, ReadableDocuments, Source, UnreadableDocumentError, cited_path, is_for
 from workspaces.memory.exact_search import ExactQuery, ExactResult
@@ -30,8 +29,8 @@ from workspaces.memory.source_index import (
     SearchResult,
     SourceIndex,
 )
+from workspaces.memory.successors import answering, with_successor
 from workspaces.memory.sync import Progress, SyncReport
-from workspaces.memory.updates import correctable, may_be_corrected, with_correction
 from workspaces.memory.wire import HOUSE
 
 __all__ = [
@@ -139,13 +138,12 @@ class MemoryIndex(SourceIndex):
         is_here, holds = access.reader is Locality.HERE, await self._holds_house(query.as_of, access)
         query = replace(query, stays_here=query.stays_here or access.is_house or (is_here and holds))
         found = await super().search(query, access, is_patient=is_patient)
-        best = None if query.as_of else correctable(found.hits, query.text)
-        if best and may_be_corrected(best, query.text):
+        best = None if query.as_of else answering(found.hits, query.text, self._clock.today())
+        if best:
             with suppress(MemoryUnavailableError):
-                near = await super().search(replace(query, text=best.snippet), access, is_patient=False)
-                hits = with_correction(found.hits, best, near.hits, query.text)
-                if is_patient and hits is not found.hits:
-                    hits = assembled(hits, query.text, self._clock.today())
+                like_best = replace(query, text=best.snippet, stays_here=True)  # the notes' words are not asked for
+                near = await super().search(like_best, access, is_patient=False)
+                hits = with_successor(found.hits, best, [*near.hits, *near.rest], query.text)
                 found = replace(found, hits=tuple(hits[: self.defaults.applied_to(query).most]))
         if not holds or query.as_of:
             return replace(found, is_house=holds and is_here)

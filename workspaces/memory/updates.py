@@ -7,12 +7,11 @@ both give a value, do among the best results alone, and if the newer one fits ne
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 
-from workspaces.memory.hits import CLEAR, Hit
+from workspaces.memory.hits import Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.claim_words import CHANGED, NEW
 from workspaces.memory.text.claims import Claim, claims_in, clauses, corrected, may_correct
@@ -98,29 +97,6 @@ _GIVEN: Mapping[AnswerKind | None, FactKind] = {AnswerKind.TIME: FactKind.DATE, 
 """Kinds of answers that are values of one kind."""
 
 
-def correctable(hits: Sequence[Hit], question: str) -> Hit | None:
-    """Return the best hit if it clearly gives a value that *question* asks for and that a later line may correct."""
-    is_value = asked_kind(question) in CORRECTABLE
-    return hits[0] if is_value and hits and hits[0].score >= CLEAR and gives_value(hits[0].snippet) else None
-
-
-def may_be_corrected(best: Hit, question: str) -> bool:
-    """Tell whether any line could correct *best*: otherwise nobody needs to look for one."""
-    return Statement(best, 0, Asked(question)).gives_what_is_asked
-
-
-def with_correction(hits: Sequence[Hit], best: Hit, near: Sequence[Hit], question: str) -> Sequence[Hit]:
-    """Return *hits* with the correction of *best* above it, as relevant as that; *near* are the hits for its words."""
-    asked = Asked(question)
-    older = Statement(best, 0, asked)
-    for place, hit in enumerate(near, 1):
-        newer = Statement(hit, place, asked)
-        if older.comes_before(newer) and newer.corrects(older):
-            known = [each for each in hits if each.citation not in {hit.citation, best.citation}]
-            return [replace(hit, score=best.score, similarity=best.similarity, matched=best.matched), best, *known]
-    return hits
-
-
 def asks_whether(question: str) -> bool:
     """Tell whether *question* asks if something ever was: "have I used it?"."""
     return _WHETHER.match(question) is not None
@@ -191,7 +167,7 @@ class Statement:
         shares = ((each, len(each.held(asked.things)) / len(asked.things)) for each in whole)
         self._about = [(each, share) for each, share in shares if share >= NEAR]
         self.denies = any(share >= _DENIED and each.is_never for each, share in self._about)
-        self._text = line.text if line.time else hit.snippet  # "guest wifi: tern-77" names no speaker
+        self.text = line.text if line.time else hit.snippet  # "guest wifi: tern-77" names no speaker
 
     def comes_before(self, other: "Statement") -> bool:
         """Tell whether it is the older one; an undated note holds now."""
@@ -204,7 +180,7 @@ class Statement:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        said = frozenset(word for word in terms(self._text) if not any(map(str.isdigit, word)))
+        said = frozenset(word for word in terms(self.text) if not any(map(str.isdigit, word)))
         return said - _EMPTY - self._asked.small
 
     @cached_property
@@ -216,12 +192,12 @@ class Statement:
         if not self._asked.wants_newest or not (self._gives_other_value(older) or self._is_about_the_same(older)):
             return False
         is_beside = self._asked.kind not in CORRECTABLE and (self.denies or older.denies)  # both are asked for
-        is_other = is_beside or names_other_number(self._asked.text, self._text)
+        is_other = is_beside or names_other_number(self._asked.text, self.text)
         return not is_other and not self.names_another_thing(older)
 
     def names_another_thing(self, older: "Statement") -> bool:
         """Tell whether *older* names what is asked for, and this another thing of its kind."""
-        return names_another_thing(older._compared, self._compared, self._asked)
+        return names_another_thing(older.compared, self.compared, self._asked)
 
     def takes_back(self, older: "Statement") -> bool:
         """Tell whether it is the line right below *older*, by the same speaker, with another value for one of it."""
@@ -252,11 +228,6 @@ class Statement:
         """Stems of the line before it, to which it may leave its subject."""
         return frozenset(terms(self.hit.before))
 
-    @property
-    def gives_what_is_asked(self) -> bool:
-        """Whether a claim of it gives a value that is asked for, and does not deny it."""
-        return any(self._asks(value, claim) for claim in self.claims if not claim.denies for value in claim.values)
-
     def _asks(self, value: Value, claim: Claim) -> bool:
         """Tell whether *value* of *claim* is asked for: of several numbers, the one whose noun the question names."""
         if self._asked.kind is AnswerKind.CODE:
@@ -286,23 +257,27 @@ class Statement:
         if self.hit.score < SIMILAR_SCORE * older.hit.score:
             return False
         shared = self._words & older._words
-        names_all = self._asked.things & older._words <= self._words or says_otherwise(self._text)
-        is_update = self._asked.kind in CORRECTABLE and says_otherwise(self._text)
+        names_all = self._asked.things & older._words <= self._words or says_otherwise(self.text)
+        is_update = self._asked.kind in CORRECTABLE and says_otherwise(self.text)
         is_named = len(shared) >= _SHARED or (is_update and bool(shared & self._asked.things))
         is_one_thing = is_named and bool(shared & self._asked.words) and names_all
-        if not is_one_thing or not (self._asked.kind is None or holds(self._asked.kind, self._text, self._asked.text)):
+        if not is_one_thing or not (self._asked.kind is None or holds(self._asked.kind, self.text, self._asked.text)):
             return False
-        return self._gives_value and older._gives_value and ought(older._text) <= ought(self._text)
+        return self._gives_value and older._gives_value and ought(older.text) <= ought(self.text)
 
     @cached_property
-    def _compared(self) -> str:
+    def compared(self) -> str:
         """Its words; of a long line, the sentence that has most of what is asked."""
-        is_long = len(_spoken(self._text)) > _LINE_WORDS
-        return max(self._about, key=lambda each: each[1])[0].sentence if is_long and self._about else self._text
+        return max(self._about, key=lambda each: each[1])[0].sentence if self.is_long and self._about else self.text
+
+    @cached_property
+    def is_long(self) -> bool:
+        """Whether it has more words than one thing needs."""
+        return len(_spoken(self.text)) > _LINE_WORDS
 
     @cached_property
     def _gives_value(self) -> bool:
-        return gives_value(self._text)
+        return gives_value(self.text)
 
 
 def names_another_thing(before: str, after: str, asked: Asked) -> bool:

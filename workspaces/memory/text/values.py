@@ -32,6 +32,8 @@ _ORDINAL = re.compile(
 """A day of the month alone: "on the 24th"; not the "4th floor"."""
 _DATED = re.compile(r"\d(?::\d\d|\s?(?:[ap]\.?m|h|uhr)|st|nd|rd|th)|\b(?:a las?|às|alle|um|at|à|om)\s\d", re.IGNORECASE)
 """What each time, hour and day of the month without a month has."""
+SHIFTED = re.compile(r"\b(?:days?|weeks?|hours?|months?|minutes?|min) (?:earlier|later)\b")
+"""A new time that is told from the one before."""
 _NEAR = 60
 """Characters before a value in which its noun or verb is looked for; our choice."""
 CLOCK = "time"

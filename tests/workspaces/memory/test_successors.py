@@ -1,0 +1,111 @@
+"""The line that changed what the best result says, in other words than the question's."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.workspaces.memory.test_assembly import NEW, OLD, TODAY, hit
+from workspaces.memory.hits import Hit
+from workspaces.memory.successors import answering, with_successor
+
+OTHER = hit("The boat is green", OLD, 7)
+JUDO = hit("ida has judo on mondays", OLD)
+
+
+def found(question: str, older: str, newer: str) -> list[str]:
+    """Return the results for *question* of which *older* is the best; *newer* is near that."""
+    hits = [hit(older, OLD), OTHER]
+    best = answering(hits, question, TODAY)
+    shown = with_successor(hits, best, [hit(older, OLD), hit(newer, NEW)], question) if best else hits
+    return [each.snippet for each in shown]
+
+
+CHANGED = [
+    (
+        "when is Ida's judo?",
+        "ida has judo on mondays at 4, fran teaches",
+        "the little one got shifted to fridays at 5, fran is away",
+    ),
+    (
+        "how much of the drops does the cat get?",
+        "cat was at dr Orlov's, three drops at night",
+        "orlov rang, too many, now only two from tonight",
+    ),
+    (
+        "where did we put the shed key?",
+        "the shed key hangs on the hook behind the barrel",
+        "barrel got stolen!! the hook and all. it's at the Nyes' now, the key",
+    ),
+    ("what is the code of the bike room?", "bike room is 4471, told by the janitor", "janitor changed it again, 8026"),
+    ("when is dad's operation?", "dad gets his operation on 17 June", "dad rang, it's a day earlier"),
+]
+
+
+@pytest.mark.parametrize(("question", "older", "newer"), CHANGED)
+def test_a_later_line_that_shares_a_word_with_the_answer_stands_above_it(question: str, older: str, newer: str) -> None:
+    """It says that something changed and gives what is asked for, in no word of the question."""
+    assert found(question, older, newer) == [newer, older, OTHER.snippet]
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        ("when does the rent go up?", "rent goes up only from April", "the clinic moved mum to 9 April"),
+        ("what is the garage code?", "garage code is 9025", "garage spring was replaced, invoice G-20417"),
+        ("what is the project code?", "project code is FLU-0932", "new alarm code after the break-in: 7140"),
+        ("when is Emil's piano?", "emil has piano on thursdays", "emil plays the entertainer now"),
+        ("how much do I owe Katrin?", "i owe Katrin 85 euros", "garage guys replaced the spring, 210 euros"),
+        ("where is the long ladder?", "the ladder stands behind the barrel", "barrel is empty now"),
+        ("when does the bus to Graz leave?", "bus to Graz leaves at 9:10", "bus to Linz leaves at 10:40 now"),
+        (
+            "when is the boiler looked at?",
+            "i want the boiler looked at on Tuesday",
+            "jen wants her party moved to Friday",
+        ),
+        (
+            "when is Ida's judo?",
+            "ida has judo on mondays, miss pell teaches",
+            "miss pell wants her to sing on Friday at 5",
+        ),
+    ],
+)
+def test_news_of_another_thing_moves_nothing(question: str, older: str, newer: str) -> None:
+    """A day, a unit or a word of change in common, another form of code, no value of the kind, or no change at all."""
+    assert found(question, older, newer) == [older, OTHER.snippet]
+
+
+def test_news_for_a_question_of_no_kind_stands_below_the_answer() -> None:
+    """Where nothing tells which value is asked for, it needs two words of the answer, and the answer stays first."""
+    older, newer = "steph wants the album in navy linen, 30 pages", "steph is off the navy album, sage now"
+    assert found("what did steph want for her cover", older, newer) == [older, newer, OTHER.snippet]
+    assert found("what did steph want for her cover", older, "steph is off on holiday now") == [older, OTHER.snippet]
+
+
+def test_a_long_line_is_read_by_its_sentences() -> None:
+    """What changed and what is shared must stand in one of them; the same words elsewhere in the line are no tie."""
+    question, older = "when is Ida's judo?", "ida has judo on mondays at 4, miss pell teaches"
+    rest = (
+        "Grandpa baked pancakes. We had soup with barley, and the neighbour told us about her cousin's boat trip to the"
+    )
+    rest += " seven windy islands in early spring, with photographs."
+    other = f"{rest} The dentist moved me to Friday at 9. Miss Pell came for tea and brought rhubarb cake with cream."
+    assert found(question, older, other) == [older, OTHER.snippet]
+    same = f"{rest} Miss Pell moved her to Friday at 5. The dentist came for tea and brought rhubarb cake with cream."
+    assert found(question, older, same) == [same, older, OTHER.snippet]
+
+
+@pytest.mark.parametrize(
+    ("question", "best"),
+    [
+        ("when was Ida's judo on 3 May?", JUDO),
+        ("when was Ida's judo before?", JUDO),
+        ("who teaches Ida's judo?", JUDO),
+        ("when is Ida's judo?", replace(JUDO, score=0.39)),
+        ("when is Ida's judo?", replace(JUDO, date=None)),
+        ("when is Ida's judo?", replace(JUDO, is_answer=True)),
+    ],
+)
+def test_some_results_have_no_successor(question: str, best: Hit) -> None:
+    """The past is asked for, or a person; the result may not fit, holds now, or is what an agent said."""
+    assert answering([best], question, TODAY) is None
+    assert answering([], question, TODAY) is None
