@@ -10,9 +10,8 @@ from typing import NamedTuple, cast
 
 import h11
 import structlog
-import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.server import ServerState
+
+from gateway.runtime.http_library import Config, H11Protocol, ServerState
 
 log = structlog.get_logger()
 
@@ -143,7 +142,7 @@ class BoundedProtocol(H11Protocol):
     def __init__(
         self,
         connections: Connections,
-        config: uvicorn.Config,
+        config: Config,
         server_state: ServerState,
         app_state: dict[str, object],
         _loop: asyncio.AbstractEventLoop | None = None,

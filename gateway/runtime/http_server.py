@@ -7,13 +7,13 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 
-import uvicorn
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.errors import ConfigError
 from gateway.runtime.http_connections import Connections, Listener, bounded, connection_limits
+from gateway.runtime.http_library import Config, Server
 from workspaces.secrets import redact_bytes
 
 GRACE_S = 2
@@ -44,7 +44,7 @@ async def serving(
     """
     connections = Connections(connection_limits())
     listener = Listener(listening(host, port, key), connections)
-    settings = uvicorn.Config(
+    settings = Config(
         without_secrets(app),
         http=bounded(connections),
         log_config=None,
@@ -110,7 +110,7 @@ def _redact_message(message: Message) -> Message:
     return message if (clean := redact_bytes(body)) is body else {**message, "body": clean}
 
 
-class _UvicornServer(uvicorn.Server):
+class _UvicornServer(Server):
     """Ignores signals: they are the gateway's."""
 
     @contextmanager

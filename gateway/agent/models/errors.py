@@ -4,9 +4,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-import httpx
-import httpx2
-
 from gateway.agent.models.wire import BrokenReplyError
 from gateway.errors import ModelError, ModelFault, ModelOverflowError, ModelRefusedError, ModelUnavailableError
 
@@ -42,12 +39,12 @@ def unreachable(name: str) -> ModelUnavailableError:
     )
 
 
-def connection_error(name: str, error: BrokenReplyError | httpx.HTTPError | httpx2.HTTPError) -> ModelUnavailableError:
-    """Return the error for a broken connection or body."""
+def connection_error(name: str, error: Exception) -> ModelUnavailableError:
+    """Return the error for a broken connection or body, of whichever HTTP client."""
     match error:
         case BrokenReplyError():
             return ModelUnavailableError(f"{name}: the provider {error}")
-        case httpx.ConnectError() | httpx.ConnectTimeout() | httpx2.ConnectError() | httpx2.ConnectTimeout():
+        case _ if type(error).__name__ in {"ConnectError", "ConnectTimeout"}:
             return unreachable(name)
         case _:
             return ModelUnavailableError(f"{name}: the reply was cut off")

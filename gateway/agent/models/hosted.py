@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 
-import httpx
-import httpx2
 import structlog
 
 from gateway.agent.entries import Picture, ReplyEntry, UserEntry
@@ -18,7 +16,7 @@ from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.models.reply_builder import Assembly
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
-from gateway.agent.models.wire import BrokenReplyError
+from gateway.agent.models.wire import BrokenReplyError, http_errors
 from gateway.errors import ModelOverflowError, ModelRefusedError, ModelUnavailableError
 
 log = structlog.get_logger()
@@ -101,7 +99,7 @@ class HostedModel:
         except TimeoutError as exc:
             limit = f"no answer within {self._settings.request_timeout_s:g} seconds"
             raise ModelUnavailableError(f"{self.name}: {limit}") from exc
-        except (BrokenReplyError, httpx.HTTPError, httpx2.HTTPError) as exc:
+        except http_errors(BrokenReplyError) as exc:
             raise connection_error(self.name, exc) from exc
 
     async def _stream(self, request: ModelRequest, seen: Seen, draft: DraftRelay) -> Assembly:

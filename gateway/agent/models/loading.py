@@ -4,15 +4,13 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 
-import httpx
-import httpx2
 import structlog
 
 from gateway.agent.models.messages import Seen
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.models.provider import Piece, Provider
 from gateway.agent.models.settings import HostedSettings
-from gateway.agent.models.wire import BrokenReplyError
+from gateway.agent.models.wire import BrokenReplyError, http_errors
 from gateway.errors import ModelError, ModelUnavailableError
 from gateway.plugins import MODELS, Plugin, plugins
 
@@ -48,7 +46,7 @@ class _Contained:
                     if not isinstance(piece, Piece):
                         raise TypeError(f"it yields {type(piece).__name__}, which is no piece of a reply")
                     yield piece
-        except (ModelError, BrokenReplyError, httpx.HTTPError, httpx2.HTTPError):
+        except http_errors(ModelError, BrokenReplyError):
             raise
         except (Exception, SystemExit) as exc:
             log.exception("a package's model failed", package=self.plugin.package)

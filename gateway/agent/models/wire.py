@@ -2,11 +2,15 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-import httpx
-import httpx2
+if TYPE_CHECKING:
+    import httpx
+    import httpx2
 
 BODY_CAP = 32_000_000
 """Largest response, in bytes; an event of a stream costs some 200 bytes for each token."""
@@ -17,6 +21,17 @@ LINGER_S = 0.2
 
 class BrokenReplyError(Exception):
     """An unusable response; the message gives the reason and quotes nothing of it."""
+
+
+def http_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
+    """Return *others* and the errors of the HTTP clients that are loaded."""
+    return (*others, *(client.HTTPError for client in _clients()))
+
+
+def _clients() -> list[Any]:
+    """Return the HTTP clients that are loaded: httpx is only with an SDK that uses it."""
+    known = (sys.modules.get(name) for name in ("httpx", "httpx2"))
+    return [each for each in known if hasattr(each, "AsyncByteStream")]  # its last name: another thread may load it
 
 
 async def events(
@@ -47,7 +62,7 @@ async def events(
 
 async def read_out(chunks: AsyncIterator[object]) -> None:
     """Read *chunks* to their end, if it comes soon: the needed part has arrived."""
-    with suppress(TimeoutError, httpx.HTTPError, httpx2.HTTPError):  # the reply was whole: only the connection is lost
+    with suppress(*http_errors(TimeoutError)):  # the reply was whole: only the connection is lost
         async with asyncio.timeout(LINGER_S):
             async for _ in chunks:
                 pass
@@ -71,22 +86,30 @@ async def limited_chunks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def guard(response: httpx.Response | httpx2.Response) -> None:
+async def guard(response: "httpx.Response | httpx2.Response") -> None:
     """Guard the body of *response*; serves as a client's hook for the event `response`."""
-    if isinstance(response.stream, httpx.AsyncByteStream | httpx2.AsyncByteStream):
-        response.stream = _GuardedStream(response.stream)
+    for client in _clients():
+        if isinstance(response.stream, client.AsyncByteStream):
+            response.stream = _guarded(client.AsyncByteStream)(response.stream)
+            return
 
 
-class _GuardedStream(httpx.AsyncByteStream, httpx2.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream | httpx2.AsyncByteStream) -> None:
-        self._stream = stream
+@cache
+def _guarded(kind: type[Any]) -> type[Any]:
+    """Return the class of guarded streams for a client, which takes those of its own *kind* alone."""
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in limited_chunks(aiter(self._stream)):
-            yield chunk
+    class GuardedStream(kind):  # type: ignore[misc]  # known when it runs
+        def __init__(self, stream: "httpx.AsyncByteStream | httpx2.AsyncByteStream") -> None:
+            self._stream = stream
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for chunk in limited_chunks(aiter(self._stream)):
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    return GuardedStream
 
 
 class _LineReader:

@@ -111,21 +111,23 @@ async def test_a_lazy_model_answers_when_it_is_asked() -> None:
 def test_clients_are_loaded_ahead_of_the_first_request() -> None:
     """Those of the providers that agents ask first, and no other: the first answer then takes a fifth of the time.
 
-    Where none is asked, nothing is loaded; for OpenAI's protocol no SDK, and of the library for HTTP no command, which
-    loads colours.
+    Where none is asked, nothing is loaded; for OpenAI's protocol no SDK and no HTTP client but ours, and of that of
+    SDKs no command, which loads colours.
     """
     code = """
 import asyncio, sys
 from gateway.agent.models.choose import load_clients
 asyncio.run(load_clients(()))
-print("httpx" in sys.modules)
+print("httpx2" in sys.modules)
 asyncio.run(load_clients({"openai"}))
-print([name for name in ("cohere", "openai", "anthropic", "google.genai") if name in sys.modules])
+print([name for name in ("cohere", "openai", "anthropic", "google.genai", "httpx") if name in sys.modules])
 print("gateway.agent.models.openai" in sys.modules)
-print("gateway.agent.models.hosted" in sys.modules, "httpx._main" in sys.modules)
+print("gateway.agent.models.hosted" in sys.modules)
+asyncio.run(load_clients({"cohere"}))
+print("httpx" in sys.modules, "httpx._main" in sys.modules)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split("\n")[:4] == ["False", "[]", "True", "True False"]
+    assert run.stdout.split("\n")[:5] == ["False", "[]", "True", "True", "True False"]
 
 
 def test_choosing_a_model_loads_no_sdk() -> None:
