@@ -4,14 +4,16 @@ import asyncio
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from gateway.runtime.escape import visible
 from gateway.web.markdown_html import inline_html, to_html
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -26,7 +28,9 @@ def _render(template: str, facts: Mapping[str, object]) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # 15 ms and 1.8 MB, with the first view
+
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,

@@ -16,3 +16,10 @@ print(uvicorn.Server is gateway.runtime.http_server.Server)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split("\n")[:3] == ["[]", "False True main", "True"]
+
+
+def test_the_page_loads_its_templates_with_the_first_view() -> None:
+    """A gateway whose page nobody opens has 1.8 MB less."""
+    code = "import sys, gateway.web.server; print('jinja2' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
