@@ -7,6 +7,7 @@ imported and older lines is told by their words.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
@@ -169,13 +170,24 @@ _OWN_WORDS = 2
 """Words of meaning from which on a line names its subject."""
 
 
+_CLAUSE_END = re.compile(r"[,;.!?]\s")
+"""Ends the clause in which a line names its subject: "Ann called, she can't come" speaks of Ann."""
+
+
 @lru_cache(LINES_KEPT)
 def refers_back(text: str) -> bool:
     """Tell whether a line of *text* may leave its subject to the lines before: "moved it to the car boot"."""
-    words = [word.casefold() for word in _TOKEN.findall(text.replace("’", "'"))]
-    if not _REFERS.isdisjoint(words[:_REFERS_WITHIN]) or not _POSSESSIVES.isdisjoint(words[:_POSSESSIVE_WITHIN]):
+    plain = text.casefold().replace("’", "'")
+    begun, words = _TOKEN.findall(_CLAUSE_END.split(plain, 1)[0]), _TOKEN.findall(plain)
+    first = begun if _named(begun) >= _OWN_WORDS else words
+    if not _REFERS.isdisjoint(first[:_REFERS_WITHIN]) or not _POSSESSIVES.isdisjoint(first[:_POSSESSIVE_WITHIN]):
         return True
-    return sum(word not in STOP_WORDS and not any(map(str.isdigit, word)) for word in words) < _OWN_WORDS
+    return _named(words) < _OWN_WORDS
+
+
+def _named(words: Sequence[str]) -> int:
+    said = (word for word in words if word not in STOP_WORDS and word not in _COURTESIES)
+    return sum(not any(map(str.isdigit, word)) for word in said)
 
 
 # --- kinds

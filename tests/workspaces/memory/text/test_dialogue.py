@@ -247,6 +247,9 @@ def test_the_lines_of_an_agent_are_answers() -> None:
         ("the spare key is in the meter cupboard", False),
         ("Kat is planning Gdansk in may", False),
         ("the plumber fixed the tap before he left", False),
+        ("brianna called, she can't come", False),
+        ("ok fine, she said yes", True),
+        ("moved. it hated the shade", True),
     ],
 )
 def test_a_line_with_a_pronoun_first_or_hardly_a_word_refers_back(text: str, expected: bool) -> None:
