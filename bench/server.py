@@ -1,9 +1,11 @@
 """Benchmark of an index on a Qdrant server beside the embedded engine: indexing, searches, and requests a search.
 
-python -m bench.server http://127.0.0.1:6333 [--others URL ...] [--sizes 1000 10000] [--layout shared] [--tenants 100]
+python -m bench.server http://127.0.0.1:6333 [--others URL ...] [--sizes 1000 10000] [--layout shared]
+                       [--tenants 1000] [--tenant-entries 1000] [--minutes 35]
 
-Vectors are made as in `bench.sizes`. With `--tenants`, as many other agents of 100 entries each are in the same
-collection before anything is measured. Collections are removed afterwards; the server should hold nothing else.
+Vectors are made as in `bench.sizes`. With `--tenants`, as many other agents are in the same collection before anything
+is measured, or fewer if `--minutes` are over first. Collections are removed afterwards; the server should hold nothing
+else.
 """
 
 import argparse
@@ -27,9 +29,6 @@ from workspaces.memory.index.index import Index
 from workspaces.memory.index.nodes import Nodes, connected
 from workspaces.memory.index.server import ServerCollections
 from workspaces.memory.index.settings import QdrantServer
-
-OTHERS = 100
-"""Entries of each other agent."""
 
 
 class Counted:
@@ -82,6 +81,15 @@ def figures(name: str, home: Path, store: CollectionStore, entries: int, searche
         print(f"{name}, {entries:,} entries: {told}, on average {statistics.mean(asked):.2f}")
 
 
+def _store_others(home: Path, store: CollectionStore, agents: int, entries: int, limit_s: float) -> None:
+    """Store *entries* for each of *agents*, or of fewer when *limit_s* are over, and print how many."""
+    embedder, begun, stored = MadeVectors(), time.perf_counter(), 0
+    while stored < agents and time.perf_counter() - begun < limit_s:
+        with _indexed(home, f"other{stored}", store, embedder, entries):
+            stored += 1
+    print(f"{stored:,} other agents of {entries:,} entries: {time.perf_counter() - begun:.0f} s", flush=True)
+
+
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(prog="bench.server")
@@ -90,7 +98,9 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="*", default=[1_000, 10_000])
     parser.add_argument("--searches", type=int, default=200)
     parser.add_argument("--layout", choices=("agent", "shared"), default="agent")
-    parser.add_argument("--tenants", type=int, default=0)
+    parser.add_argument("--tenants", type=int, default=0, help="other agents in the same collection")
+    parser.add_argument("--tenant-entries", type=int, default=100, help="entries of each of them")
+    parser.add_argument("--minutes", type=float, default=60, help="longest time for storing them")
     options = parser.parse_args()
     replicas = 2 if options.others else None
     server = QdrantServer(
@@ -99,12 +109,9 @@ def main() -> None:
     nodes = Counted(connected(server, ""))
     store = ServerCollections(server, lambda: nodes)  # type: ignore[arg-type, return-value]  # counts what it passes on
     with tempfile.TemporaryDirectory() as name:
-        home, begun = Path(name), time.perf_counter()
-        for number in range(options.tenants):
-            with _indexed(home, f"other{number}", store, MadeVectors(), OTHERS):
-                pass
+        home = Path(name)
         if options.tenants:
-            print(f"{options.tenants:,} other agents of {OTHERS} entries: {time.perf_counter() - begun:.0f} s")
+            _store_others(home, store, options.tenants, options.tenant_entries, options.minutes * 60)
         for size in options.sizes:
             figures("embedded", home / f"{size}", EdgeCollections(), size, options.searches, None)
             figures(f"server, {options.layout}", home / f"{size}s", store, size, options.searches, nodes)
