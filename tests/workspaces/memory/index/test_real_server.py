@@ -50,6 +50,16 @@ def own(real: Real) -> Iterator[Real]:
             nodes.ask(partial(QdrantClient.delete_collection, collection_name=each.name))
 
 
+@pytest.fixture
+def one(own: Real) -> Iterator[Real]:
+    """The server if it is one node, else a node of the test's own: a snapshot is one node's."""
+    if not own.server.other_urls:
+        yield own
+        return
+    with node() as started:
+        yield Real(QdrantServer(started.url, 5, own.server.prefix))
+
+
 def filled(home: Path, store: CollectionStore, entries: int) -> tuple[Home, StoreWorker]:
     """Return an agent with *entries* made notes, lines that are equal, and some of a group."""
     worker = StoreWorker(store, WordsEmbedder(dimension=32))
@@ -209,32 +219,30 @@ def test_an_encrypted_server_is_used_with_its_authority(tmp_path: Path) -> None:
         assert connect(replace(server, ca_file=str(authority.ca))).open(folder, 8).holds([])
 
 
-def test_a_restored_snapshot_is_found_out(own: Real, tmp_path: Path) -> None:
+def test_a_restored_snapshot_is_found_out(one: Real, tmp_path: Path) -> None:
     """A backup of the home holds no index, and needs none; a server's own snapshot brings back another day's points."""
-    if len(own.server.other_urls):
-        pytest.skip("a snapshot is one node's; with several, each has its own")
-    agent, worker = filled(tmp_path, connect(own.server, own.key), 40)
-    [name] = [each for each in _names(own) if each.startswith(own.server.prefix)]
-    with closing(QdrantClient(url=own.server.url, api_key=own.key or None, check_compatibility=False)) as client:
+    agent, worker = filled(tmp_path, connect(one.server, one.key), 40)
+    [name] = [each for each in _names(one) if each.startswith(one.server.prefix)]
+    with closing(QdrantClient(url=one.server.url, api_key=one.key or None, check_compatibility=False)) as client:
         made = client.create_snapshot(name)
         assert made is not None
         agent.write("MEMORY.md", "- likes coffee\n")
         asyncio.run(agent.index.sync())
         worker.handler.close()
-        data = httpx2.get(f"{own.server.url}/collections/{name}/snapshots/{made.name}", headers={"api-key": own.key})
+        data = httpx2.get(f"{one.server.url}/collections/{name}/snapshots/{made.name}", headers={"api-key": one.key})
         restored = httpx2.post(
-            f"{own.server.url}/collections/{name}/snapshots/upload?priority=snapshot",
+            f"{one.server.url}/collections/{name}/snapshots/upload?priority=snapshot",
             files={"snapshot": (made.name, data.content)},
-            headers={"api-key": own.key},
+            headers={"api-key": one.key},
             timeout=60,
         )
         assert restored.status_code == 200
         before = client.count(name).count
-    worker = StoreWorker(connect(own.server, own.key), WordsEmbedder(dimension=32))
+    worker = StoreWorker(connect(one.server, one.key), WordsEmbedder(dimension=32))
     agent = Home(tmp_path, worker)
     asyncio.run(agent.index.sync())
     assert asked(worker, tmp_path, "likes coffee")[0]["text"] == "likes coffee"
-    nodes = connected(own.server, own.key)
+    nodes = connected(one.server, one.key)
     assert nodes.ask(lambda client: client.count(name)).count == before + 1
     worker.handler.close()
 
