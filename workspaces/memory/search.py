@@ -143,7 +143,7 @@ class MemoryIndex(SourceIndex):
             with suppress(MemoryUnavailableError):
                 like_best = replace(query, text=best.snippet, stays_here=True)  # the notes' words are not asked for
                 near = await super().search(like_best, access, is_patient=False)
-                hits = with_successor(found.hits, best, [*near.hits, *near.rest], query.text)
+                hits = with_successor(found.hits, best, near.hits, query.text)
                 found = replace(found, hits=tuple(hits[: self.defaults.applied_to(query).most]))
         if not holds or query.as_of:
             return replace(found, is_house=holds and is_here)

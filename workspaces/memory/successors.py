@@ -5,6 +5,7 @@ Thursdays, Ms Fran is off" shares no word with the question, but a name with tha
 are searched too, and a later line that says that something changed stands beside it.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -18,14 +19,16 @@ from workspaces.memory.text.facts import FactKind
 from workspaces.memory.text.languages import is_worded_in_english, small_terms
 from workspaces.memory.text.tokens import query_terms, stem
 from workspaces.memory.text.values import SHIFTED, Value, without_changes
-from workspaces.memory.updates import CORRECTABLE, Asked, Statement, asks_whether, ought, says_otherwise
+from workspaces.memory.updates import CORRECTABLE, Asked, Statement, ought, says_otherwise
 
 _DEPTH = 4
 """Nearest lines of the best result among which one that shares a word is taken; our choice, 8 and 12 lost more."""
 _REPLACED = CORRECTABLE | {AnswerKind.PLACE}
-"""Kinds of which the later line gives the value that holds; without a kind it stands below, and needs more."""
+"""Kinds of answers that a later line may change; questions of no kind gain one place of 183, at twice the time."""
+_ONCE = re.compile(r"\b(?:when|what (?:day|time)|how long ago) did\b", re.IGNORECASE)
+"""Asks for something that happened, which no later line changes."""
 _SHARED = 2
-"""Words in common that a question without a kind needs, and one for a place in words that the question lacks."""
+"""Words in common that a question for a place needs, if it names none of them."""
 _NO_THING = frozenset(
     map(
         stem,
@@ -41,14 +44,14 @@ def answering(hits: Sequence[Hit], question: str, today: date) -> Hit | None:
     if not hits or hits[0].score < CLEAR or hits[0].date is None or hits[0].is_answer:
         return None
     asked = Asked(question)
-    is_past = asks_whether(question) or asked.wants_earlier or any(days_named(question, today))
-    return None if is_past or asked.kind not in _REPLACED | {None} else hits[0]
+    is_past = _ONCE.search(question) or asked.wants_earlier or any(days_named(question, today))
+    return None if is_past or asked.kind not in _REPLACED else hits[0]
 
 
 def with_successor(hits: Sequence[Hit], best: Hit, near: Sequence[Hit], question: str) -> Sequence[Hit]:
     """Return *hits* with the later line beside *best* that changed its statement; *near* are the hits for its words.
 
-    It stands above *best*, as relevant as that, if it gives the value that *question* asks for, else right below.
+    It stands above *best*, as relevant as that.
     """
     asked = Asked(question)
     older = Statement(best, 0, asked)
@@ -63,7 +66,7 @@ def with_successor(hits: Sequence[Hit], best: Hit, near: Sequence[Hit], question
     hit = replace(found.hit, score=best.score, similarity=best.similarity, matched=best.matched)
     if corrected and hit.date:
         best, hit = replace(best, mark=until_mark(hit)), replace(hit, mark=since_mark(hit))
-    return [hit, best, *known] if asked.kind in _REPLACED else [best, hit, *known]
+    return [hit, best, *known]
 
 
 def _changes(newer: Statement, older: Statement, asked: Asked) -> bool:
@@ -74,8 +77,8 @@ def _changes(newer: Statement, older: Statement, asked: Asked) -> bool:
     if ought(before) > ought(after) or newer.names_another_thing(older):
         return False
     shared = _things(before, asked) & _things(after, asked)
-    is_asked = asked.kind in CORRECTABLE or (asked.kind is AnswerKind.PLACE and bool(shared & asked.things))
-    return len(shared) >= (1 if is_asked else _SHARED) and _gives(after, before, asked)
+    least = 1 if asked.kind in CORRECTABLE or shared & asked.things else _SHARED
+    return len(shared) >= least and _gives(after, before, asked)
 
 
 def _changing(newer: Statement) -> str:
