@@ -46,6 +46,9 @@ __all__ = [
 
 @dataclass(eq=False)
 class MemoryIndex(SourceIndex):
+    near_within_s: float = 0.06
+    """Longest wait for the lines near the best hit unless a search is patient, so that recall meets its deadline."""
+
     def __post_init__(self) -> None:
         self._every = self._sources
         self._marked = [MarkedDocuments(source) for source in self._every]
@@ -140,9 +143,10 @@ class MemoryIndex(SourceIndex):
         found = await super().search(query, access, is_patient=is_patient)
         best = None if query.as_of else answering(found.hits, query.text, self._clock.today())
         if best:
-            with suppress(MemoryUnavailableError):
+            with suppress(MemoryUnavailableError, TimeoutError):
                 like_best = replace(query, text=best.snippet, stays_here=True)  # the notes' words are not asked for
-                near = await super().search(like_best, access, is_patient=False)
+                async with asyncio.timeout(None if is_patient else self.near_within_s):
+                    near = await super().search(like_best, access, is_patient=False)
                 hits = with_successor(found.hits, best, near.hits, query.text)
                 found = replace(found, hits=tuple(hits[: self.defaults.applied_to(query).most]))
         if not holds or query.as_of:
