@@ -141,8 +141,8 @@ class MemoryIndex(SourceIndex):
         is_here, holds = access.reader is Locality.HERE, await self._holds_house(query.as_of, access)
         query = replace(query, stays_here=query.stays_here or access.is_house or (is_here and holds))
         found = await super().search(query, access, is_patient=is_patient)
-        best = None if query.as_of else answering(found.hits, query.text, self._clock.today())
-        if best:
+        is_seekable = found.mode == "hybrid" and not query.as_of  # words alone, or files, seldom lead from line to line
+        if is_seekable and (best := answering(found.hits, query.text, self._clock.today())):
             with suppress(MemoryUnavailableError, TimeoutError):
                 like_best = replace(query, text=best.snippet, stays_here=True)  # the notes' words are not asked for
                 async with asyncio.timeout(None if is_patient else self.near_within_s):

@@ -29,7 +29,7 @@ _ONCE = re.compile(r"\b(?:when|what (?:day|time)|how long ago) did\b", re.IGNORE
 """Asks for something that happened, which no later line changes."""
 _SHARED = 2
 """Words in common that a question for a place needs, if it names none of them."""
-_NO_THING = frozenset(
+_COMMON = frozenset(
     map(
         stem,
         """code number password pin euro eur pound dollar quid buck cent time day week month year
@@ -51,12 +51,12 @@ def answering(hits: Sequence[Hit], question: str, today: date) -> Hit | None:
 def with_successor(hits: Sequence[Hit], best: Hit, near: Sequence[Hit], question: str) -> Sequence[Hit]:
     """Return *hits* with the later line beside *best* that changed its statement; *near* are the hits for its words.
 
-    It stands above *best*, as relevant as that.
+    It stands above *best*, as relevant as that. Others' words move nothing above the owner's own.
     """
     asked = Asked(question)
     older = Statement(best, 0, asked)
-    others = [hit for hit in near if hit.citation != best.citation]
-    said = [Statement(hit, place, asked) for place, hit in enumerate(others)]
+    rest = [hit for hit in near if hit.citation != best.citation and hit.is_others <= best.is_others]
+    said = [Statement(hit, place, asked) for place, hit in enumerate(rest)]
     correcting = (each for each in said if older.comes_before(each) and each.corrects(older))
     changing = (each for each in said[:_DEPTH] if older.comes_before(each) and _changes(each, older, asked))
     found = (corrected := next(correcting, None)) or next(changing, None)
@@ -114,7 +114,7 @@ def _things(text: str, asked: Asked) -> frozenset[str]:
         if value.kind is not FactKind.NAME:
             rest = rest.replace(value.text, " ", 1)
     small = frozenset[str]() if is_worded_in_english(text) else small_terms()
-    return frozenset(query_terms(rest)) - EMPTY - small - (asked.words - asked.things) - _NO_THING
+    return frozenset(query_terms(rest)) - EMPTY - small - (asked.words - asked.things) - _COMMON
 
 
 def _values(text: str) -> list[Value]:

@@ -144,6 +144,16 @@ async def test_a_correction_without_a_word_of_the_question_stands_above_what_it_
     assert home.worker.calls.count("search") == 1
 
 
+async def test_a_search_by_words_alone_seeks_no_later_line(tmp_path: Path) -> None:
+    """Without an embedder, as while the files answer for an index that is away, it asks the worker once."""
+    home = Home(tmp_path, None)
+    home.write("memory/2026-03-01.md", "the technician Rashid comes on Thursday")
+    home.write("memory/2026-03-02.md", "Rashid called, not Thursday, Monday instead")
+    assert await home.found("when does the technician come?")
+    assert home.worker.calls.count("search") == 1
+    home.worker.handler.close()
+
+
 async def test_slow_near_lines_cost_recall_nothing_else(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that is not patient waits a moment for the second request, then answers with the hits of the first."""
     home.write("memory/2026-03-01.md", "the technician Rashid comes on Thursday")

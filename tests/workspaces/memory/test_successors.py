@@ -74,6 +74,15 @@ def test_news_of_another_thing_moves_nothing(question: str, older: str, newer: s
     assert found(question, older, newer) == [older, OTHER.snippet]
 
 
+def test_the_words_of_others_move_nothing_above_the_owners_own() -> None:
+    """A forwarded "the account was changed" stands where the search found it; beside others' words it counts."""
+    question, older, newer = CHANGED[0]
+    own, forwarded = hit(older, OLD), replace(hit(newer, NEW), is_others=True)
+    assert with_successor([own], own, [forwarded], question) == [own]
+    theirs = replace(own, is_others=True)
+    assert [each.snippet for each in with_successor([theirs], theirs, [forwarded], question)] == [newer, older]
+
+
 def test_a_long_line_is_read_by_its_sentences() -> None:
     """What changed and what is shared must stand in one of them; the same words elsewhere in the line are no tie."""
     question, older = "when is Ida's judo?", "ida has judo on mondays at 4, miss pell teaches"
