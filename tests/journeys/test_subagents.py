@@ -241,7 +241,7 @@ async def test_a_turn_that_spawns_without_end_is_refused_though_its_helpers_are_
     async with house(tmp_path / "home", "count the boats", "[subagents]\nchildren = 2\n") as here:
 
         async def all_done() -> None:
-            while here.app.parts.health.helpers():  # a helper is listed for a moment after its outcome was told
+            while here.app.parts.health.helpers():  # noqa: ASYNC110  # one is listed for a moment after its outcome
                 await asyncio.sleep(0.001)
 
         here.team.before = all_done

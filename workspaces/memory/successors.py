@@ -74,6 +74,8 @@ def _changes(newer: Statement, older: Statement, asked: Asked) -> bool:
     before, after = older.compared, _changing(newer)
     if newer.hit.is_answer or newer.is_named < older.is_named or not says_otherwise(after):
         return False
+    if asked.kind and asked.kind.is_told_by_text and not holds(asked.kind, older.hit.passage, asked.text):
+        return False
     if ought(before) > ought(after) or newer.names_another_thing(older):
         return False
     shared = _things(before, asked) & _things(after, asked)
@@ -98,7 +100,7 @@ def _gives(after: str, before: str, asked: Asked) -> bool:
             known = {_form(each) for each in _values(before) if asked.takes(each)}
             return any(asked.takes(each) and _form(each) in known for each in _values(after))
         case AnswerKind.AMOUNT:
-            return holds(AnswerKind.AMOUNT, after, asked.text)
+            return any(each.kind is FactKind.NUMBER for each in _values(after))
         case _:
             return True
 

@@ -37,6 +37,12 @@ CHANGED = [
         "barrel got stolen!! the hook and all. it's at the Nyes' now, the key",
     ),
     ("what is the code of the bike room?", "bike room is 4471, told by the janitor", "janitor changed it again, 8026"),
+    (
+        "when is nans 80th?",
+        "mum wants me home for nans 80th, 17 oct",
+        "nans party moved to sat 24th cause of the venue",
+    ),
+    ("deadline of the essay", "the essay is due on 3 May, says Orlov", "orlov gave me a week more, 10 May, after all"),
     ("when is dad's operation?", "dad gets his operation on 17 June", "dad rang, it's a day earlier"),
 ]
 
@@ -52,6 +58,12 @@ def test_a_later_line_that_shares_a_word_with_the_answer_stands_above_it(questio
     [
         ("when does the rent go up?", "rent goes up only from April", "the clinic moved mum to 9 April"),
         ("what is the garage code?", "garage code is 9025", "garage spring was replaced, invoice G-20417"),
+        (
+            "how much is Tess's ticket?",
+            "tess pays 90 for the ticket",
+            "tess can't come after all, it's mom's 90th then",
+        ),
+        ("how many seats has the van?", "the van is Mike's", "mike swapped shifts, 12 hours now"),
         ("what is the project code?", "project code is FLU-0932", "new alarm code after the break-in: 7140"),
         ("when is Emil's piano?", "emil has piano on thursdays", "emil plays the entertainer now"),
         ("how much do I owe Katrin?", "i owe Katrin 85 euros", "garage guys replaced the spring, 210 euros"),

@@ -9,6 +9,7 @@ import pytest
 from workspaces.access import PRIVATE
 from workspaces.memory.assembly import assembled
 from workspaces.memory.hits import Hit
+from workspaces.memory.updates import says_otherwise
 
 FIRST = date(2026, 3, 2)
 
@@ -149,3 +150,23 @@ def test_long_lines_are_ordered_in_time() -> None:
     began = time.process_time()
     assert len(assembled(hits, "how much is the rent of the studio", date(2026, 7, 1))) == 30
     assert time.process_time() - began < 4
+
+
+SAYS_CHANGE = """
+we swapped it, 8871|had to reset the pin to 4410|scratch that, 6pm|she's moving to the 9 am slot
+it went up, 60 a month|they bumped the rent to 900|doctor doubled it to 40|starting monday, 8026
+a day early|renewed until 2031|marcus took over|new number: 0664|its back to tuesdays
+ab sofort 3619|doch erst um 9|a partir del lunes|ya no es el martes
+c'est décalé à jeudi|invece giovedì
+"""
+OTHER_NEWS = """
+i went to the shop|he went to bed early|put the keys to the left|starting a new hobby|new running shoes|from 9 to 5
+looking forward to it|she decided to go home
+"""
+
+
+@pytest.mark.parametrize(("texts", "is_change"), [(SAYS_CHANGE, True), (OTHER_NEWS, False)])
+def test_people_say_in_many_words_that_something_changed(texts: str, *, is_change: bool) -> None:
+    """Going somewhere, plans and new things change nothing that was said."""
+    said = [each for line in texts.strip().splitlines() for each in line.split("|")]
+    assert {each: says_otherwise(each) for each in said} == dict.fromkeys(said, is_change)

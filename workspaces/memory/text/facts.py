@@ -18,7 +18,8 @@ _DECIDED = re.compile(
     re.IGNORECASE,
 )
 _DAY_WORDS = (
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?"
+    r"(?:(?:mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun) (?:the )?\d{1,2}(?:st|nd|rd|th)\b|(?:tues?|weds|thu(?:rs?)?|fri)\b"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?"
     r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo"
 )
 _MONTHS = (

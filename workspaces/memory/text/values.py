@@ -26,14 +26,22 @@ _HOUR = re.compile(
 )
 """An hour without minutes: "a las 9", "às 15h", "18 Uhr"; not "at 9 euros", nor "2h of work"."""
 _ORDINAL = re.compile(
-    r"\b[0-3]?\d(?:st|nd|rd|th)\b(?=\W*$|\s*[,;:.!?)]|\s+(?:and|at|in|or|by|with|because|not|instead|now|so|of|from|we|i)\b)",
+    r"\b[0-3]?\d(?:st|nd|rd|th)\b(?=\W*$|\s*[,;:.!?)]|\s+(?:and|at|in|or|by|with|because|not|instead|now|so|of|from"
+    r"|we|i)\b)",
     re.IGNORECASE,
 )
 """A day of the month alone: "on the 24th"; not the "4th floor"."""
 _DATED = re.compile(r"\d(?::\d\d|\s?(?:[ap]\.?m|h|uhr)|st|nd|rd|th)|\b(?:a las?|às|alle|um|at|à|om)\s\d", re.IGNORECASE)
 """What each time, hour and day of the month without a month has."""
-SHIFTED = re.compile(r"\b(?:days?|weeks?|hours?|months?|minutes?|min) (?:earlier|later)\b")
-"""A new time that is told from the one before."""
+SHIFTED = re.compile(
+    r"\b(?:(?:days?|weeks?|hours?|months?|minutes?|min) (?:earlier|later|early|late)|tomorrow|tmrw|tonight|noon"
+    r"|midday|midnight|next (?:week|weekend|month|year)|half \w+|(?:quarter|ten|five|twenty) (?:past|to) \w+|demain"
+    r"|mañana|domani"
+    r"|übermorgen)\b"
+)
+"""A new time without a date: told from the one before, or in words."""
+_ENDINGS = frozenset({"st", "nd", "rd", "th"})
+"""Of "90th", which counts nothing."""
 _NEAR = 60
 """Characters before a value in which its noun or verb is looked for; our choice."""
 CLOCK = "time"
@@ -72,6 +80,8 @@ def values_in(sentence: str) -> Iterator[Value]:
     yield from (Value(FactKind.DATE, found[0], _hour(found), CLOCK) for found in _HOUR.finditer(taken))
     taken = _HOUR.sub(" ", taken)
     for found in _NUMBER.finditer(taken):
+        if found["unit"] in _ENDINGS:
+            continue
         digits = re.sub(r"[,' ](?=\d{3})", "", found["digits"]).replace(",", ".")
         unit = found["sign"] or found["unit"] or ""
         head = _unit(unit) or _noun_after(taken[found.end() :]) or _noun_before(taken[: found.start()])

@@ -36,10 +36,36 @@ def test_the_kind_is_told_by_the_words_of_the_question(question: str, kind: Answ
 
 
 @pytest.mark.parametrize(
+    ("kind", "questions"),
+    [
+        (
+            TIME,
+            "deadline of the report, which days is the pool open, opening hours of the library, how late are they open",
+        ),
+        (TIME, "expiry of my passport, bis wann muss ich zahlen, horario de la farmacia, hoe laat begint het"),
+        (AMOUNT, "what did the roof end up costing us, dose of the drops, what does Bob owe me, how wide is the gap"),
+        (AMOUNT, "number of guests, miete der wohnung, prix du vélo, prezzo del divano"),
+        (CODE, "combination of the lock, wifi pw, reg of the car, booking ref for the hotel, handynummer von jan"),
+        (PLACE, "which drawer has the batteries, address of the dentist, what shelf are the screws on"),
+        (
+            None,
+            "why is the rent so high, did I return the deposit, how do I change the combination, is the total right",
+        ),
+    ],
+)
+def test_nouns_tell_the_kind_too(kind: AnswerKind | None, questions: str) -> None:
+    """People leave the question word out; a reason, a way, or whether something is so is no such answer."""
+    assert {each: asked_kind(each) for each in questions.split(", ")} == dict.fromkeys(questions.split(", "), kind)
+
+
+@pytest.mark.parametrize(
     ("kind", "answer", "other"),
     [
         (TIME, "we moved last March", "we moved to a flat with a garden"),
         (TIME, "der Klempner kommt am Freitag", "der Klempner war freundlich"),
+        (TIME, "it starts at noon", "it starts at the door"),
+        (TIME, "quarter past four", "a quarter of the cake"),
+        (AMOUNT, "only a quarter of it", "only the rest of it"),
         (AMOUNT, "Paula wants 14 an hour", "Paula is kind"),
         (AMOUNT, "they have two dogs", "they have dogs"),
         (LINK, "her mail is paula@example.org", "she got my mail"),
