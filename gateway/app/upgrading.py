@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,12 +16,14 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from gateway.app.index_migration import take_embeddings
+from gateway.app.replay import ANSWERS, MEMORIES, RECEIPTS, REQUESTS
 from gateway.backup.comparison import Difference, differences
 from gateway.backup.inventory import Figures, Lines, inventory
 from gateway.backup.parts import parts_of
 from gateway.backup.restoring import restore_backup
 from gateway.backup.taking import BackupResult, take_backup
 from gateway.config import Config, read_config
+from gateway.control.operator_api import Progress
 from gateway.errors import BackupError
 from gateway.home import FOLDER_MODE, Home
 from gateway.stores.disk import disk_trouble
@@ -31,7 +33,12 @@ OPEN, REPLAY = "open", "replay"
 """Steps that a version is asked for, each in a process of its own."""
 _COPIES = 3
 """Times the size of the home that a trial needs: the backup, and two copies. Our choice."""
+BACKUPS_KEPT = 3
+"""Of the backups made before trials: the newest. Our choice."""
+REPLAYED = {REQUESTS, MEMORIES, RECEIPTS, ANSWERS}
+"""Topics that two versions may well treat differently; in all others a difference is a loss, or a fault."""
 _VERSION = re.compile(r"strandline (\S{1,50})")
+_BACKUP = re.compile(r"before-.+-(\d{8}T\d{12}Z)\.tar\.gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,17 @@ class Installation:
 
     python: Path
     version: str
+    installed_at: float = 0.0
+    """POSIX time; 0.0 if it is unknown."""
+
+    def __str__(self) -> str:
+        return f"{self.version} of {self.python}"
+
+    def is_later(self, other: "Installation") -> bool:
+        """Return whether it is the newer one; of equal versions, such as two checkouts, the one installed later is."""
+        if is_newer(self.version, other.version) or is_newer(other.version, self.version):
+            return is_newer(self.version, other.version)
+        return 0 < other.installed_at < self.installed_at
 
     def run(self, copy: Home, step: str, environ: Mapping[str, str]) -> "tuple[Figures, str]":
         """Have it open, or replay, *copy*; return its figures, or the last line of its complaint."""
@@ -65,7 +83,8 @@ class UpgradeTrial:
 def installation(python: Path | None, environ: Mapping[str, str]) -> Installation:
     """Return the version of *python*'s environment, or this one. Raises BackupError if there is none."""
     if python is None:
-        return Installation(Path(sys.executable), version("strandline"))
+        here = Path(sys.executable)
+        return Installation(here, version("strandline"), _installed_at(here))
     words = [str(python), "-P", "-m", "gateway", "--version"]
     try:
         told = subprocess.run(words, env=dict(environ), capture_output=True, text=True, check=False).stdout  # noqa: S603
@@ -73,7 +92,12 @@ def installation(python: Path | None, environ: Mapping[str, str]) -> Installatio
         raise BackupError(f"{python} cannot be started ({exc.strerror}); name the python of an environment") from exc
     if (found := _VERSION.search(told)) is None:
         raise BackupError(f"{python} has no Strandline; install it there first, or name another environment")
-    return Installation(python, found[1])
+    return Installation(python, found[1], _installed_at(python))
+
+
+def _installed_at(python: Path) -> float:
+    found = python.absolute().parent.parent.glob("lib/python*/site-packages/strandline-*.dist-info")
+    return max((each.stat().st_mtime for each in found), default=0.0)
 
 
 def is_newer(one: str, other: str) -> bool:
@@ -94,33 +118,65 @@ def refuse_newer(home: Home, program: Installation) -> None:
 
 
 def try_on_copy(
-    home: Home, environ: Mapping[str, str], new: Installation, old: Installation | None, target: Path
+    home: Home,
+    environ: Mapping[str, str],
+    new: Installation,
+    old: Installation | None,
+    target: Path,
+    progress: Progress = lambda _done, _total: None,
 ) -> UpgradeTrial:
     """Back *home* up to *target*, have *new* open a copy of it, and compare; with *old*, replay the turns with both.
 
     Raises BackupError, StoreError and ConfigError; nothing of the home is changed.
     """
-    config = read_config(home.config_file)
+    config, steps = read_config(home.config_file), 4 if old is None else 5
     with _scratch(home, config) as scratch:
+        progress(0, steps)
         _make_folder(target.parent)
         backup = take_backup(home, config, target, lambda _done, _total: None)
+        remove_old_backups(target.parent)
+        progress(1, steps)
         copied = partial(_copied, home, config, target, environ)
         copy = copied(scratch / "new")
         before: dict[str, Mapping[str, Lines]] = dict(inventory(copy, read_config(copy.config_file)))
+        progress(2, steps)
         _, fault = new.run(copy, OPEN, environ)
         if fault:
             return UpgradeTrial(backup, {}, 0, (Difference("the new version", "opening the copy", fault),))
         after: dict[str, Mapping[str, Lines]] = dict(inventory(copy, read_config(copy.config_file)))
+        progress(3, steps)
         replayed, fault = new.run(copy, REPLAY, environ)
         found = [Difference("the new version", "replaying the last turns", fault)] if fault else []
         if old is not None and not fault:
+            progress(4, steps)
             earlier, complaint = old.run(copied(scratch / "old"), REPLAY, environ)
             found += [Difference("the earlier version", "replaying the last turns", complaint)] if complaint else []
             before |= earlier
+        progress(steps, steps)
         after |= replayed
-        found += differences(before, after)
-        counts = {topic: sum(map(len, before[topic].values())) for topic in before if topic in after}
-        return UpgradeTrial(backup, counts, len(replayed.get("receipts", ())), tuple(found))
+        return _compared(backup, before, after, found)
+
+
+def _compared(backup: BackupResult, before: Figures, after: Figures, found: Sequence[Difference]) -> UpgradeTrial:
+    others = {topic: lines for topic, lines in before.items() if topic != ANSWERS}
+    unfound = _unfound(before[ANSWERS], after[ANSWERS]) if ANSWERS in before and ANSWERS in after else []
+    counts = {topic: sum(map(len, before[topic].values())) for topic in before if topic in after}
+    return UpgradeTrial(backup, counts, len(after.get(RECEIPTS, ())), (*found, *differences(others, after), *unfound))
+
+
+def _unfound(before: Mapping[str, Lines], after: Mapping[str, Lines]) -> list[Difference]:
+    """Return the statements that only the newer version does not find; each version chooses its own ten."""
+    missed = (
+        each for each, (answer, *_) in after.items() if answer != "found" and list(before.get(each, ())) != [answer]
+    )
+    return [Difference(ANSWERS, each, "the new version does not find it") for each in missed]
+
+
+def remove_old_backups(folder: Path) -> None:
+    """Remove all backups made before trials but the newest; others' files are left alone. Raises OSError."""
+    dated = ((found[1], file) for file in folder.iterdir() if (found := _BACKUP.fullmatch(file.name)))
+    for _, file in sorted(dated)[:-BACKUPS_KEPT]:
+        file.unlink()
 
 
 def switch(home: Home, new: Installation, environ: Mapping[str, str]) -> None:

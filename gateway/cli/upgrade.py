@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -16,15 +17,16 @@ from gateway.runtime.escape import visible
 if TYPE_CHECKING:
     from gateway.app.upgrading import Installation, UpgradeTrial
 
-_SHOWN = 30
+_SHOWN = 5
+"""Differences of each topic that are shown."""
 
 PythonOption = Annotated[
     Path | None,
     typer.Option(
         "--python",
         metavar="FILE",
-        help="Python of another environment with Strandline: the newer version of both is tried, and the last turns "
-        "are replayed with both.",
+        help="Python of another environment with Strandline: the newer version of both is tried (of equal ones the one "
+        "installed later), and the last turns are replayed with both.",
     ),
 ]
 StepOption = Annotated[Literal["open", "replay"] | None, typer.Option("--step", hidden=True)]
@@ -42,7 +44,8 @@ def upgrade(
 
     Makes a backup first. The home changes only if you switch. Exit status 1 if something differs.
     """
-    from gateway.app.upgrading import backup_name, installation, is_newer, refuse_newer, try_on_copy
+    from gateway.app.upgrading import backup_name, installation, refuse_newer, try_on_copy
+    from gateway.cli.progress import progress_bar
     from gateway.config import read_config
 
     invocation, place = invoked(context, home)
@@ -54,10 +57,11 @@ def upgrade(
         asyncio.run(_step(invocation, place, step))
         return
     here, other = installation(None, environ), installation(python, environ) if python else None
-    new, old = (here, other) if other is None or is_newer(here.version, other.version) else (other, here)
+    new, old = (here, other) if other is None or here.is_later(other) else (other, here)
     refuse_newer(place, new)
     used = f"Strandline {place.last_version}" if place.last_version else "an earlier version"
-    trial = try_on_copy(place, environ, new, old, place.backups / backup_name(new))
+    with progress_bar("Trying it on a copy") as progress:
+        trial = try_on_copy(place, environ, new, old, place.backups / backup_name(new), progress)
     if not as_json:
         for line in _lines(trial, place, used, new, old):
             print(visible(line), flush=True)
@@ -69,10 +73,8 @@ def upgrade(
     elif is_switched:
         start = invocation.command("up", place) if new is here else f"{new.python} -m gateway up --home {place.path}"
         print(f"Switched to Strandline {new.version}. Next: {start}")
-    elif trial.differences:
-        print("Stayed; nothing was changed. Install the earlier version again to go on with it.")
     else:
-        print("Nothing was changed. To switch, add --yes.")
+        print(_stayed(trial, is_replaced=other is None))
     if trial.differences and not is_switched:
         raise typer.Exit(1)
 
@@ -96,6 +98,16 @@ def _decide(trial: "UpgradeTrial", is_agreed: bool, new: "Installation") -> bool
     return sys.stdin.isatty() and typer.confirm(f"Switch to Strandline {new.version}?", err=True)
 
 
+def _stayed(trial: "UpgradeTrial", *, is_replaced: bool) -> str:
+    """Return the next step; *is_replaced* if the earlier version is installed no longer."""
+    words = ["Nothing was changed."]
+    if not sys.stdin.isatty():
+        words += ["To switch in spite of this, run it at a terminal." if trial.differences else "To switch, add --yes."]
+    if trial.differences and is_replaced:
+        words += ["To go on with the earlier version, install it again."]
+    return " ".join(words)
+
+
 def _switch(invocation: Invocation, home: Home, new: "Installation") -> None:
     from gateway.app.upgrading import switch
 
@@ -107,24 +119,45 @@ def _switch(invocation: Invocation, home: Home, new: "Installation") -> None:
 def _lines(
     trial: "UpgradeTrial", home: Home, used: str, new: "Installation", old: "Installation | None"
 ) -> Iterator[str]:
+    from gateway.app.upgrading import BACKUPS_KEPT
+
     yield f"home      {home.path}, last used by {used}"
-    yield f"backup    {trial.backup.file}: {trial.backup.files:,} files, {trial.backup.bytes:,} bytes"
+    yield (
+        f"backup    {trial.backup.file}: {trial.backup.files:,} files, {trial.backup.bytes:,} bytes; the newest "
+        f"{BACKUPS_KEPT} of these are kept"
+    )
     if trial.counts:
         yield f"compared  on a copy, Strandline {new.version} with the home: " + ", ".join(
             f"{topic} {count:,}" for topic, count in trial.counts.items()
         )
     if trial.turns and old is not None:
-        yield f"replayed  the last {trial.turns} turns, by {old.version} and by {new.version}"
+        yield f"replayed  the last {trial.turns} turns, by {old} and by {new}"
     elif trial.turns:
         yield (
             f"replayed  the last {trial.turns} turns; their requests and memories can be compared with those of the "
             "earlier version alone: --python FILE names its environment"
         )
-    yield from (f"differs   {each}" for each in trial.differences[:_SHOWN])
-    if len(trial.differences) > _SHOWN:
-        yield f"          and {len(trial.differences) - _SHOWN:,} more: --json"
-    if not trial.differences:
+    yield from _different(trial)
+
+
+def _different(trial: "UpgradeTrial") -> Iterator[str]:
+    from gateway.app.upgrading import REPLAYED
+
+    seen = Counter[str]()
+    for each in trial.differences:
+        seen[each.topic] += 1
+        if seen[each.topic] <= _SHOWN:
+            yield f"differs   {each}"
+    for topic, times in seen.items():
+        if times > _SHOWN:
+            yield f"          and {times - _SHOWN:,} more of {topic}: --json"
+    if not seen:
         yield f"differs   nothing, of {sum(trial.counts.values()):,} compared lines"
+    elif seen.keys() <= REPLAYED:
+        yield (
+            "          but only in the replay: the new version words its requests or chooses memories differently; the "
+            "home, its notes, conversations and state are as they were"
+        )
 
 
 def _as_json(trial: "UpgradeTrial", used: str, new: "Installation", is_switched: bool) -> dict[str, object]:

@@ -10,7 +10,16 @@ import pytest
 from gateway.agent.recall import RecallSettings
 from gateway.app.replay import ANSWERS, MEMORIES, RECEIPTS, REQUESTS, TURNS, replay
 from gateway.app.trial import RecordedClock, opened_copy
-from gateway.app.upgrading import Installation, installation, is_newer, refuse_newer, switch, try_on_copy
+from gateway.app.upgrading import (
+    Installation,
+    backup_name,
+    installation,
+    is_newer,
+    refuse_newer,
+    remove_old_backups,
+    switch,
+    try_on_copy,
+)
 from gateway.backup.comparison import differences
 from gateway.backup.inventory import SAID, Figures, inventory
 from gateway.config import read_config
@@ -80,6 +89,47 @@ def test_a_trial_leaves_the_home_as_it_is_and_a_switch_migrates_it(tmp_path: Pat
     assert home.last_version == ""
     switch(home, here, ENVIRON)
     assert home.last_version == here.version
+
+
+def test_the_newest_three_backups_before_trials_are_kept(tmp_path: Path) -> None:
+    """By their time, whatever version they name; a trial removes the rest, and nothing that it did not make."""
+    home = laid_out(VERSIONS[-1], tmp_path / "home")
+    home.backups.mkdir()
+    names = [f"before-{version}-2026112{day}T101112000000Z.tar.gz" for day, version in enumerate(("9.0", "0.1", "0.2"))]
+    others = ["before-holidays.tar.gz", "auto-20261120T101112Z.tar.gz.enc"]
+    for name in (*names, *others):
+        (home.backups / name).touch()
+    here = installation(None, ENVIRON)
+    taken = try_on_copy(home, ENVIRON, here, None, home.backups / backup_name(here)).backup.file.name
+    assert {file.name for file in home.backups.iterdir()} == {*names[1:], *others, taken}
+    remove_old_backups(home.backups)
+    assert len(list(home.backups.iterdir())) == 5
+
+
+def test_a_statement_counts_only_if_the_newer_version_alone_misses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each version chooses its own ten; another choice is no difference, and what neither finds is none either."""
+    home = laid_out(VERSIONS[-1], tmp_path / "home")
+    found: dict[str, Figures] = {
+        "old": {ANSWERS: {"the key": ("found",), "the boat": ("not found",), "the cat": ("found",)}},
+        "new": {ANSWERS: {"the key": ["not found"], "the boat": ["not found"], "the dog": ["found"]}},
+    }
+    monkeypatch.setattr(Installation, "run", lambda self, _copy, step, _environ: (found[self.version], ""))
+    old, new = (Installation(Path(name), name) for name in found)
+    trial = try_on_copy(home, ENVIRON, new, old, home.backups / "before.tar.gz")
+    assert [str(each) for each in trial.differences] == [f"{ANSWERS}: the key: the new version does not find it"]
+
+
+def test_of_equal_versions_the_one_installed_later_is_the_newer() -> None:
+    """Two checkouts have the same number; a time that is unknown decides nothing."""
+    here = Installation(Path("a"), "0.1.0", 200.0)
+    assert here.is_later(Installation(Path("b"), "0.1.0", 100.0))
+    assert not here.is_later(Installation(Path("b"), "0.1.0", 300.0))
+    assert not here.is_later(Installation(Path("b"), "0.1.0"))
+    assert not here.is_later(Installation(Path("b"), "0.2.0", 100.0))
+    assert Installation(Path("a"), "0.3.0", 50.0).is_later(here)
+    assert installation(None, ENVIRON).installed_at > 0
 
 
 def test_a_version_that_cannot_open_the_copy_is_a_difference(tmp_path: Path) -> None:

@@ -63,9 +63,28 @@ def test_differences_are_shown_and_only_a_person_switches_in_spite_of_them(
     shown = lived_in("upgrade", "--yes", "--python", str(newer), environ=os.environ | ENVIRON)
     assert shown.status == 1
     assert "differs   files: agents/main/workspace/memory/2026-11-23.md: " in shown.out
-    assert shown.out.endswith("Stayed; nothing was changed. Install the earlier version again to go on with it.\n")
+    assert "but only in the replay" not in shown.out
+    assert shown.out.endswith("Nothing was changed. To switch in spite of this, run it at a terminal.\n")
     after = files_below(lived_in.home.path)
     assert {name: after[name] for name in before} == before
+
+
+def test_many_differences_of_a_replay_are_a_few_lines_and_told_from_losses(lived_in: Terminal, tmp_path: Path) -> None:
+    """Each turn differs where a version words its instructions otherwise: five are shown, and the rest counted."""
+    newer = tmp_path / "python"
+    newer.write_text(
+        '#!/bin/sh\n[ "$4" = --version ] && echo strandline 9.0.0 && exit 0\n'
+        f'case "$*" in *"--step open"*) exec {sys.executable} "$@";; esac\n'
+        f'{sys.executable} "$@" | sed "s/personal agent/impersonal agent/g"\n'
+    )
+    newer.chmod(0o700)
+    shown = lived_in("upgrade", "--python", str(newer), environ=os.environ | ENVIRON)
+    lines = [line for line in shown.out.splitlines() if line.startswith("differs   ")]
+    assert (shown.status, len(lines)) == (1, 5)
+    assert all(line.startswith("differs   requests to the model: main") for line in lines)
+    assert " more of requests to the model: --json\n" in shown.out
+    assert "but only in the replay: the new version words its requests or chooses memories differently" in shown.out
+    assert f"by {VERSION} of {sys.executable} and by 9.0.0 of {newer}" in shown.out
 
 
 def test_what_cannot_be_tried_is_one_line_with_its_remedy(
