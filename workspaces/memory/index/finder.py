@@ -34,8 +34,10 @@ from workspaces.memory.index.order import (
 )
 from workspaces.memory.index.passages import Places, needed_after, needed_before
 from workspaces.memory.index.ranking import (
+    FITTING,
     KEYWORDS_ALONE,
     LEAST,
+    LEAST_BESIDE,
     REACH,
     WITHOUT_DENSE,
     WITHOUT_LATE,
@@ -73,6 +75,8 @@ LONGEST_SPAN, MOST_SPANS = 32, 3
 """Days of a named span, and number of spans, that are searched apart; each takes as long as the search itself."""
 DEPTH = 12
 """Least number of results among which those that hold the kind of answer asked for are looked for."""
+LOOKUP_WORDS = 3
+"""Most words of a query that looks a single word up; a longer one with one such word asks for more."""
 WITHOUT_WORD = 0.35
 """Least score of an entry that lacks the only word of a query, if others hold it."""
 
@@ -129,7 +133,7 @@ class Finder:
         ranked = rank(question, pool, _decayed(_weights(request, asked.blend), asked.decay), asked.today)
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
         matched = self._matched_shares(request.bm25, pool)
-        is_lookup = len(request.bm25.indices) == 1
+        is_lookup = len(request.bm25.indices) == 1 and len(asked.text.split()) <= LOOKUP_WORDS
         told = _Telling(self._engine, pool, matched, request.dense is not None, asked.min_score, is_lookup).found(
             within
         )
@@ -242,13 +246,14 @@ class _Telling:
         scores = self._scores(self.pool.scores.late)
         is_strict = self.is_lookup or self.min_score is not None
         in_context = scores if is_strict else self._scores(self.pool.scores.late_context)
-        passing = (each for each in ranked if self._passes(each, in_context[each.row]))
+        least = LEAST_BESIDE if max(scores, default=0.0) >= FITTING else LEAST
+        passing = (each for each in ranked if self._passes(each, in_context[each.row], least))
         while some := list(islice(passing, self.engine.reads_at_once)):
             ids = [PointId(int(self.pool.scores.ids[each.row])) for each in some]
             entries = _all_entries(self.engine, ids)
             for each, id_ in zip(some, ids, strict=True):
                 entry, score = entries[id_], scores[each.row]
-                if self._passes(each, score) or (not is_strict and refers_back(read_line(entry.text).text)):
+                if self._passes(each, score, least) or (not is_strict and refers_back(read_line(entry.text).text)):
                     yield self._matching_entry(each, entry, score)
 
     def _scores(self, late: Column) -> list[float]:
@@ -257,15 +262,15 @@ class _Telling:
         scores[[bool(held) for held in self.pool.held]] = 1.0
         return scores.tolist()  # type: ignore[no-any-return]  # numpy types tolist() as Any
 
-    def _passes(self, ranked: Ranked, score: float) -> bool:
+    def _passes(self, ranked: Ranked, score: float, least: float) -> bool:
         """Tell whether it passes the threshold; by default all of a day that the query names does."""
         if self.min_score is not None:
             return score >= self.min_score
-        return not self.has_vectors or score >= self._least(ranked.row) or ranked.part("date") > 0
+        return not self.has_vectors or score >= self._least(ranked.row, least) or ranked.part("date") > 0
 
-    def _least(self, row: int) -> float:
+    def _least(self, row: int, least: float) -> float:
         """Return the least score of an entry: where a word is looked up and found, one without it has to fit well."""
-        return WITHOUT_WORD if self.is_lookup and self.matched.any() and not self.matched[row] else LEAST
+        return WITHOUT_WORD if self.is_lookup and self.matched.any() and not self.matched[row] else least
 
     def _matching_entry(self, ranked: Ranked, entry: Entry, score: float) -> MatchingEntry:
         scores, row = self.pool.scores, ranked.row

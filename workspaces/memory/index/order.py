@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
 from workspaces.memory.entry import Entry
+from workspaces.memory.index.ranking import FITTING
 from workspaces.memory.index.translation import Translated
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.corrections import corrects
@@ -13,8 +14,8 @@ from workspaces.memory.text.nicknames import renamed
 
 DECLARING = 6
 """Number of the best results that may declare another name of a person or thing in the query."""
-TRANSLATED, TRANSLATED_FITS = 2, 0.4
-"""Most results in another language that are placed among the others, and their least score: as `hits.CLEAR`."""
+TRANSLATED = 2
+"""Most results in another language that are placed among the others, of those that clearly fit."""
 UNSAID = 0.5
 """Share of their score that they lose where the other language says nothing of what the query asks; our choice."""
 ANSWERS = {
@@ -68,7 +69,7 @@ def with_translated(
     """
     certain = 1 - UNSAID * (1 - query.share)
     scaled = [replace(each, score=certain * each.score) for each in others]
-    least = max(least, TRANSLATED_FITS)
+    least = max(least, FITTING)
     fitting = [each for each in scaled if each.score >= least and query.may_say(each.entry.text)]
     kind = asked_kind(question)
     answering = [each for each in fitting if kind and holds(kind, read_line(each.entry.text).text, question)]

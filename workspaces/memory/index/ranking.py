@@ -342,6 +342,12 @@ Measured (docs/measurements/retrieval.md): of the evidence among the first ten 0
 chats and on ordinary notes; of all hits 1.4, 1.7 and 14.8 %.
 """
 
+FITTING, LEAST_BESIDE = 0.4, 0.1
+"""Relevance from which on a hit clearly fits, as `hits.CLEAR`, and the least of the others where one does.
+
+Further items of a list, and what was said later, fit less than the best (docs/measurements/retrieval.md).
+"""
+
 
 def relevance(cosine: Column, late: Column, matched: Column) -> Column:
     """Return each entry's relevance to a question, 0 to 1, independent of other results: the mean of the known parts.

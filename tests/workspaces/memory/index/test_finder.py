@@ -184,3 +184,19 @@ def test_private_notes_in_another_language_change_nothing_in_a_group(tmp_path: P
         worlds.append(finder.find(asked))
         index.close()
     assert worlds[0] == worlds[1]
+
+
+BOATS = """- painted the blue dinghy on saturday
+- the rowing boat got two coats of green from bernd
+- the canoe is white now, three coats
+- dentist on thursday
+"""
+
+
+def test_a_question_for_all_of_it_finds_what_lacks_its_word(tmp_path: Path) -> None:
+    """Where something clearly fits, further items of the list are shown too; a word that is looked up is held."""
+    embedder = LocalEmbedder()
+    every = found(tmp_path / "all", BOATS, "what have we painted by now, all of it", embedder)
+    assert set(every) == set(BOATS.replace("- ", "").splitlines()[:3])
+    assert found(tmp_path / "word", BOATS, "paint", embedder) == ["painted the blue dinghy on saturday"]
+    assert found(tmp_path / "none", BOATS, "how tall is the lighthouse", embedder) == []
