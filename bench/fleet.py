@@ -53,6 +53,8 @@ class Fleet:
         """*kept* are servers that fail too."""
         self._gateways = gateways
         self.faults = Faults(gateways, kept, random.Random(SEED)) if kept else None
+        self.ended = 0
+        """How often a gateway ended by itself."""
 
     def start(self) -> None:
         """Start all, and return once they are ready and each has its share of the agents."""
@@ -63,8 +65,16 @@ class Fleet:
             assert time.monotonic() < deadline, "the agents were not shared out evenly"
             time.sleep(_LOOK_EVERY_S)
 
+    def revive(self) -> None:
+        """Start what ended by itself, as a service manager does, and count it."""
+        for gateway in self._gateways:
+            if gateway.process and gateway.process.poll() is not None:
+                self.ended += 1
+                gateway.start()
+
     def crash(self, which: int) -> None:
         """Kill one as in a power failure, and start it again; where servers fail too, let anything fail."""
+        self.revive()
         if self.faults:
             self.faults.strike()
             return
@@ -75,6 +85,7 @@ class Fleet:
     def update(self, step: int) -> None:
         """Restart one part in order, the next one at the next *step*."""
         assert self.faults
+        self.revive()
         self.faults.update(step)
 
     def stop(self) -> list[int]:

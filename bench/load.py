@@ -58,6 +58,8 @@ class Kept:
     """Messages stored, or answered, more than once in a conversation."""
     unindexed: int = 0
     """Messages that some Qdrant node lacks in the end."""
+    ended: int = 0
+    """How often a gateway ended by itself."""
     faults: Counter[str] = field(default_factory=Counter)
     """Random faults, by their kind."""
 
@@ -95,7 +97,7 @@ class Outcome:
         wrong = len(found.lost) + len(found.reordered) + len(found.strange) + self.kept.twice + self.problems
         chats = self.plan.pace.chats if self.plan.is_backed else 1  # all chats lose their Redis
         most_doubled = 0 if self.plan.is_rolling else self.kills * chats
-        return wrong + self.kept.unindexed + self.unlisted == 0 and len(found.doubled) <= most_doubled
+        return wrong + self.kept.unindexed + self.kept.ended + self.unlisted == 0 and len(found.doubled) <= most_doubled
 
     def figures(self) -> dict[str, float]:
         """Return the figures by their names."""
@@ -106,6 +108,7 @@ class Outcome:
             "messages a second": messages / self.seconds if self.seconds else 0.0,
             "kills": self.kills,
             **{f"of these, {fault}": times for fault, times in sorted(self.kept.faults.items())},
+            "gateways that ended by themselves": self.kept.ended,
             "lost": len(found.lost),
             "reordered": len(found.reordered),
             "processed twice": self.kept.twice,
@@ -187,12 +190,13 @@ async def _looking(watch: Watch, fleet: Fleet, over: asyncio.Event) -> None:
 
 async def _settled(plan: Plan, fleet: Fleet) -> Kept:
     """Let the gateways finish and stop, and read their records."""
+    await asyncio.to_thread(fleet.revive)
     unindexed = await asyncio.to_thread(fleet.unindexed, plan.pace.messages)
     unsure = await asyncio.to_thread(fleet.unsure)
     await asyncio.to_thread(fleet.stop)
     asked, answered = await asyncio.to_thread(fleet.processed)
     twice = {number for each in (asked, answered) for number, times in each.items() if times > 1}
-    return Kept(unsure, len(twice), unindexed, fleet.faults.done if fleet.faults else Counter())
+    return Kept(unsure, len(twice), unindexed, fleet.ended, fleet.faults.done if fleet.faults else Counter())
 
 
 def main() -> None:

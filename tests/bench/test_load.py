@@ -8,16 +8,19 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from bench.crowd import Pace
+from bench.fleet import Fleet
 from bench.judgement import Judgement, Said, Shown, answered_in, asked_last, judge, question, repeated
 from bench.load import Kept, Outcome, Plan, run
 from bench.observed import Watch, sample
+from gateway.home import Home
 from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import OWNER
-from tests.journeys.processes import ROOT
+from tests.journeys.processes import ROOT, Gateway
 
 SAID = [Said(chat, number, 100.0 + number) for number, chat in enumerate([7, -1, 7, -1])]
 
@@ -103,8 +106,29 @@ def test_a_failover_may_double_an_answer_of_each_chat() -> None:
     assert found.figures()["of these, fail_over"] == 1
     assert not replace(found, kills=0).is_right()
     assert not replace(found, kept=replace(listed, unindexed=1)).is_right()
+    assert not replace(found, kept=replace(listed, ended=1)).is_right()
     assert not replace(found, kept=replace(listed, unsure=Counter({7: 1}))).is_right()
     assert not replace(found, plan=replace(plan, is_rolling=True)).is_right()
+
+
+def test_a_gateway_that_ends_by_itself_is_started_again_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service manager would hide it; one that the load killed does not count."""
+    monkeypatch.setattr(Gateway, "start", Gateway.launch)
+    brief, lasting = (
+        Gateway(Home(tmp_path), tmp_path / "log", ("-c", code)) for code in ("pass", "import time; time.sleep(600)")
+    )
+    fleet = Fleet([brief, lasting])
+    brief.start()
+    lasting.start()
+    assert brief.process
+    brief.process.wait(PATIENCE_S)
+    ended = brief.process
+    fleet.crash(1)
+    assert (fleet.ended, brief.process is ended) == (1, False)
+    brief.kill()
+    fleet.end()
 
 
 @pytest.mark.nightly
