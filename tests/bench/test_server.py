@@ -13,7 +13,6 @@ def test_both_engines_are_measured_and_nothing_is_left_on_the_server(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Beside other agents in the same collection; a search's requests are counted, two to four of the server's."""
-    monkeypatch.setattr(server, "WARM", 1)
     with QdrantStub() as qdrant:
         order = ["--sizes", "30", "--searches", "3", "--layout", "shared", "--tenants", "2", "--tenant-entries", "5"]
         monkeypatch.setattr(sys, "argv", ["bench.server", qdrant.url, *order])
