@@ -15,7 +15,8 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.query import Query
-from workspaces.memory.source_index import MemoryClock, SearchResult, SourceIndex
+from workspaces.memory.search_result import SearchResult
+from workspaces.memory.source_index import MemoryClock, SourceIndex
 from workspaces.memory.sync import WorkerCalls
 from workspaces.memory.wire import AS_OF
 from workspaces.memory.workspace_source import document_of, is_note

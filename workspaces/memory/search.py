@@ -16,21 +16,22 @@ from workspaces.errors import WorkspaceError
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, ReadableDocuments, Source, UnreadableDocumentError, cited_path, is_for
 from workspaces.memory.exact_search import ExactQuery, ExactResult
-from workspaces.memory.foreign_notes import DOCUMENTS, foreign_notice, is_told
+from workspaces.memory.foreign_notes import DOCUMENTS, foreign_notice, is_looked_at, keep_looked_at
 from workspaces.memory.hits import CLEAR, Hit, each_once
 from workspaces.memory.house_sources import HouseSource, MarkedDocuments, OutsideSource
 from workspaces.memory.query import Query
+from workspaces.memory.search_result import SearchResult
 from workspaces.memory.source_index import (
     ALIVE_WITHIN_S,
     CHECK_EVERY_S,
     MemoryClock,
     Past,
     QueryRefusedError,
-    SearchResult,
     SourceIndex,
 )
 from workspaces.memory.successors import answering, with_successor
 from workspaces.memory.sync import Progress, SyncReport
+from workspaces.memory.text.languages import ENGLISH
 from workspaces.memory.wire import HOUSE
 
 __all__ = [
@@ -138,6 +139,8 @@ class MemoryIndex(SourceIndex):
 
         A query of a reader here may hold words of lines that stay here; where there are any, it stays here too.
         """
+        if self.is_asleep:
+            await self.wake()  # it loads while files are looked at
         is_here, holds = access.reader is Locality.HERE, await self._holds_house(query.as_of, access)
         query = replace(query, stays_here=query.stays_here or access.is_house or (is_here and holds))
         found = await super().search(query, access, is_patient=is_patient)
@@ -168,7 +171,7 @@ class MemoryIndex(SourceIndex):
         return await asyncio.to_thread(foreign_notice, documents, languages)
 
     async def with_languages(self, found: SearchResult, access: Access) -> SearchResult:
-        """Return *found* as shown to a person: the first time, the owner is told of languages that are not read.
+        """Return *found* as shown to a person: once, the owner is told of languages that are not read.
 
         Lines that stay here do not count: a model elsewhere may read the notice.
         """
@@ -176,9 +179,12 @@ class MemoryIndex(SourceIndex):
             return found
         self._has_looked = True
         with suppress(MemoryUnavailableError):
+            state = await self.status()
+            if ENGLISH not in (state.languages or "") or await self._run(is_looked_at, self._folder, state.entries):
+                return found
             foreign = await self.foreign_notice(replace(access, reader=Locality.ELSEWHERE))
-            if foreign and not await self._run(is_told, self._folder):
-                return replace(found, notice="; ".join(filter(None, (found.notice, foreign))))
+            await self._run(keep_looked_at, self._folder, state.entries, foreign)
+            return replace(found, notice="; ".join(filter(None, (found.notice, foreign))))
         return found
 
     async def find_exact(self, query: ExactQuery, access: Access) -> ExactResult:

@@ -10,7 +10,7 @@ is returned.
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -25,10 +25,10 @@ from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document, ReadableDocuments, Source, is_for
 from workspaces.memory.exact_search import ExactQuery, ExactResult, find_exact
 from workspaces.memory.file_search import documents_within, find_plainly
-from workspaces.memory.fit import fits_clearly
-from workspaces.memory.hits import CLEAR, Hit, hit_of_frame, hit_of_line
+from workspaces.memory.hits import Hit, hit_of_frame, hit_of_line
 from workspaces.memory.query import MOST_RESULTS, USUAL_SEARCH, Query, SearchDefaults
 from workspaces.memory.search_notes import BEING_BUILT, LONGEST_QUERY, cut_notice, notice, plain_notice
+from workspaces.memory.search_result import SearchResult
 from workspaces.memory.status import IndexStatus, MemoryFaults, Mode
 from workspaces.memory.sync import Progress, Sync, SyncReport, WorkerCalls
 from workspaces.memory.wire import Frame, day_out, scopes_out
@@ -58,33 +58,6 @@ FIRST_PATIENCE_S = 15.0
 
 class QueryRefusedError(WorkspaceError):
     """The query is empty."""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The answer to a query, best hit first."""
-
-    hits: tuple[Hit, ...]
-    mode: Mode
-    notice: str = ""
-    """Hints for the reader: keywords only and the reason, a truncated query, notes not yet indexed."""
-    rest: tuple[Hit, ...] = ()
-    """The next hits that were looked at, best first."""
-    is_house: bool = False
-    """Some of it stays on the owner's machines."""
-    is_withheld: bool = False
-    """Something else fits that the reader may not know."""
-    question: str = field(default="", compare=False)
-
-    @property
-    def left_out(self) -> tuple[Hit, ...]:
-        """The next hits, as far as they clearly fit."""
-        return tuple(hit for hit in self.rest if hit.score >= CLEAR)
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the hits clearly fit; otherwise they are only the nearest."""
-        return fits_clearly((*self.hits, *self.rest), self.question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +314,9 @@ class SourceIndex:
                 is_fresh = is_patient and await self._freshen()
                 async with asyncio.timeout(FIRST_PATIENCE_S if self.is_asleep else ALIVE_WITHIN_S):
                     answer = await self._ask(query, text, scopes)
+                if is_fresh and answer["rebuilding"]:  # the files are as they were, but the index is gone
+                    self._is_dirty = True
+                    is_fresh, answer = await self._freshen(), await self._ask(query, text, scopes)
         except TimeoutError as exc:
             self._outage.begin()
             raise MemoryUnavailableError("the index takes too long") from exc
@@ -352,9 +328,13 @@ class SourceIndex:
 
         Raises TimeoutError if the worker gives no sign of life, MemoryUnavailableError if a server takes no note.
         """
-        was_just_checked = self._clock.monotonic() - self._checked_at < CHECK_EVERY_S
-        if was_just_checked and not self._is_dirty and not self._syncing.locked():
-            return True
+        if not self._is_dirty and not self._syncing.locked():
+            now = self._clock.monotonic()
+            if now - self._checked_at < CHECK_EVERY_S:
+                return True
+            if not await self.is_behind():  # no request to the worker where the files are as they were
+                self._checked_at, self._was_fresh = now, True
+                return True
         async with asyncio.timeout(ALIVE_WITHIN_S if self._was_fresh and not self.is_asleep else FIRST_PATIENCE_S):
             await self._worker.call("ping", self._folder, {})
         if self._awake_at < self._began_at:

@@ -1,5 +1,6 @@
 """Notes in languages that the embedding model lacks: the owner is told once, with the remedy."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,13 @@ from tests.workspaces.memory.test_search import Home
 from tests.workspaces.memory.text.test_languages import NOTES
 from tests.workspaces.turns import GROUP, HEARTBEAT, MAIN, OWN
 from workspaces.access import Access, Locality
+from workspaces.memory import search
+from workspaces.memory.entry import Document, ReadableDocuments
 from workspaces.memory.index.embeddings.hosted import HostedEmbedder
 from workspaces.memory.index.embeddings.joined import Joined
 from workspaces.memory.index.embeddings.settings import HostedEmbedding
 from workspaces.memory.query import Query
+from workspaces.memory.search import _some_of
 
 
 class English(WordsEmbedder):
@@ -45,6 +49,26 @@ async def test_the_first_search_says_which_languages_are_not_read_and_what_to_do
     home.index._has_looked = False  # as after a restart
     assert await told(home) == ""
     assert "mostly German" in await home.index.foreign_notice(MAIN)
+
+
+async def test_notes_are_read_for_their_languages_again_once_a_tenth_of_them_is_new(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start whose notes were looked at pays nothing; and what is written in another language later is told."""
+    home.write("MEMORY.md", *[NOTES["English"]] * 20)
+    assert await told(home) == ""
+    looks = Counter[str]()
+
+    def counted(readable: ReadableDocuments) -> list[Document]:
+        looks["look"] += 1
+        return _some_of(readable)
+
+    monkeypatch.setattr(search, "_some_of", counted)
+    for notes, is_told in (([], False), ([NOTES["German"]], False), ([NOTES["German"]] * 4, True)):
+        home.write("memory/2026-03-01.md", *notes)
+        home.index._has_looked = False  # as after a restart
+        assert ("mostly German" in await told(home)) is is_told
+    assert looks.total() == 1
 
 
 async def test_the_languages_are_read_in_one_piece_of_work(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

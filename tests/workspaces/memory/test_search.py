@@ -1,8 +1,9 @@
 """Search results by audience, and the notices with them."""
 
 import asyncio
+import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +26,7 @@ from workspaces.memory.search_notes import LONGEST_QUERY, notice
 from workspaces.memory.source_index import JUST_BEGUN_S
 from workspaces.memory.wire import Frame
 from workspaces.memory.workspace_source import WorkspaceNotes
-from workspaces.run_blocking import RunBlocking
+from workspaces.run_blocking import P, RunBlocking, T
 from workspaces.starting_files import starting_text
 
 
@@ -84,6 +85,45 @@ async def test_a_hot_search_looks_at_no_file(home: Home) -> None:
     home.worker.calls.clear()
     await home.found("tea")
     assert home.worker.calls == ["search"]
+
+
+async def test_files_that_did_not_change_are_no_request(home: Home) -> None:
+    """After the pause of a person a search looks at the files, and asks the worker for nothing but the hits."""
+    home.write("MEMORY.md", "likes tea")
+    os.utime(home.notes / "MEMORY.md", (1, 1))  # it may change no more within a tick of the clock
+    await home.found("tea")
+    home.worker.calls.clear()
+    home.clock.now_s += CHECK_EVERY_S
+    assert await home.found("tea") == ["likes tea"]
+    assert home.worker.calls == ["search"]
+
+
+async def test_an_index_that_went_is_built_by_the_search_that_notices(home: Home) -> None:
+    """Though no file changed since it was brought up to date."""
+    home.write("MEMORY.md", "likes tea")
+    os.utime(home.notes / "MEMORY.md", (1, 1))
+    await home.found("tea")
+    shutil.rmtree(home.index_folder)
+    home.clock.now_s += CHECK_EVERY_S
+    found = await home.index.search(Query("tea"), MAIN)
+    assert (len(found.hits), found.mode, found.notice) == (1, "hybrid", "")
+
+
+async def test_the_worker_loads_while_files_are_looked_at(tmp_path: Path) -> None:
+    """A search that finds it asleep starts it before anything else."""
+    looked: list[int] = []
+
+    async def run(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        looked.append(awake.wakes)
+        return function(*args, **kwargs)
+
+    home = Home(tmp_path, WordsEmbedder(), run)
+    awake = home.worker
+    home.write("MEMORY.md", "likes tea")
+    home.worker.is_running = False
+    assert await home.found("tea") == ["likes tea"]
+    assert looked[0] == 1
+    home.worker.handler.close()
 
 
 async def test_each_audience_finds_its_own(home: Home) -> None:
