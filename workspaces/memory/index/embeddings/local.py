@@ -151,11 +151,11 @@ class LocalEmbedder:
 
         Raises EmbedderUnavailableError if a file is missing or differs from the bundled one.
         """
-        with ThreadPoolExecutor(1) as beside:
-            checked = beside.submit(_check_files, folder)
+        with ThreadPoolExecutor(2) as beside:
+            checked, model = beside.submit(_check_files, folder), beside.submit(EmbeddingModel, folder / "model.onnx")
             try:
                 self._pieces = WordPieces(folder / "tokenizer.json")
-                self._model = EmbeddingModel(folder / "model.onnx")
+                self._model = model.result()
                 self._centres: Floats = np.load(folder / "centres.npy", allow_pickle=False)
                 self._projection: Floats = np.load(folder / "projection.npy", allow_pickle=False)
             finally:
