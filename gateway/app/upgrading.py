@@ -66,6 +66,8 @@ class Installation:
         if done.returncode == 0:
             return (json.loads(done.stdout) if step == REPLAY else {}), ""
         lines = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
+        if "No such command" in lines[-1]:
+            return {}, f"{self} has no `upgrade` yet; leave --python out"
         return {}, lines[-1].removeprefix("strandline: ")
 
 

@@ -146,6 +146,15 @@ def test_a_version_that_cannot_open_the_copy_is_a_difference(tmp_path: Path) -> 
         switch(home, Installation(broken, "9.0.0"), ENVIRON)
 
 
+def test_a_version_without_an_upgrade_is_told_by_its_remedy(tmp_path: Path) -> None:
+    """Instead of the usage of a command line that nobody typed."""
+    early = tmp_path / "python"
+    early.write_text("#!/bin/sh\nprintf \"Usage: strandline\\n\\nError: No such command 'upgrade'.\\n\" >&2\nexit 2\n")
+    early.chmod(0o700)
+    found = Installation(early, "0.0.9").run(Home(tmp_path), "replay", ENVIRON)
+    assert found == ({}, f"0.0.9 of {early} has no `upgrade` yet; leave --python out")
+
+
 def test_a_home_of_a_newer_version_is_refused_with_the_remedy(tmp_path: Path) -> None:
     """By the version that it names, and by the format of its state."""
     home, here = Home(tmp_path / "home"), installation(None, ENVIRON)
