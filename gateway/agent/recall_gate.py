@@ -63,10 +63,29 @@ _POSSESSIVE = re.compile(
     re.IGNORECASE,
 )
 _VERB = re.compile(
-    r"\b(?:is|are|was|were|am|be|been|has|have|had|do|does|did|will|would|can|could|should|may|might|must|get|got|need|want"
-    r"|went|made|did|took|gave|ist|sind|war|hat|habe|hatte|est|sont|es|son|está|è|sono)\b|n['’]t\b|['’](?:m|re|ve|ll|d)\b",
+    r"\b(?:is|are|was|were|am|be|been|has|have|had|do|does|did|will|would|can|could|should|may|might|must|get|got|need"
+    r"|want"
+    r"|went|made|did|took|gave|ist|sind|war|hat|habe|hatte|est|sont|es|son|está|è|sono)\b|n['’]t\b|['’](?:m|re|ve|ll"
+    r"|d)\b",
     re.IGNORECASE,
 )
+_ALL = re.compile(
+    r"(?:every(?:thing|where|one|body)|all) (?:(?:that|the \w+|my \w+|our \w+) )?(?:i|we|he|she|they)"
+    r"(?:['’]?ve| have| had)? (?:\w+ed|bought|spent|ate|got|lent|gave|read|saw|paid|made|took|told|said|own|owe|did"
+    r"|done"
+    r"|seen|given|taken)\b"
+    r"|(?!(?:some|any|al|thank|guess|hope|perhaps|unles|thi|ye|las)\w*\b)\w+s (?:that )?(?:i|we)(?:['’]?ve| have)"
+    r" \w+(?:ed|en|t|d)\b",
+    re.IGNORECASE,
+)
+"""Begins a list that is asked for: "everything I spent on the flat", "books I've read this year"."""
+_ASKED_LAST = re.compile(
+    r",\s+(?:so |and |but )?(?:who(?! (?:cares|knows))|where|when|which|how (?:much|many|old|long|far)"
+    r"|what(?! an?\b))\b"
+    r"(?! (?:i|we|he|she|it)\b)",
+    re.IGNORECASE,
+)
+"""Begins a question after a statement, without a mark: "the vet is leaving, who comes next"."""
 _LONGEST_LOOKUP = 8
 """In words."""
 _WISH = re.compile(
@@ -85,7 +104,8 @@ _ORDER = re.compile(
     r"(?:(?:hey|hi|hello|ok|okay|so|and|also|please|can you|could you|would you|will you)[\s,]+){0,4}"
     r"(?:(?:tell|remind|show|give|send) (?:me|us)\b|(?:do you |can you )?(?:remember|recall)\b|look up\b"
     r"|find\b|search\b|list\b"
-    r"|summari[sz]e\b|what about\b|how about\b|any news\b|erinner\w*|erzähl\w*|sag mir|zeig mir|such\w*"
+    r"|summari[sz]e\b|(?:rate|rank|count|compare) (?:all|the|our)\b|what about\b|how about\b|any news\b|erinner\w*"
+    r"|erzähl\w*|sag mir|zeig mir|such\w*"
     r"|rappelle|dis-moi"
     r"|montre|cherche|recuérda\w*|dime|busca|ricorda\w*|dimmi|cerca|lembra\w*|напомни|расскажи|скажи|найди)",
     re.IGNORECASE,
@@ -98,14 +118,16 @@ _YOU = re.compile(
 )
 _OTHERS = re.compile(
     r"\b(?:i|i'(?:ve|d|ll|m)|me|my|mine|we|us|our|ours|he|him|his|she|her|hers|they|them|their|ich|mich"
-    r"|mir|mein\w*|wir|uns\w*|mon|ma|mes"
-    r"|nous|notre|nos|mi|mis|nuestr\w+|mio|mia|noi|meu|minha|nosso|мой|моя|моё|мои|мне|меня|мы|нас|наш\w*)\b",
+    r"|mir|mein\w*|wir|uns\w*|mon|ma|mes|j['’]\w+"
+    r"|je (?:dois|peux|veux|vais|suis|fais|mets|prends|ne|me|la?|les?)|nous|notre|nos|mi|mis|nuestr\w+|mio|mia|noi|meu"
+    r"|minha|nosso|мой|моя|моё|мои|мне|меня|мы|нас|наш\w*)\b",
     re.IGNORECASE,
 )
 _KNOWING = re.compile(
     r"\b(?:remember|recall|know|tell|told|say|said|mention\w*|suggest\w*|recommend\w*|wr[io]t\w+"
     r"|note[ds]?|find|found|save[ds]?"
-    r"|promise\w*|weißt|erinner\w*|gesagt|sais|rappel\w*|sabes|recuerd\w*|dijiste|sai|ricord\w*|sabe|lembra\w*|знаешь|помни\w*)\b",
+    r"|promise\w*|weißt|erinner\w*|gesagt|sais|rappel\w*|sabes|recuerd\w*|dijiste|sai|ricord\w*|sabe|lembra\w*|знаешь"
+    r"|помни\w*)\b",
     re.IGNORECASE,
 )
 """What an agent is asked to know: "do you know where the key is?" asks about the key."""
@@ -137,7 +159,8 @@ def _is_courtesy(sentence: str) -> bool:
 
 def _is_about_you(sentence: str) -> bool:
     """Tell whether a question is about the agent alone: "how are you?", "do you like music?"."""
-    return bool(_YOU.search(sentence)) and not _is_about_somebody(sentence)
+    is_about_all = _FACT.match(sentence) and _informative(sentence) >= FEWEST_WORDS  # "when can you park there"
+    return bool(_YOU.search(sentence)) and not (is_about_all or _is_about_somebody(sentence))
 
 
 def _is_about_somebody(sentence: str) -> bool:
@@ -146,7 +169,9 @@ def _is_about_somebody(sentence: str) -> bool:
 
 
 def _asks(sentence: str) -> bool:
-    return is_question(sentence) or sentence.endswith(("?", "？", "؟")) or bool(_ORDER.match(sentence))
+    whole = sentence.rstrip(".…") if sentence.endswith(("..", "…")) else sentence
+    asks = is_question(whole) or whole.endswith(("?", "？", "؟")) or _ASKED_LAST.search(whole)
+    return bool(asks or _ORDER.match(whole) or _ALL.match(whole))
 
 
 def _looks_up(sentence: str) -> bool:

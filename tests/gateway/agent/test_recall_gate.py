@@ -114,6 +114,56 @@ Hoe gaat het?
 晚安
 谢谢你
 おやすみなさい
+everything is fine
+everything went wrong today lol
+everyone is asleep already
+all good here
+all the best to you
+all i want is sleep
+all we need is coffee
+everybody hates mondays
+everything hurts
+sometimes i think too much
+guess i should go
+thanks i needed that
+yes i have
+nights i can't sleep, ugh
+what a day, what a week
+so tired, what now
+ugh, where do i even start
+hmm, how much longer
+i don't know, who cares
+je suis fatigué
+je t'aime bien
+j'ai faim
+j'arrive
+je vais dormir
+je ne sais pas
+when you wish upon a star
+how are you feeling today my friend
+where do you live
+when do you sleep
+how old are you really
+what do you think of pizza toppings
+who made you
+count me in
+rank insult lol
+compare that to yesterday haha
+rate my joke
+...and that was that
+what a lovely evening we had..
+hmm… ok
+well..
+ok so…
+kids i swear
+cats i love them
+days i have nothing to say
+everywhere i go it rains
+everything i touch breaks lol
+all we do is wait
+haha, what
+oh no, how come
+nice, when
 """.strip().splitlines()
 """Written by hand, and not looked at when the gate was made."""
 
@@ -156,6 +206,15 @@ póliza del coche
 contrato del ascensor
 drag coefficient of disc 5
 what does nan like
+the vet is leaving, who comes next
+our dentist has a new place, where
+when can you go to the recycling centre
+qu'est-ce que je dois acheter pour la tarte ?
+rate all the bakeries we tried
+what did the fig cost.. no the quince
+books ive read this year
+everything I spent on the flat
+when am i getting my crown done
 como se chama a professora
 ¿quién es el veterinario?
 备用钥匙在哪里？

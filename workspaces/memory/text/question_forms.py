@@ -15,7 +15,7 @@ _ONE_CLAUSE = r"(?=[^,;:\n]*\Z)"
 _SHORT = r"(?=\s+[^\s,;:]+(?:\s+[^\s,;:]+){0,4}\s*\Z)"
 """Room for one verb: after the words before, one to five more."""
 _ENGLISH = (
-    r"(?:what|who|where|when|why|how|which)(?:['’]?s|['’](?:re|ll|d|ve)|\s+(?:is|are|was|were|did|do|does|can|could|should"
+    r"(?:what|who|where|when|why|how|which)(?:['’]?s|['’](?:re|ll|d|ve)|\s+(?:is|am|are|was|were|did|do|does|can|could|should"
     r"|would|will|has|have|had|many|much|long|often|old|far|about|time|day|date|year|kind|number))\b"
     r"|(?:what|which|whose|how)\s+\w+\s+(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|will|may|must"
     r"|to)\b"
