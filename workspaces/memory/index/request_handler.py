@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import sqlite3
 import time
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -20,7 +22,7 @@ from workspaces.memory.index.embeddings.choose import Choice, choose_embedder
 from workspaces.memory.index.embeddings.joined import Joined, QueryEmbedder
 from workspaces.memory.index.embeddings.settings import HostedEmbedding, may_leave
 from workspaces.memory.index.endpoint_errors import EndpointError
-from workspaces.memory.index.engine import DayRange
+from workspaces.memory.index.engine import DayRange, EngineAwayError
 from workspaces.memory.index.finder import Finder, SearchRequest
 from workspaces.memory.index.hybrid import CollectionStore
 from workspaces.memory.index.index import STORE, THE_USUAL, Index, Layouts, layout_start
@@ -104,7 +106,8 @@ class RequestHandler:
     def put(self, request: Frame) -> Work:
         """Index a document, step by step."""
         index = self._index(request["folder"])
-        report = yield from index.building.put(document_in(request["document"]), request["stamp"])
+        with self._unless_reopened(request["folder"], index):
+            report = yield from index.building.put(document_in(request["document"]), request["stamp"])
         return {
             "entries": report.entries,
             "stored": report.stored,
@@ -115,7 +118,19 @@ class RequestHandler:
 
     def drop(self, request: Frame) -> Work:
         """Remove documents, step by step."""
-        return {"removed": (yield from self._index(request["folder"]).building.drop(request["paths"]))}
+        index = self._index(request["folder"])
+        with self._unless_reopened(request["folder"], index):
+            return {"removed": (yield from index.building.drop(request["paths"]))}
+
+    @contextmanager
+    def _unless_reopened(self, folder: str, index: Index) -> Iterator[None]:
+        """Raise EngineAwayError if another request opened the index anew between two steps: this one's is closed."""
+        try:
+            yield
+        except sqlite3.ProgrammingError as exc:
+            if (held := self._open.get(folder)) is not None and held.index is index:
+                raise
+            raise EngineAwayError("the index was opened anew in the middle of a change, which is made again") from exc
 
     def discard(self, request: Frame) -> Work:
         """Close and remove an index with all its collections, once pending work on it has ended."""

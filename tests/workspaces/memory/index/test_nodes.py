@@ -1,6 +1,7 @@
 """Which node of a Qdrant server is asked, what is said of one that cannot be used, and what follows an outage."""
 
 import queue
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from qdrant_client import models
 
 from tests.fakes.qdrant_stub import QdrantStub
 from tests.workspaces.memory.index.test_server import Home, StoreWorker
+from workspaces.access import PRIVATE
+from workspaces.memory.entry import Document
 from workspaces.memory.index.engine import EngineAwayError
 from workspaces.memory.index.index import layout
 from workspaces.memory.index.nodes import SEARCH_S, connected
@@ -17,7 +20,7 @@ from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.index.server import PAUSES, connect
 from workspaces.memory.index.settings import OLDEST, QdrantServer, version_fault
 from workspaces.memory.index.worker import Loop
-from workspaces.memory.wire import Frame
+from workspaces.memory.wire import Frame, document_out
 
 NOBODY = "http://127.0.0.1:1"
 
@@ -237,6 +240,25 @@ def test_a_server_that_is_away_takes_one_line_of_the_log(tmp_path: Path, caplog:
     assert [(each.getMessage(), each.exc_info) for each in caplog.records] == [
         (f"a memory request failed: {said[0]['failed']}", None)
     ]
+
+
+def test_a_change_whose_index_is_opened_anew_fails_with_a_sentence(tmp_path: Path) -> None:
+    """Another request finds the index gone between two steps, as after a refusal of its server; the rest goes on."""
+    handler, folder = RequestHandler(None, "", time.monotonic), tmp_path / "index"
+    lines = "".join(f"- line {number} about gardens\n" for number in range(3000))
+    document = document_out(Document("memory/a.md", PRIVATE, lines, None, "1"))
+    change = {"folder": str(folder), "document": document, "stamp": "1"}
+    for work in (
+        handler.put(change),
+        handler.drop({"folder": str(folder), "paths": ["memory/a.md"]}),
+    ):
+        next(work)
+        shutil.rmtree(folder)
+        assert handler.answer({"op": "stamps", "folder": str(folder)}) == {"stamps": {}}
+        with pytest.raises(EngineAwayError, match="opened anew in the middle of a change, which is made again"):
+            list(work)
+        list(handler.put(change))
+    handler.close()
 
 
 async def test_a_search_takes_few_requests(stub: QdrantStub, tmp_path: Path) -> None:
