@@ -60,6 +60,8 @@ def upgrade(
     new, old = (here, other) if other is None or here.is_later(other) else (other, here)
     refuse_newer(place, new)
     used = f"Strandline {place.last_version}" if place.last_version else "an earlier version"
+    if yes:
+        _refuse_in_use(place)
     with progress_bar("Trying it on a copy") as progress:
         trial = try_on_copy(place, environ, new, old, place.backups / backup_name(new), progress)
     if not as_json:
@@ -108,11 +110,16 @@ def _stayed(trial: "UpgradeTrial", *, is_replaced: bool) -> str:
     return " ".join(words)
 
 
+def _refuse_in_use(home: Home) -> None:
+    """Raise if a process uses *home*, which the message names."""
+    with home.folder_lock():
+        pass
+
+
 def _switch(invocation: Invocation, home: Home, new: "Installation") -> None:
     from gateway.app.upgrading import switch
 
-    with home.folder_lock():  # says who uses the home
-        pass
+    _refuse_in_use(home)
     switch(home, new, invocation.environ_of(home))
 
 

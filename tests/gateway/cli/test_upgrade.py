@@ -100,6 +100,7 @@ def test_what_cannot_be_tried_is_one_line_with_its_remedy(
     assert "cannot be started" in complaint("--python", str(tmp_path / "none"))
     with lived_in.home.lock("strandline up"):
         assert "is in use by process" in complaint("--yes", status=3)
+    assert not lived_in.home.backups.exists(), "it is told before the trial"
     with monkeypatch.context() as full:
         full.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
         assert "0 are free: free some space; nothing was changed" in complaint()
