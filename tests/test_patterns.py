@@ -17,7 +17,7 @@ from tests.patterns import ROOT, Found, Pattern, made, of_calls, of_modules, sou
 from tests.pumping import Pump, grows, pumps
 from workspaces.memory.fit import _first_name
 from workspaces.memory.index.ranking import _name
-from workspaces.memory.text import day_spans
+from workspaces.memory.text import day_spans, feasts
 from workspaces.memory.text.date_words import LANGUAGES
 from workspaces.memory.text.dates import _forms
 from workspaces.memory.text.question_forms import asking
@@ -65,6 +65,7 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "workspaces.memory.text.day_spans._forms": lambda: _days(re.compile("three")),
     "workspaces.memory.text.day_spans._leads": lambda: _days(day_spans._leads("before", "")),
     "workspaces.memory.text.day_spans._month_form": lambda: _days(day_spans._month_form(["january"])),
+    "workspaces.memory.text.feasts._pattern": lambda: _days(feasts._pattern()),
     "workspaces.memory.index.ranking._name": lambda: _searched(_name("ann lee")),
     "workspaces.memory.text.dates._forms": lambda: [found for form in _forms() for found in _searched(form)],
     "workspaces.memory.text.question_forms.asking": lambda: _once(asking()),

@@ -11,6 +11,7 @@ from functools import cache
 
 from workspaces.memory.text.date_words import LANGUAGES, DateWords
 from workspaces.memory.text.dates import NamedDate, mentions
+from workspaces.memory.text.feasts import feasts_in
 from workspaces.memory.text.tokens import normalised
 from workspaces.memory.text.weekdays_meant import weekday_meant
 
@@ -93,7 +94,8 @@ def _folded(text: str) -> str:
 
 
 def _mentions(text: str, today: date) -> list[_Mention]:
-    relative = _relative(text, today)
+    feasts = (_Mention(start, end, "", _one_day(day)) for start, end, day in feasts_in(text, today))
+    relative = _longest([*_relative(text, today), *feasts])
     taken = [(each.start, each.end) for each in relative]
     named = [_Mention(start, end, "", each) for start, end, each in mentions(text)]
     free = [each for each in named if not any(a < each.end and each.start < b for a, b in taken)]
@@ -113,7 +115,11 @@ def _date_after(text: str, end: int) -> int:
 
 def _relative(text: str, today: date) -> list[_Mention]:
     """Return the relative days and foreign dates in *text*, in order, the longest of those that overlap."""
-    found = [each for name in _languages_of(text) for each in _in_language(name, text, today)]
+    return _longest([each for name in _languages_of(text) for each in _in_language(name, text, today)])
+
+
+def _longest(found: Sequence[_Mention]) -> list[_Mention]:
+    """Return *found* in order, the longest of those that overlap."""
     kept: list[_Mention] = []
     for each in sorted(found, key=lambda each: (each.start - each.end, each.start)):
         if all(each.end <= other.start or other.end <= each.start for other in kept):
