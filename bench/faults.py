@@ -5,7 +5,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -42,12 +42,18 @@ class Servers:
         return f'[qdrant]\nurl = {first}\nother_urls = [{", ".join(rest)}]\nreplication_factor = 2\nlayout = "shared"\n'
 
     def indexed(self) -> list[set[int]]:
-        """Return the numbers of the questions that each Qdrant node finds."""
-        return [{number for text in _texts(node.url) for number in asked_in(text)} for node in self.qdrant]
+        """Return the numbers of the questions that each Qdrant node finds; none while it refuses or is away."""
+        return [_numbers(node.url) for node in self.qdrant]
+
+
+def _numbers(url: str) -> set[int]:
+    with suppress(httpx2.HTTPError):  # a node that was cut off until a moment ago answers with status 500
+        return {number for text in _texts(url) for number in asked_in(text)}
+    return set()
 
 
 def _texts(url: str) -> Iterator[str]:
-    for each in httpx2.get(f"{url}/collections").json()["result"]["collections"]:
+    for each in httpx2.get(f"{url}/collections").raise_for_status().json()["result"]["collections"]:
         offset = None
         while True:
             body = {"limit": 1_000, "offset": offset, "with_payload": ["text"]}

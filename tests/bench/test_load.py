@@ -9,16 +9,22 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
+from qdrant_client import models
 
 from bench.crowd import Pace
+from bench.faults import Servers
 from bench.fleet import Fleet
 from bench.judgement import Judgement, Said, Shown, answered_in, asked_last, judge, question, repeated
 from bench.load import Kept, Outcome, Plan, run
 from bench.observed import Watch, sample
 from gateway.home import Home
 from tests.fakes.patience import PATIENCE_S
+from tests.fakes.qdrant_server import Node
+from tests.fakes.qdrant_stub import QdrantStub
+from tests.fakes.redis_several import Watched
 from tests.journeys.house import OWNER
 from tests.journeys.processes import ROOT, Gateway
 
@@ -129,6 +135,19 @@ def test_a_gateway_that_ends_by_itself_is_started_again_and_counted(
     assert (fleet.ended, brief.process is ended) == (1, False)
     brief.kill()
     fleet.end()
+
+
+def test_a_node_that_refuses_for_a_moment_does_not_end_a_load() -> None:
+    """Cut off until just now, it answers with status 500; it is asked again until the load's deadline."""
+    with QdrantStub() as stub:
+        kept = Servers(cast("Watched", None), [cast("Node", stub)])
+        stub.fails_with = 500
+        assert kept.indexed() == [set()]
+        stub.fails_with = None
+        stub.memory.create_collection("notes", models.VectorParams(size=1, distance=models.Distance.DOT))
+        stub.memory.upsert("notes", [models.PointStruct(id=1, vector=[1.0], payload={"text": question(3)})])
+        assert kept.indexed() == [{3}]
+    assert kept.indexed() == [set()]
 
 
 @pytest.mark.nightly
