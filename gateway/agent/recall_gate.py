@@ -63,17 +63,14 @@ _POSSESSIVE = re.compile(
     re.IGNORECASE,
 )
 _VERB = re.compile(
-    r"\b(?:is|are|was|were|am|be|been|has|have|had|do|does|did|will|would|can|could|should|may|might|must|get|got|need"
-    r"|want"
-    r"|went|made|did|took|gave|ist|sind|war|hat|habe|hatte|est|sont|es|son|está|è|sono)\b|n['’]t\b|['’](?:m|re|ve|ll"
-    r"|d)\b",
+    r"\b(?:is|are|was|were|am|be|been|has|have|had|do|does|did|will|would|can|could|should|may|might|must|get|got|need|want"
+    r"|went|made|did|took|gave|ist|sind|war|hat|habe|hatte|est|sont|es|son|está|è|sono)\b|n['’]t\b|['’](?:m|re|ve|ll|d)\b",
     re.IGNORECASE,
 )
 _ALL = re.compile(
     r"(?:every(?:thing|where|one|body)|all) (?:(?:that|the \w+|my \w+|our \w+) )?(?:i|we|he|she|they)"
     r"(?:['’]?ve| have| had)? (?:\w+ed|bought|spent|ate|got|lent|gave|read|saw|paid|made|took|told|said|own|owe|did"
-    r"|done"
-    r"|seen|given|taken)\b"
+    r"|done|seen|given|taken)\b"
     r"|(?!(?:some|any|al|thank|guess|hope|perhaps|unles|thi|ye|las)\w*\b)\w+s (?:that )?(?:i|we)(?:['’]?ve| have)"
     r" \w+(?:ed|en|t|d)\b",
     re.IGNORECASE,
@@ -81,8 +78,7 @@ _ALL = re.compile(
 """Begins a list that is asked for: "everything I spent on the flat", "books I've read this year"."""
 _ASKED_LAST = re.compile(
     r",\s+(?:so |and |but )?(?:who(?! (?:cares|knows))|where|when|which|how (?:much|many|old|long|far)"
-    r"|what(?! an?\b))\b"
-    r"(?! (?:i|we|he|she|it)\b)",
+    r"|what(?! an?\b))\b(?! (?:i|we|he|she|it)\b)",
     re.IGNORECASE,
 )
 """Begins a question after a statement, without a mark: "the vet is leaving, who comes next"."""
@@ -126,8 +122,7 @@ _OTHERS = re.compile(
 _KNOWING = re.compile(
     r"\b(?:remember|recall|know|tell|told|say|said|mention\w*|suggest\w*|recommend\w*|wr[io]t\w+"
     r"|note[ds]?|find|found|save[ds]?"
-    r"|promise\w*|weißt|erinner\w*|gesagt|sais|rappel\w*|sabes|recuerd\w*|dijiste|sai|ricord\w*|sabe|lembra\w*|знаешь"
-    r"|помни\w*)\b",
+    r"|promise\w*|weißt|erinner\w*|gesagt|sais|rappel\w*|sabes|recuerd\w*|dijiste|sai|ricord\w*|sabe|lembra\w*|знаешь|помни\w*)\b",
     re.IGNORECASE,
 )
 """What an agent is asked to know: "do you know where the key is?" asks about the key."""

@@ -31,9 +31,7 @@ async def cost(folder: Path, *, agents: int = 1, chats: int = 1, days: int = 2, 
         with probe.installed():
             async with running(made.home) as app:
                 await bot.wait_for_polls(1)
-                await asyncio.gather(
-                    *(each.memory.sync() for each in app.operator.agents)
-                )  # on a slow machine it lasts
+                await asyncio.gather(*(each.memory.sync() for each in app.operator.agents))  # else it is counted too
                 texts = [SAYINGS[number % len(SAYINGS)] for number in range(WARM + COUNTED)]
                 seen = [(await counted(probe, bot, text))["functions"] for text in texts]
     return min(seen[WARM:])  # what else goes on meanwhile only adds

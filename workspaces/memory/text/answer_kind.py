@@ -73,36 +73,31 @@ _NAMED = {
     AnswerKind.CODE: re.compile(
         r"\b(?:combination|combo|passcode|keypad|(?:wifi|wlan) pw|pw|pass for|reg(?:istration)? of|vin|zip|postcode"
         r"|ref(?:erence)?(?: (?:no|nr))?|(?:member(?:ship)?|policy|ref|model|part|room) (?:no|nr)|extension of"
-        r"|phone of"
-        r"|\w*nummer|plz|pin-?code|t[ée]l[ée](?:ph|f)on[eo]?|clave)\b",
+        r"|phone of|\w*nummer|plz|pin-?code|t[ée]l[ée](?:ph|f)on[eo]?|clave)\b",
         re.IGNORECASE,
     ),
     AnswerKind.TIME: re.compile(
         r"\b(?:(?:what|which) (?:days|nights?|evenings?|mornings?|afternoons?|dates|weekdays|hours)|deadlines?"
-        r"|due date|dates? of|(?:start|end|closing|opening|arrival|departure) (?:time|date)s?|(?:opening|visiting"
-        r"|office) hours"
-        r"|hours of|how (?:soon|late|early)|(?:un)?till? when|by when|since when|expir(?:y|es?|ation)|birthday"
-        r"|anniversary"
+        r"|due date|dates? of|(?:start|end|closing|opening|arrival|departure) (?:time|date)s?"
+        r"|(?:opening|visiting|office) hours|hours of|how (?:soon|late|early)|(?:un)?till? when|by when|since when"
+        r"|expir(?:y|es?|ation)|birthday|anniversary"
         r"|day of|time of|frist|öffnungszeiten|welche[nrms]? tagen?|bis wann|ab wann|seit wann|geburtstag|termin"
-        r"|qué días|horarios?|plazo"
-        r"|cumpleaños|quels jours|horaires?|date limite|anniversaire|che giorni|orari(?:o)?|scadenza|compleanno"
-        r"|welke dag"
+        r"|qué días|horarios?|plazo|cumpleaños|quels jours|horaires?|date limite|anniversaire|che giorni|orari(?:o)?"
+        r"|scadenza|compleanno|welke dag"
         r"|hoe laat|verjaardag)\b",
         re.IGNORECASE,
     ),
     AnswerKind.AMOUNT: re.compile(
         r"\b(?:costing|rent|salary|wages?|fees?|deposit|budget|balance|dos(?:e|es|age)|(?:hourly |interest )?rate"
-        r"|mileage"
-        r"|height|width|length|depth|weight|temperature|dimensions|measurements|total|percent(?:age)?|owes?|earns?"
-        r"|how (?:wide|deep|fast|few|hot|cold|thick|loud)|number of|wie (?:breit|tief|schnell|warm|kalt|dick)|miete"
-        r"|dosis"
-        r"|preis|gehalt|lohn|precio|alquiler|sueldo|prix|loyer|salaire|prezzo|affitto|stipendio|prijs|huur)\b",
+        r"|mileage|height|width|length|depth|weight|temperature|dimensions|measurements|total|percent(?:age)?|owes?"
+        r"|earns?|how (?:wide|deep|fast|few|hot|cold|thick|loud)|number of|wie (?:breit|tief|schnell|warm|kalt|dick)"
+        r"|miete|dosis|preis|gehalt|lohn|precio|alquiler|sueldo|prix|loyer|salaire|prezzo|affitto|stipendio|prijs"
+        r"|huur)\b",
         re.IGNORECASE,
     ),
     AnswerKind.PLACE: re.compile(
         r"\b(?:(?:which|what) (?:drawer|shelf|cupboard|cabinet|box|bag|pocket|floor|corner|bin)|address of"
-        r"|location of"
-        r"|hiding place|in welche[mnr] \w+|adresse (?:von|vom|der|du|de la)|dirección de|indirizzo d)",
+        r"|location of|hiding place|in welche[mnr] \w+|adresse (?:von|vom|der|du|de la)|dirección de|indirizzo d)",
         re.IGNORECASE,
     ),
 }
@@ -115,23 +110,17 @@ _OTHERWISE = re.compile(
 """Asks for a reason, a way, or whether something is so, whatever it names."""
 _TIME_WORDS = (
     r"\d{1,2}[:.]\d\d|\d{1,2}(?:st|nd|rd|th|\s?[ap]m)|(?:19|20)\d\d|yesterday|today|tonight|tomorrow|tmrw|last|next"
-    r"|ago"
-    r"|week(?:end)?s?|months?|years?|days?|morning|evening|afternoon|night|noon|midday|midnight|lunchtime|since"
-    r"|until|till"
-    r"|recently|soon|just|now|summer|winter|spring|autumn|fall|christmas|easter|half \d{1,2}"
-    r"|(?:quarter|ten|five|twenty) (?:past|to) \w+|(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur"
-    r"|sun)(?:day)?s?"
-    r"|jan(?:uary)?|feb(?:ruary)?|march|april|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
-    r"|dec(?:ember)?|gestern|heute|morgen|übermorgen|(?:letzte|nächste|diese)[rnms]?|vor|seit|bis|tage?n?|wochen?"
-    r"|monate?n?"
+    r"|ago|week(?:end)?s?|months?|years?|days?|morning|evening|afternoon|night|noon|midday|midnight|lunchtime|since"
+    r"|until|till|recently|soon|just|now|summer|winter|spring|autumn|fall|christmas|easter|half \d{1,2}"
+    r"|(?:quarter|ten|five|twenty) (?:past|to) \w+"
+    r"|(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?s?|jan(?:uary)?|feb(?:ruary)?|march|april"
+    r"|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|gestern|heute|morgen"
+    r"|übermorgen|(?:letzte|nächste|diese)[rnms]?|vor|seit|bis|tage?n?|wochen?|monate?n?"
     r"|jahre?n?|uhr|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|januar|februar|märz"
-    r"|mai|juni"
-    r"|juli|oktober|dezember|hier|aujourd['’]hui|demain|prochaine?|dernière?|depuis|jours?|semaines?|mois|ans|lundi"
-    r"|mardi"
-    r"|mercredi|jeudi|vendredi|samedi|dimanche|janvier|février|mars|avril|juin|juillet|août|septembre|octobre"
-    r"|novembre"
-    r"|décembre|\d{1,2}h\d{0,2}|ayer|hoy|mañana|próxim[oa]|pasad[oa]|desde|hasta|días?|semanas?|mes(?:es)?|años?"
-    r"|lunes|martes"
+    r"|mai|juni|juli|oktober|dezember|hier|aujourd['’]hui|demain|prochaine?|dernière?|depuis|jours?|semaines?|mois|ans"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|janvier|février|mars|avril|juin|juillet|août|septembre"
+    r"|octobre|novembre|décembre|\d{1,2}h\d{0,2}|ayer|hoy|mañana|próxim[oa]|pasad[oa]|desde|hasta|días?|semanas?"
+    r"|mes(?:es)?|años?|lunes|martes"
     r"|miércoles|jueves|viernes|sábado|domingo|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre"
     r"|noviembre|diciembre|ieri|oggi|domani|prossim[oa]|scors[oa]|ontem|hoje|amanhã|вчера|сегодня|завтра"
 )
@@ -143,8 +132,7 @@ _HELD = {
     AnswerKind.AMOUNT: re.compile(
         r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple|few|several|dozens?|hundreds?"
         r"|thousands?|once|twice|half|both|quarter|thirty|forty|fifty|ein[se]?|zwei|drei|vier|fünf|sechs|sieben|acht"
-        r"|neun|zehn|deux"
-        r"|trois|quatre|cinq"
+        r"|neun|zehn|deux|trois|quatre|cinq"
         r"|dos|tres|cuatro|cinco|due|tre|quattro|cinque)\b"
     ),
     AnswerKind.CODE: re.compile(r"\d[\d /().-]{2,30}\d|\d{4}|\b(?=[\w-]{0,20}\d)[^\W\d_][\w-]{4,30}\b"),

@@ -26,8 +26,7 @@ _HOUR = re.compile(
 )
 """An hour without minutes: "a las 9", "às 15h", "18 Uhr"; not "at 9 euros", nor "2h of work"."""
 _ORDINAL = re.compile(
-    r"\b[0-3]?\d(?:st|nd|rd|th)\b(?=\W*$|\s*[,;:.!?)]|\s+(?:and|at|in|or|by|with|because|not|instead|now|so|of|from"
-    r"|we|i)\b)",
+    r"\b[0-3]?\d(?:st|nd|rd|th)\b(?=\W*$|\s*[,;:.!?)]|\s+(?:and|at|in|or|by|with|because|not|instead|now|so|of|from|we|i)\b)",
     re.IGNORECASE,
 )
 """A day of the month alone: "on the 24th"; not the "4th floor"."""
@@ -36,8 +35,7 @@ _DATED = re.compile(r"\d(?::\d\d|\s?(?:[ap]\.?m|h|uhr)|st|nd|rd|th)|\b(?:a las?|
 SHIFTED = re.compile(
     r"\b(?:(?:days?|weeks?|hours?|months?|minutes?|min) (?:earlier|later|early|late)|tomorrow|tmrw|tonight|noon"
     r"|midday|midnight|next (?:week|weekend|month|year)|half \w+|(?:quarter|ten|five|twenty) (?:past|to) \w+|demain"
-    r"|mañana|domani"
-    r"|übermorgen)\b"
+    r"|mañana|domani|übermorgen)\b"
 )
 """A new time without a date: told from the one before, or in words."""
 _ENDINGS = frozenset({"st", "nd", "rd", "th"})
