@@ -9,12 +9,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import islice
 
 from workspaces.memory.hits import CLEAR, Hit, since_mark, until_mark
 from workspaces.memory.text.answer_kind import AnswerKind, holds
 from workspaces.memory.text.claim_words import EMPTY
 from workspaces.memory.text.claims import claims_in
 from workspaces.memory.text.day_spans import days_named
+from workspaces.memory.text.dialogue import draws_on, read_line
 from workspaces.memory.text.facts import FactKind
 from workspaces.memory.text.languages import is_worded_in_english, small_terms
 from workspaces.memory.text.tokens import query_terms, stem
@@ -55,18 +57,26 @@ def with_successor(hits: Sequence[Hit], best: Hit, near: Sequence[Hit], question
     """
     asked = Asked(question)
     older = Statement(best, 0, asked)
-    rest = [hit for hit in near if hit.citation != best.citation and hit.is_others <= best.is_others]
-    said = [Statement(hit, place, asked) for place, hit in enumerate(rest)]
+    rest = {hit.citation: hit for hit in near if hit.citation != best.citation and hit.is_others <= best.is_others}
+    said = [Statement(hit, place, asked) for place, hit in enumerate(rest.values())]
+    wider = [Statement(hit, 0, asked) for hit in map(_with_next, islice(rest.values(), _DEPTH)) if hit]
+    nearest = [*said[:_DEPTH], *wider]
     correcting = (each for each in said if older.comes_before(each) and each.corrects(older))
-    changing = (each for each in said[:_DEPTH] if older.comes_before(each) and _changes(each, older, asked))
+    changing = (each for each in nearest if older.comes_before(each) and _changes(each, older, asked))
     found = (corrected := next(correcting, None)) or next(changing, None)
     if found is None:
         return hits
     known = [each for each in hits if each.citation not in {found.hit.citation, best.citation}]
-    hit = replace(found.hit, score=best.score, similarity=best.similarity, matched=best.matched)
+    hit = replace(rest[found.hit.citation], score=best.score, similarity=best.similarity, matched=best.matched)
     if corrected and hit.date:
         best, hit = replace(best, mark=until_mark(hit)), replace(hit, mark=since_mark(hit))
     return [hit, best, *known]
+
+
+def _with_next(hit: Hit) -> Hit | None:
+    """Return *hit* and the line that draws on it: "they double booked us", "so it's the church hall now"."""
+    text = read_line(hit.after).text
+    return replace(hit, snippet=f"{hit.snippet} {text}") if draws_on(text) else None
 
 
 def _changes(newer: Statement, older: Statement, asked: Asked) -> bool:

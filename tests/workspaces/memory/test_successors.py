@@ -54,6 +54,30 @@ def test_a_later_line_that_shares_a_word_with_the_answer_stands_above_it(questio
 
 
 @pytest.mark.parametrize(
+    ("question", "older", "newer", "after"),
+    [
+        ("how much does the brewery owe?", "Nye's brewery owes 640", "Nye paid!!", "hang on, half. so 320 now"),
+        (
+            "when is the rehearsal?",
+            "rehearsal at Skopik's on the 30th",
+            "skopik rang, closed",
+            "so it's on the 31st now",
+        ),
+    ],
+)
+def test_the_line_after_one_that_shares_a_word_may_give_the_value(
+    question: str, older: str, newer: str, after: str
+) -> None:
+    """Somebody goes on: the first line names the thing, and the next says what holds now. Both are shown."""
+    hits, after = [hit(older, OLD), OTHER], f"Owner (11:40): {after}"
+    best = answering(hits, question, TODAY)
+    assert best
+    shown = with_successor(hits, best, [hit(older, OLD), replace(hit(newer, NEW), after=after)], question)
+    assert [each.snippet for each in shown] == [newer, older, OTHER.snippet]
+    assert shown[0].after == after
+
+
+@pytest.mark.parametrize(
     ("question", "older", "newer"),
     [
         ("when does the rent go up?", "rent goes up only from April", "the clinic moved mum to 9 April"),

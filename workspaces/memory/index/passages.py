@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.ranking import REACH, EntryFacts, answers
-from workspaces.memory.text.dialogue import LineKind, read_line, refers_back
+from workspaces.memory.text.dialogue import LineKind, draws_on, read_line, refers_back
 from workspaces.memory.text.tokens import terms
 
 FEWEST_TERMS = 2
@@ -48,8 +48,8 @@ def needed_before(entry: Entry, before: Entry | None) -> Entry | None:
 
 
 def needed_after(after: Entry | None) -> Entry | None:
-    """Return *after* if it leaves its own subject to the line before, and tells something of it."""
+    """Return *after* if it leaves its own subject to the line before, or draws on it, and tells something of it."""
     if after is None:
         return None
     text = read_line(after.text).text
-    return after if refers_back(text) and len(set(terms(text))) >= FEWEST_TERMS else None
+    return after if (refers_back(text) or draws_on(text)) and len(set(terms(text))) >= FEWEST_TERMS else None

@@ -185,6 +185,19 @@ def refers_back(text: str) -> bool:
     return _named(words) < _OWN_WORDS
 
 
+_DRAWS_ON = re.compile(
+    r"(?:(?:ok|okay|well|right|ah|oh|na|ach|gut|bon|bueno)\W+)?"
+    r"(?:so|hang on|hold on|wait|which means|instead|then|therefore|no\W|also|dann|deshalb|stattdessen|drum|alors|donc"
+    r"|du coup|entonces|así que|asi que|quindi|allora|então|dus|dan|więc|поэтому|так что|тогда)(?!\w)",
+    re.IGNORECASE,
+)
+
+
+def draws_on(text: str) -> bool:
+    """Tell whether a line of *text* draws a conclusion from the line before: "so it's the church hall now"."""
+    return _DRAWS_ON.match(text) is not None
+
+
 def _named(words: Sequence[str]) -> int:
     said = (word for word in words if word not in STOP_WORDS and word not in _COURTESIES)
     return sum(not any(map(str.isdigit, word)) for word in said)
