@@ -20,7 +20,7 @@ from workspaces.memory.index.ranking import _name
 from workspaces.memory.text import day_spans, feasts
 from workspaces.memory.text.date_words import LANGUAGES
 from workspaces.memory.text.dates import _forms
-from workspaces.memory.text.question_forms import asking
+from workspaces.memory.text.question_forms import asking, loosely_asking
 from workspaces.memory.text.tokens import _exact_pattern, _pattern
 from workspaces.secrets import Redactor
 
@@ -69,6 +69,7 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "workspaces.memory.index.ranking._name": lambda: _searched(_name("ann lee")),
     "workspaces.memory.text.dates._forms": lambda: [found for form in _forms() for found in _searched(form)],
     "workspaces.memory.text.question_forms.asking": lambda: _once(asking()),
+    "workspaces.memory.text.question_forms.loosely_asking": lambda: _once(loosely_asking()),
     "workspaces.memory.text.tokens._pattern": lambda: [
         *_searched(_pattern(is_plain=True)),
         *_searched(_pattern(is_plain=False)),

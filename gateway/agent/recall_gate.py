@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from workspaces.memory.text.dialogue import is_question, is_small_talk
+from workspaces.memory.text.question_forms import loosely_asking
 from workspaces.memory.text.tokens import STOP_WORDS, identifiers
 
 FEWEST_WORDS = 2
@@ -47,7 +48,8 @@ _FACT = re.compile(
     r"(?:when|where|whom?|whose|which|how (?:much|many|old|far|long|often)|what (?:time|day|date|kind|size|happened)"
     r"|what (?:is|are|was|were|does|do|did) (?:the|my|our|his|her|their)"
     r"|what (?:does|did) (?!(?:it|that|this|you)\b)\w+"
-    r"|wann|wo|wer|wie ?viele?|quand|où|qui|combien|cuándo|dónde|quién|cuánt[oa]s?|a qué hora|quando|dove|chi"
+    r"|wann|wo|wer|wie ?viele?|quand|où|qui|combien|comment s['’]appelle|cuándo|dónde|quién|cuánt[oa]s?|a qué hora"
+    r"|quando|dove|chi"
     r"|quant[ie]|onde|quem|quant[oa]s|a que horas|waar|wanneer|hoeveel|gdzie|kiedy|ile|когда|где|кто"
     r"|сколько|коли|хто|скільки)(?:['’]s|s)?\b",
     re.IGNORECASE,
@@ -63,8 +65,10 @@ _POSSESSIVE = re.compile(
     re.IGNORECASE,
 )
 _VERB = re.compile(
-    r"\b(?:is|are|was|were|am|be|been|has|have|had|do|does|did|will|would|can|could|should|may|might|must|get|got|need|want"
-    r"|went|made|did|took|gave|ist|sind|war|hat|habe|hatte|est|sont|es|son|está|è|sono)\b|n['’]t\b|['’](?:m|re|ve|ll|d)\b",
+    r"\b(?:is|are|was|were|am|be|been|has|have|had|do|does|did|will|would|can|could|should|may|might|must|get|got|need"
+    r"|want"
+    r"|went|made|did|took|gave|ist|sind|war|hat|habe|hatte|est|sont|es|son|está|è|sono)\b|n['’]t\b|['’](?:m|re|ve|ll"
+    r"|d)\b",
     re.IGNORECASE,
 )
 _ALL = re.compile(
@@ -78,12 +82,26 @@ _ALL = re.compile(
 """Begins a list that is asked for: "everything I spent on the flat", "books I've read this year"."""
 _ASKED_LAST = re.compile(
     r",\s+(?:so |and |but )?(?:who(?! (?:cares|knows))|where|when|which|how (?:much|many|old|long|far)"
-    r"|what(?! an?\b))\b(?! (?:i|we|he|she|it)\b)",
+    r"|what(?! an?\b))\b(?! (?:i|we|he|she|it)\b)"
+    r"|,\s*(?:und |aber )?(?:was|wann|wo|wer|wie) (?:muss|soll|kann|ist|war|kostet|kommt|darf|geht|heißt)\b"
+    r"|,\s*(?:y |pero )?(?:cu[aá]l|cu[aá]nto|qui[eé]n|c[oó]mo|d[oó]nde|cu[aá]ndo) (?:es|era|fue|son|eran|está|estaba"
+    r"|cuesta)\b"
+    r"|,\s*(?:et |mais )?(?:c['’]est (?:quand|où|combien|qui|quoi)|quand est|où est|combien)\b"
+    r"|,\s*(?:e |ma )?(?:qual|quant[oi]|chi|dov|quand|com)['’]?\w? (?:è|era|erano|sono|costa)\b",
     re.IGNORECASE,
 )
 """Begins a question after a statement, without a mark: "the vet is leaving, who comes next"."""
+_NEEDED = re.compile(
+    r"(?:(?:i|we|they|ich|wir|je|on|eu) )?(?:need|want|are asking for|brauche?n?|necesit\w+|(?:me|nos|mi|ci) (?:piden"
+    r"|chiedono|serve)"
+    r"|j['’]ai besoin|avons besoin|preciso|nodig|potrzebuj\w+)\b",
+    re.IGNORECASE,
+)
+"""Begins a message that wants a thing which people look up: "need the serial number of the boiler"."""
 _LONGEST_LOOKUP = 8
 """In words."""
+_LOOSELY_ASKED = 3
+"""Fewest words of a question that only its first words tell."""
 _WISH = re.compile(
     r"(?:(?:and|so|well|ok|okay|oh|wow|haha+|aw+|hey|hi|hello)[\s,!]+){0,3}"
     r"(?:happy|merry|good|great|nice|lovely|congrat\w*|enjoy|have (?:a|an|fun|the)|sleep|sweet dreams"
@@ -103,7 +121,10 @@ _ORDER = re.compile(
     r"|summari[sz]e\b|(?:rate|rank|count|compare) (?:all|the|our)\b|what about\b|how about\b|any news\b|erinner\w*"
     r"|erzähl\w*|sag mir|zeig mir|such\w*"
     r"|rappelle|dis-moi"
-    r"|montre|cherche|recuérda\w*|dime|busca|ricorda\w*|dimmi|cerca|lembra\w*|напомни|расскажи|скажи|найди)",
+    r"|montre|cherche|donne-moi|recu[ée]rda\w*|dime|dame|p[áa]same|m[áa]ndame|ens[ée][ñn]ame|busca|ricorda\w*|dimmi"
+    r"|dammi|mandami"
+    r"|cerca|lembra\w*|me (?:diz|passa|manda|dá)\b|alles,? (?:was|wat)\b|tout ce qu|todo lo q|tutt[oi] quell[oi] ch"
+    r"|tudo o q|wszystko,? co\b|напомни|расскажи|скажи|найди)",
     re.IGNORECASE,
 )
 _YOU = re.compile(
@@ -122,7 +143,8 @@ _OTHERS = re.compile(
 _KNOWING = re.compile(
     r"\b(?:remember|recall|know|tell|told|say|said|mention\w*|suggest\w*|recommend\w*|wr[io]t\w+"
     r"|note[ds]?|find|found|save[ds]?"
-    r"|promise\w*|weißt|erinner\w*|gesagt|sais|rappel\w*|sabes|recuerd\w*|dijiste|sai|ricord\w*|sabe|lembra\w*|знаешь|помни\w*)\b",
+    r"|promise\w*|weißt|erinner\w*|gesagt|sais|rappel\w*|sabes|recuerd\w*|dijiste|sai|ricord\w*|sabe|lembra\w*|знаешь"
+    r"|помни\w*)\b",
     re.IGNORECASE,
 )
 """What an agent is asked to know: "do you know where the key is?" asks about the key."""
@@ -136,7 +158,10 @@ def calls_for_memories(message: str) -> bool:
     sentences = [each for each in _sentences(text) if not _is_courtesy(each)]
     if not any(_asks(each) or _named(each) or _looks_up(each) for each in sentences):
         return False
-    asks_fact = any(_asks(each) and (_is_about_somebody(each) or _FACT.match(each)) for each in sentences)
+    asks_fact = any(
+        _is_asked_loosely(each) or (_asks(each) and (_is_about_somebody(each) or _FACT.match(each)))
+        for each in sentences
+    )
     return sum(map(_informative, sentences)) >= (1 if asks_fact else FEWEST_WORDS)
 
 
@@ -166,11 +191,19 @@ def _is_about_somebody(sentence: str) -> bool:
 def _asks(sentence: str) -> bool:
     whole = sentence.rstrip(".…") if sentence.endswith(("..", "…")) else sentence
     asks = is_question(whole) or whole.endswith(("?", "？", "؟")) or _ASKED_LAST.search(whole)
-    return bool(asks or _ORDER.match(whole) or _ALL.match(whole))
+    return bool(asks or _is_asked_loosely(whole) or _ORDER.match(whole) or _ALL.match(whole))
+
+
+def _is_asked_loosely(sentence: str) -> bool:
+    """Tell whether a sentence of three words or more begins as questions do in chats."""
+    is_long = len(_WORD.findall(sentence)) >= _LOOSELY_ASKED
+    return is_long and not sentence.endswith("!") and loosely_asking().match(sentence) is not None
 
 
 def _looks_up(sentence: str) -> bool:
     """Tell whether *sentence* names something rather than states it: "serial number of the boiler"."""
+    if _NEEDED.match(sentence) and _LOOKED_UP.search(sentence):
+        return True
     words = _WORD.findall(sentence)
     is_name = len(words) <= _LONGEST_LOOKUP and not sentence.endswith("!") and not _VERB.search(sentence)
     return is_name and any(form.search(sentence) for form in (_LOOKED_UP, _POSSESSIVE, _NAMED_OF))

@@ -9,7 +9,7 @@ import numpy as np
 
 from workspaces.access import Scope
 from workspaces.memory.entry import Entry
-from workspaces.memory.index.embeddings import QueryReader
+from workspaces.memory.index.embeddings import Multilingual, QueryReader
 from workspaces.memory.index.engine import (
     CandidateRequest,
     Column,
@@ -60,6 +60,7 @@ from workspaces.memory.index.word_coverage import covered_shares
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind
 from workspaces.memory.text.day_spans import latest
 from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line, refers_back
+from workspaces.memory.text.languages import ENGLISH, language_told
 from workspaces.memory.text.nicknames import renamed
 from workspaces.memory.text.sparse import SparseVector, query_vector
 
@@ -130,7 +131,7 @@ class Finder:
         scores = scores.merged(self._engine.score(request, self._neighbours(scores, max(NEIGHBOURED, asked.limit))))
         ids: list[PointId] = scores.ids.tolist()
         pool = Pool(scores, list(self._manifest.points.among(ids).values()), self._identifiers_in(question, ids))
-        ranked = rank(question, pool, _decayed(_weights(request, asked.blend), asked.decay), asked.today)
+        ranked = rank(question, pool, _decayed(self._weights(request, asked), asked.decay), asked.today)
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
         matched = self._matched_shares(request.bm25, pool)
         is_lookup = len(request.bm25.indices) == 1 and len(asked.text.split()) <= LOOKUP_WORDS
@@ -186,6 +187,17 @@ class Finder:
         query = self._embedder.embed_query(text)
         tokens = self._weight_pieces(query.tokens, query.piece_ids, asked.scopes) if len(query.tokens) else None
         return CandidateRequest(asked.scopes, words, query.pooled, tokens, asked.days, POOL)
+
+    def _weights(self, request: CandidateRequest, asked: SearchRequest) -> Weights:
+        if asked.blend is not None:
+            return blended(asked.blend)
+        if request.dense is None or not np.any(request.dense):
+            return KEYWORDS_ALONE if request.tokens is None else WITHOUT_DENSE
+        if request.tokens is None:
+            return WITHOUT_LATE
+        if isinstance(self._embedder, Multilingual) and language_told(asked.text) != ENGLISH:
+            return Weights(dense=self._embedder.foreign_weight)
+        return Weights()
 
     def _rare(self, words: SparseVector, scopes: frozenset[Scope] | None) -> SparseVector:
         """Multiply each word's weight by its IDF in the searched scopes."""
@@ -303,14 +315,6 @@ def _promise(scores: Scores) -> Column:
 
 def _decayed(weights: Weights, decay: Decay) -> Weights:
     return replace(weights, floor=decay.floor, half_life_days=decay.half_life_days)
-
-
-def _weights(request: CandidateRequest, blend: Blend | None) -> Weights:
-    if blend is not None:
-        return blended(blend)
-    if request.dense is None or not np.any(request.dense):
-        return KEYWORDS_ALONE if request.tokens is None else WITHOUT_DENSE
-    return WITHOUT_LATE if request.tokens is None else Weights()
 
 
 def _is_within(day: date | None, days: DayRange) -> bool:

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from workspaces.access import Scope
 from workspaces.memory.index.embeddings import Vocabulary
 from workspaces.memory.index.rarity import Rarity
+from workspaces.memory.text.languages import ENGLISH, language_of
 from workspaces.memory.text.sparse import term_number
 from workspaces.memory.text.tokens import STOP_WORDS, normalised, stem
 
 SHORTEST = 5
 """Letters of a word that is corrected: a shorter one has too many neighbours."""
+SHORTEST_ELSEWHERE = 7
+"""The same in a query in a language that the vocabulary lacks: a shorter one mostly is a word, as "laube" is."""
 LONGEST = 24
 """Letters of a word that is corrected; bounds the work."""
 MOST_WORDS = 3
@@ -49,7 +52,8 @@ class Spelling:
 
     def _unknown(self, text: str, scopes: frozenset[Scope] | None) -> list[re.Match[str]]:
         """Return the words of *text* that neither a note of *scopes* nor the vocabulary holds."""
-        words = [match for match in _WORD.finditer(text) if SHORTEST <= len(match[0]) <= LONGEST]
+        least = SHORTEST if language_of(text) in {ENGLISH, None} else SHORTEST_ELSEWHERE
+        words = [match for match in _WORD.finditer(text) if least <= len(match[0]) <= LONGEST]
         words = [match for match in words if match[0].casefold() not in STOP_WORDS]
         numbers = [term_number(stem(match[0].casefold())) for match in words]
         known = self.words.counts(numbers, scopes) if words else {}

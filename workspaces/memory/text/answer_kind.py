@@ -30,32 +30,37 @@ _ASKED = {
         r"\b(?:phone|mobile|telephone|iban|serial|account|customer|reference|tracking|order) (?:no|nr|number)?s?\b"
         r"|\b(?:numbers? of(?! (?:people|guests|kids|hours|days)\b)|codes?|pin|passwords?|iban|plate"
         r"|(?<!how )number(?! of )|nummer|kennzeichen|passwort|numéro|número"
-        r"|numero|mot de passe|immatriculation|códigos?|contraseña|matrícula|codice|targa|senha|wachtwoord|kenteken"
+        r"|numero|mot de passe|immatriculation|c[óo]digos?|contrase[ñn]a|matr[íi]cula|codice|targa|senha|wachtwoord"
+        r"|kenteken"
         r"|код|номер|пароль)\b",
         re.IGNORECASE,
     ),
     AnswerKind.TIME: re.compile(
         r"\b(?:when(?:['’]?s)?|(?:what|which) (?:time|day|date|month|year|week|weekend|deadline)|how long ago"
         r"|(?:what['’]?s|what (?:is|was)) (?:the|my|our) (?:deadline|due date)"
-        r"|wann|um wie viel uhr"
+        r"|wann|um wie ?viel uhr"
         r"|welche[rnms]? (?:tag|datum|monat|jahr|woche)|quand|à quelle heure|quel jour|cuándo|qué (?:día|hora|fecha)"
-        r"|quando|che (?:giorno|ora)|que (?:dia|horas)|wanneer|kiedy|когда|коли)\b|什么时候|几点|いつ|何時",
+        r"|q(?:u[eé])? (?:d[ií]as?|horas?|fecha|mes|año|semana)"
+        r"|quando|che (?:giorn[oi]|or[ae])|wanneer|kiedy|когда|коли)\b|什么时候|几点|いつ|何時"
+        r"|^\W*(?:(?:y|pero|a|de|para|hasta|desde)\s+)?cuando\b",
         re.IGNORECASE,
     ),
     AnswerKind.AMOUNT: re.compile(
         r"\bhow (?:much|many|old|heavy|tall|long|far|big|often|high)\b"
         r"|\b(?:prices?|costs?|pay|paid|charges?|weighs?|size)\b"
-        r"|\b(?:wie ?viele?|wie (?:alt|schwer|lang|teuer|hoch|oft|weit|groß)|kostet|combien|cuánt[oa]s?|quant[oaie]"
+        r"|\b(?:wie ?viele?|wie (?:alt|schwer|lang|teuer|hoch|oft|weit|groß)|kostet|combien|cu[áa]nt[oa]s?|quant[oaie]"
         r"|hoeveel|ile|сколько|скільки)\b|多少|几个|いくら|いくつ",
         re.IGNORECASE,
     ),
     AnswerKind.NAME: re.compile(
-        r"\b(?:who|whom|whose|names?|called|wer|wem|wen|wessen|heißt|qui|s['’]appelle|quién(?:es)?|se llama|chi"
+        r"\b(?:who|whom|whose|names?|called|wer|wem|wen|wessen|heißt|qui|s['’]appelle|qui[ée]n(?:es)?|se (?:llama\w*"
+        r"|va a llamar)|chi"
         r"|si chiama|quem|se chama|wie is|kto|кто|как зовут|хто)\b|谁|誰",
         re.IGNORECASE,
     ),
     AnswerKind.PLACE: re.compile(
-        r"\b(?:where|(?:which|what) (?:town|city|country|place|street|room)|wo|woher|wohin|où|dónde|dove|onde|waar"
+        r"\b(?:where|(?:which|what) (?:town|city|country|place|street|room)|wo|woher|wohin|où|ou est|a?d[óo]nde|(?:en"
+        r"|a|de) q(?:u[ée])? (?:calle|sitios?|ciudad|tienda|bar|piso)|dove|onde|waar"
         r"|gdzie|где|куда|де)\b|哪里|どこ",
         re.IGNORECASE,
     ),
@@ -73,7 +78,8 @@ _NAMED = {
     AnswerKind.CODE: re.compile(
         r"\b(?:combination|combo|passcode|keypad|(?:wifi|wlan) pw|pw|pass for|reg(?:istration)? of|vin|zip|postcode"
         r"|ref(?:erence)?(?: (?:no|nr))?|(?:member(?:ship)?|policy|ref|model|part|room) (?:no|nr)|extension of"
-        r"|phone of|\w*nummer|plz|pin-?code|t[ée]l[ée](?:ph|f)on[eo]?|clave)\b",
+        r"|phone of|\w*nummer|handy (?:von|vom)|zahl|nr|wlan|referencia|localizador|m[óo]vil del?|plz|pin-?code"
+        r"|t[ée]l[ée](?:ph|f)on[eo]?|clave)\b",
         re.IGNORECASE,
     ),
     AnswerKind.TIME: re.compile(
@@ -91,7 +97,8 @@ _NAMED = {
         r"\b(?:costing|rent|salary|wages?|fees?|deposit|budget|balance|dos(?:e|es|age)|(?:hourly |interest )?rate"
         r"|mileage|height|width|length|depth|weight|temperature|dimensions|measurements|total|percent(?:age)?|owes?"
         r"|earns?|how (?:wide|deep|fast|few|hot|cold|thick|loud)|number of|wie (?:breit|tief|schnell|warm|kalt|dick)"
-        r"|miete|dosis|preis|gehalt|lohn|precio|alquiler|sueldo|prix|loyer|salaire|prezzo|affitto|stipendio|prijs"
+        r"|pflegegrad|grad|größe|miete|dosis|preis|gehalt|lohn|precio|alquiler|sueldo|prix|loyer|salaire|prezzo"
+        r"|affitto|stipendio|prijs"
         r"|huur)\b",
         re.IGNORECASE,
     ),
@@ -116,12 +123,20 @@ _TIME_WORDS = (
     r"|(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?s?|jan(?:uary)?|feb(?:ruary)?|march|april"
     r"|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|gestern|heute|morgen"
     r"|übermorgen|(?:letzte|nächste|diese)[rnms]?|vor|seit|bis|tage?n?|wochen?|monate?n?"
-    r"|jahre?n?|uhr|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|januar|februar|märz"
+    r"|jahre?n?|(?:am|vom|zum|ab|den) \d{1,2}(?=\.)|um \d{1,2}|(?:halb|viertel(?: (?:vor|nach))?|dreiviertel"
+    r"|kurz (?:vor|nach))"
+    r" (?:\d{1,2}|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)|heut|(?:vor|nach)?mittags?|abends?"
+    r"|morgens|nachts?|sommer|herbst|ostern|weihnachten|pfingsten"
+    r"|uhr|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|januar|februar|märz"
     r"|mai|juni|juli|oktober|dezember|hier|aujourd['’]hui|demain|prochaine?|dernière?|depuis|jours?|semaines?|mois|ans"
     r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|janvier|février|mars|avril|juin|juillet|août|septembre"
-    r"|octobre|novembre|décembre|\d{1,2}h\d{0,2}|ayer|hoy|mañana|próxim[oa]|pasad[oa]|desde|hasta|días?|semanas?"
+    r"|octobre|novembre|décembre|\d{1,2}h\d{0,2}|las \d{1,2}(?: y (?:media|cuarto))?|del? \d{1,2} al? \d{1,2}"
+    r"|el (?:d[ií]a )?\d{1,2}|finde|verano|invierno"
+    r"|primavera|otoño|noche|tarde"
+    r"|ayer|hoy|ma[ñn]ana|próxim[oa]|pasad[oa]|desde|hasta|d[íi]as?|semanas?"
     r"|mes(?:es)?|años?|lunes|martes"
-    r"|miércoles|jueves|viernes|sábado|domingo|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre"
+    r"|mi[ée]rcoles|jueves|viernes|s[áa]bado|domingo|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre"
+    r"|octubre"
     r"|noviembre|diciembre|ieri|oggi|domani|prossim[oa]|scors[oa]|ontem|hoje|amanhã|вчера|сегодня|завтра"
 )
 _HELD = {
@@ -135,7 +150,9 @@ _HELD = {
         r"|neun|zehn|deux|trois|quatre|cinq"
         r"|dos|tres|cuatro|cinco|due|tre|quattro|cinque)\b"
     ),
-    AnswerKind.CODE: re.compile(r"\d[\d /().-]{2,30}\d|\d{4}|\b(?=[\w-]{0,20}\d)[^\W\d_][\w-]{4,30}\b"),
+    AnswerKind.CODE: re.compile(
+        r"\d[\d /().-]{2,30}\d|\d{4}|\b[a-zäöü]{1,3}-[a-z]{1,2} ?\d{1,4}\b|\b(?=[\w-]{0,20}\d)[^\W\d_][\w-]{4,30}\b"
+    ),
 }
 """For texts in lower case: patterns that ignore case take three times as long."""
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-zß-öø-ÿа-яё][\w'’-]+|[\"“„][^\"”“]{1,60}[\"”“]")

@@ -15,9 +15,11 @@ _ONE_CLAUSE = r"(?=[^,;:\n]*\Z)"
 _SHORT = r"(?=\s+[^\s,;:]+(?:\s+[^\s,;:]+){0,4}\s*\Z)"
 """Room for one verb: after the words before, one to five more."""
 _ENGLISH = (
-    r"(?:what|who|where|when|why|how|which)(?:['’]?s|['’](?:re|ll|d|ve)|\s+(?:is|am|are|was|were|did|do|does|can|could|should"
+    r"(?:what|who|where|when|why|how|which)(?:['’]?s|['’](?:re|ll|d|ve)|\s+(?:is|am|are|was|were|did|do|does|can|could"
+    r"|should"
     r"|would|will|has|have|had|many|much|long|often|old|far|about|time|day|date|year|kind|number))\b"
-    r"|(?:what|which|whose|how)\s+\w+\s+(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|will|may|must"
+    r"|(?:what|which|whose|how)\s+\w+\s+(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|will|may"
+    r"|must"
     r"|to)\b"
     r"|how to\s+\w"
     r"|(?:do|does|did)\s+(?:i|you|we|they|he|she|it|any|anyone|my|your|the)\b"
@@ -51,6 +53,10 @@ _GERMAN = (
     rf"{_ONE_CLAUSE}"
     r"|wie\s+(?:hieß|schnell|groß|hoch|teuer|schwer|weit|spät|koche|mache|komme|bekomme|funktioniert|schreibt)\b"
     rf"{_ONE_CLAUSE}"
+    r"|was\s+(?:mach|tu|hilft|schenk|koch|brauch|nehm|hab)\w*\s+(?:ich|man|wir|gegen|bei)\b(?!\s+(?:nur|da|bloß"
+    r"|bloss)\b)"
+    rf"|wie lang\s+(?:muss|darf|soll|kann|dauert|braucht|hält)\b|ist\s+\w+\s+(?:giftig|gesund|gefährlich"
+    rf"|erlaubt)\b{_ONE_CLAUSE}"
     r"|(?:soll(?:te|ten|en)?\s+(?:ich|wir)|darf man)\b"
 )
 _FRENCH = (
@@ -65,26 +71,37 @@ _FRENCH = (
 _SPANISH = (
     r"¿"
     r"|(?:(?:a|de|en|con|por|para|desde|hasta)\s+)?(?:(?:a?dónde|cuándo|quién(?:es)?|cómo|cuánt[oa]s?|cuál(?:es)?)\b"
-    r"|qué\b(?!\s+(?:bien|mal|pena|rico|rica|bonit[oa]|guay|lástima|suerte|asco|alegría|va|calor|frío|risa|miedo|ganas)\b))"
+    r"|qué\b(?!\s+(?:bien|mal|pena|rico|rica|bonit[oa]|guay|lástima|suerte|asco|alegría|va|calor|frío|risa|miedo"
+    r"|ganas)\b))"
     r"|(?:a|de|en|con|desde|hasta)?\s?(?:cuando\s+(?:es|fue|toca|nace|vence|caduca|empieza|abre|cierra)"
     r"|donde\s+(?:está|esta|están|estan|queda|puse|dejé|guardé)|quien(?:es)?\s+(?:es|era|fue|viene|lleva|paga)"
     r"|cual(?:es)?\s+(?:es|era|son)|cuanto\s+(?:cuesta|vale|es|pesa|mide|gana|debo|dura|falta|tarda|cobra)"
-    r"|cuant[oa]s\s+(?!más\b)\w+|que\s+(?:hora|día|dia|talla|número|numero|color)\s+\w+|que\s+(?:es|son|significa)(?=\s+\w+\s*\Z)"
+    r"|cuant[oa]s\s+(?!más\b)\w+|que\s+(?:hora|día|dia|talla|número|numero|color)\s+\w+|que\s+(?:es|son"
+    r"|significa)(?=\s+\w+\s*\Z)"
     rf"|como se\s+(?:llama|dice|hace|escribe|limpia|cocina|usa|quita|apellida))\b{_ONE_CLAUSE}"
+    r"|(?:a|de|en|con|por|para|desde|hasta)?\s?(?:q(?:u[ée])?\s+(?:d[íi]as?|horas?|fecha|talla|color|calle|n[úu]mero"
+    r"|temperatura|edad"
+    r"|libros?|sitios?|sorpresa|cosas)\s+\w+|qui[ée]n(?:es)?\s+(?!sabe|quiera|sea)\w+\s+\w+|cu[áa]nto\s+(?!antes"
+    r"|m[áa]s|menos)\w+\s+\w+"
+    r"|a?d[óo]nde\s+(?:tengo|tenía|tenia|tiene|va|vas|vamos|voy|hay|puedo|compro|compré|compre|vive)\b"
+    rf"|cuando\s+(?:vuelve|viene|llega|sale|acaba|caduca|me toca|le toca|tengo"
+    rf"|hay)\b(?=(?:\s+\w+){{0,2}}\s*\Z)){_ONE_CLAUSE}"
     rf"|(?:pueden?|deben?)\s+(?:el|la|los|las|mi|mis)\s+(?!lunes|martes|miércoles|jueves|viernes|sábado|domingo"
     rf"|dos|tres){_ONE_CLAUSE}"
 )
 _ITALIAN = (
     r"(?:dove|chi|quanto|quanti|quale|qual)\s+(?:è|sono|era|ha|costa|devo|si)"
     r"|(?:(?:a|di|da|con|per|in)\s+)?(?:dove|chi|quando|quant[ie]|qual[ei]?|cosa|che (?:cosa|ora|ore|giorno|colore))"
-    r"\s+(?:è|sono|ha|hanno|costa|costano|viene|arriva|parte|abita|lavora|sta|va|devo|posso|c['’]è|pesa|dura|apre|chiude"
+    r"\s+(?:è|sono|ha|hanno|costa|costano|viene|arriva|parte|abita|lavora|sta|va|devo|posso|c['’]è|pesa|dura|apre"
+    r"|chiude"
     rf"|inizia|finisce|deve|abbiamo)\b{_SHORT}"
     rf"|come\s+(?:si|sta|faccio|funziona)\b{_ONE_CLAUSE}"
 )
 _PORTUGUESE = (
     r"(?:onde|quem|quanto|quantos|qual)\s+(?:é|está|são|fica|foi|era|custa|tem)"
     r"|(?:(?:a|de|em|com|por|para|desde|até)\s+)?(?:quando|onde|quem|quantos?|quantas?|quais|qual|o que)\s+(?:é|são"
-    r"|foi|está|estão|fica|chega|sai|vem|nasce|começa|acaba|abre|fecha|trabalha|mora|tem|custa|pesa|ganha|paga|dura|disse"
+    r"|foi|está|estão|fica|chega|sai|vem|nasce|começa|acaba|abre|fecha|trabalha|mora|tem|custa|pesa|ganha|paga|dura"
+    r"|disse"
     rf"|quer|significa|aconteceu)\b{_SHORT}"
     rf"|(?:a|de|em|com)\s+que\s+\w+\s+(?:é|são|era|foi|está|tem|vai|sai|chega|vem|começa|abre|fecha)\b{_ONE_CLAUSE}"
     rf"|como\s+(?:se\s+(?:chama|diz|faz|escreve|limpa)|é que)\b{_ONE_CLAUSE}"
@@ -98,19 +115,22 @@ _DUTCH = (
 )
 _POLISH = (
     rf"(?:czy|dlaczego|ile|skąd|dokąd|czyj[ae]?)\s{_ONE_CLAUSE}"
-    r"|(?:kto|kiedy|gdzie)\s+(?:jest|są|był|była|będzie|ma|mam|zaczyna|kończy|przyjeżdża|przychodzi|wraca|otwiera|zamyka"
+    r"|(?:kto|kiedy|gdzie)\s+(?:jest|są|był|była|będzie|ma|mam|zaczyna|kończy|przyjeżdża|przychodzi|wraca|otwiera"
+    r"|zamyka"
     rf"|mieszka|jedzie|płaci|pracuje|leży)\b{_ONE_CLAUSE}"
     rf"|(?:o|w|na|z|do|od|za|u|dla)\s+(?:której|którym|jakim|jakiej|kim|kogo|ilu)\s{_ONE_CLAUSE}"
     rf"|(?:jak(?:i|a|ie)?\s+(?:jest|się|ma|długo|daleko|często)|co\s+(?:to|jest|znaczy))\b{_ONE_CLAUSE}"
 )
 _ROMANIAN = (
-    r"(?:(?:la|de|cu|pe|din)\s+)?(?:când|unde|cine|cum|ce|care|cât[ăei]?|câți)\s+(?:e|este|sunt|era|are|au|se|face|costă"
+    r"(?:(?:la|de|cu|pe|din)\s+)?(?:când|unde|cine|cum|ce|care|cât[ăei]?|câți)\s+(?:e|este|sunt|era|are|au|se|face"
+    r"|costă"
     rf"|vine|pleacă|ora|oră|locuiește|lucrează)\b{_ONE_CLAUSE}"
 )
 _CYRILLIC = (
     r"(?:где|когда(?! (?:я|мы|он|она|они|ты|вы)\b)|кто|как(?! (?:всегда|обычно|раз)\b)|что|почему|зачем"
     r"|сколько|какой|какая|какое|какие|чей|куда|откуда)\s"
-    r"|(?:в|во|на|с|со|у|о|об|к|до|от|из|за|для)\s+(?:сколько|скольки|ком|кем|кого|чем|каком|какой|какую|каких|скільки|якому"
+    r"|(?:в|во|на|с|со|у|о|об|к|до|от|из|за|для)\s+(?:сколько|скольки|ком|кем|кого|чем|каком|какой|какую|каких|скільки"
+    r"|якому"
     rf"|котрій|якій|якого)\s{_ONE_CLAUSE}"
     r"|(?:де|хто|чому|навіщо|скільки|куди|звідки|чи|чий|коли|який|яка|яке|які"
     rf"|як(?! завжди)|що (?:таке|це|було|є))\s{_ONE_CLAUSE}"
@@ -118,6 +138,70 @@ _CYRILLIC = (
 _LANGUAGES = (
     _ENGLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _PORTUGUESE, _DUTCH, _POLISH, _ROMANIAN, _CYRILLIC
 )  # fmt: skip
+
+
+_LOOSELY = {
+    "German": (
+        r"(?:(?:ab|bis|seit|mit|von|für|in|an|bei|auf|um|zu|aus|über|unter|nach|vor|gegen)\s+)?(?:(?:wann|wo|wohin"
+        r"|woher|wer|wem|wen|wessen|wieso|weshalb|warum|welche[rsnm]?|wie ?viele?|was(?!\s+(?:\w+ing|not|so|the|an?"
+        r"|it|in|at|on|just|really|my|our|that|there)\b)|wo(?:mit|für|von|rauf|ran|zu|bei|durch)|wie (?:lange?|oft"
+        r"|alt|spät|groß|gross|hoch|schwer|teuer|weit|viel|hei(?:ß|ss)t|hie(?:ß|ss)|geht|kann|mach\w*|schalt\w*"
+        r"|komm\w*|krieg\w*|war|ist|hat|haben|muss|soll|nenn\w*|schreib\w*|funktionier\w*))\b(?!\s+(?:ich|wir|er|sie"
+        r"|es|du|man|ihr|mich|mir|uns|weiß|weiss|auch|sonst|solls|für ein\w*|ein|eine|doch|gesagt|immer"
+        r"|soll ich sagen)\b))"
+    ),
+    "French": (
+        r"(?:(?:à|a|de|avec|chez|depuis|dans|en|pour|sur|jusqu['’]?[àa])\s+)?(?:où|ou(?=\s+(?:est|sont|se|va|habite"
+        r"|a-t|as|on range|j['’]ai)\b)|comment(?! (?:ça|ca)\b)|combien|pourquoi|pk|quel(?:le)?s?(?=(?:\s+[\w'’]+){3})"
+        r"|qui(?=\s+\w+\s+\w)|(?:c['’ ]?|c['’]est )quoi|qu['’]|que (?:dit|faut|doit|veut|faire|fait|mange|prend)\b"
+        r"|quand(?!\s+(?:je|tu|il|elle|on|nous|vous|ils|elles|même|les|le|la|j['’]\w+)\b))(?!\w)"
+    ),
+    "Spanish": (
+        r"(?:(?:a|de|en|con|por|para|desde|hasta|x|pa)\s+)?(?:(?:qui[eé]n(?:es)?|cu[aá]nt[oa]s?|cu[aá]l(?:es)?"
+        r"|a?d[oó]nde)(?!\s+(?:sabe|antes|más|mas|quiera|sea|pudiera)\b)|cu[aá]ndo(?!\s+(?:era|estaba|tenía|tenia|iba"
+        r"|había|habia|llegue\w*|pueda\w*|salga\w*|tenga\w*|venga\w*|vaya\w*|quiera\w*|termine\w*|acabe\w*|vuelva\w*"
+        r"|sea|esté|este|haya\w*|yo|tú|te)\b)|c[oó]mo\s+(?:se|lo|la|le|abro|pongo|hago|puedo|era|fue|iba|va|queda"
+        r"|quedó|quedo|quedamos|está|esta|llamaba)|(?:xq|pq|por qu[eé])(?!\s+(?:no|si|ya|es|está|esta|estoy|tengo"
+        r"|voy)\b)|(?:q|qu[eé])(?!\s+(?:no|sí|si|ya|te|me|se|lo|la|le|les|os|nos|el|los|las|un|una|voy|vamos|va|viene"
+        r"|vienes|tengo|tiene|tal|sepas|estoy|está|esta|es|son|yo|tú|él|ella|como|bien|mal|por|pena|rico|rica"
+        r"|bonit[oa]|guay|lástima|lastima|suerte|asco|alegría|alegria|nervios|dios|de|saudades?|bello|bella|schifo"
+        r"|vas|vayas|tengas|descanses|duermas|disfrutes|deje\w*|calor|frío|frio|risa|miedo|ganas|fuerte|bueno|buena"
+        r"|gracia|más|mas|paséis|pases|vengas|haces)\b))(?!\w)"
+    ),
+    "Italian": (
+        r"(?:(?:a|di|da|con|per|in|su|entro|fino a)\s+)?(?:dove|chi(?!\s+(?:lo sa|se ne)\b)|quant[oaie](?!\s+(?:sei"
+        r"|mi|ti)\b)|qual[ei]?|perch[eé](?!\s+(?:non|sì|no)\b)|cosa(?!\s+(?:vuoi|fai)\b)|quando(?!\s+(?:sono|ero"
+        r"|arrivo|torno|esco|posso|finisco|vengo|hai|puoi|vuoi|eravamo|saremo|eu|ele|ela|a gente|chegar|puder|for"
+        r"|sair|tiver|era|você)\b)|come (?:si|mi|lo|la|faccio|era|è|funziona|posso|chiamava)|che (?:cosa|or[ae]"
+        r"|giorn[oi]|anno|mese|taglia|numero|colore))(?!\w)"
+    ),
+    "Portuguese": (
+        r"(?:(?:a|de|em|com|por|para|até|desde)\s+)?(?:onde|quem(?! sabe)|qua(?:l|is)"
+        r"|o ?q(?:ue)?(?!\s+importa\b)(?=\s+\w+\s+\w)|(?:q|que) \w+ (?:o|a|os|as|ele|ela)(?= \w)|q(?:ue)? (?:dias?"
+        r"|horas?|mês|ano|tamanho|cor|livros?)|como (?:se|é|era|faço|funciona|chama))(?!\w)"
+    ),
+    "Dutch": (
+        r"(?:(?:met|van|in|op|bij|tot|sinds|voor|naar|om|vanaf)\s+)?(?:waar(?:om|mee|voor|van|in|op)?|wanneer"
+        r"|wie (?:past|heeft|is|komt|gaat|had|was|zijn|doet|kan|moet|betaalt|woont|brengt|haalt|zorgt)|hoe(?:veel)?"
+        r"|welke?|wat)\b(?!\s+(?:een|ik|hij|ze|we|je|het|de|leuk|fijn|jammer|goed|lekker|mooi|stom|gezellig"
+        r"|dan ook)\b)"
+    ),
+    "Polish": (
+        r"(?:(?:o|w|na|z|do|od|za|u|dla|przez)\s+)?(?:kto|kogo|komu|kim|gdzie|ile|ilu|jaki\w*|jaka|kt[oó]r\w+"
+        r"|dlaczego|czemu|po co|skąd|dokąd|czy(?!\s+ty\b)|kiedy(?!\s+(?:ja|będę|wrócę|przyjdę|indziej)\b)|co (?:jest"
+        r"|to|ma|miał\w*|mówi\w*|powiedzia\w*|trzeba|dał\w*|kupi\w*|brać|bierze))(?!\w)"
+    ),
+    "Russian": (r"(?:кому|кого|кем|чья|чьё|чьи|какого|какую|каким)\s+\w+\s+\w"),
+}
+
+
+@cache
+def loosely_asking() -> re.Pattern[str]:
+    """Return the start of a sentence that mostly is a question, as chats have it: "q dia ensayamos", "wo find ich den".
+
+    A mistake must cost little: a statement that was kept as a question would be no evidence any more.
+    """
+    return re.compile(f"{_LEAD}(?:{'|'.join(_LOOSELY.values())})", re.IGNORECASE)
 
 
 @cache
@@ -130,7 +214,8 @@ def asking() -> re.Pattern[str]:
 
 
 LOOK_UP = re.compile(
-    r"(?:(?:the|my|our|his|her|their)\s+)?(?:(?:phone|mobile|telephone|serial|project|login|membership|frame|flight|ticket|entry"
+    r"(?:(?:the|my|our|his|her|their)\s+)?(?:(?:phone|mobile|telephone|serial|project|login|membership|frame|flight"
+    r"|ticket|entry"
     r"|insurance|tax|account|customer|reference|tracking|order|booking"
     r"|policy|model|port|house|room|door|gate|alarm|bank|card)\s+)?"
     r"(?:nr|numbers?|codes?|pin|passwords?|iban|recipes?|ideas?|tips|synonyms|suggestions?)\s+(?:of|for|to|at|on|in)\s+"

@@ -52,6 +52,13 @@ def test_other_words_stay(asked: str) -> None:
     assert spelling().corrected(asked, None) == asked
 
 
+def test_short_words_of_other_languages_stay() -> None:
+    """The vocabulary is English: "laube" is no slip of "laute", a longer word may be one."""
+    german = spelling(["die laute ist laut", "der zahnarzt ist in der lindenstraße"])
+    assert german.corrected("wo ist der schlüssel von der laube", None) == "wo ist der schlüssel von der laube"
+    assert "zahnarzt" in german.corrected("wo ist der zahnartzt von der lina", None)
+
+
 def test_a_correction_tells_nothing_of_another_audience() -> None:
     """Words of private notes correct no query of a group."""
     private = spelling(scope=PRIVATE)

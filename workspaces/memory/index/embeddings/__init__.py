@@ -67,6 +67,14 @@ class Vocabulary(Protocol):
         """Tell whether *text*, in small letters, is a common word or name."""
 
 
+@runtime_checkable
+class Multilingual(Protocol):
+    """An embedder whose pooled vectors know more languages than its token vectors."""
+
+    foreign_weight: float
+    """Weight of its cosine in the ranking where a query is in a language that the token vectors do not know."""
+
+
 class Embedder(QueryReader, Protocol):
     """A model that turns texts into vectors; its calls block, so they belong in a worker."""
 

@@ -48,6 +48,8 @@ class MultilingualEmbedder:
 
     dimension = 384
     languages = "about a hundred languages"
+    foreign_weight = 1.0
+    """2.5 times the usual weight (docs/measurements/embedding-models.md)."""
 
     def __init__(self, near: Embedder | None, threads: int = 2) -> None:
         """*near* gives the token vectors; none if `None`. Raises EmbedderUnavailableError."""
