@@ -143,12 +143,14 @@ _LANGUAGES = (
 _LOOSELY = {
     "German": (
         r"(?:(?:ab|bis|seit|mit|von|für|in|an|bei|auf|um|zu|aus|über|unter|nach|vor|gegen)\s+)?(?:(?:wann|wo|wohin"
-        r"|woher|wer|wem|wen|wessen|wieso|weshalb|warum|welche[rsnm]?|wie ?viele?|was(?!\s+(?:\w+ing|not|so|the|an?"
-        r"|it|in|at|on|just|really|my|our|that|there)\b)|wo(?:mit|für|von|rauf|ran|zu|bei|durch)|wie (?:lange?|oft"
-        r"|alt|spät|groß|gross|hoch|schwer|teuer|weit|viel|hei(?:ß|ss)t|hie(?:ß|ss)|geht|kann|mach\w*|schalt\w*"
-        r"|komm\w*|krieg\w*|war|ist|hat|haben|muss|soll|nenn\w*|schreib\w*|funktionier\w*))\b(?!\s+(?:ich|wir|er|sie"
-        r"|es|du|man|ihr|mich|mir|uns|weiß|weiss|auch|sonst|solls|für ein\w*|ein|eine|doch|gesagt|immer"
-        r"|soll ich sagen)\b))"
+        r"|woher|wer|wem|wen|wessen|wieso|weshalb|warum|welche[rsnm]?|wie ?viele?|was(?=\s+(?:hat|hab|haben?|hatten?"
+        r"|ist|war(?:en)?|sind|sagt\w*|kostet\w*|will|wollt\w*|darf|soll\w*|muss\w*|kann|mach\w*|gib\w*|gabs|steht"
+        r"|stand|kommt|bringt|brauch\w*|isst|trinkt|hei(?:ß|ss)t|passiert\w*|schenk\w*|koch\w*|fehlt|liegt|wird|wurde"
+        r"|geht|läuft|lief|nimmt|nehm\w*|krieg\w*|bekomm\w*|hilft|trägt)\b)|wo(?:mit|für|von|rauf|ran|zu|bei|durch)"
+        r"|wie (?:lange?|oft|alt|spät|groß|gross|hoch|schwer|teuer|weit|viel|hei(?:ß|ss)t|hie(?:ß|ss)|geht|kann"
+        r"|mach\w*|schalt\w*|komm\w*|krieg\w*|war|ist|hat|haben|muss|soll|nenn\w*|schreib\w*"
+        r"|funktionier\w*))\b(?!\s+(?:ich|wir|er|sie|es|du|man|ihr|mich|mir|uns|weiß|weiss|auch|sonst|solls"
+        r"|für ein\w*|ein|eine|doch|gesagt|immer|soll ich sagen)\b))"
     ),
     "French": (
         r"(?:(?:à|a|de|avec|chez|depuis|dans|en|pour|sur|jusqu['’]?[àa])\s+)?(?:où|ou(?=\s+(?:est|sont|se|va|habite"
