@@ -35,7 +35,9 @@ _SENTENCE = re.compile(r"[^.!?…。！？؟\n]*(?:[.!?…。！？؟]+(?=\S)[^.
 _LOOKED_UP = re.compile(
     r"\b(?:numbers?|nr|codes?|passwords?|pin|iban|e-?mail|address(?:es)?|phone|mobile|link|url|reference|ref|order no"
     r"|policy|serial|recipe|opening hours|wifi|wi-fi|size|dose|dosage|price|cost|plate|booking|account|version|deadline"
-    r"|due date|confirmation|membership|contract|birthday of|name of|passwort|wlan|nummer|adresse|telefon\w*|rezept"
+    r"|due date|confirmation|membership|contract|birthday of|name of|combo|combination|confirmation"
+    r"|(?:employee|member|staff|customer|account|phone|room|model|serial|invoice|case|flight|part) no|passwort|wlan"
+    r"|nummer|adresse|telefon\w*|rezept"
     r"|größe|preis|kennzeichen|konto\w*|vertrag\w*|numéro|mot de passe|contrat|recette|taille|prix|número"
     r"|código|contraseña|contrato|matrícula|póliza|dirección|teléfono|receta|talla|precio|numero|codice|targa|contratto"
     r"|indirizzo|telefono|ricetta|taglia|prezzo|senha|apólice|endereço|telefone|receita"
@@ -75,6 +77,11 @@ _ALL = re.compile(
     r"(?:every(?:thing|where|one|body)|all) (?:(?:that|the \w+|my \w+|our \w+) )?(?:i|we|he|she|they)"
     r"(?:['’]?ve| have| had)? (?:\w+ed|bought|spent|ate|got|lent|gave|read|saw|paid|made|took|told|said|own|owe|did"
     r"|done|seen|given|taken)\b"
+    r"|(?:books?|films?|movies|shows|places|restaurants|cafes|towns|cities|countries|people|things|recipes|plants"
+    r"|songs|walks"
+    r"|gifts|presents) (?:that )?(?:i|we) (?:ate|got|went|read|saw|bought|tried|visited|lent|borrowed|watched|finished"
+    r"|made|played"
+    r"|planted|met|gave|heard|cooked|owe|took|did)\b"
     r"|(?!(?:some|any|al|thank|guess|hope|perhaps|unles|thi|ye|las)\w*\b)\w+s (?:that )?(?:i|we)(?:['’]?ve| have)"
     r" \w+(?:ed|en|t|d)\b",
     re.IGNORECASE,
@@ -92,12 +99,16 @@ _ASKED_LAST = re.compile(
 )
 """Begins a question after a statement, without a mark: "the vet is leaving, who comes next"."""
 _NEEDED = re.compile(
-    r"(?:(?:i|we|they|ich|wir|je|on|eu) )?(?:need|want|are asking for|brauche?n?|necesit\w+|(?:me|nos|mi|ci) (?:piden"
-    r"|chiedono|serve)"
-    r"|j['’]ai besoin|avons besoin|preciso|nodig|potrzebuj\w+)\b",
+    r"^(?:(?:i|we|they|ich|wir|je|on|eu) )?(?:need|want|brauche?n?|necesit\w+|(?:me|nos|mi|ci) (?:piden|chiedono|serve)"
+    r"|j['’]ai besoin|avons besoin|preciso|nodig|potrzebuj\w+)\b"
+    r"|\b(?:wants?|needs?|asking for|asks? for) (?:an?|the|my|our)\b|\basking$",
     re.IGNORECASE,
 )
-"""Begins a message that wants a thing which people look up: "need the serial number of the boiler"."""
+"""Somebody wants a thing which people look up: "need the serial number of the boiler"."""
+_OF_WHOM = re.compile(r"(?:the |my |our )?(?:\w+ ){0,2}\w+ (?:for|of|i got|we got|they gave) ", re.IGNORECASE)
+"""Begins with a thing and what tells it apart: "phone for the mother of the girl who fell"."""
+_LONGEST_NEED = 14
+"""In words."""
 _LONGEST_LOOKUP = 8
 """In words."""
 _LOOSELY_ASKED = 3
@@ -202,9 +213,9 @@ def _is_asked_loosely(sentence: str) -> bool:
 
 def _looks_up(sentence: str) -> bool:
     """Tell whether *sentence* names something rather than states it: "serial number of the boiler"."""
-    if _NEEDED.match(sentence) and _LOOKED_UP.search(sentence):
-        return True
     words = _WORD.findall(sentence)
+    if _LOOKED_UP.search(sentence) and (_NEEDED.search(sentence) or _OF_WHOM.match(sentence)):
+        return len(words) <= _LONGEST_NEED
     is_name = len(words) <= _LONGEST_LOOKUP and not sentence.endswith("!") and not _VERB.search(sentence)
     return is_name and any(form.search(sentence) for form in (_LOOKED_UP, _POSSESSIVE, _NAMED_OF))
 

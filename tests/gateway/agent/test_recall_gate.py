@@ -213,6 +213,15 @@ qu'est-ce que je dois acheter pour la tarte ?
 rate all the bakeries we tried
 what did the fig cost.. no the quince
 books ive read this year
+books i got through in may
+places we ate at
+phone for the father of the boy with the broken arm
+the gym people want a membership no
+why didnt anna get the job
+staff no at the clinic
+confirmation i got from the bank for the loan
+combo of the small locker
+wie schalt ich den ofen aus
 everything I spent on the flat
 when am i getting my crown done
 como se chama a professora
