@@ -43,6 +43,12 @@ CHANGED = [
         "nans party moved to sat 24th cause of the venue",
     ),
     ("deadline of the essay", "the essay is due on 3 May, says Orlov", "orlov gave me a week more, 10 May, after all"),
+    ("what will I pay the landlord?", "landlord texted, 835 from June", "landlord backed down!! well a bit, 810"),
+    (
+        "where is the picnic?",
+        "she thinks of the picnic in Ely, at the weir",
+        "picnic's off in Ely, all full. Bath, same weekend, by the weir",
+    ),
     ("when is dad's operation?", "dad gets his operation on 17 June", "dad rang, it's a day earlier"),
 ]
 
