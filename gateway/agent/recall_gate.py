@@ -77,6 +77,7 @@ _ALL = re.compile(
     r"(?:every(?:thing|where|one|body)|all) (?:(?:that|the \w+|my \w+|our \w+) )?(?:i|we|he|she|they)"
     r"(?:['’]?ve| have| had)? (?:\w+ed|bought|spent|ate|got|lent|gave|read|saw|paid|made|took|told|said|own|owe|did"
     r"|done|seen|given|taken)\b"
+    r"|(?:every(?:thing|one|body)|all|things) (?:that|who|which) \w+"
     r"|(?:books?|films?|movies|shows|places|restaurants|cafes|towns|cities|countries|people|things|recipes|plants"
     r"|songs|walks"
     r"|gifts|presents) (?:that )?(?:i|we) (?:ate|got|went|read|saw|bought|tried|visited|lent|borrowed|watched|finished"
@@ -90,6 +91,7 @@ _ALL = re.compile(
 _ASKED_LAST = re.compile(
     r",\s+(?:so |and |but )?(?:who(?! (?:cares|knows))|where|when|which|how (?:much|many|old|long|far)"
     r"|what(?! an?\b))\b(?! (?:i|we|he|she|it)\b)"
+    r"|,\s*(?:so |and |but )?(?:how|what) (?:do|can|did|should) (?:i|we)\b"
     r"|,\s*(?:und |aber )?(?:was|wann|wo|wer|wie) (?:muss|soll|kann|ist|war|kostet|kommt|darf|geht|heißt)\b"
     r"|,\s*(?:y |pero )?(?:cu[aá]l|cu[aá]nto|qui[eé]n|c[oó]mo|d[oó]nde|cu[aá]ndo) (?:es|era|fue|son|eran|está|estaba"
     r"|cuesta)\b"
@@ -105,7 +107,7 @@ _NEEDED = re.compile(
     re.IGNORECASE,
 )
 """Somebody wants a thing which people look up: "need the serial number of the boiler"."""
-_OF_WHOM = re.compile(r"(?:the |my |our )?(?:\w+ ){0,2}\w+ (?:for|of|i got|we got|they gave) ", re.IGNORECASE)
+_OF_WHOM = re.compile(r"(?:the |my |our )?(?:\w+ ){0,2}\w+ (?:for|of|that|which|i got|we got|they gave) ", re.IGNORECASE)
 """Begins with a thing and what tells it apart: "phone for the mother of the girl who fell"."""
 _LONGEST_NEED = 14
 """In words."""

@@ -215,6 +215,9 @@ what did the fig cost.. no the quince
 books ive read this year
 books i got through in may
 places we ate at
+everything that broke in the move
+im at the barn already, how do i get in
+ref that the bank gave us for the loan
 phone for the father of the boy with the broken arm
 the gym people want a membership no
 why didnt anna get the job
