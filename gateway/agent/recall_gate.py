@@ -107,7 +107,9 @@ _NEEDED = re.compile(
     re.IGNORECASE,
 )
 """Somebody wants a thing which people look up: "need the serial number of the boiler"."""
-_OF_WHOM = re.compile(r"(?:the |my |our )?(?:\w+ ){0,2}\w+ (?:for|of|that|which|i got|we got|they gave) ", re.IGNORECASE)
+_OF_WHOM = re.compile(
+    r"(?:the |my |our )?(?:\w+ ){0,2}\w+ (?:for|of|that|which|i got|we got|they gave) ", re.IGNORECASE
+)
 """Begins with a thing and what tells it apart: "phone for the mother of the girl who fell"."""
 _LONGEST_NEED = 14
 """In words."""

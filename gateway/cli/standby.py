@@ -55,20 +55,21 @@ async def composed_again(stack: AsyncExitStack, make: Make, standby_address: Sta
 
 
 @asynccontextmanager
-async def outlasting(stop: asyncio.Event, *, is_first: bool) -> AsyncIterator[None]:
+async def outlasting(stop: asyncio.Event, begun: asyncio.Event) -> AsyncIterator[None]:
     """End a run quietly when its store fails: the next composition waits for the store.
 
-    A store fails a run by becoming unavailable again while the leftovers of an earlier run are taken up. If
-    the run *is_first*, only a lost lease ends it quietly: the store is there, the start took longer than the lease.
+    A store fails a run by becoming unavailable again while the leftovers of an earlier run are taken up. Before
+    one has *begun*, only a lost lease ends quietly: the store is there, the start took longer than the lease.
     """
     import structlog
 
     from gateway.stores.ports import LeaseLostError
 
-    awaited = LeaseLostError if is_first else StoreError
     try:
         yield
-    except* awaited as group:
+    except* StoreError as group:
+        if not begun.is_set() and group.split(LeaseLostError)[1] is not None:
+            raise
         for why in dict.fromkeys(map(str, _leaves(group))):
             structlog.get_logger().warning("restarted: the store failed", detail=why)
         await SystemClock().wait(stop, PAUSE_S)

@@ -94,26 +94,26 @@ class Runs:
         """Run one after the other until *stop* is set."""
         from gateway.config import owner_zone
 
-        is_first = True
+        begun = asyncio.Event()
         while not stop.is_set():
-            live = self.watch.running
+            is_first, live = not begun.is_set(), self.watch.running
             zone, faults = owner_zone(live.config.owner.time_zone, live.environ), list[Exception]()
             standby = StandbyAddress(self.home, zone, self.front)
             make = partial(self.invocation.compose, self.home, live.config, live.environ, channels=True)
             gateway: Composed | None = None
             fresh: LiveSettings | None = None
             try:
-                async with outlasting(stop, is_first=is_first), AsyncExitStack() as stack:
+                async with outlasting(stop, begun), AsyncExitStack() as stack:
                     begin = stack.enter_async_context(make()) if is_first else composed_again(stack, make, standby)
                     gateway = await unless(stop, begin)
                     if gateway is None:
                         break
+                    begun.set()
                     fresh = await self._run(gateway, live, stop, is_first=is_first)
             except* ConfigError as group:
                 if is_first or live is self.watch.earlier:
                     raise
                 faults += group.exceptions
-            is_first = is_first and gateway is None
             if faults:
                 self.watch.go_back(str(faults[0]))
             elif fresh is not None:
