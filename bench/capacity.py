@@ -142,11 +142,13 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="store the costs and update docs/measurements/scale.md")
     given = parser.parse_args()
     costs = read_costs() if given.kept else asyncio.run(_weighed())
+    if given.write:
+        write_costs(costs)
+        costs = read_costs()  # rounded, as the tables are made of them
     began = time.perf_counter()
     made = tables(costs, [trial(costs, agents) for agents in SIZES])
     print("\n\n".join(made.values()), f"\n\nsimulated in {time.perf_counter() - began:.0f} s")
     if given.write:
-        write_costs(costs)
         PAPER.write_text(renewed(PAPER.read_text("utf-8"), made), "utf-8")
 
 
