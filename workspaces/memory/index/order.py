@@ -18,6 +18,8 @@ TRANSLATED = 2
 """Most results in another language that are placed among the others, of those that clearly fit."""
 UNSAID = 0.5
 """Share of their score that they lose where the other language says nothing of what the query asks; our choice."""
+HELD = 0.7
+"""Share of a query's own words from which on a result stands above those in other languages; our choice."""
 ANSWERS = {
     AnswerKind.TIME: 0.1,
     AnswerKind.AMOUNT: 0.1,
@@ -77,7 +79,11 @@ def with_translated(
     for each in (answering or fitting)[:TRANSLATED]:
         ordered = [other for other in ordered if other.entry != each.entry or other.score > each.score]
         if all(other.entry != each.entry for other in ordered):
-            less = (at for at, other in enumerate(ordered) if other.score < each.score and not other.is_exact)
+            less = (
+                at
+                for at, other in enumerate(ordered)
+                if other.score < each.score and not other.is_exact and other.matched < HELD
+            )
             ordered.insert(next(less, len(ordered)), each)
     return ordered
 

@@ -60,7 +60,8 @@ _GERMAN = (
     r"|(?:soll(?:te|ten|en)?\s+(?:ich|wir)|darf man)\b"
 )
 _FRENCH = (
-    r"(?:où|quand est-ce|qui est|comment (?:s|est|on|je|tu|va|faire|ça)|pourquoi|combien|quels?|quelles?|est-ce que"
+    r"ou (?:est|sont) (?:le|la|les|l['’]|mon|ma|mes)\b"
+    r"|(?:où|quand est-ce|qui est|comment (?:s|est|on|je|tu|va|faire|ça)|pourquoi|combien|quels?|quelles?|est-ce que"
     r"|c['’]est quoi|qu['’]est-ce)\b"
     rf"|(?:à|de|avec|chez|depuis|dans|en|jusqu['’]à)\s+(?:quel(?:le)?s?|qui|quand|combien)\b{_ONE_CLAUSE}"
     rf"|quand\s+(?:est|arrive|part|vient|commence|finit|ouvre|ferme|dois|doit|sont|passe)\s+(?!(?:il|elle|on)\b)\w+"
@@ -84,6 +85,7 @@ _SPANISH = (
     r"|libros?|sitios?|sorpresa|cosas)\s+\w+|qui[ée]n(?:es)?\s+(?!sabe|quiera|sea)\w+\s+\w+|cu[áa]nto\s+(?!antes"
     r"|m[áa]s|menos)\w+\s+\w+"
     r"|a?d[óo]nde\s+(?:tengo|tenía|tenia|tiene|va|vas|vamos|voy|hay|puedo|compro|compré|compre|vive)\b"
+    r"|(?:hasta|desde|para) cu[áa]ndo\s+\w+"
     rf"|cuando\s+(?:vuelve|viene|llega|sale|acaba|caduca|me toca|le toca|tengo"
     rf"|hay)\b(?=(?:\s+\w+){{0,2}}\s*\Z)){_ONE_CLAUSE}"
     rf"|(?:pueden?|deben?)\s+(?:el|la|los|las|mi|mis)\s+(?!lunes|martes|miércoles|jueves|viernes|sábado|domingo"

@@ -102,6 +102,13 @@ def test_meaning_counts_more_in_a_language_that_the_token_vectors_lack(
     assert first in found(tmp_path, note, question, KnowsGerman())[0]
 
 
+def test_a_line_in_the_words_of_the_question_stands_above_those_in_other_languages(tmp_path: Path) -> None:
+    """German and Italian owners have a gate each; the translated question fits the German line as well."""
+    note = f"{HOUSE}- 14:00 Owner: code vom tor ist jetzt 9038, nicht mehr der alte, und das ist gut\n"
+    note += "- 15:00 Owner: il codice del cancello è 4471\n- 16:00 Owner: non ho la carta, e il treno è in ritardo\n"
+    assert "4471" in found(tmp_path, note, "qual è il codice del cancello", LocalEmbedder())[0]
+
+
 def test_a_misspelt_word_is_read_as_one_of_the_notes(tmp_path: Path) -> None:
     """Without an embedder too."""
     assert "friendly" in found(tmp_path, NOTE, "frendly")[0]

@@ -175,6 +175,8 @@ def test_a_statement_that_begins_like_a_question_is_none(text: str) -> None:
         ("q dia toca mi madre en el clinico", LineKind.QUESTION),
         ("cuanto se da de regalo en una comunion", LineKind.QUESTION),
         ("cuando vuelve marta", LineKind.QUESTION),
+        ("hasta cuando vale la itv de la moto", LineKind.QUESTION),
+        ("ou est le double des cles", LineKind.QUESTION),
         ("a q edad puede llevar una 125", LineKind.QUESTION),
         ("was hilft gegen blattläuse an den johannisbeeren", LineKind.QUESTION),
         ("wie lang muss man so ne diät machen", LineKind.QUESTION),
