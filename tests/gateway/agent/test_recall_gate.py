@@ -382,6 +382,15 @@ def test_a_thing_that_somebody_needs_is_looked_up() -> None:
     assert calls_for_memories("brauch die nr vom backofen")
     assert calls_for_memories("me piden la matricula de la moto, cual era")
     assert not calls_for_memories("need a break now")
+    assert not calls_for_memories(
+        "we need a new phone and then some rest from it all before the long drive back home to the sea"
+    )
+
+
+def test_an_exclamation_asks_nothing() -> None:
+    """It begins as a question does."""
+    assert calls_for_memories("dove sono finite le chiavi")
+    assert not calls_for_memories("wie war ich müde heute nach der arbeit!")
 
 
 def test_small_talk_brings_nothing_up() -> None:

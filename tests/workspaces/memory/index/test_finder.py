@@ -109,6 +109,16 @@ def test_a_line_in_the_words_of_the_question_stands_above_those_in_other_languag
     assert "4471" in found(tmp_path, note, "qual è il codice del cancello", LocalEmbedder())[0]
 
 
+def test_a_line_is_shown_with_what_follows_from_it(tmp_path: Path) -> None:
+    """Somebody draws a conclusion in words that share nothing with the question; small talk does not."""
+    talk = "- 09:00 Ann: the skittles place rang, full that night\n- 09:01 Ann: {after}\n- 09:02 Ann: Rex barks\n"
+    for number, (after, is_shown) in enumerate(
+        {"so we're going to Wolf, eight pm": True, "Wolf howls at eight": False}.items()
+    ):
+        best = matching(tmp_path / str(number), talk.format(after=after), "what about the skittles place")[0]
+        assert (best.after is not None and "Wolf" in best.after.text) == is_shown
+
+
 def test_a_misspelt_word_is_read_as_one_of_the_notes(tmp_path: Path) -> None:
     """Without an embedder too."""
     assert "friendly" in found(tmp_path, NOTE, "frendly")[0]
