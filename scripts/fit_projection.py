@@ -6,6 +6,8 @@ Use, after `scripts/build_model.py`, with the English text named in the model fo
     pip install --no-deps --target CHAT chatterbot-corpus==1.3.3
     python -m scripts.fit_projection SNIPPETS/*_GroundTruth.txt flask-3.1.3/docs CHAT/chatterbot_corpus/data/english
 
+    python -m scripts.fit_projection --multilingual SOURCES CHAT/chatterbot_corpus/data/{german,french,…}
+
 Each argument is one source and gives at most SAMPLE texts. The vectors of this model lie close together, so the
 embedder subtracts the mean of queries or of passages, the centre, from each; the projection preserves what is left of
 passages as well as 128 numbers can.
@@ -23,27 +25,22 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from workspaces.memory.index.embeddings import TOKEN_DIMENSION
-from workspaces.memory.index.embeddings.local import (
-    MODEL_FOLDER,
-    PASSAGE,
-    QUERY,
-    WINDOW,
-    EmbeddingModel,
-    Floats,
-    WordPieces,
-)
+from workspaces.memory.index.embeddings import TOKEN_DIMENSION, multilingual
+from workspaces.memory.index.embeddings.local import FRAME, MODEL_FOLDER, WordPieces
+from workspaces.memory.index.embeddings.packed_weights import PackedWeights
+from workspaces.memory.index.embeddings.transformer import PASSAGE, QUERY, WINDOW, Floats, Network, Pieces
 
 SAMPLE = 150
 """Texts taken from one source."""
 SEED = 20240517
-SHIPPED = ("centres.npy", "model.onnx", "projection.npy", "tokenizer.json", "weights.bin")
+SHIPPED: tuple[str, ...] = ("centres.npy", "model.onnx", "projection.npy", "tokenizer.json", "weights.bin")
+SHIPPED_MULTILINGUAL = ("centres.npy", "graph.onnx", "projection.npy")
 
 
-def read(source: Path) -> list[str]:
-    """Return the texts of *source*: a folder's files, table cells, paragraphs or list items."""
+def read(source: Path, letters: str) -> list[str]:
+    """Return the texts of *source* in which *letters* occur: a folder's files, table cells, paragraphs, list items."""
     files = sorted(file for file in source.rglob("*") if file.is_file()) if source.is_dir() else [source]
-    return [text for file in files for text in _texts(file) if re.search("[a-zA-Z]{2}", text)]
+    return [text for file in files for text in _texts(file) if re.search(letters, text)]
 
 
 def _texts(file: Path) -> Iterator[str]:
@@ -58,10 +55,10 @@ def _texts(file: Path) -> Iterator[str]:
             yield from re.findall(r"(?m)^[ -]*- (?!\|)(.+)$", content)
 
 
-def vectors(texts: Sequence[str], pieces: WordPieces, model: EmbeddingModel, kind: int) -> tuple[Floats, Floats]:
+def vectors(texts: Sequence[str], pieces: Pieces, network: Network, kind: int) -> tuple[Floats, Floats]:
     """Return the pooled vectors of *texts*, and the vectors of their meaningful pieces, of each one's first window."""
     ids = [pieces.split(text)[:WINDOW] for text in texts]
-    pooled, tokens = zip(*(model.run(each, kind) for each in ids), strict=True)
+    pooled, tokens = zip(*(network.run(each, kind) for each in ids), strict=True)
     return np.stack(pooled), np.concatenate([v[pieces.are_meaningful(i)] for i, v in zip(ids, tokens, strict=True)])
 
 
@@ -73,35 +70,49 @@ def fit(moment: npt.NDArray[np.float64]) -> Floats:
     return np.asarray(directions * signs, dtype=np.float32)
 
 
-def write_checksums(folder: Path) -> None:
-    """Write SHA256SUMS of the bundled files, in the format of sha256sum."""
-    sums = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in SHIPPED]
+def write_checksums(folder: Path, shipped: Sequence[str]) -> None:
+    """Write SHA256SUMS of the *shipped* files, in the format of sha256sum."""
+    sums = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in shipped]
     (folder / "SHA256SUMS").write_text("".join(sums), encoding="ascii")
+
+
+def load_english() -> tuple[Pieces, Network]:
+    """Return the tokenizer and the network of the built-in model."""
+    return WordPieces(MODEL_FOLDER / "tokenizer.json"), Network(MODEL_FOLDER / "model.onnx", FRAME)
+
+
+def load_multilingual() -> tuple[Pieces, Network]:
+    """Return the tokenizer and the network of the multilingual model."""
+    packed = PackedWeights(multilingual.packed_weights())
+    pieces = multilingual.UnigramPieces(packed.vocabulary)
+    return pieces, multilingual.network(packed, pieces)
 
 
 def main() -> None:
     """Fit on the sources named and write `projection.npy` and `SHA256SUMS`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sources", type=Path, nargs="+")
-    parser.add_argument("--folder", type=Path, default=MODEL_FOLDER)
+    parser.add_argument("--multilingual", action="store_true", help="fit those of the multilingual model")
     arguments = parser.parse_args()
 
-    folder: Path = arguments.folder
-    pieces, model = WordPieces(folder / "tokenizer.json"), EmbeddingModel(folder / "model.onnx")
+    pieces, network = load_multilingual() if arguments.multilingual else load_english()
     texts: list[str] = []
     for source in arguments.sources:
-        found = read(source)
+        found = read(source, r"[^\W\d_]{2}" if arguments.multilingual else "[a-zA-Z]{2}")
         texts += random.Random(SEED).sample(found, min(SAMPLE, len(found)))
-    kinds = [vectors(texts, pieces, model, kind) for kind in (QUERY, PASSAGE)]
+    kinds = [vectors(texts, pieces, network, kind) for kind in (QUERY, PASSAGE)]
     centres = np.array([[pooled.mean(axis=0), tokens.mean(axis=0)] for pooled, tokens in kinds], np.float32)
     rest = (kinds[PASSAGE][1] - centres[PASSAGE][1]).astype(np.float64)
     spread = rest.T @ rest / len(rest)
     projection = fit(spread)
     kept = np.trace(projection.T @ spread @ projection) / np.trace(spread)
     print(f"{len(texts)} texts, {len(rest)} vectors; kept {kept:.3f} of their squared length")
+    folder, shipped = MODEL_FOLDER, SHIPPED
+    if arguments.multilingual:
+        folder, shipped = multilingual.MODEL_FOLDER, SHIPPED_MULTILINGUAL
     np.save(folder / "projection.npy", projection)
     np.save(folder / "centres.npy", centres)
-    write_checksums(folder)
+    write_checksums(folder, shipped)
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ FOREIGN = {
     "gateway/stores/sqlite/unreadable.py": "the reading of texts by sqlite3",
     "gateway/web/markdown_html.py": "links that markdown-it lets through",
     "workspaces/history/repository.py": "settings of pygit2",
-    "workspaces/memory/index/embeddings/local.py": "options of onnxruntime",
+    "workspaces/memory/index/embeddings/transformer.py": "options of onnxruntime",
 }
 """Files that set attributes of a library's objects, and which: it offers no other way."""
 

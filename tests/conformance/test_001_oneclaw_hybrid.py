@@ -5,7 +5,7 @@ import pytest
 from tests.conformance.facts import DAY, LONG_TERM, reads, weighs_seven_to_three
 from tests.conformance.statements import Statement, better, is_document, lacking, same, settings
 from tests.workspaces.turns import MAIN
-from workspaces.memory.index.embeddings.local import DIMENSION
+from workspaces.memory.index.embeddings.transformer import DIMENSION
 from workspaces.memory.index.settings import GENTLE
 from workspaces.sections import Category
 

