@@ -7,7 +7,7 @@ A hit is only called replaced if the thing has one value at a time; where both m
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from itertools import permutations
+from itertools import combinations
 
 from workspaces.memory.hits import Hit, since_mark, until_mark
 from workspaces.memory.text.claims import Relation, relation
@@ -43,26 +43,24 @@ def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...
     order = list(range(len(said)))
     marks: dict[int, str] = {}
     replaced: dict[int, set[int]] = {}
-    for one in range(len(said)):
-        for other in range(one + 1, len(said)):
-            older, newer = (one, other) if said[one].comes_before(said[other]) else (other, one)
-            _compare(said, older, newer, marks)
-            is_replaced = marks.get(older, "").startswith("until") and not asked.names_day
-            is_asked_for = said[older].is_named and not said[newer].is_named
-            if not is_asked_for and (is_replaced or said[newer].replaces(said[older])):
-                _place_before(order, newer, older)
-                replaced.setdefault(newer, set()).add(older)
+    ages = {place: age for age, place in enumerate(sorted(order, key=lambda place: said[place].moment))}
+    for one, other in combinations(order.copy(), 2):
+        older, newer = (one, other) if ages[one] < ages[other] else (other, one)
+        _compare(said, older, newer, marks)
+        is_replaced = older in marks and marks[older].startswith("until") and not asked.names_day
+        is_asked_for = said[older].is_named and not said[newer].is_named
+        if not is_asked_for and (is_replaced or said[newer].replaces(said[older])):
+            _place_before(order, newer, older)
+            replaced.setdefault(newer, set()).add(older)
     _place_noted(said, order, marks)
     if asked.wants_earlier:
         _put_back(order, replaced)
-    for older, newer in permutations(range(len(said)), 2):
-        if said[newer].takes_back(said[older]):
-            _place_before(order, newer, older)
+    _place_corrections(said, order)
     denying = [place for place in order if said[place].denies]
     if denying and asked.kind not in CORRECTABLE:
         _gather(said, order, denying, marks)
     _keep_best(order)
-    marked = (replace(said[place].hit, mark=marks.get(place, "")) for place in order)
+    marked = (replace(said[place].hit, mark=marks[place]) if place in marks else said[place].hit for place in order)
     return (*marked, *hits[depth:])
 
 
@@ -94,6 +92,17 @@ def _compare(said: Sequence[Statement], older: int, newer: int, marks: dict[int,
     elif Relation.CONTRADICTS in relations:
         marks.setdefault(older, f"contradicts {second.citation}")
         marks.setdefault(newer, f"contradicts {first.citation}")
+
+
+def _place_corrections(said: Sequence[Statement], order: list[int]) -> None:
+    """Place each line that takes back a value of the line right above it there."""
+    lines: dict[tuple[str, int], list[int]] = {}
+    for place, each in enumerate(said):
+        lines.setdefault((each.hit.path, each.hit.start_line), []).append(place)
+    for older, each in enumerate(said):
+        for newer in lines.get((each.hit.path, each.hit.end_line + 1), ()):
+            if said[newer].takes_back(each):
+                _place_before(order, newer, older)
 
 
 def _place_noted(said: Sequence[Statement], order: list[int], marks: dict[int, str]) -> None:

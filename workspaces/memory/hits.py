@@ -148,7 +148,7 @@ def hit_of_line(found: PlainHit) -> Hit:
         keyword=found.matched,
         matched=found.matched,
         is_others=found.is_others,
-        is_answer=read_line(found.text).kind is LineKind.ANSWER,
+        is_answer=read_line(found.text).is_answer,
     )
 
 

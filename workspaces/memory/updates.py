@@ -14,9 +14,18 @@ from functools import cached_property, lru_cache
 from workspaces.memory.hits import Hit
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.claim_words import CHANGED, NEW
-from workspaces.memory.text.claims import Claim, claims_in, clauses, corrected, may_correct
+from workspaces.memory.text.claims import (
+    Claim,
+    claims_of,
+    clauses,
+    corrected,
+    may_correct,
+    sentences_about,
+    sentences_in,
+    tells_change,
+)
 from workspaces.memory.text.corrections import corrects
-from workspaces.memory.text.dialogue import LineKind, read_line
+from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.facts import SENTENCES_KEPT, FactKind, gives_value
 from workspaces.memory.text.languages import is_worded_in_english, small_terms
 from workspaces.memory.text.owners import names_other_number
@@ -159,11 +168,13 @@ class Statement:
         self.is_named = bool(asked.names and identifiers_held(asked.names, hit.snippet))
         """It holds an identifier of the question: it is asked for, whatever came after it."""
         self._line = line = read_line(hit.snippet)
-        self._is_answer = is_answer = hit.is_answer or line.kind is LineKind.ANSWER
-        is_correction = asked.kind in CORRECTABLE and may_correct(hit.snippet)
-        about = None if is_correction else asked.words  # "not Tuesday, Thursday": no word of the question
-        self.claims = () if is_answer else claims_in(hit.snippet, about)
-        whole = () if is_answer or not asked.words else claims_in(hit.snippet, asked.words, is_whole=True)
+        self._is_answer = is_answer = hit.is_answer or line.is_answer
+        said = () if is_answer else sentences_in(hit.snippet)
+        about = () if is_answer else sentences_about(hit.snippet, asked.words)
+        # "not Tuesday, Thursday": no word of the question
+        is_correction = len(about) < len(said) and asked.kind in CORRECTABLE and may_correct(hit.snippet)
+        self.claims = claims_of(said if is_correction else about)
+        whole = claims_of(about, is_whole=True)
         shares = ((each, len(each.held(asked.things)) / len(asked.things)) for each in whole)
         self._about = [(each, share) for each, share in shares if share >= NEAR]
         self.denies = any(share >= _DENIED and each.is_never for each, share in self._about)
@@ -171,7 +182,7 @@ class Statement:
 
     def comes_before(self, other: "Statement") -> bool:
         """Tell whether it is the older one; an undated note holds now."""
-        return self._moment <= other._moment
+        return self.moment <= other.moment
 
     @cached_property
     def affirmed(self) -> float:
@@ -184,7 +195,8 @@ class Statement:
         return said - _EMPTY - self._asked.small
 
     @cached_property
-    def _moment(self) -> tuple[date, str, int]:
+    def moment(self) -> tuple[date, str, int]:
+        """Sort key of its age: its day, and where it stands."""
         return self.hit.date or date.max, self.hit.path, self.hit.start_line
 
     def replaces(self, older: "Statement") -> bool:
@@ -200,13 +212,12 @@ class Statement:
         return names_another_thing(older.compared, self.compared, self._asked)
 
     def takes_back(self, older: "Statement") -> bool:
-        """Tell whether it is the line right below *older*, by the same speaker, with another value for one of it."""
-        is_next = self.hit.path == older.hit.path and self.hit.start_line == older.hit.end_line + 1
-        return is_next and self._line.speaker == older._line.speaker and corrects(self._line.text, older._line.text)
+        """Tell whether it, the line right below *older*, is by the same speaker and has another value for one of it."""
+        return self._line.speaker == older._line.speaker and corrects(self._line.text, older._line.text)
 
     def corrects(self, older: "Statement") -> bool:
         """Tell whether it names the value of *older* that is asked for, and gives another in its place."""
-        return any(
+        return bool(self._correcting) and any(
             self._asks(each, before)
             for after in self._correcting
             for before in older._giving
@@ -236,7 +247,7 @@ class Statement:
         return self._asked.takes(value) and (is_only or value.head in self._asked.words)
 
     def _gives_other_value(self, older: "Statement") -> bool:
-        return any(
+        return bool(self._about_giving) and any(
             _is_other_value(after, before, self._asked)
             for before, clear in older._about_giving
             for after, shared in self._about_giving
@@ -261,9 +272,14 @@ class Statement:
         is_update = self._asked.kind in CORRECTABLE and says_otherwise(self.text)
         is_named = len(shared) >= _SHARED or (is_update and bool(shared & self._asked.things))
         is_one_thing = is_named and bool(shared & self._asked.words) and names_all
-        if not is_one_thing or not (self._asked.kind is None or holds(self._asked.kind, self.text, self._asked.text)):
+        if not is_one_thing or not self._holds_answer:
             return False
         return self._gives_value and older._gives_value and ought(older.text) <= ought(self.text)
+
+    @cached_property
+    def _holds_answer(self) -> bool:
+        """Whether it holds the kind of answer that is asked for, or none is."""
+        return self._asked.kind is None or holds(self._asked.kind, self.text, self._asked.text)
 
     @cached_property
     def compared(self) -> str:
@@ -328,7 +344,9 @@ def says_change(claim: Claim) -> bool:
 @lru_cache(SENTENCES_KEPT)
 def says_otherwise(text: str) -> bool:
     """Tell whether *text* has a word of change besides "new"."""
-    return CHANGED.search(NEW.sub(" ", lower_case(text))) is not None
+    low = lower_case(text)
+    rest = NEW.sub(" ", low)
+    return tells_change(text) if rest == low else CHANGED.search(rest) is not None
 
 
 @lru_cache(SENTENCES_KEPT)

@@ -5,10 +5,13 @@ from datetime import date
 
 import pytest
 
+from tests.fakes.counted import counted
 from tests.workspaces.memory.text.test_claims import REPLACED
 from workspaces.access import PRIVATE
 from workspaces.memory.assembly import assembled
 from workspaces.memory.hits import Hit
+from workspaces.memory.text.claims import tells_change
+from workspaces.memory.updates import DEPTH
 
 OLD, NEW, TODAY = date(2026, 2, 1), date(2026, 2, 20), date(2026, 3, 1)
 
@@ -181,3 +184,16 @@ def test_a_correction_counts_for_the_number_that_is_asked_for(question: str, is_
     newer = hit("The copies arrived, 33 not 34", NEW)
     found = assembled([older, newer], question, TODAY)
     assert (found[0].snippet == newer.snippet, bool(found[0].mark)) == (is_corrected, is_corrected)
+
+
+def test_thirty_lines_are_compared_by_one_look_at_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words of change and kinds of answers are looked for once a line, and what a person says has no kind of speech."""
+    asked = counted(monkeypatch, "workspaces.memory.updates.holds")
+    spoken = counted(monkeypatch, "workspaces.memory.text.dialogue.kind_of_speech")
+    days = [date(2026, 1, number) for number in range(1, 31)]
+    lines = [hit(f"Owner (21:17): the garden gate {place} was painted today", day) for place, day in enumerate(days)]
+    before = tells_change.cache_info().misses
+    assert len(assembled(lines, "When was the garden gate painted?", TODAY)) == len(lines)
+    assert tells_change.cache_info().misses - before <= len(lines)
+    assert len(asked) <= DEPTH
+    assert len(spoken) == 0

@@ -143,7 +143,7 @@ _HELD = {
     AnswerKind.LINK: re.compile(
         r"[\w.+-]+@[\w-]+\.\w|https?://|\bwww\.|\b[\w-]+\.(?:com|org|net|eu|de|fr|es|it|uk|io)\b"
     ),
-    AnswerKind.TIME: re.compile(rf"\b(?:{_TIME_WORDS})\b|昨天|今天|明天|昨日|今日|明日|[月日週周]"),
+    AnswerKind.TIME: re.compile(rf"\b(?=\w)(?:{_TIME_WORDS})\b|昨天|今天|明天|昨日|今日|明日|[月日週周]"),
     AnswerKind.AMOUNT: re.compile(
         r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple|few|several|dozens?|hundreds?"
         r"|thousands?|once|twice|half|both|quarter|thirty|forty|fifty|ein[se]?|zwei|drei|vier|fünf|sechs|sieben|acht"

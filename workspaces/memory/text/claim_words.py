@@ -1,6 +1,6 @@
 """Words by which `claims` reads a sentence in thirteen languages: states, events, changes, additions, denials.
 
-All are for text in lower case (`tokens.lower_case`).
+All are for text in lower case (`tokens.lower_case`). The longest are tried at the beginnings of words alone.
 """
 
 import re
@@ -20,7 +20,7 @@ STATES = re.compile(
 )
 """Words that say how something is."""
 HAPPENED = re.compile(
-    r"\b(?:was|were|did|had|went|met|saw|bought|paid|spent|ran|walked|ate|read|wrote|called|got|took|made|said"
+    r"\b(?=\w)(?:was|were|did|had|went|met|saw|bought|paid|spent|ran|walked|ate|read|wrote|called|got|took|made|said"
     r"|told|visited"
     r"|finished|played|watched|cooked|slept|swam|cycled|drank|worked|today|yesterday|this (?:morning|evening"
     r"|afternoon|week)"
@@ -30,7 +30,7 @@ HAPPENED = re.compile(
 )
 """Words of something that happened once: two such claims both hold."""
 CHANGED = re.compile(
-    r"\b(?:now|new(?:ly)?|recent(?:ly)?|no longer|not any ?more|anymore|instead|since|moved|changed?|switched"
+    r"\b(?=\w)(?:now|new(?:ly)?|recent(?:ly)?|no longer|not any ?more|anymore|instead|since|moved|changed?|switched"
     r"|updated?|rescheduled|postponed|delayed|shifted|upgraded|downgraded|revised|lowered|expanded|shortened"
     r"|replaced|increased|decreased|reduced|raised|grew|grown|improved|reached|adjusted|extended|renamed|as of"
     r"|swapp?(?:ed|ing)?|upped|doubled|halved|tripled|going forward|after all|(?:takes|took|taking) over|correction"
@@ -46,7 +46,7 @@ CHANGED = re.compile(
     r"|(?:an?|one|two|half an|\d+) \w+ (?:later|earlier)|rather than|from now on|turn(?:s|ed) out|ended up"
     r"|backed down|caved in|had enough|plan b|change of plans?|(?:the )?new plan|(?:went|going|go) (?:with|for) the"
     r"|(?:picked|chose|took|booked|got) the other(?: \w+)?|ditched|scrapped|dropped the|(?:decided|settled) (?:on|for)"
-    r"|knocked \S+ off|climbed to|(?:is|are|was|were|it['’]?s|\w+['’]s|\w+s) off(?= (?:in|the|with|for good|because"
+    r"|knocked \S+ off|climbed to|(?:are|were|\w+['’]?s) off(?= (?:in|the|with|for good|because"
     r"|cause)\b|[,.;!]|$)"
     r"|again(?=:)"
     r"|hat sich erledigt|doch nicht|knicken|hat abgesagt|dafür (?:ist|nimmt|gibt|kommt|wird|gehen|fahren)"

@@ -6,7 +6,7 @@ that is unclear, both may hold: a true line that is called outdated is worse tha
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from enum import Enum
 from functools import cached_property, lru_cache
@@ -138,7 +138,7 @@ class Claim:
     @cached_property
     def changes(self) -> bool:
         """Whether it says that something is different from before."""
-        return self._has(CHANGED)
+        return tells_change(self.sentence)
 
     @cached_property
     def denies(self) -> bool:
@@ -174,13 +174,24 @@ def claims_in(text: str, about: frozenset[str] | None = None, *, is_whole: bool 
     With *about*, only sentences that hold one of these stems are read. A sentence of several clauses is several claims,
     or one if *is_whole*.
     """
-    whole = [each for each in _sentences(text) if about is None or not about.isdisjoint(_claim(each).stems)]
-    said = whole if is_whole else [part for each in whole for part in _parts(each)]
-    return tuple(_claim(part) for part in said[:_MOST] if len(part.split()) > 1 or len(part) > 3)
+    said = sentences_about(text, about) if about is not None else sentences_in(text)
+    return claims_of(said, is_whole=is_whole)
+
+
+def claims_of(said: Sequence[str], *, is_whole: bool = False) -> tuple[Claim, ...]:
+    """Return the claims of sentences from `sentences_in`."""
+    parts = said if is_whole else [part for each in said for part in _parts(each)]
+    return tuple(_claim(part) for part in parts[:_MOST] if len(part.split()) > 1 or len(part) > 3)
+
+
+def sentences_about(text: str, about: frozenset[str]) -> list[str]:
+    """Return the sentences of *text* that hold one of the stems *about*."""
+    return [each for each in sentences_in(text) if not about.isdisjoint(_claim(each).stems)]
 
 
 @lru_cache(SENTENCES_KEPT)
-def _sentences(text: str) -> tuple[str, ...]:
+def sentences_in(text: str) -> tuple[str, ...]:
+    """Return the sentences of *text* without code."""
     plain = _DAY.sub(r"\1", _CODE.sub(" ", text[:LONGEST_READ]))
     lines = (read_line(_BULLET.sub("", line)).text for line in plain.split("\n"))
     return tuple(each for line in lines for each in sentences(line))
@@ -199,7 +210,8 @@ def _parts(sentence: str) -> Iterator[str]:
 
 def relation(older: Claim, newer: Claim, newer_day: date | None = None) -> Relation | None:
     """Return how *newer*, written on *newer_day*, relates to *older*; `None` if they may speak of different things."""
-    if not _is_same_subject(older, newer) or are_others(older.sentence, newer.sentence):
+    may_be_same = older.plain <= newer.stems or newer.plain <= older.stems  # rules most pairs out at once
+    if not may_be_same or not _is_same_subject(older, newer) or are_others(older.sentence, newer.sentence):
         return None
     if _plain(older.sentence) == _plain(newer.sentence):
         return Relation.REPEATS
@@ -222,8 +234,13 @@ def clauses(claim: Claim) -> Iterator[Claim]:
 @lru_cache(SENTENCES_KEPT)
 def may_correct(text: str) -> bool:
     """Tell whether *text* has a word that a correction needs."""
-    low = lower_case(text)
-    return bool(CHANGED.search(low) or DENIES.search(low))
+    return DENIES.search(lower_case(text)) is not None or tells_change(text)
+
+
+@lru_cache(SENTENCES_KEPT)
+def tells_change(text: str) -> bool:
+    """Tell whether *text* has a word of change."""
+    return CHANGED.search(lower_case(text)) is not None
 
 
 def corrected(older: Claim, newer: Claim, context: frozenset[str] = frozenset()) -> tuple[Value, ...]:
@@ -263,8 +280,6 @@ def _plain(sentence: str) -> list[str]:
 
 def _is_same_subject(older: Claim, newer: Claim) -> bool:
     """Return whether one claim's subject holds the other's, and neither names what the other does not."""
-    if not (older.plain <= newer.stems or newer.plain <= older.stems):
-        return False
     shared = older.stems & newer.stems
     if 2 * len(shared) < max(older.least, newer.least) or not (shared or older.words & newer.words):
         return False

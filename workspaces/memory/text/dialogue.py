@@ -30,6 +30,8 @@ _FORMS = (
 """`21:17 Owner: text` (also `[21:17]`, `21:17 - Owner:`), `Owner (21:17): text`, `Owner: text` or `**Owner:** text`.
 All are matched at the start of a line, and a name is bounded."""
 _ONLY_TIME = re.compile(rf"{_TIME}\s+")
+LINES_KEPT = 1_000
+"""Lines that are kept as they were read: those of thirty searches."""
 
 
 class LineKind(IntEnum):
@@ -80,6 +82,12 @@ class ParsedLine:
             return answer_kind(kind) if self.speaker.casefold() in AGENTS else kind
         return LineKind.HEADING if _HEADING.fullmatch(self.text) else LineKind.NOTE
 
+    @property
+    def is_answer(self) -> bool:
+        """Whether an agent states it; a person's words are not read for that."""
+        is_theirs = self.written is LineKind.ANSWER or self.speaker.casefold() in AGENTS
+        return is_theirs and self.kind is LineKind.ANSWER
+
 
 _MARKS = {LineKind.QUESTION: _ASKED, LineKind.ORDER: _ORDERED, LineKind.ANSWER: _ANSWERED}
 AGENTS = frozenset({"assistant", "agent", "bot", "ai", "chatgpt"})
@@ -116,6 +124,7 @@ def left_out_line(messages: int) -> str:
 _HEADING = re.compile(r"Conversation until \d\d:\d\d|… \d{1,9} more messages(?: stand in the conversation)?")
 
 
+@lru_cache(LINES_KEPT)
 def read_line(text: str) -> ParsedLine:
     """Parse *text*, an entry's first line with its continuation; never fails."""
     for form in _FORMS:
@@ -164,8 +173,6 @@ _REFERS = frozenset(
 _POSSESSIVES = frozenset("his their sein seine ihre son sa ses leur su sus его её их".split())  # noqa: SIM905
 _REFERS_WITHIN, _POSSESSIVE_WITHIN = 4, 2
 """First words of a line among which they speak of the line before; a later one mostly means a word of its own line."""
-LINES_KEPT = 1_000
-"""Lines of which it is kept whether they refer back: thirty searches ask of as many."""
 _OWN_WORDS = 2
 """Words of meaning from which on a line names its subject."""
 
