@@ -212,11 +212,10 @@ class Finder:
 
         A file has one scope, so theirs is the same.
         """
+        rows = self._manifest.points.among(scores.ids.tolist())
         ids = scores.ids[np.argsort(-_promise(scores), kind="stable")[:best]].tolist()
-        points = self._manifest.points
-        turns = [row for row in points.among(ids).values() if row.kind is not LineKind.NOTE]
-        beside = points.beside(turns, REACH)
-        return np.setdiff1d(np.array(beside, np.int64), scores.ids) if beside else scores.ids[:0]
+        turns = [rows[id_] for id_ in ids if rows[id_].kind is not LineKind.NOTE]
+        return np.sort(np.array(self._manifest.points.beside(turns, REACH, rows.values()), np.int64))
 
     def _matched_shares(self, words: SparseVector, pool: Pool) -> Column:
         """Return the share of *words* in each entry of *pool* or in the question that it answers."""

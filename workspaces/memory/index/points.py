@@ -75,10 +75,15 @@ class PointTable(Mapping[PointId, PointRow]):
             known.update((row.id, row) for row in self._keep(self._db.execute(sql, some)))
         return {id_: known[id_] for id_ in given if id_ in known}
 
-    def beside(self, rows: Iterable[PointRow], distance: int) -> list[PointId]:
-        """Return the ids of the entries up to *distance* before and after each in the same section of the same file."""
+    def beside(self, rows: Iterable[PointRow], distance: int, known: Iterable[PointRow]) -> list[PointId]:
+        """Return the ids of the entries up to *distance* before and after each in the same section of the same file.
+
+        Those *known* are left out.
+        """
         steps = [step for step in range(-distance, distance + 1) if step]
         places = {(row.path, row.position + step): row.section for row in rows for step in steps}
+        for row in known:
+            places.pop((row.path, row.position), None)
         marks = ",".join(["(?, ?)"] * len(places))
         sql = (  # `IN (VALUES …)` would read all points
             f"SELECT {_COLUMNS} FROM (VALUES {marks}) AS places"  # noqa: S608 — marks alone

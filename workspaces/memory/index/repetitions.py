@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from itertools import chain
 from typing import Protocol, TypeVar
 
 from workspaces.memory.entry import Entry
@@ -33,15 +34,21 @@ def without_near_duplicates(found: Iterable[T]) -> Iterator[T]:
     and the same habit noted on ten days is returned once. Time of day does not count; but a message that stands in
     the day's notes and in its conversation, in part or whole, is one.
     """
-    shown: list[tuple[date | None, _DialogueTurn]] = []
+    by_figures: dict[frozenset[str], list[_DialogueTurn]] = {}
+    by_moment: dict[tuple[date | None, str], list[_DialogueTurn]] = {}
     for each in found:
-        day, said = each.entry.date, _dialogue_turn(each.entry.text)
+        said = _dialogue_turn(each.entry.text)
+        alike = by_figures.setdefault(said.figures, [])
+        same = by_moment.setdefault((each.entry.date, said.moment), []) if said.moment else []
         if not any(
-            (_repeats(said, known) or (day == then and _is_same_message(said, known)))
-            and (said.is_order or not known.is_order)  # its note follows, and is to stay
-            for then, known in shown
+            said.is_order or not known.is_order  # its note follows, and is to stay
+            for known in chain(
+                (known for known in alike if _overlap(said.words, known.words) >= DUPLICATE),
+                (known for known in same if said.words <= known.words or known.words <= said.words),
+            )
         ):
-            shown.append((day, said))
+            alike.append(said)
+            same.append(said)
             yield each
 
 
@@ -83,15 +90,6 @@ def _dialogue_turn(text: str) -> _DialogueTurn:
     return _DialogueTurn(words, figures, moment, line.written is LineKind.ORDER)
 
 
-def _is_same_message(said: _DialogueTurn, known: _DialogueTurn) -> bool:
-    return (
-        bool(said.moment) and said.moment == known.moment and (said.words <= known.words or known.words <= said.words)
-    )
-
-
-def _repeats(said: _DialogueTurn, known: _DialogueTurn) -> bool:
-    return said.figures == known.figures and _overlap(said.words, known.words) >= DUPLICATE
-
-
 def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(len(one | other), 1)
+    shared = len(one & other)
+    return shared / max(len(one) + len(other) - shared, 1)

@@ -3,8 +3,9 @@
 Only the word counts of the searched scopes are asked, so that no other audience's words or languages show.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 
 from workspaces.access import Scope
@@ -66,14 +67,21 @@ class Translation:
 
     def _spoken(self, scopes: frozenset[Scope] | None) -> set[str]:
         """Return the languages that the notes are written in."""
-        small = {language: own_small_terms(language) for language in LANGUAGES}
-        known = self._known(frozenset().union(*small.values()), scopes)
-        return {language for language in LANGUAGES if len(small[language] & known) >= _SPOKEN}
+        small = _small_numbers()
+        counts = self.words.counts(sorted(frozenset().union(*small.values())), scopes)
+        known = {number for number, entries in counts.items() if entries}
+        return {language for language, numbers in small.items() if len(numbers & known) >= _SPOKEN}
 
     def _known(self, some: frozenset[str], scopes: frozenset[Scope] | None) -> frozenset[str]:
         numbers = {term: term_number(term) for term in some}
         counts = self.words.counts(sorted(set(numbers.values())), scopes)
         return frozenset(term for term, number in numbers.items() if counts.get(number))
+
+
+@cache
+def _small_numbers() -> Mapping[str, frozenset[int]]:
+    """Return the numbers of the small words of each language."""
+    return {language: frozenset(map(term_number, own_small_terms(language))) for language in LANGUAGES}
 
 
 def _names(phrases: frozenset[Phrase], held: frozenset[str]) -> list[str]:

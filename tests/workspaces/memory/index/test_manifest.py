@@ -52,7 +52,8 @@ def test_what_was_committed_is_known_again(tmp_path: Path) -> None:
     stored(tmp_path / "manifest.db")
     with closing(Manifest(tmp_path / "manifest.db")) as manifest:
         assert manifest.points == {row.id: row for row in ROWS}
-        assert manifest.points.beside([ROWS[1]], 2) == [PointId(3)]
+        assert manifest.points.beside([ROWS[1]], 2, []) == [PointId(3)]
+        assert manifest.points.beside([ROWS[1]], 2, ROWS) == []
         assert manifest.points_of("a.md") == {2: 0, 3: 1}
         assert list(manifest.texts()) == [300, 0, 301, 0, 302, 301]
         with closing(Manifest(tmp_path / "other.db")) as counted_one_by_one:

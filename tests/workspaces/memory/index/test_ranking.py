@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fakes.counted import counted
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.engine import PARTS, Scores
@@ -347,3 +348,16 @@ def test_what_people_said_is_above_what_an_agent_answered() -> None:
     answered = replace(candidate("10:01 main answered: a quota of 1,200 calls is plenty", 9), cosine=0.7, late=0.6)
     assert order("what is the quota of calls", said, answered) == [said.entry.text, answered.entry.text]
     assert order("what did you say about the quota", said, answered) == [answered.entry.text, said.entry.text]
+
+
+def test_only_results_with_the_same_figures_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of forty results, twenty with a number each, the others alone: 190 pairs instead of 780."""
+    pairs = counted(monkeypatch, "workspaces.memory.index.repetitions._overlap")
+    names = [f"{chr(97 + number)}{chr(98 + number)}x" for number in range(20)]
+    texts = [
+        *(f"the {name} costs {50 + number}" for number, name in enumerate(names)),
+        *(f"a {name}" for name in names),
+    ]
+    found = list(without_near_duplicates(candidate(text, number) for number, text in enumerate(texts)))
+    assert len(found) == len(texts)
+    assert len(pairs) == 190
