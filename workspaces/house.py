@@ -16,7 +16,8 @@ from workspaces.paths import fold
 TAG = "#house"
 Make = Callable[[str | None], str | None]
 """Makes the new whole text of a file out of the present one; `None` stands for no file."""
-_TAG = re.compile(r"(?<![\w#/&-])#house(?![\w/-])", re.IGNORECASE)
+_TAG = re.compile(r"#(?<![\w#/&-]#)house(?![\w/-])", re.IGNORECASE)
+"""Begins with its `#`, which is looked for in a tenth of the time that a condition before it takes."""
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _COMPARED_LINES = 2_000

@@ -6,11 +6,10 @@ Everything here is pure: the same Markdown gives the same parts after a restart,
 import re
 from collections.abc import Iterator, Sequence
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from adapters.channel import Body, Upload
-from adapters.formatting.blocks import FENCE, code_as_files, plain_lines, table_lines
+from adapters.formatting.blocks import BLOCK_PARSER, FENCE, code_as_files, plain_lines, table_lines
 from adapters.formatting.markup import code_spans, keep_stars
 from adapters.formatting.references import with_targets
 from adapters.formatting.split import plain_parts, valid_unicode
@@ -51,7 +50,7 @@ def _with_code_tables(markdown: str) -> str:
     """Write tables and every kind of code block as the one kind of code block that Discord supports."""
     markdown = plain_lines(markdown)
     lines = markdown.split("\n")
-    tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(markdown)
+    tokens = BLOCK_PARSER.parse(markdown)
     fitted: list[str] = []
     done = 0
     for number, token in enumerate(tokens):

@@ -18,6 +18,8 @@ LONG_CODE = 6_000
 """A code block of more UTF-16 units is sent as a file: about three messages on Discord (our choice)."""
 
 FENCE = "```"
+BLOCK_PARSER = MarkdownIt("commonmark").enable("table").disable("inline")
+"""Parser of the blocks of a message; making one takes as long as reading a short message twice."""
 _INLINE = MarkdownIt("commonmark", {"html": False}).enable("strikethrough")
 _SHOWN = {"softbreak": " ", "hardbreak": " "}
 _LINE_BREAK = re.compile(r"[ \t]{0,9}<br[ \t]{0,9}/?>[ \t]{0,9}", re.IGNORECASE)

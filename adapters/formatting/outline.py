@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from adapters.formatting.blocks import plain_lines, table_lines
+from adapters.formatting.blocks import BLOCK_PARSER, plain_lines, table_lines
 
 LONGEST_BLOCK = 20_000
 """A longer block is shown as written: a converter may take time that grows faster than its input."""
@@ -32,7 +31,7 @@ def outline(markdown: str) -> Iterator[Block]:
     """Yield the blocks of *markdown* in order; a table is aligned code."""
     markdown = plain_lines(markdown)
     lines, done = markdown.split("\n"), 0
-    tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(markdown)
+    tokens = BLOCK_PARSER.parse(markdown)
     for number, token in enumerate(tokens):
         if token.level or token.map is None or token.nesting < 0:
             continue

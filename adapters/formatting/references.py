@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 
+from adapters.formatting.blocks import BLOCK_PARSER
 from adapters.formatting.markup import code_spans
 
 _DEFINITION = re.compile(r"^[ >]{0,40}\[[^\[\]\n]{1,300}\]:", re.MULTILINE)
@@ -26,7 +26,7 @@ def with_targets(markdown: str) -> str:
     if not _DEFINITION.search(markdown):
         return markdown
     found: dict[str, Any] = {}
-    tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(markdown, found)
+    tokens = BLOCK_PARSER.parse(markdown, found)
     places = {label: place["map"] for label, place in found.get("references", {}).items()}
     targets = {
         label: str(place["href"]).replace("(", "%28").replace(")", "%29")

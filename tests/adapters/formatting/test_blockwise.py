@@ -1,6 +1,7 @@
 """Formatting block by block: what one block cannot show costs the others nothing."""
 
 import pytest
+from markdown_it import MarkdownIt
 
 from adapters.channel import EntityType
 from adapters.discord.text import discord_parts
@@ -93,3 +94,12 @@ def test_a_long_target_is_not_repeated_without_end() -> None:
     parts = discord_parts(answer)
     assert sum(len(part.text) for part in parts) < 5 * len(answer) + 10_000
     assert "[1]: https://a.example/" in parts[-1].text or "[1]: https://a.example/" in parts[-2].text
+
+
+def test_no_message_waits_for_a_new_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To make one takes longer than to read a short message."""
+    made: list[object] = []
+    monkeypatch.setattr(MarkdownIt, "__init__", lambda *arguments: made.append(arguments))
+    assert [part.text for part in telegram_parts("**Good** morning")] == ["Good morning"]
+    assert [part.text for part in discord_parts("**Good** morning")] == ["**Good** morning"]
+    assert made == []
