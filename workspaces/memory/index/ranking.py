@@ -183,6 +183,7 @@ class Ranked:
         return float(self.columns[name][self.row])
 
 
+@lru_cache(8)
 def question_of(text: str, today: date) -> ParsedQuery:
     """Parse the identifiers and the dates of a query asked *today*."""
     return ParsedQuery(text, identifiers(text), tuple(days_named(text, today)))
