@@ -38,7 +38,7 @@ _LOOKED_UP = re.compile(
     r"|due date|confirmation|membership|contract|birthday of|name of|combo|combination|confirmation"
     r"|(?:employee|member|staff|customer|account|phone|room|model|serial|invoice|case|flight|part) no|passwort|wlan"
     r"|nummer|adresse|telefon\w*|rezept"
-    r"|größe|preis|kennzeichen|konto\w*|vertrag\w*|numéro|mot de passe|contrat|recette|taille|prix|número"
+    r"|r[ée]f|plaque|größe|preis|kennzeichen|konto\w*|vertrag\w*|numéro|mot de passe|contrat|recette|taille|prix|número"
     r"|código|contraseña|contrato|matrícula|póliza|dirección|teléfono|receta|talla|precio|numero|codice|targa|contratto"
     r"|indirizzo|telefono|ricetta|taglia|prezzo|senha|apólice|endereço|telefone|receita"
     r"|номер|код|пароль|адрес|телефон|рецепт)\b",
@@ -83,6 +83,9 @@ _ALL = re.compile(
     r"|gifts|presents) (?:that )?(?:i|we) (?:ate|got|went|read|saw|bought|tried|visited|lent|borrowed|watched|finished"
     r"|made|played"
     r"|planted|met|gave|heard|cooked|owe|took|did)\b"
+    r"|(?:les|mes|nos|los|las|mis|i|le|os|as|die|alle) \w+ (?:qu['’]|que|che|die|ch['’]) ?(?:j['’ ]?ai|g|on a|he|hemos"
+    r"|ho"
+    r"|abbiamo|(?:a gente|eu) \w+|ich|wir)\b"
     r"|(?!(?:some|any|al|thank|guess|hope|perhaps|unles|thi|ye|las)\w*\b)\w+s (?:that )?(?:i|we)(?:['’]?ve| have)"
     r" \w+(?:ed|en|t|d)\b",
     re.IGNORECASE,
@@ -108,7 +111,10 @@ _NEEDED = re.compile(
 )
 """Somebody wants a thing which people look up: "need the serial number of the boiler"."""
 _OF_WHOM = re.compile(
-    r"(?:the |my |our )?(?:\w+ ){0,2}\w+ (?:for|of|that|which|i got|we got|they gave) ", re.IGNORECASE
+    r"(?:(?:the|my|our|la|le|les|el|il|lo|der|die|das|o|a) )?(?:\w+ ){0,2}\w+ (?:for|of|that|which|i got|we got"
+    r"|they gave"
+    r"|d[eu]|des|del|della|di|do|da|von|vom|für|pour|para|per) ",
+    re.IGNORECASE,
 )
 """Begins with a thing and what tells it apart: "phone for the mother of the girl who fell"."""
 _LONGEST_NEED = 14
@@ -138,8 +144,9 @@ _ORDER = re.compile(
     r"|rappelle|dis-moi"
     r"|montre|cherche|donne-moi|recu[ée]rda\w*|dime|dame|p[áa]same|m[áa]ndame|ens[ée][ñn]ame|busca|ricorda\w*|dimmi"
     r"|dammi|mandami"
-    r"|cerca|lembra\w*|me (?:diz|passa|manda|dá)\b|alles,? (?:was|wat)\b|tout ce qu|todo lo q|tutt[oi] quell[oi] ch"
-    r"|tudo o q|wszystko,? co\b|напомни|расскажи|скажи|найди)",
+    r"|cerca|lembra\w*|me (?:diz|passa|manda|dá)\b|alles,? (?:was|wat)\b|tout ce qu\w*|todo lo q\w*"
+    r"|tutt[oi] quell[oi] ch\w*"
+    r"|tudo o q\w*|wszystko,? co\b|напомни|расскажи|скажи|найди)",
     re.IGNORECASE,
 )
 _YOU = re.compile(
@@ -148,6 +155,8 @@ _YOU = re.compile(
     r"|jij|je|jou)\b",
     re.IGNORECASE,
 )
+_FRENCH = re.compile(r"\b(?:le|la|les|chez|c|est|quoi|koi|quel\w*)\b", re.IGNORECASE)
+"""Words of French, in which "du" and "je" do not speak to anybody, as they do in German and Dutch."""
 _OTHERS = re.compile(
     r"\b(?:i|i'(?:ve|d|ll|m)|me|my|mine|we|us|our|ours|he|him|his|she|her|hers|they|them|their|ich|mich"
     r"|mir|mein\w*|wir|uns\w*|mon|ma|mes|j['’]\w+"
@@ -195,7 +204,10 @@ def _is_courtesy(sentence: str) -> bool:
 def _is_about_you(sentence: str) -> bool:
     """Tell whether a question is about the agent alone: "how are you?", "do you like music?"."""
     is_about_all = _FACT.match(sentence) and _informative(sentence) >= FEWEST_WORDS  # "when can you park there"
-    return bool(_YOU.search(sentence)) and not (is_about_all or _is_about_somebody(sentence))
+    named = {match[0].casefold() for match in _YOU.finditer(sentence)}
+    if _FRENCH.search(sentence):
+        named -= {"du", "je"}
+    return bool(named) and not (is_about_all or _is_about_somebody(sentence))
 
 
 def _is_about_somebody(sentence: str) -> bool:

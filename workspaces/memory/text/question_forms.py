@@ -15,8 +15,10 @@ _ONE_CLAUSE = r"(?=[^,;:\n]*\Z)"
 _SHORT = r"(?=\s+[^\s,;:]+(?:\s+[^\s,;:]+){0,4}\s*\Z)"
 """Room for one verb: after the words before, one to five more."""
 _ENGLISH = (
-    r"(?:what|who|where|when|why|how|which)(?:['’]?s|['’](?:re|ll|d|ve)|\s+(?:(?:is|are|was|were|did|do|does|could|should|would"
-    r"|has|have|had)(?:n['’]?t)?|am|can(?:['’]?t)?|will|won['’]?t|many|much|long|often|old|far|about|time|day|date|year|kind"
+    r"(?:what|who|where|when|why|how|which)(?:['’]?s|['’](?:re|ll|d|ve)|\s+(?:(?:is|are|was|were|did|do|does|could"
+    r"|should|would"
+    r"|has|have|had)(?:n['’]?t)?|am|can(?:['’]?t)?|will|won['’]?t|many|much|long|often|old|far|about|time|day|date"
+    r"|year|kind"
     r"|number))\b"
     r"|(?:what|which|whose|how)\s+\w+\s+(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|will|may"
     r"|must"
@@ -62,13 +64,18 @@ _GERMAN = (
 _FRENCH = (
     r"ou (?:est|sont) (?:le|la|les|l['’]|mon|ma|mes)\b"
     r"|(?:où|quand est-ce|qui est|comment (?:s|est|on|je|tu|va|faire|ça)|pourquoi|combien|quels?|quelles?|est-ce que"
-    r"|c['’]est quoi|qu['’]est-ce)\b"
+    r"|c['’]est quoi|qu['’ ]?est[- ]ce)\b"
     rf"|(?:à|de|avec|chez|depuis|dans|en|jusqu['’]à)\s+(?:quel(?:le)?s?|qui|quand|combien)\b{_ONE_CLAUSE}"
     rf"|quand\s+(?:est|arrive|part|vient|commence|finit|ouvre|ferme|dois|doit|sont|passe)\s+(?!(?:il|elle|on)\b)\w+"
     rf"{_ONE_CLAUSE}"
-    rf"|c['’]est\s+(?:quand|où|combien|quel(?:le)?s?)\b{_ONE_CLAUSE}"
+    rf"|c['’]est\s+(?:quand(?! m[êe]me)|où|combien|quel(?:le)?s?)\b{_ONE_CLAUSE}"
     rf"|qui\s+(?:vient|paie|garde|fait|s['’]occupe|doit)\b{_ONE_CLAUSE}"
+    r"|(?!.{0,120}\b(?:sai[st]|sav\w+|importe|demand\w+|dire|comprend\w*|regard\w+)\b)[^\n;:]{0,60}?\b"
+    r"(?:c['’ ]?(?:est|était|etait)?\s+(?:(?:à|a|de|dans|avant|pour)\s+)?(?:quoi|koi|quand(?! m[êe]me)|combien|cb"
+    r"|quel(?:le)?s?)|(?:combien|cb) de temps|(?:fait|fais|mis|met|mets|dit|lu|mange|bouffe|prend|porter?|tape)"
+    r"\s+(?:quoi|koi))\b"
 )
+"""With the interrogative where the answer stands, as in speech: "la visite c quel jour"."""
 _SPANISH = (
     r"¿"
     r"|(?:(?:a|de|en|con|por|para|desde|hasta)\s+)?(?:(?:a?dónde|cuándo|quién(?:es)?|cómo|cuánt[oa]s?|cuál(?:es)?)\b"
@@ -98,6 +105,14 @@ _ITALIAN = (
     r"|chiude"
     rf"|inizia|finisce|deve|abbiamo)\b{_SHORT}"
     rf"|come\s+(?:si|sta|faccio|funziona)\b{_ONE_CLAUSE}"
+    r"|quant[oaie]\s+(?:(?:ci|si)\s+\w+|fa|dura|serve|servono|spendo|pago|manca|\w+\s+(?:serve|servono|devo"
+    r"|ci vogliono))"
+    rf"\b{_ONE_CLAUSE}"
+    rf"|cosa\s+(?:devo|serve|posso|significa|metto|uso|bisogna|ci vuole)\b{_ONE_CLAUSE}|chi\s+(?:è|e['’])\s+che\b"
+    rf"|a che\s+(?:ora|ore|et[àa]|punto)\s+\w+{_ONE_CLAUSE}|che\s+\w+\s+(?:do|faccio|devo|metto|uso|prendo|ci va)\b"
+    rf"{_ONE_CLAUSE}|quando\s+(?:inizia|scade|arriva|tocca|apre|chiude)\b{_ONE_CLAUSE}"
+    rf"|(?:il|la|lo|le|i|gli|l['’])\s?(?:\w+\s+){{1,4}}dove\s+(?:l['’]ho|li ho|le ho|sta|stanno"
+    rf"|si trova)\b{_ONE_CLAUSE}"
 )
 _PORTUGUESE = (
     r"(?:onde|quem|quanto|quantos|qual)\s+(?:é|está|são|fica|foi|era|custa|tem)"
@@ -200,13 +215,49 @@ _LOOSELY = {
 }
 
 
+_WITHIN = {
+    "English": r"(?:when|where|what|who|which|how much|how many)\s+again\s*\Z",
+    "German": r"(?:wann|wo|was|wer|wie|wieviel|welche[rsn]?)\s+(?:noch ?mal|gleich|noch)\s*\Z",
+    "French": (
+        r"(?<!oh )(?<!ah )(?<!mais )(?<!et )(?<!bon )(?<!wow )(?<!putain )(?<!la )(?<!pas )(?<!sais )quel(?:le)?s?"
+        r"\s+(?!que\b)\w+"
+        r"|(?<!importe )(?<!pas )(?<!de )(?<!bref )(?<!enfin )(?:quoi|koi)\s+(?!qu)\w+"
+        r"|(?:fait|fais|lu|dit|mange|bouffe|prend|porte|mis|veut|c|est|sert)\s+(?:quoi|koi)\s*\Z"
+        r"|(?:est|sont|c|habite\w*|vit|va|vais|vas|mis|rang\w+|trouv\w+|laiss\w+|pos[ée]\w*|gar[ée]\w*|[ée]tait)\s+"
+        r"(?:où|ou)(?!\s+(?:pas|non|alors|bien|plut[oô]t|sinon)\b)"
+        r"|(?:quand|comment)\s*\Z|(?:appelle|appelait|marche|fait|fais) comment|combien|cb"
+        r"|(?:a|à|de|avec|pour|chez) qui\s*\Z"
+        r"|(?:c['’ ]?(?:est|était|etait)?|retourne|va|vais|joue|part|vient|passe|commence) quand(?! m[êe]me)"
+    ),
+    "Spanish": (
+        r"(?:cu[aá]ndo|cu[aá]nto|d[oó]nde|q(?:u[eé])? d[ií]as?|a q(?:u[eé])? horas?|cu[aá]l)\s+(?:es|era|fue|viene"
+        r"|vence"
+        r"|me|le|nos|cost[oó]|est[aá]|toca|empieza|sale|llega|queda|caduca)\b(?=(?:\s+\w+){0,2}\s*\Z)"
+    ),
+    "Italian": (
+        r"che (?!(?:bell\w+|palle|fame|sonno|freddo|caldo|voglia|paura|giornata|casino|schifo|noia|serata|dire|ne|si|mi"
+        r"|ti|ci|lo|la|li|non|poi|ora|lui|lei|loro|io|tu)\b)\w+ (?:devo|deve|dovevo|ho|ha|abbiamo|siamo|fa|faccio"
+        r"|facciamo|è|e['’]|era|do|serve|servono|va|prende|viene|arriva|porta|usa|metto|vuole|saltava)\b"
+        r"|a che or[ae]|(?:dove|com['’])\s*(?:sta|era|è|e['’]|l['’]ho|ho mess\w|si trova)\b"
+        r"|quando (?:va|viene|deve|parte|scade|inizia|tocca)\b|come s['’]era"
+    ),
+    "Portuguese": (
+        r"(?:é|eh|foi|era|fica|custa|custou|chama|mora|tá|ta|sai|começa|deixei|guardei) (?:onde|quando|quanto"
+        r"|que (?:dia"
+        r"|hora)s?|qual|como)\b"
+    ),
+}
+"""What asks within a sentence, after what it asks about: "zahnarzt wann nochmal", "on repete dans quelle salle"."""
+
+
 @cache
 def loosely_asking() -> re.Pattern[str]:
-    """Return the start of a sentence that mostly is a question, as chats have it: "q dia ensayamos", "wo find ich den".
+    """Return the form of a sentence that mostly is a question, as chats have it: "q dia ensayamos", "wo find ich den".
 
     A mistake must cost little: a statement that was kept as a question would be no evidence any more.
     """
-    return re.compile(f"{_LEAD}(?:{'|'.join(_LOOSELY.values())})", re.IGNORECASE)
+    within = rf"[^\n]{{0,80}}?\b(?:{'|'.join(_WITHIN.values())})"
+    return re.compile(f"{_LEAD}(?:{'|'.join(_LOOSELY.values())})|{within}", re.IGNORECASE)
 
 
 @cache

@@ -96,6 +96,12 @@ does Ann like olives
 recipe for the apple cake
 alarm code at the wall
 project code on arc
+la visite du medecin c quel jour
+ca dure combien de temps un platre
+je mets quoi comme dessert
+quanto ci mette la colla ad asciugare
+cosa serve per il passaporto
+le chiavi della cantina dove le ho messe
 """
 STATEMENTS = """
 cuando viene Leire hacemos estiramientos
@@ -119,6 +125,12 @@ does not work on Sundays
 recipe for the cake is in the drawer
 alarm code at the wall 5582
 mañana viene Ana
+je sais pas c quoi le probleme
+c'est quand même loin
+on mange n'importe quoi
+il ristorante dove siamo stati era bello
+cosa vuoi che ti dica
+quanto mi manca il mare
 """
 
 
