@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,6 +28,8 @@ WINDOW = 252
 OVERLAP = 32
 """Word pieces shared by two windows of a long text, so that each has at least 16 before and after it."""
 
+QUERIES_KEPT = 8
+"""Queries whose vectors are kept: recall and a search ask the same, and so do the indexes of one agent."""
 QUERY, PASSAGE = 0, 1
 """Kinds of text: the model was trained with a prefix for each."""
 
@@ -174,6 +177,7 @@ class TransformerEmbedder:
         self._centres: Floats = np.load(folder / "centres.npy", allow_pickle=False)
         self._projection: Floats = np.load(folder / "projection.npy", allow_pickle=False)
         self._threads = threads
+        self._embed_query = lru_cache(QUERIES_KEPT)(self._read_query)
 
     def is_word(self, text: str) -> bool:
         """Tell whether *text*, in small letters, is a common word or name."""
@@ -185,7 +189,10 @@ class TransformerEmbedder:
             return list(pool.map(self._embed, texts))
 
     def embed_query(self, text: str) -> QueryEmbedding:
-        """Return the vectors of a query."""
+        """Return the vectors of a query; the same ones for the same text."""
+        return self._embed_query(text)
+
+    def _read_query(self, text: str) -> QueryEmbedding:
         pooled, tokens, pieces = self._read(text, QUERY)
         return QueryEmbedding(pooled, tokens, tuple(pieces.tolist()))
 

@@ -14,7 +14,7 @@ import pytest
 from scripts.fit_projection import SHIPPED
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, EmbedderUnavailableError
 from workspaces.memory.index.embeddings.local import MODEL_FOLDER, LocalEmbedder
-from workspaces.memory.index.embeddings.transformer import OVERLAP, STOP_WORDS, WINDOW, windows
+from workspaces.memory.index.embeddings.transformer import OVERLAP, QUERIES_KEPT, STOP_WORDS, WINDOW, windows
 
 NOTE = "We moved the dentist appointment to Friday afternoon."
 LONG = " ".join(f"Entry {number}: the greenhouse reported {number % 37} degrees." for number in range(60))
@@ -71,6 +71,15 @@ def test_each_query_token_has_its_word_piece(embedder: LocalEmbedder) -> None:
     assert query.piece_ids[0] == query.piece_ids[2]
     assert set(query.piece_ids) < note.piece_ids
     assert len(note.piece_ids) == 5
+
+
+def test_a_query_that_comes_again_is_not_read_again(embedder: LocalEmbedder) -> None:
+    """As from recall and from a search, or from the two indexes of an agent; old ones are forgotten."""
+    first = embedder.embed_query("when is the dentist")
+    assert embedder.embed_query("when is the dentist") is first
+    for number in range(QUERIES_KEPT):
+        embedder.embed_query(f"dentist {number}")
+    assert embedder.embed_query("when is the dentist") is not first
 
 
 def test_a_paraphrase_is_nearer_than_another_subject(embedder: LocalEmbedder) -> None:
