@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import date
 from itertools import combinations
 
-from workspaces.memory.hits import Hit, since_mark, until_mark
+from workspaces.memory.hits import Hit, moment_of, since_mark, until_mark
 from workspaces.memory.text.claims import Relation, relation
 from workspaces.memory.text.day_spans import days_named
 from workspaces.memory.text.known_lines import until
@@ -43,7 +43,7 @@ def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...
     order = list(range(len(said)))
     marks: dict[int, str] = {}
     replaced: dict[int, set[int]] = {}
-    ages = {place: age for age, place in enumerate(sorted(order, key=lambda place: said[place].moment))}
+    ages = {place: age for age, place in enumerate(sorted(order, key=lambda place: moment_of(said[place].hit)))}
     for one, other in combinations(order.copy(), 2):
         older, newer = (one, other) if ages[one] < ages[other] else (other, one)
         _compare(said, older, newer, marks)

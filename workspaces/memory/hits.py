@@ -80,6 +80,11 @@ class Hit:
         return min(max((self.similarity + self.late + self.matched) / known, 0.0), 1.0)
 
 
+def moment_of(hit: Hit) -> tuple[date, str, int]:
+    """Return the sort key of the age of *hit*: its day, and where it stands; an undated note holds now."""
+    return hit.date or date.max, hit.path, hit.start_line
+
+
 def until_mark(newer: Hit) -> str:
     """Return the mark of a hit that *newer*, which has a day, replaced."""
     return f"until {newer.date}, now {newer.citation}"
@@ -93,7 +98,8 @@ def since_mark(hit: Hit) -> str:
 def as_shown(hits: Sequence[Hit]) -> list[Hit]:
     """Return *hits*, best first, each with at least the score of the next: what orders them knows more than its own."""
     scores = [*accumulate((hit.score for hit in reversed(hits)), max)]
-    return [replace(hit, score=score) for hit, score in zip(hits, reversed(scores), strict=True)]
+    raised = zip(hits, reversed(scores), strict=True)
+    return [hit if hit.score == score else replace(hit, score=score) for hit, score in raised]
 
 
 def each_once(hits: Iterable[Hit]) -> list[Hit]:
@@ -103,7 +109,9 @@ def each_once(hits: Iterable[Hit]) -> list[Hit]:
     for hit in hits:
         if hit.mark or (hit.path, hit.snippet) not in shown:
             before, after = ("" if (hit.path, text) in shown else text for text in (hit.before, hit.after))
-            found.append(replace(hit, before=before, after=after))
+            if (before, after) != (hit.before, hit.after):
+                hit = replace(hit, before=before, after=after)
+            found.append(hit)
             shown |= {(hit.path, text) for text in (before, hit.snippet, after)}
     return found
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import date
 from itertools import islice
 
-from workspaces.memory.hits import CLEAR, Hit, since_mark, until_mark
+from workspaces.memory.hits import CLEAR, Hit, moment_of, since_mark, until_mark
 from workspaces.memory.text.answer_kind import AnswerKind, holds
 from workspaces.memory.text.claim_words import EMPTY
 from workspaces.memory.text.claims import claims_in
@@ -58,11 +58,13 @@ def with_successor(hits: Sequence[Hit], best: Hit, near: Sequence[Hit], question
     asked = Asked(question)
     older = Statement(best, 0, asked)
     rest = {hit.citation: hit for hit in near if hit.citation != best.citation and hit.is_others <= best.is_others}
-    said = [Statement(hit, place, asked) for place, hit in enumerate(rest.values())]
-    wider = [Statement(hit, 0, asked) for hit in map(_with_next, islice(rest.values(), _DEPTH)) if hit]
-    nearest = [*said[:_DEPTH], *wider]
-    correcting = (each for each in said if older.comes_before(each) and each.corrects(older))
-    changing = (each for each in nearest if older.comes_before(each) and _changes(each, older, asked))
+    nearest = [*islice(rest.values(), _DEPTH)]
+    said, close = (
+        (Statement(hit, 0, asked) for hit in some if moment_of(hit) >= moment_of(best))
+        for some in (rest.values(), [*nearest, *filter(None, map(_with_next, nearest))])
+    )
+    correcting = (each for each in said if each.corrects(older))
+    changing = (each for each in close if _changes(each, older, asked))
     found = (corrected := next(correcting, None)) or next(changing, None)
     if found is None:
         return hits

@@ -7,7 +7,6 @@ both give a value, do among the best results alone, and if the newer one fits ne
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 
@@ -180,10 +179,6 @@ class Statement:
         self.denies = any(share >= _DENIED and each.is_never for each, share in self._about)
         self.text = line.text if line.time else hit.snippet  # "guest wifi: tern-77" names no speaker
 
-    def comes_before(self, other: "Statement") -> bool:
-        """Tell whether it is the older one; an undated note holds now."""
-        return self.moment <= other.moment
-
     @cached_property
     def affirmed(self) -> float:
         """How far it says that what is asked for is or was so."""
@@ -193,11 +188,6 @@ class Statement:
     def _words(self) -> frozenset[str]:
         said = frozenset(word for word in terms(self.text) if not any(map(str.isdigit, word)))
         return said - _EMPTY - self._asked.small
-
-    @cached_property
-    def moment(self) -> tuple[date, str, int]:
-        """Sort key of its age: its day, and where it stands."""
-        return self.hit.date or date.max, self.hit.path, self.hit.start_line
 
     def replaces(self, older: "Statement") -> bool:
         """Tell whether it belongs above *older*, which comes before it."""

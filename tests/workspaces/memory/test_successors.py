@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes.counted import counted
 from tests.workspaces.memory.test_assembly import NEW, OLD, TODAY, hit
 from workspaces.memory.hits import Hit
 from workspaces.memory.successors import answering, with_successor
@@ -155,3 +156,12 @@ def test_some_results_have_no_successor(question: str, best: Hit) -> None:
     """The past, a person or no kind of answer is asked for; the result may not fit, holds now, or is an agent's."""
     assert answering([best], question, TODAY) is None
     assert answering([], question, TODAY) is None
+
+
+def test_lines_from_before_the_best_result_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of twenty near it, none of which came later, not one can have changed it."""
+    read = counted(monkeypatch, "workspaces.memory.updates.sentences_in")
+    best = hit("ida has judo on mondays", NEW)
+    near = [hit(f"ida had judo lesson {number} on a friday", OLD, number) for number in range(20)]
+    assert with_successor([best], best, near, "when is Ida's judo?") == [best]
+    assert len(read) == 1
