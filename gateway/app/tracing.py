@@ -17,6 +17,7 @@ from gateway.observability.spans import span
 from gateway.runtime.lanes import RetryLater
 from gateway.stores.rows import InboxRow
 from gateway.turns.worker import Item
+from workspaces.extras import install_command
 
 FLUSH_MS = 3_000
 """Milliseconds that shutdown waits for the collector to accept spans (our choice)."""
@@ -40,9 +41,7 @@ def tracing(settings: TraceSettings) -> Iterator[None]:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
         from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
     except ModuleNotFoundError as exc:
-        raise ConfigError(
-            f"[traces] needs {exc.name}: pip install 'strandline[traces]', or set enabled = false"
-        ) from exc
+        raise ConfigError(f"[traces] needs {exc.name}: {install_command('traces')}, or set enabled = false") from exc
     resource = Resource.create({"service.name": settings.service})
     provider = TracerProvider(resource=resource, sampler=ParentBasedTraceIdRatio(settings.share))
     provider.add_span_processor(

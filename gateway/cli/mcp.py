@@ -9,6 +9,7 @@ from gateway.cli.connect import reach
 from gateway.cli.invocation import AgentOption, HomeOption, invoked
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
 from gateway.errors import StrandlineError
+from workspaces.extras import install_command
 
 ReadOnlyOption = Annotated[bool, typer.Option("--read-only", help="Offer no tool that writes notes.")]
 
@@ -23,7 +24,7 @@ def mcp(
     try:
         from gateway.control.memory_server import MemoryServer
     except ImportError as exc:
-        raise StrandlineError("the package for it is missing; run: pip install 'strandline[mcp]'") from exc
+        raise StrandlineError(f"the package for it is missing; run: {install_command('mcp')}") from exc
     invocation, place = invoked(context, home)
 
     async def ask(order: ToolOrder) -> ToolAnswer:

@@ -31,6 +31,7 @@ from gateway.home import Home
 from gateway.runtime.clock import Clock, SystemClock, pause
 from gateway.stores.pins import KnownAgent
 from gateway.stores.ports import Store
+from workspaces.extras import install_command
 from workspaces.fault_points import Checkpoint
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ async def _join(home: Home, config: Config, environ: Mapping[str, str]) -> "Redi
         from gateway.stores.redis.leases import RedisLeases
         from gateway.stores.redis.server import server_of
     except ImportError as exc:
-        raise ConfigError("redis.url: the package for it is missing; run: pip install 'strandline[redis]'") from exc
+        raise ConfigError(f"redis.url: the package for it is missing; run: {install_command('redis')}") from exc
     settings, server = config.redis, server_of(config.redis, environ)
     name, lease_s = member_name(home), settings.lease_s
     return await RedisLeases.join(server, settings.prefix, name, lease_s, accept_loss=settings.accept_loss)

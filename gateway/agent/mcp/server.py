@@ -16,6 +16,7 @@ from gateway.agent.tools.tool import FromOutside, Told, Tool, done
 from gateway.errors import McpError, StoreError, ToolError
 from gateway.runtime.clock import unless
 from workspaces.backoff import Backoff
+from workspaces.extras import install_command
 
 if TYPE_CHECKING:
     from gateway.agent.mcp.link import ToolServerLink
@@ -208,7 +209,7 @@ def _load() -> OpenLink:
     try:
         from gateway.agent.mcp.link import open_link
     except ImportError as exc:
-        raise McpError("the package for it is missing; run: pip install 'strandline[mcp]'") from exc
+        raise McpError(f"the package for it is missing; run: {install_command('mcp')}") from exc
     return open_link
 
 

@@ -2,6 +2,8 @@
 
 from importlib.util import find_spec
 
+from workspaces.extras import install_command
+
 _EXTRAS = {"anthropic": ("anthropic", "anthropic"), "google": ("google.genai", "google")}
 """Module and extra, by provider; the clients of the others are always installed."""
 
@@ -15,4 +17,4 @@ def missing_extra(provider: str) -> str | None:
         is_there = find_spec(module) is not None
     except ModuleNotFoundError:  # its parent package is missing too
         is_there = False
-    return None if is_there else f"pip install 'strandline[{extra}]'"
+    return None if is_there else install_command(extra)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.control.finding import Finding, Level
 from gateway.errors import ConfigError
+from workspaces.extras import install_command
 from workspaces.memory.index.settings import version_fault
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ async def _redis(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[
         from gateway.stores.redis.about import about
         from gateway.stores.redis.server import describe_error, server_of
     except ImportError:
-        yield Finding("redis", Level.FAIL, "the package for it is missing", "run: pip install 'strandline[redis]'")
+        yield Finding("redis", Level.FAIL, "the package for it is missing", f"run: {install_command('redis')}")
         return
     try:
         server = server_of(config.redis, environ, PATIENCE_S)

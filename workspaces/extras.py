@@ -1,0 +1,21 @@
+"""Optional packages: the command that installs one where this program runs."""
+
+import shlex
+import sys
+from importlib import metadata, util
+
+
+def install_command(extra: str) -> str:
+    """Return the shell command that installs the packages of *extra* for this interpreter, at the versions tried.
+
+    It names them and not `strandline[extra]`, which no index may hold where a clone or a wheel was installed.
+    """
+    try:
+        declared = metadata.requires("strandline") or []
+    except metadata.PackageNotFoundError:  # run from its folder, never installed
+        declared = []
+    wanted = [name.strip() for name, _, marker in (each.partition(";") for each in declared) if f"'{extra}'" in marker]
+    pip = [sys.executable, "-m", "pip", "install"]
+    if util.find_spec("pip") is None:  # an environment of uv
+        pip = ["uv", "pip", "install", "--python", sys.executable]
+    return shlex.join([*pip, *(wanted or [f"strandline[{extra}]"])])
