@@ -90,7 +90,7 @@ def _changes(newer: Statement, older: Statement, asked: Asked) -> bool:
         return False
     if ought(before) > ought(after) or newer.names_another_thing(older):
         return False
-    shared = _things(before, asked) & _things(after, asked)
+    shared = (_things(before, asked) | asked.things) & _things(after, asked)
     least = 1 if asked.kind in CORRECTABLE or shared & asked.things else _SHARED
     return len(shared) >= least and _gives(after, before, asked)
 

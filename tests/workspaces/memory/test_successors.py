@@ -51,6 +51,7 @@ CHANGED = [
         "picnic's off in Ely, all full. Bath, same weekend, by the weir",
     ),
     ("when is dad's operation?", "dad gets his operation on 17 June", "dad rang, it's a day earlier"),
+    ("code for Bea's workshop?", "the alarm code is 4471", "they changed the numbers on the door at Bea's, 8026 now"),
 ]
 
 
