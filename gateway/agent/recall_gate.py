@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from workspaces.memory.text.dialogue import is_question, is_small_talk
+from workspaces.memory.text.list_questions import begins_list
 from workspaces.memory.text.question_forms import loosely_asking
 from workspaces.memory.text.tokens import STOP_WORDS, identifiers
 
@@ -73,24 +74,6 @@ _VERB = re.compile(
     r"|d)\b",
     re.IGNORECASE,
 )
-_ALL = re.compile(
-    r"(?:every(?:thing|where|one|body)|all) (?:(?:that|the \w+|my \w+|our \w+) )?(?:i|we|he|she|they)"
-    r"(?:['’]?ve| have| had)? (?:\w+ed|bought|spent|ate|got|lent|gave|read|saw|paid|made|took|told|said|own|owe|did"
-    r"|done|seen|given|taken)\b"
-    r"|(?:every(?:thing|one|body)|all|things) (?:that|who|which) \w+"
-    r"|(?:books?|films?|movies|shows|places|restaurants|cafes|towns|cities|countries|people|things|recipes|plants"
-    r"|songs|walks"
-    r"|gifts|presents) (?:that )?(?:i|we) (?:ate|got|went|read|saw|bought|tried|visited|lent|borrowed|watched|finished"
-    r"|made|played"
-    r"|planted|met|gave|heard|cooked|owe|took|did)\b"
-    r"|(?:les|mes|nos|los|las|mis|i|le|os|as|die|alle) \w+ (?:qu['’]|que|che|die|ch['’]) ?(?:j['’ ]?ai|g|on a|he|hemos"
-    r"|ho"
-    r"|abbiamo|(?:a gente|eu) \w+|ich|wir)\b"
-    r"|(?!(?:some|any|al|thank|guess|hope|perhaps|unles|thi|ye|las)\w*\b)\w+s (?:that )?(?:i|we)(?:['’]?ve| have)"
-    r" \w+(?:ed|en|t|d)\b",
-    re.IGNORECASE,
-)
-"""Begins a list that is asked for: "everything I spent on the flat", "books I've read this year"."""
 _ASKED_LAST = re.compile(
     r",\s+(?:so |and |but )?(?:who(?! (?:cares|knows))|where|when|which|how (?:much|many|old|long|far)"
     r"|what(?! an?\b))\b(?! (?:i|we|he|she|it)\b)"
@@ -218,7 +201,7 @@ def _is_about_somebody(sentence: str) -> bool:
 def _asks(sentence: str) -> bool:
     whole = sentence.rstrip(".…") if sentence.endswith(("..", "…")) else sentence
     asks = is_question(whole) or whole.endswith(("?", "？", "؟")) or _ASKED_LAST.search(whole)
-    return bool(asks or _is_asked_loosely(whole) or _ORDER.match(whole) or _ALL.match(whole))
+    return bool(asks or _is_asked_loosely(whole) or _ORDER.match(whole) or begins_list(whole))
 
 
 def _is_asked_loosely(sentence: str) -> bool:

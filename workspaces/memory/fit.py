@@ -16,6 +16,7 @@ from functools import lru_cache
 from workspaces.memory.hits import Hit
 from workspaces.memory.text.answer_kind import asked_kind, holds
 from workspaces.memory.text.dialogue import AGENTS, OWNERS, read_line
+from workspaces.memory.text.list_questions import asks_for_several
 from workspaces.memory.text.question_focus import focus, is_open_ended
 from workspaces.memory.text.tokens import terms
 
@@ -29,6 +30,8 @@ LOOKED_AT = 20
 """Hits that are looked at; those after the first six by relevance are the background."""
 _BACKGROUND, _USUAL = 0.5, 0.25
 """Weight of the background's mean relevance, and the relevance of each hit that is missing there."""
+_LEAST_LISTED = 0.15
+"""Relevance below which an item of a list counts as missing there: such are shown although they fit little."""
 _FIRST = 2
 """Hits among which the kind of answer is looked for."""
 _ANSWERS = 0.1
@@ -50,7 +53,7 @@ def fit(hits: Sequence[Hit], question: str) -> float:
     """
     if not hits:
         return 0.0
-    best = max(hit.relevance for hit in hits[:SHOWN]) - _BACKGROUND * (_background(hits) - _USUAL)
+    best = max(hit.relevance for hit in hits[:SHOWN]) - _BACKGROUND * (_background(hits, question) - _USUAL)
     best += _OPEN_ENDED if is_open_ended(question) else -_FOCUS * _missing(hits, question)
     return best + _ANSWERS * _answer(hits, question) - _OTHERS * min(_excess_of_others(hits, question), _MOST_OTHERS)
 
@@ -60,9 +63,10 @@ def fits_clearly(hits: Sequence[Hit], question: str) -> bool:
     return fit(hits, question) >= CLEAR
 
 
-def _background(hits: Sequence[Hit]) -> float:
+def _background(hits: Sequence[Hit], question: str) -> float:
     """Return the mean relevance of the hits that are looked at, but for the best."""
-    others = sorted((hit.relevance for hit in hits[:LOOKED_AT]), reverse=True)[SHOWN:]
+    least = _LEAST_LISTED if asks_for_several(question) else 0.0
+    others = sorted((hit.relevance for hit in hits[:LOOKED_AT] if hit.relevance >= least), reverse=True)[SHOWN:]
     most = LOOKED_AT - SHOWN
     return (sum(others) + _USUAL * (most - len(others))) / most
 

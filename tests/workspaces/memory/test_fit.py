@@ -80,3 +80,10 @@ def test_a_hit_is_worth_what_it_is_above_the_others() -> None:
     assert fit(long, "boat") < CLEAR < fit([best], "boat") < fit(short, "boat")
     assert fit([best], "boat") == pytest.approx(0.45)
     assert fit(short[:20], "boat") == fit(short, "boat")
+
+
+def test_items_of_a_list_that_fit_little_make_it_no_clearer() -> None:
+    """They are shown for a list alone, so they say nothing of the others."""
+    boat, others = hit("the boat lies in Laboe", 0.45), [hit(f"line {n}", 0.12) for n in range(20)]
+    asked = "which boats do we have"
+    assert fit([boat, *others], asked) == fit([boat], asked)

@@ -60,6 +60,7 @@ from workspaces.memory.index.word_coverage import covered_shares
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind
 from workspaces.memory.text.day_spans import latest
 from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line, refers_back
+from workspaces.memory.text.list_questions import asks_for_several
 from workspaces.memory.text.nicknames import renamed
 from workspaces.memory.text.sparse import SparseVector, query_vector
 
@@ -79,6 +80,10 @@ LOOKUP_WORDS = 3
 """Most words of a query that looks a single word up; a longer one with one such word asks for more."""
 WITHOUT_WORD = 0.35
 """Least score of an entry that lacks the only word of a query, if others hold it."""
+LISTED_SPEAKER = 0.15
+"""`Weights.speaker` for a question for several things: most of its answers were said by whom it names."""
+LEAST_LISTED = 0.05
+"""Least score of further items of a list, if something fits: they are told in other words than the question's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +139,7 @@ class Finder:
         within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
         matched = self._matched_shares(request.bm25, pool)
         is_lookup = len(request.bm25.indices) == 1 and len(asked.text.split()) <= LOOKUP_WORDS
-        told = _Telling(self._engine, pool, matched, request.dense is not None, asked.min_score, is_lookup).found(
-            within
-        )
+        told = _Telling(self._engine, pool, matched, request.dense is not None, asked, is_lookup).found(within)
         evidence = without_near_duplicates(each for each in told if is_evidence(each.entry.text, asked.text, each.kind))
         found = without_noted_orders(list(islice(evidence, max(asked.limit, DEPTH) + SPARE)))
         if asked.blend:
@@ -194,7 +197,7 @@ class Finder:
             return KEYWORDS_ALONE if request.tokens is None else WITHOUT_DENSE
         if request.tokens is None:
             return WITHOUT_LATE
-        return Weights()
+        return Weights(speaker=LISTED_SPEAKER) if asks_for_several(asked.text) else Weights()
 
     def _rare(self, words: SparseVector, scopes: frozenset[Scope] | None) -> SparseVector:
         """Multiply each word's weight by its IDF in the searched scopes."""
@@ -246,15 +249,15 @@ class _Telling:
     matched: Column
     """The share of the query's IDF covered by each entry's words and by the question it answers, 0 to 1."""
     has_vectors: bool
-    min_score: float | None
+    asked: SearchRequest
     is_lookup: bool
     """It asks for one word."""
 
     def found(self, ranked: Iterator[Ranked]) -> Iterator[MatchingEntry]:
         scores = self._scores(self.pool.scores.late)
-        is_strict = self.is_lookup or self.min_score is not None
+        is_strict = self.is_lookup or self.asked.min_score is not None
         in_context = scores if is_strict else self._scores(self.pool.scores.late_context)
-        least = LEAST_BESIDE if max(scores, default=0.0) >= FITTING else LEAST
+        least = self._least_beside(max(scores, default=0.0))
         passing = (each for each in ranked if self._passes(each, in_context[each.row], least))
         while some := list(islice(passing, self.engine.reads_at_once)):
             ids = [PointId(int(self.pool.scores.ids[each.row])) for each in some]
@@ -272,9 +275,15 @@ class _Telling:
 
     def _passes(self, ranked: Ranked, score: float, least: float) -> bool:
         """Tell whether it passes the threshold; by default all of a day that the query names does."""
-        if self.min_score is not None:
-            return score >= self.min_score
+        if self.asked.min_score is not None:
+            return score >= self.asked.min_score
         return not self.has_vectors or score >= self._least(ranked.row, least) or ranked.part("date") > 0
+
+    def _least_beside(self, best: float) -> float:
+        """Return the least score of an entry beside one of the score *best*."""
+        if best >= LEAST and asks_for_several(self.asked.text):
+            return LEAST_LISTED
+        return LEAST_BESIDE if best >= FITTING else LEAST
 
     def _least(self, row: int, least: float) -> float:
         """Return the least score of an entry: where a word is looked up and found, one without it has to fit well."""

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
 from workspaces.memory.entry import Entry
-from workspaces.memory.index.ranking import FITTING
+from workspaces.memory.index.ranking import FITTING, LEAST
 from workspaces.memory.index.translation import Translated
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind, holds
 from workspaces.memory.text.corrections import corrects
 from workspaces.memory.text.dialogue import LineKind, read_line, refers_back
+from workspaces.memory.text.list_questions import asks_for_several
 from workspaces.memory.text.nicknames import renamed
 
 DECLARING = 6
@@ -112,15 +113,17 @@ def reordered(found: Sequence[MatchingEntry], question: str) -> list[MatchingEnt
     """
     kind = asked_kind(question)
     weight = ANSWERS.get(kind, 0.0) if kind else 0.0
+    least = LEAST if asks_for_several(question) else -1.0
 
-    def rank_of(each: MatchingEntry) -> tuple[bool, float]:
+    def rank_of(each: MatchingEntry) -> tuple[bool, bool, float]:
         if each.is_exact:
-            return True, 0.0
+            return True, True, 0.0
+        fits = each.score >= least
         if not (weight or each.subject):
-            return False, each.rank
+            return False, fits, each.rank
         text = read_line(each.entry.text).text
         answers_it = kind is not None and weight > 0 and holds(kind, text, question)
         is_lent = each.subject > 0 and refers_back(text)
-        return False, each.rank - each.subject * (not is_lent) + weight * answers_it
+        return False, fits, each.rank - each.subject * (not is_lent) + weight * answers_it
 
     return sorted(found, key=rank_of, reverse=True)

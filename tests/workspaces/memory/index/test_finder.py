@@ -242,3 +242,44 @@ def test_a_question_for_all_of_it_finds_what_lacks_its_word(tmp_path: Path) -> N
     assert set(every) == set(BOATS.replace("- ", "").splitlines()[:3])
     assert found(tmp_path / "word", BOATS, "paint", embedder) == ["painted the blue dinghy on saturday"]
     assert found(tmp_path / "none", BOATS, "how tall is the lighthouse", embedder) == []
+
+
+CITIES = """- 09:00 Kate: two days in Turin, it rained
+- 11:00 Ben: I have been to Ghent, Bruges and other towns
+- 13:00 Kate: back from Aarhus
+"""
+
+
+def test_a_list_of_what_somebody_did_begins_with_their_own_lines(tmp_path: Path) -> None:
+    """Somebody else's line stands below them although it is nearer to the question's words."""
+    texts = found(tmp_path, CITIES, "which cities has Kate been to", LocalEmbedder())
+    assert ["Kate" in text for text in texts] == [True, True, False]
+
+
+BOOKS = """- 09:00 Owner: read The Wager in the evenings, halfway
+- 10:00 Owner: I finished Stoner. cried
+- 11:00 Owner: gave up on Kafka on the Shore, too many cats
+- 12:00 Owner: fixed a puncture for the baker
+"""
+
+
+def test_further_items_of_a_list_in_other_words_are_found(tmp_path: Path) -> None:
+    """Below what fits; a question for one thing shows that alone, and what nothing fits shows nothing."""
+    embedder = LocalEmbedder()
+    lines = [line.removeprefix("- ") for line in BOOKS.splitlines()]
+    assert found(tmp_path / "list", BOOKS, "which books did I read", embedder) == lines[:3]
+    assert found(tmp_path / "one", BOOKS, "which book did I read", embedder) == lines[:1]
+    assert found(tmp_path / "none", BOOKS, "which planets have I visited", embedder) == []
+
+
+BREAKFASTS = """- 09:00 Owner: had breakfast at Dottie's with the guys, great breakfast joint
+- 09:40 Owner: Mom was 131.4 this morning
+- 10:20 Owner: the dog needs a bath
+- 13:00 Owner: Fred's Diner gets a C
+"""
+
+
+def test_what_stands_beside_an_item_of_a_list_is_below_what_fits_by_itself(tmp_path: Path) -> None:
+    """The line after the best one is near to it in time, and says nothing of the list."""
+    texts = found(tmp_path, BREAKFASTS, "which breakfast places did we try", LocalEmbedder())
+    assert [text.removeprefix("- ").split()[2] for text in texts] == ["had", "Fred's", "Mom"]
