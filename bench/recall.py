@@ -22,6 +22,7 @@ from workspaces.access import PRIVATE
 from workspaces.memory.hits import LONGEST_SNIPPET, Hit
 from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.order import MatchingEntry
+from workspaces.memory.source_index import LOOKED_AT
 from workspaces.memory.text.dialogue import LineKind
 
 BUDGETS = (300, 500, 800, 1_000)
@@ -54,7 +55,7 @@ def run(data: Path) -> str:
         with tempfile.TemporaryDirectory(prefix="strandline-bench-") as folder:
             bench = Bench(corpus, embedder, Path(folder))
             for text, evidence in [*((q.text, q.evidence) for q in corpus.questions), *((t, None) for t in strangers)]:
-                found = bench.found(text, CANDIDATES) if calls_for_memories(text) else []
+                found = bench.found(text, CANDIDATES + LOOKED_AT) if calls_for_memories(text) else []
                 for budget, outcomes in brought.items():
                     outcomes.append(_judge(corpus.name, text, evidence, found, budget))
             bench.close()

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 
@@ -120,8 +121,8 @@ async def test_no_text_ends_its_quotation(home: Home) -> None:
 
 
 async def test_number_and_tokens_are_bounded(home: Home) -> None:
-    """Twelve memories, eight hundred tokens with the sentence that introduces them."""
-    await home.write("MEMORY.md", *(f"bicycle {word} {number}" for number, word in enumerate("abcdefghijklmnop")))
+    """The next hits count too where the search was asked for fewer; tokens, with the sentence that introduces them."""
+    await home.write("MEMORY.md", *(f"bicycle {letter} {number}" for number, letter in enumerate(ascii_lowercase)))
     assert len((await home.brought(ASKED)).used) == ON.memories
     await home.write("MEMORY.md", *(f"bicycle {letter} {f'{letter}x ' * 200}" for letter in "abcd"))
     recalled = await home.brought(ASKED, settings=ON)
