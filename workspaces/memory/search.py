@@ -75,7 +75,12 @@ class MemoryIndex(SourceIndex):
         now = self._clock.monotonic()
         if self._is_dirty or now - self._marked_at >= CHECK_EVERY_S:
             self._marked_at = now
-            await self._run(lambda: [each.split() for each in self._marked])
+            if self._is_dirty or self._syncing.locked():
+                await self._run(lambda: [each.split() for each in self._marked])
+            elif await self.is_behind():  # one look tells both, and the search need not look again
+                self._is_dirty = True
+            else:
+                self._checked_at, self._was_fresh = now, True
         return any(is_for(scopes, each.source.audience(path)) for each in self._marked for path in each.paths)
 
     def touched(self) -> None:

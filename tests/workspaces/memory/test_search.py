@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
+from tests.fakes.counted import counted
 from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT, CRON, GROUP, GUEST, HEARTBEAT, MAIN, OTHER, OWN, SUBAGENT
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
@@ -96,6 +97,17 @@ async def test_files_that_did_not_change_are_no_request(home: Home) -> None:
     home.clock.now_s += CHECK_EVERY_S
     assert await home.found("tea") == ["likes tea"]
     assert home.worker.calls == ["search"]
+
+
+async def test_files_are_looked_at_once_a_search(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What changed, and which of them hold lines that stay here, is told by one walk."""
+    home.write("MEMORY.md", "likes tea")
+    os.utime(home.notes / "MEMORY.md", (1, 1))
+    await home.found("tea")
+    looked = counted(monkeypatch, "workspaces.memory.workspace_source.is_note")
+    home.clock.now_s += CHECK_EVERY_S
+    assert await home.found("tea") == ["likes tea"]
+    assert len(looked) == 1
 
 
 async def test_an_index_that_went_is_built_by_the_search_that_notices(home: Home) -> None:
