@@ -39,7 +39,8 @@ _LOOKED_UP = re.compile(
     r"|due date|confirmation|membership|contract|birthday of|name of|combo|combination|confirmation"
     r"|(?:employee|member|staff|customer|account|phone|room|model|serial|invoice|case|flight|part) no|passwort|wlan"
     r"|nummer|adresse|telefon\w*|rezept"
-    r"|r[ée]f|plaque|größe|preis|kennzeichen|konto\w*|vertrag\w*|numéro|mot de passe|contrat|recette|taille|prix|número"
+    r"|r[ée]f|plaque|suivi|größe|preis|kennzeichen|konto\w*|vertrag\w*|numéro|mot de passe|contrat|recette|taille|prix"
+    r"|número"
     r"|código|contraseña|contrato|matrícula|póliza|dirección|teléfono|receta|talla|precio|numero|codice|targa|contratto"
     r"|indirizzo|telefono|ricetta|taglia|prezzo|senha|apólice|endereço|telefone|receita"
     r"|номер|код|пароль|адрес|телефон|рецепт)\b",
@@ -96,7 +97,7 @@ _NEEDED = re.compile(
 _OF_WHOM = re.compile(
     r"(?:(?:the|my|our|la|le|les|el|il|lo|der|die|das|o|a) )?(?:\w+ ){0,2}\w+ (?:for|of|that|which|i got|we got"
     r"|they gave"
-    r"|d[eu]|des|del|della|di|do|da|von|vom|für|pour|para|per) ",
+    r"|d[eu]|des|del|della|di|do|da|von|vom|für|pour|para|per|qu['’]?on|que|dans|sur|chez) ",
     re.IGNORECASE,
 )
 """Begins with a thing and what tells it apart: "phone for the mother of the girl who fell"."""

@@ -320,6 +320,9 @@ a consulta da mae é que dia
 o encanador mora onde
 der zahnarzt von mia wann nochmal
 mias dentist is when again
+ou paul fait son stage
+les plages ou jai nagé cet ete
+le prix quon a paye pour le four
 """
 CHATS_STATE = """
 que buena noticia

@@ -30,7 +30,7 @@ _ENGLISH = (
     r"|(?:is|are|was|were)\s+(?:there|it|he|she|they|you|my|your|the|this|that)\b"
     r"|(?:have|has|had)\s+(?:i|you|we|they|he|she|it)\b"
     r"|(?:can|could|should|may|must)\s+(?:i|we|he|she|they|it|one|my|our|the)\b"
-    r"|(?:can|could) you (?:recommend|suggest|explain|tell me (?:wh|how|about))"
+    r"|(?:can|could) you (?:recommend|suggest|explain|tell me (?:wh|how|about))|.{0,60} yes or no\s*\Z"
     r"|(?:is|are)\s+(?!not|now|so|too|very|really|still|also|all|just|quite)\w+\s+(?:\w+\s+)?"
     r"(?:ok|okay|worth|good|bad|nice|normal|safe|allowed|possible|cheap|expensive|enough|in season)\b"
     r"|(?:what|who|which|whose)\s+(?!an?\b|i\b|we\b|you\b|he\b|she\b|they\b|it\b|means?\b|reminds\b|knows\b|knew\b"
@@ -65,9 +65,11 @@ _FRENCH = (
     r"ou (?:est|sont) (?:le|la|les|l['’]|mon|ma|mes)\b"
     r"|(?:où|quand est-ce|qui est|comment (?:s|est|on|je|tu|va|faire|ça)|pourquoi|combien|quels?|quelles?|est-ce que"
     r"|c['’]est quoi|qu['’ ]?est[- ]ce)\b"
-    rf"|(?:à|de|avec|chez|depuis|dans|en|jusqu['’]à)\s+(?:quel(?:le)?s?|qui|quand|combien)\b{_ONE_CLAUSE}"
+    r"|tu (?:peux|pourrais) (?:me|nous)\b|tu te (?:souviens|rappelles)\b|t['’ ]?as (?:une?|des|gard[ée]|not[ée])\b"
+    rf"|(?:à|a|de|avec|chez|depuis|dans|en|jusqu['’]?[àa])\s+(?:quel(?:le)?s?|qui|quand|combien)\b{_ONE_CLAUSE}"
     rf"|quand\s+(?:est|arrive|part|vient|commence|finit|ouvre|ferme|dois|doit|sont|passe)\s+(?!(?:il|elle|on)\b)\w+"
     rf"{_ONE_CLAUSE}"
+    rf"|il y a combien\b|[cç]a existe\b{_ONE_CLAUSE}"
     rf"|c['’]est\s+(?:quand(?! m[êe]me)|où|combien|quel(?:le)?s?)\b{_ONE_CLAUSE}"
     rf"|qui\s+(?:vient|paie|garde|fait|s['’]occupe|doit)\b{_ONE_CLAUSE}"
     r"|(?!.{0,120}\b(?:sai[st]|sav\w+|importe|demand\w+|dire|comprend\w*|regard\w+)\b)[^\n;:]{0,60}?\b"
@@ -95,6 +97,8 @@ _SPANISH = (
     r"|(?:hasta|desde|para) cu[áa]ndo\s+\w+"
     rf"|cuando\s+(?:vuelve|viene|llega|sale|acaba|caduca|me toca|le toca|tengo"
     rf"|hay)\b(?=(?:\s+\w+){{0,2}}\s*\Z)){_ONE_CLAUSE}"
+    rf"|se puede\s+(?!decir\b)\w+r\b{_ONE_CLAUSE}|hace falta\s+\w+r\b{_ONE_CLAUSE}|c[oó]mo se dice\b"
+    rf"|q(?:u[eé])?\s+\w+\s+(?:lleva|llevan|usa|necesita)\b{_ONE_CLAUSE}"
     rf"|(?:pueden?|deben?)\s+(?:el|la|los|las|mi|mis)\s+(?!lunes|martes|miércoles|jueves|viernes|sábado|domingo"
     rf"|dos|tres){_ONE_CLAUSE}"
 )
@@ -122,7 +126,11 @@ _PORTUGUESE = (
     rf"|quer|significa|aconteceu)\b{_SHORT}"
     rf"|(?:a|de|em|com)\s+que\s+\w+\s+(?:é|são|era|foi|está|tem|vai|sai|chega|vem|começa|abre|fecha)\b{_ONE_CLAUSE}"
     rf"|como\s+(?:se\s+(?:chama|diz|faz|escreve|limpa)|é que)\b{_ONE_CLAUSE}"
-    rf"|quant[oa]s\s+\w+\s+\w+{_ONE_CLAUSE}"
+    rf"|quant[oa]s\s+\w+\s+\w+{_ONE_CLAUSE}|qual (?:a|o|é|e|eh|foi)\s+\w+|quanto (?:ta|tá|da|dá|fica"
+    rf"|sai)\b{_ONE_CLAUSE}"
+    rf"|(?:com|de|em|por)\s+quant[oa]s\s+\w+{_ONE_CLAUSE}|o q(?:ue)?\s+\w+[aei]r\b{_ONE_CLAUSE}|q(?:ue)? q(?:ue)? (?:é"
+    rf"|eh?)\b"
+    rf"|[^\n,;:]{{1,60}}?\b(?:leva|dura|aguenta|custa|da|dá|pesa|fica)\s+quant[oa]s?\b{_ONE_CLAUSE}"
 )
 _DUTCH = (
     r"(?:hoe (?:laat|lang|vaak|duur|ver|oud|groot|heet|gaat|moet|kan|kom|werkt)|hoeveel|wie (?:is|heeft|was|komt|zijn)"
@@ -226,7 +234,7 @@ _WITHIN = {
         r"|(?:est|sont|c|habite\w*|vit|va|vais|vas|mis|rang\w+|trouv\w+|laiss\w+|pos[ée]\w*|gar[ée]\w*|[ée]tait)\s+"
         r"(?:où|ou)(?!\s+(?:pas|non|alors|bien|plut[oô]t|sinon)\b)"
         r"|(?:quand|comment)\s*\Z|(?:appelle|appelait|marche|fait|fais) comment|combien|cb"
-        r"|(?:a|à|de|avec|pour|chez) qui\s*\Z"
+        r"|(?:a|à|de|avec|pour|chez) qui\s*\Z|(?<=\Aou )\w+ (?:fait|va|habite|travaille|range|met|dort|se)\b"
         r"|(?:c['’ ]?(?:est|était|etait)?|retourne|va|vais|joue|part|vient|passe|commence) quand(?! m[êe]me)"
     ),
     "Spanish": (

@@ -102,6 +102,16 @@ je mets quoi comme dessert
 quanto ci mette la colla ad asciugare
 cosa serve per il passaporto
 le chiavi della cantina dove le ho messe
+a quelle heure ferme la piscine le samedi
+tu te souviens de la taille de Paul
+il y a combien de marches
+se puede congelar el queso
+hace falta reservar en el camping
+q bombilla lleva la nevera
+qual o peso da mala
+com quantos anos pode dirigir
+a massa leva quanto tempo no forno
+dogs on that beach yes or no
 """
 STATEMENTS = """
 cuando viene Leire hacemos estiramientos
@@ -131,6 +141,10 @@ on mange n'importe quoi
 il ristorante dove siamo stati era bello
 cosa vuoi che ti dica
 quanto mi manca il mare
+tu peux le garder
+se puede decir que ha ido bien
+il y a du monde
+quanto barulho
 """
 
 
