@@ -323,6 +323,11 @@ mias dentist is when again
 ou paul fait son stage
 les plages ou jai nagé cet ete
 le prix quon a paye pour le four
+ke taglia porta leo di scarpe
+xke abbiamo cambiato medico
+la revisione qnd era poi
+tutti i posti dove ho dormito
+kel jour est la reunion
 """
 CHATS_STATE = """
 que buena noticia

@@ -34,6 +34,8 @@ _BEGINS = re.compile(
     r"|gifts|presents) (?:that )?(?:i|we) (?:ate|got|went|read|saw|bought|tried|visited|lent|borrowed|watched|finished"
     r"|made|played"
     r"|planted|met|gave|heard|cooked|owe|took|did)\b"
+    r"|tutt[ie] (?:i|le|gli) \w+ (?:dove|che|ke) (?:ho|abbiamo|ha)\b|la (?:mia )?roba (?:mia )?(?:che|ke) (?:ho"
+    r"|abbiamo)\b"
     r"|(?:les|mes|nos|los|las|mis|i|le|os|as|die|alle) \w+ (?:qu['’]?|que|o[uù]|che|die|ch['’]) ?(?:j['’ ]?ai|g|on a"
     r"|he|hemos"
     r"|ho"

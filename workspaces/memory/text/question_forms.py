@@ -108,12 +108,16 @@ _ITALIAN = (
     r"\s+(?:è|sono|ha|hanno|costa|costano|viene|arriva|parte|abita|lavora|sta|va|devo|posso|c['’]è|pesa|dura|apre"
     r"|chiude"
     rf"|inizia|finisce|deve|abbiamo)\b{_SHORT}"
-    rf"|come\s+(?:si|sta|faccio|funziona)\b{_ONE_CLAUSE}"
+    rf"|come\s+(?:si|sta|faccio|funziona)\b{_ONE_CLAUSE}|(?:si )?pu[oòò]['’]?\s+(?!darsi\b|essere\b"
+    rf"|dire\b)\w+re\b{_ONE_CLAUSE}"
+    rf"|quante\s+\w+\s+di\s+\w+\s+(?:mi|ci|si|servono)\b{_ONE_CLAUSE}|chi\s+e['’]?\s+\w+{_ONE_CLAUSE}"
+    rf"|[^\n,;:]{{0,60}}?\b(?:ogni quanto|(?:fino )?a quando)\s+\w+{_ONE_CLAUSE}"
     r"|quant[oaie]\s+(?:(?:ci|si)\s+\w+|fa|dura|serve|servono|spendo|pago|manca|\w+\s+(?:serve|servono|devo"
     r"|ci vogliono))"
     rf"\b{_ONE_CLAUSE}"
     rf"|cosa\s+(?:devo|serve|posso|significa|metto|uso|bisogna|ci vuole)\b{_ONE_CLAUSE}|chi\s+(?:è|e['’])\s+che\b"
-    rf"|a che\s+(?:ora|ore|et[àa]|punto)\s+\w+{_ONE_CLAUSE}|che\s+\w+\s+(?:do|faccio|devo|metto|uso|prendo|ci va)\b"
+    rf"|a che\s+(?:ora|ore|et[àa]|punto)\s+\w+{_ONE_CLAUSE}|che\s+\w+\s+(?:do|faccio|devo|metto|uso|prendo|ci va|va"
+    rf"|vanno)\b"
     rf"{_ONE_CLAUSE}|quando\s+(?:inizia|scade|arriva|tocca|apre|chiude)\b{_ONE_CLAUSE}"
     rf"|(?:il|la|lo|le|i|gli|l['’])\s?(?:\w+\s+){{1,4}}dove\s+(?:l['’]ho|li ho|le ho|sta|stanno"
     rf"|si trova)\b{_ONE_CLAUSE}"
@@ -200,7 +204,7 @@ _LOOSELY = {
         r"(?:(?:a|di|da|con|per|in|su|entro|fino a)\s+)?(?:dove|chi(?!\s+(?:lo sa|se ne)\b)|quant[oaie](?!\s+(?:sei"
         r"|mi|ti)\b)|qual[ei]?|perch[eé](?!\s+(?:non|sì|no)\b)|cosa(?!\s+(?:vuoi|fai)\b)|quando(?!\s+(?:sono|ero"
         r"|arrivo|torno|esco|posso|finisco|vengo|hai|puoi|vuoi|eravamo|saremo|eu|ele|ela|a gente|chegar|puder|for"
-        r"|sair|tiver|era|você)\b)|come (?:si|mi|lo|la|faccio|era|è|funziona|posso|chiamava)|che (?:cosa|or[ae]"
+        r"|sair|tiver|era|você)\b)|come (?:si|mi|lo|la|li|le|faccio|era|è|funziona|posso|chiamava)|che (?:cosa|or[ae]"
         r"|giorn[oi]|anno|mese|taglia|numero|colore))(?!\w)"
     ),
     "Portuguese": (
@@ -246,8 +250,8 @@ _WITHIN = {
         r"che (?!(?:bell\w+|palle|fame|sonno|freddo|caldo|voglia|paura|giornata|casino|schifo|noia|serata|dire|ne|si|mi"
         r"|ti|ci|lo|la|li|non|poi|ora|lui|lei|loro|io|tu)\b)\w+ (?:devo|deve|dovevo|ho|ha|abbiamo|siamo|fa|faccio"
         r"|facciamo|è|e['’]|era|do|serve|servono|va|prende|viene|arriva|porta|usa|metto|vuole|saltava)\b"
-        r"|a che or[ae]|(?:dove|com['’])\s*(?:sta|era|è|e['’]|l['’]ho|ho mess\w|si trova)\b"
-        r"|quando (?:va|viene|deve|parte|scade|inizia|tocca)\b|come s['’]era"
+        r"|a che or[ae]|(?:dove|com['’])\s*(?:sta|era|è|e['’]?|l['’]ho|ho mess\w|si trova|trov\w)\b"
+        r"|quando (?:va|viene|deve|parte|scade|inizia|tocca|era|è|e['’]?)\b|come s['’]era|,? e a chi\s*\Z"
     ),
     "Portuguese": (
         r"(?:é|eh|foi|era|fica|custa|custou|chama|mora|tá|ta|sai|começa|deixei|guardei) (?:onde|quando|quanto"
@@ -258,6 +262,24 @@ _WITHIN = {
 """What asks within a sentence, after what it asks about: "zahnarzt wann nochmal", "on repete dans quelle salle"."""
 
 
+_TYPED = {
+    "che": "(?:che|ke)",
+    "quando": "(?:quando|qnd[oa]?|qdo)",
+    "perch[eé]": "(?:perch[eé]|x(?:ch|k)[eéè])",
+    "quel": "[qk]u?el",
+    "qui": "(?:qui|ki)",
+    "comment": "(?:comment|cmt)",
+}
+"""Short spellings of interrogatives in chats."""
+_INTERROGATIVE = re.compile(r"(?<![\w\[])(?:che|quando|perch\[eé\]|quel|qui|comment)(?![\w\]])")
+"""Where they stand in a pattern of this file."""
+
+
+def _as_typed(pattern: str) -> str:
+    """Return *pattern* with the short spellings of its interrogatives."""
+    return _INTERROGATIVE.sub(lambda match: _TYPED[match[0]], pattern)
+
+
 @cache
 def loosely_asking() -> re.Pattern[str]:
     """Return the form of a sentence that mostly is a question, as chats have it: "q dia ensayamos", "wo find ich den".
@@ -265,7 +287,7 @@ def loosely_asking() -> re.Pattern[str]:
     A mistake must cost little: a statement that was kept as a question would be no evidence any more.
     """
     within = rf"[^\n]{{0,80}}?\b(?:{'|'.join(_WITHIN.values())})"
-    return re.compile(f"{_LEAD}(?:{'|'.join(_LOOSELY.values())})|{within}", re.IGNORECASE)
+    return re.compile(_as_typed(f"{_LEAD}(?:{'|'.join(_LOOSELY.values())})|{within}"), re.IGNORECASE)
 
 
 @cache
@@ -274,7 +296,7 @@ def asking() -> re.Pattern[str]:
 
     It takes 10 ms to compile, which no start waits for.
     """
-    return re.compile(f"{_LEAD}(?:{'|'.join(_LANGUAGES)})", re.IGNORECASE)
+    return re.compile(_as_typed(f"{_LEAD}(?:{'|'.join(_LANGUAGES)})"), re.IGNORECASE)
 
 
 LOOK_UP = re.compile(
@@ -282,7 +304,8 @@ LOOK_UP = re.compile(
     r"|ticket|entry"
     r"|insurance|tax|account|customer|reference|tracking|order|booking"
     r"|policy|model|port|house|room|door|gate|alarm|bank|card)\s+)?"
-    r"(?:nr|numbers?|codes?|pin|passwords?|iban|recipes?|ideas?|tips|synonyms|suggestions?)\s+(?:of|for|to|at|on|in)\s+"
+    r"(?:nr|numbers?|codes?|pin|passwords?|iban|recipes?|ide(?:as?|e)|tips|synonyms|suggestions?)\s+(?:of|for|to|at|on"
+    r"|in)\s+"
     r"(?:(?!\b(?:is|are|was|were|has|have|had|will|works?|changed?|changes|moved|should|must|can)\b)[^\d:=.!\n])+"
     r"|(?:\w{0,20}nummer|code|pin|passwort|kennwort|rezept|ideen|tipps)\s+(?:von|vom|der|des|für|zu[mr]?)\s+"
     r"(?:(?!\b(?:ist|war|hat|geht|lautet|gilt|wird|soll|muss)\b)[^\d:=.!\n])+"

@@ -112,6 +112,9 @@ qual o peso da mala
 com quantos anos pode dirigir
 a massa leva quanto tempo no forno
 dogs on that beach yes or no
+si puo congelare il pesto
+il filtro ogni quanto va cambiato
+ke pane va con la zuppa
 """
 STATEMENTS = """
 cuando viene Leire hacemos estiramientos
@@ -145,6 +148,7 @@ tu peux le garder
 se puede decir que ha ido bien
 il y a du monde
 quanto barulho
+puo darsi
 """
 
 
