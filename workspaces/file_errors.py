@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 
-from workspaces.errors import BadPathError, NoSuchFileError, WorkspaceUnusableError
+from workspaces.errors import BadPathError, FileChangedError, NoSuchFileError, WorkspaceUnusableError
 from workspaces.file_slot import ABSENT
 
 
@@ -18,6 +18,8 @@ def translated_errors(path: PurePosixPath, *, writing: bool = False) -> Iterator
     """Translate system errors into ours."""
     try:
         yield
+    except BlockingIOError as exc:
+        raise FileChangedError(f"{path} is being changed all the time; try again") from exc
     except OSError as exc:
         if exc.errno not in ABSENT:
             verb = "written" if writing else "reached"

@@ -79,7 +79,7 @@ class FileSlot:
     """Errors of the disk after a change that shows."""
 
     def read(self) -> FileContent | None:
-        """Return the file; `None` if missing or not a plain file."""
+        """Return the file; `None` if missing or not plain. Raises BlockingIOError for one that keeps changing."""
         try:
             with self._open(os.O_RDONLY) as (handle, facts):
                 return self._content(handle, facts)
@@ -142,9 +142,9 @@ class FileSlot:
                 self.replace(addition, expected=None)
             else:
                 self._grow(addition)
-        except (FileChangedError, FileNotFoundError):
+            now, height = self.read(), lines.rstrip("\n").count("\n")
+        except (BlockingIOError, FileChangedError, FileNotFoundError):
             return None
-        now, height = self.read(), lines.rstrip("\n").count("\n")
         line = _line_of(addition.rstrip(b"\r\n"), old, now.data, height) if now is not None else None
         return Appended(line, before.data if before else None, now.data) if now is not None and line else None
 
@@ -167,7 +167,10 @@ class FileSlot:
 
     @contextmanager
     def _open(self, flags: int) -> Iterator[tuple[int, os.stat_result]]:
-        """Open the plain file and yield its handle and stat result; raise FileNotFoundError for anything else."""
+        """Open the plain file and yield its handle and stat result; raise FileNotFoundError for anything else.
+
+        Raises BlockingIOError for one that keeps changing.
+        """
         for _ in range(_TRIES):
             handle = os.open(self.name, _FLAGS | flags, 0o600, dir_fd=self.folder)
             try:
@@ -176,7 +179,7 @@ class FileSlot:
                     return
             finally:
                 os.close(handle)
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     def _sole(self, handle: int) -> os.stat_result | None:
         """Return the stat result of the open file if this is its only name; `None` while its names change.

@@ -117,7 +117,11 @@ class Folder:
 
     def read(self, path: PurePosixPath) -> FileContent:
         with translated_errors(path), self._place(path) as place:
-            content = place.read()
+            try:
+                content = place.read()
+            except BlockingIOError:  # our own writers may add to it without a pause
+                with self.resting():
+                    content = place.read()
         if content is None:
             if (obstacle := self.obstacle(path)) is not None:
                 self._tell(obstacle)

@@ -12,6 +12,7 @@ import pytest
 
 from workspaces.errors import FileChangedError, WorkspaceError
 from workspaces.file_slot import FileSlot, digest_of
+from workspaces.files import Folder
 
 NOTE = PurePosixPath("a.md")
 OUTSIDE = b"outside"
@@ -152,3 +153,31 @@ def test_a_name_that_comes_and_goes_between_any_two_steps_lets_nothing_through(
     ]
     os.close(folder)
     assert not leaked
+
+
+def test_a_file_that_is_changed_all_the_time_is_not_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its reader waits for our own writers; if the changes are another program's, it says so and can be repeated."""
+    (tmp_path / NOTE).write_bytes(OWN)
+    folder, ticks, writers = Folder(tmp_path), itertools.count(1), list[bool]()
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    monkeypatch.setattr(os, "fstat", lambda handle: _changed_at(_fstat(handle), 0 if writers else next(ticks)))
+    with pytest.raises(FileChangedError, match=r"a\.md is being changed all the time; try again"):
+        folder.read(NOTE)
+
+    @contextmanager
+    def resting() -> Iterator[None]:
+        writers.append(True)
+        yield
+
+    monkeypatch.setattr(folder, "resting", resting)
+    assert folder.read(NOTE).data == OWN
+
+
+_fstat = os.fstat
+
+
+def _changed_at(facts: os.stat_result, moment: int) -> object:
+    fields = {name: getattr(facts, name) for name in dir(facts) if name.startswith("st_")}
+    return SimpleNamespace(**fields | {"st_ctime_ns": moment})

