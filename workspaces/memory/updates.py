@@ -43,6 +43,8 @@ DEPTH = 12
 """Number of the best results among which shared words are a sign."""
 SIMILAR_SCORE = 0.7
 """Least relevance of the newer one, as a share of the other's, for that sign."""
+_QUOTED = 0.88
+"""Relevance of a line that the question repeats with its value; our choice, above that of short questions."""
 _SHARED = 2
 """Words that both have in common for that sign, one of them in the question."""
 _CLEAR = 0.4
@@ -123,6 +125,7 @@ class Asked:
         self.things = self.words - _NO_THING - self.small or self.words - _NO_THING or self.words
         self.named = frozenset(_key(match[0]) for match in _NAME.finditer(question))
         self.kind = asked_kind(question)
+        self.gives_value = gives_value(question)
         self.wants_newest = not (names_day or asks_whether(question)) and self.kind not in _UNCHANGING
         self.wants_earlier = not names_day and _EARLIER.search(question) is not None
 
@@ -194,7 +197,8 @@ class Statement:
         if not self._asked.wants_newest or not (self._gives_other_value(older) or self._is_about_the_same(older)):
             return False
         is_beside = self._asked.kind not in CORRECTABLE and (self.denies or older.denies)  # both are asked for
-        is_other = is_beside or names_other_number(self._asked.text, self.text)
+        is_quoted = self._asked.gives_value and older.hit.relevance >= _QUOTED > self.hit.relevance
+        is_other = is_beside or is_quoted or names_other_number(self._asked.text, self.text)
         return not is_other and not self.names_another_thing(older)
 
     def names_another_thing(self, older: "Statement") -> bool:

@@ -44,6 +44,14 @@ def test_a_question_for_what_held_before_leads_to_it(question: str) -> None:
     assert assembled([first, now, then], "What was the rent before the move?", TODAY)[0].snippet == now.snippet
 
 
+def test_a_line_that_the_question_repeats_with_its_value_is_asked_for() -> None:
+    """A newer line of some of its words and another number stands below it."""
+    quoted = "Mina ordered the roof near the harbour with Petra and tested a saddle for 666 crowns"
+    newer = hit("Petra painted the saddle near the harbour with Tara and moved a bridge for 824 crowns", NEW)
+    newer = replace(newer, similarity=0.4, matched=0.4)
+    assert assembled([hit(quoted, OLD), newer], quoted.lower(), TODAY)[0].snippet == quoted
+
+
 def test_what_may_both_hold_is_not_marked() -> None:
     """Nor is a line without a day, whose age nobody knows."""
     both = assembled([hit("Ann likes Berlin.", OLD), hit("Ann likes Paris.", NEW)], "What does Ann like?", TODAY)
