@@ -26,6 +26,10 @@ class NoSuchFileError(WorkspaceError):
     """No such file for this turn."""
 
 
+class FileBusyError(NoSuchFileError):
+    """The file is there, but changed at every look; whoever can do without it takes it for missing."""
+
+
 class BadPathError(WorkspaceError):
     """The path is outside the workspace or malformed."""
 

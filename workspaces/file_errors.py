@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 
-from workspaces.errors import BadPathError, FileChangedError, NoSuchFileError, WorkspaceUnusableError
+from workspaces.errors import BadPathError, FileBusyError, FileChangedError, NoSuchFileError, WorkspaceUnusableError
 from workspaces.file_slot import ABSENT
 
 
@@ -19,7 +19,8 @@ def translated_errors(path: PurePosixPath, *, writing: bool = False) -> Iterator
     try:
         yield
     except BlockingIOError as exc:
-        raise FileChangedError(f"{path} is being changed all the time; try again") from exc
+        error = FileChangedError if writing else FileBusyError
+        raise error(f"{path} is being changed all the time; try again") from exc
     except OSError as exc:
         if exc.errno not in ABSENT:
             verb = "written" if writing else "reached"

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from workspaces.errors import FileChangedError, WorkspaceError
+from workspaces.errors import FileBusyError, FileChangedError, WorkspaceError
 from workspaces.file_slot import FileSlot, digest_of
 from workspaces.files import Folder
 
@@ -163,7 +163,7 @@ def test_a_file_that_is_changed_all_the_time_is_not_called_missing(
     folder, ticks, writers = Folder(tmp_path), itertools.count(1), list[bool]()
     monkeypatch.setattr(time, "sleep", lambda _: None)
     monkeypatch.setattr(os, "fstat", lambda handle: _changed_at(_fstat(handle), 0 if writers else next(ticks)))
-    with pytest.raises(FileChangedError, match=r"a\.md is being changed all the time; try again"):
+    with pytest.raises(FileBusyError, match=r"a\.md is being changed all the time; try again"):
         folder.read(NOTE)
 
     @contextmanager

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from workspaces.access import PRIVATE, Scope, is_attachment, scope_of
-from workspaces.errors import BadPathError, NoSuchFileError, TooLargeError
+from workspaces.errors import BadPathError, FileBusyError, NoSuchFileError, TooLargeError
 from workspaces.files import Folder, FoundFile
 from workspaces.house import HouseFolders
 from workspaces.memory.entry import Document, UnreadableDocumentError
@@ -50,10 +50,10 @@ class WorkspaceNotes:
         place = PurePosixPath(path)
         try:
             data = self._folder.read(place).data
+        except (FileBusyError, TooLargeError) as exc:
+            raise UnreadableDocumentError(str(exc)) from exc
         except (NoSuchFileError, BadPathError):
             return None
-        except TooLargeError as exc:
-            raise UnreadableDocumentError(str(exc)) from exc
         text = _text(data)
         others = self._others_lines(text) if scope_of(place) == PRIVATE else range(1, text.count("\n") + 2)
         return document_of(place, redact(text), others, self._house)

@@ -11,7 +11,7 @@ from gateway.agent.tools.tool import RESULT_CAP, ActedResult, Field, Told, Tool,
 from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
-from workspaces.errors import NoSuchFileError
+from workspaces.errors import FileBusyError, NoSuchFileError
 from workspaces.files import clean_path, no_such_file
 from workspaces.history import Act
 from workspaces.house import Make
@@ -67,6 +67,8 @@ def _reading_tools(
             guard.withholds()
         try:
             file = await run(workspace.read, path, access, first_line, lines)
+        except FileBusyError:
+            raise
         except NoSuchFileError:
             return await list_files(path)
         known.remember(file)

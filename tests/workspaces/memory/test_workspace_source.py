@@ -1,12 +1,14 @@
 """Indexed notes and their audiences, and the reasons for leaving others out."""
 
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from tests.workspaces.turns import GROUP_CHAT, OWN
 from workspaces.access import PRIVATE
+from workspaces.errors import FileBusyError
+from workspaces.file_slot import FileContent
 from workspaces.files import Folder
 from workspaces.memory.entry import UnreadableDocumentError
 from workspaces.memory.workspace_source import FRESH_NS, LARGEST_NOTE, WorkspaceNotes
@@ -128,3 +130,15 @@ def test_no_known_secret_is_indexed(home: Path) -> None:
     assert document is not None
     assert document.text == f"the key is {REMOVED}\n"
     assert "canary-of-notes" in (home / "MEMORY.md").read_text()
+
+
+def test_a_note_that_changes_all_the_time_is_left_out_and_not_gone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is told, and it is read again once it has changed."""
+    folder = Folder(home)
+
+    def busy(path: PurePosixPath) -> FileContent:
+        raise FileBusyError(f"{path} is being changed all the time; try again")
+
+    monkeypatch.setattr(folder, "read", busy)
+    with pytest.raises(UnreadableDocumentError, match=r"MEMORY\.md is being changed all the time"):
+        WorkspaceNotes(folder).read("MEMORY.md")

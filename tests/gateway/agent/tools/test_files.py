@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import ParamSpec, TypeVar
 
 import pytest
@@ -15,6 +15,8 @@ from gateway.agent.write_policy import ApprovalReason
 from tests.fakes.approvals import FakeApprovalSink, guard
 from tests.workspaces.turns import AGENT, CRON, GROUP, HEARTBEAT, MAIN, OWN, SUBAGENT
 from workspaces.access import Access, Locality, read_by
+from workspaces.errors import FileBusyError
+from workspaces.file_slot import FileContent
 from workspaces.workspace import Workspace
 
 P = ParamSpec("P")
@@ -91,6 +93,18 @@ async def test_a_file_is_written_read_edited_and_deleted(workspace: Workspace) -
     assert "plans/" not in (await turn.done("list_files")).splitlines()
     assert await turn.done("write_file", path="plans/boat.md", content="") == "plans/boat.md written, 0 lines."
     assert await turn.done("read_file", path="plans/boat.md") == "(the file is empty)"
+
+
+async def test_a_file_that_changes_all_the_time_is_told_as_such(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there, so no listing is shown in its place; the next call may read it."""
+
+    def busy(path: PurePosixPath) -> FileContent:
+        raise FileBusyError(f"{path} is being changed all the time; try again")
+
+    monkeypatch.setattr(workspace.folder, "read", busy)
+    assert "USER.md is being changed all the time" in await Turn(workspace, MAIN).refused("read_file", path="USER.md")
 
 
 async def test_only_what_the_turn_has_read_is_replaced_or_deleted(workspace: Workspace) -> None:
