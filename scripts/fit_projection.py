@@ -83,7 +83,7 @@ def load_english() -> tuple[Pieces, Network]:
 
 def load_multilingual() -> tuple[Pieces, Network]:
     """Return the tokenizer and the network of the multilingual model."""
-    packed = PackedWeights(multilingual.packed_weights())
+    packed = PackedWeights(multilingual.weights_file())
     pieces = multilingual.UnigramPieces(packed.vocabulary)
     return pieces, multilingual.network(packed, pieces)
 

@@ -14,7 +14,8 @@ def install_command(extra: str) -> str:
         declared = metadata.requires("strandline") or []
     except metadata.PackageNotFoundError:  # run from its folder, never installed
         declared = []
-    wanted = [name.strip() for name, _, marker in (each.partition(";") for each in declared) if f"'{extra}'" in marker]
+    parts = (each.replace('"', "'").partition(";") for each in declared)
+    wanted = [name.strip() for name, _, marker in parts if f"'{extra}'" in marker]
     pip = [sys.executable, "-m", "pip", "install"]
     if util.find_spec("pip") is None:  # an environment of uv
         pip = ["uv", "pip", "install", "--python", sys.executable]

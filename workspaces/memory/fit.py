@@ -1,4 +1,4 @@
-"""How well the hits of a search together fit its question: by rule, to tell questions that memory cannot answer.
+"""Fit of the hits of a search to its question: by rule, to tell questions that memory cannot answer.
 
 The best hit's relevance alone says little where a detail is asked for that was never said beside something well known.
 So it counts whether the kind of answer asked for is there, whether people's words hold the thing that is asked for, and

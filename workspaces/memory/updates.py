@@ -184,7 +184,7 @@ class Statement:
 
     @cached_property
     def affirmed(self) -> float:
-        """How far it says that what is asked for is or was so."""
+        """Weight with which it says that what is asked for is or was so; 0 if it does not."""
         return max((_affirmed(each, self._asked, share) for each, share in self._about), default=0.0)
 
     @cached_property

@@ -36,7 +36,7 @@ STEADY = timedelta(minutes=5)
 
 
 class Standing(StrEnum):
-    """What became of a server."""
+    """State of a server as turns see it."""
 
     UP = "up"
     STARTING = "starting"

@@ -63,7 +63,7 @@ _CORRECTED = frozenset({FactKind.DATE, FactKind.NUMBER, FactKind.IDENTIFIER})
 
 
 class Relation(Enum):
-    """How a newer claim relates to an older one about the same thing."""
+    """Relation of a newer claim to an older one about the same thing."""
 
     REPEATS = "repeats"
     """The same, in the same or other words."""

