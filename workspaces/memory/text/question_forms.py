@@ -164,8 +164,18 @@ _CYRILLIC = (
     r"|(?:де|хто|чому|навіщо|скільки|куди|звідки|чи|чий|коли|який|яка|яке|які"
     rf"|як(?! завжди)|що (?:таке|це|було|є))\s{_ONE_CLAUSE}"
 )
+_ASKED_AT_THE_END = (
+    r"(?:il|la|lo|i|gli|le|l['’])\s?[^\n,;:.]{1,60}\s(?:come si chiama(?:va)?|quanto costa(?:va)?|dov['’ ]?(?:è|e|era)"
+    r"|(?:quando|a che ora) (?:viene|arriva|scade|inizia|finisce|apre|chiude|parte))\s*\Z"
+    r"|(?:el|la|los|las|mi)\s[^\n,;:.]{1,60}\s(?:c[oó]mo se llama(?:ba)?|cu[aá]nto (?:cuesta|vale)|d[oó]nde est[aá]n?"
+    r"|(?:cu[aá]ndo|a qu[eé] hora) (?:es|viene|llega|caduca|vence|empieza|abre|cierra|sale))\s*\Z"
+    r"|(?:o|a|os|as|meu|minha)\s[^\n,;:.]{1,60}\s(?:como (?:se )?chama|quanto custa|onde (?:fica|está|mora)"
+    r"|(?:quando|que horas) (?:vem|chega|vence|começa|abre|fecha|sai))\s*\Z"
+)
+"""The thing first, and what is asked about it at the end: "il tecnico nuovo come si chiama"."""
 _LANGUAGES = (
-    _ENGLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _PORTUGUESE, _DUTCH, _POLISH, _ROMANIAN, _CYRILLIC
+    _ENGLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _PORTUGUESE, _DUTCH, _POLISH, _ROMANIAN, _CYRILLIC,
+    _ASKED_AT_THE_END,
 )  # fmt: skip
 
 

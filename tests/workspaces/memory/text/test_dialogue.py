@@ -115,6 +115,9 @@ dogs on that beach yes or no
 si puo congelare il pesto
 il filtro ogni quanto va cambiato
 ke pane va con la zuppa
+la maestra nuova di Leo come si chiama
+el fontanero de mi madre cuando viene
+o encanador do Paulo como se chama
 """
 STATEMENTS = """
 cuando viene Leire hacemos estiramientos
@@ -149,6 +152,8 @@ se puede decir que ha ido bien
 il y a du monde
 quanto barulho
 puo darsi
+la maestra si chiama come la nonna
+el fontanero viene cuando puede
 """
 
 
