@@ -11,6 +11,7 @@ from workspaces.errors import NoSuchFileError, NotTextError, TooLargeError
 from workspaces.files import Identity
 from workspaces.notes import day_path
 from workspaces.prompt_limits import BootstrapRole, Limits
+from workspaces.starting_files import is_blank
 from workspaces.truncate import truncate, truncate_end
 from workspaces.workspace import Workspace
 
@@ -33,6 +34,8 @@ class BootstrapFile:
     is_cut: bool = False
     is_house: bool = False
     """It holds text that stays on the owner's machines."""
+    is_blank: bool = False
+    """A form without an entry: a prompt names it and holds no text of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,12 @@ def choose(
     *withheld* are files on disk that were off limits before others changed the folder, whatever their present names.
     """
     hidden = hidden_files(workspace, access, files) | frozenset(withheld)
-    shown = filter_for(access, files, hidden)
+    shown = [_named_if_blank(each) for each in filter_for(access, files, hidden)]
     return fit([_without_others(each, others_lines) for each in shown] if rights(access).private else shown, limits)
+
+
+def _named_if_blank(file: BootstrapFile) -> BootstrapFile:
+    return replace(file, text="", is_blank=True) if file.text and is_blank(file.name, file.text) else file
 
 
 def _without_others(file: BootstrapFile, others_lines: OthersLines) -> BootstrapFile:
@@ -172,7 +179,8 @@ def _is_itself(workspace: Workspace, access: Access, file: BootstrapFile) -> boo
 def fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
     """Return *files* cut to *limits*, in order: each takes the room left after the later ones' reserves.
 
-    If the reserves exceed the total, earlier files are served first; a file without any room is dropped.
+    If the reserves exceed the total, earlier files are served first; a file without any room is dropped. Blank forms
+    need none.
     """
     fitted = _fit(files, limits)
     return _in_one_block(fitted) if limits.is_oneclaw else fitted
@@ -187,7 +195,7 @@ def _fit(files: Sequence[BootstrapFile], limits: Limits) -> list[BootstrapFile]:
         file = _cut_file(file, min(limits.of(file.part), max(left - later, min(reserve, left))), limits)
         left -= len(file.text)
         fitted.append(file)
-    return [file for file in fitted if file.text]
+    return [file for file in fitted if file.text or file.is_blank]
 
 
 def _cut_file(file: BootstrapFile, size: int, limits: Limits) -> BootstrapFile:
@@ -199,8 +207,8 @@ def _cut_file(file: BootstrapFile, size: int, limits: Limits) -> BootstrapFile:
 
 def _in_one_block(files: Sequence[BootstrapFile]) -> list[BootstrapFile]:
     """Put memory and daily notes into one block; without any of them there is no block."""
-    memory = [file for file in files if file.part is not BootstrapRole.FILE]
-    others = [file for file in files if file.part is BootstrapRole.FILE]
+    memory = [file for file in files if file.part is not BootstrapRole.FILE and not file.is_blank]
+    others = [file for file in files if file not in memory]
     if not memory:
         return others
     sections = "\n\n".join(f"{file.name}\n{file.text.strip()}" for file in memory)

@@ -29,7 +29,7 @@ from workspaces.history.exposed_turns import ExposedTurns, exposed_place
 from workspaces.history.history import History
 from workspaces.history.messages import OWNERS_COMMANDS, Origin
 from workspaces.secrets import redact_bytes
-from workspaces.starting_files import starting_text
+from workspaces.starting_files import is_untouched
 from workspaces.workspace import TextFile, Workspace
 
 T = TypeVar("T")
@@ -113,7 +113,7 @@ class ImportTarget:
         """Return the place for a note, with the text that it would replace; `None` if each is taken by another one."""
         for place in (path, *_beside(path, self.source)):
             there = self._text(place)
-            if there is None or there in {text, _template_of(place)}:
+            if there is None or there == text or is_untouched(place, there):
                 return place, there
         return None
 
@@ -273,13 +273,6 @@ def _beside(path: str, source: str) -> Iterator[str]:
         yield str(place.with_name(f"{place.stem}-{source}{place.suffix}"))
     elif place.name == "MEMORY.md":
         yield str(NOTES / source / place)
-
-
-def _template_of(path: str) -> str:
-    try:
-        return starting_text(path) if "/" not in path else "\0"
-    except OSError:
-        return "\0"
 
 
 def _file_name(source: str, session: ImportedSession) -> str:

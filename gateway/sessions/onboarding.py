@@ -12,7 +12,7 @@ from gateway.sessions.session import Session, noting
 from gateway.transcripts.codec import Record
 from workspaces.access import Access, SessionType
 from workspaces.errors import NotTextError, TooLargeError
-from workspaces.starting_files import starting_text
+from workspaces.starting_files import is_blank
 from workspaces.workspace import TextFile, Workspace
 
 log = structlog.get_logger()
@@ -74,7 +74,7 @@ def _is_filled(workspace: Workspace, access: Access, name: str) -> bool:
         file = workspace.present(name, access)
     except (NotTextError, TooLargeError):
         return False
-    return file is not None and bool(file.whole.strip()) and file.whole.split() != starting_text(name).split()
+    return file is not None and not is_blank(name, file.whole)
 
 
 def _present(workspace: Workspace, access: Access) -> TextFile | None:

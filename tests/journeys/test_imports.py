@@ -1,6 +1,7 @@
 """Somebody who has used another program for a year brings everything along."""
 
 import asyncio
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ from tests.journeys.house import make_home, running
 from workspaces.access import AgentId
 from workspaces.history.history import History
 from workspaces.workspace import Workspace
+
+OLDER = Path(__file__).parents[1] / "homes/0.1.0/agents/main/workspace"
 
 
 def run(home: Home, *words: str) -> int:
@@ -92,11 +95,12 @@ async def test_a_home_of_400_days_comes_along_and_can_be_taken_back_to_the_last_
 
 
 async def test_what_was_changed_since_an_import_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Own notes stay beside the imported ones; an import is taken back once."""
+    """Own notes stay beside the imported ones, an older version's template gives way; an import is taken back once."""
     home = make_home(tmp_path / "home")
     mine = home.agent("main").workspace / "memory" / "2025-01-05.md"
     mine.parent.mkdir(exist_ok=True)
     mine.write_text("- my own day\n")
+    shutil.copy(OLDER / "SOUL.md", home.agent("main").workspace)
     before = everything(home)
     source = openclaw(tmp_path / "openclaw", 70)
     assert await asyncio.to_thread(run, home, "openclaw", str(source)) == 0

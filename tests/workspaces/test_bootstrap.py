@@ -23,8 +23,9 @@ from tests.workspaces.turns import (
     SUBAGENT,
 )
 from workspaces.access import Access, AgentId
-from workspaces.bootstrap import BootstrapFile, bootstrap_files, extents, filter_for, fit, gather, hidden_files
+from workspaces.bootstrap import BootstrapFile, bootstrap_files, choose, extents, filter_for, fit, gather, hidden_files
 from workspaces.prompt_limits import ONECLAW, BootstrapRole, Limits
+from workspaces.starting_files import starting_text
 from workspaces.workspace import Workspace
 
 TODAY = date(2026, 3, 1)
@@ -116,6 +117,25 @@ def test_what_is_missing_empty_or_no_text_spoils_nothing(workspace: Workspace, h
         file.name: file.text for file in bootstrap_files(workspace, GROUP, TODAY, Limits(daily_notes_in_prompt=False))
     }
     assert texts == {"AGENTS.md": "rules", "IDENTITY.md": "[not shown: IDENTITY.md is not UTF-8 text (byte 0)]"}
+
+
+def test_blank_forms_are_named_and_take_no_room(workspace: Workspace, home: Path) -> None:
+    """Their text is left out until it holds an entry, and leaves its room to other files; nothing counts as cut."""
+    for name in ("TOOLS.md", "MEMORY.md"):
+        put(home, name, starting_text(name))
+    put(home, "IDENTITY.md", starting_text("IDENTITY.md").replace("Name:", "Name: Wren"))
+    put(home, "AGENTS.md", "x" * 1_000)
+    rules, tools = bootstrap_files(workspace, SUBAGENT, TODAY, Limits(total_chars=1_000))
+    assert (len(rules.text), tools) == (1_000, replace(tools, name="TOOLS.md", text="", is_blank=True))
+    files = {file.name: file for file in bootstrap_files(workspace, MAIN, TODAY, Limits())}
+    assert [file.name for file in files.values() if file.is_blank] == ["TOOLS.md", "MEMORY.md"]
+    assert "- Name: Wren" in files["IDENTITY.md"].text
+    assert not any(each.missing for each in extents(workspace, MAIN, TODAY, Limits()))
+
+
+def test_an_empty_text_of_a_hook_is_no_blank_form(workspace: Workspace) -> None:
+    """It is left out, name and all."""
+    assert choose(workspace, MAIN, [BootstrapFile("USER.md", "")], Limits()) == []
 
 
 @pytest.mark.parametrize("access", [GROUP, GUEST, GROUP_WITH_USER, SUBAGENT, CRON])
@@ -243,10 +263,12 @@ def test_the_oneclaw_preset_has_its_numbers_and_its_look(workspace: Workspace, h
 
 
 def test_the_oneclaw_preset_without_memory_has_no_block(workspace: Workspace, home: Path) -> None:
-    """No memory file, no markers."""
+    """No memory file, no markers; a blank one is named like any other."""
     for name in ("MEMORY.md", *DAYS):
         (home / name).unlink()
     assert shown(workspace, MAIN, ONECLAW) == [*PERSONA, "USER.md", "BOOTSTRAP.md"]
+    (home / "MEMORY.md").write_text(starting_text("MEMORY.md"))
+    assert shown(workspace, MAIN, ONECLAW) == [*PERSONA, "USER.md", "BOOTSTRAP.md", "MEMORY.md"]
 
 
 def test_a_file_without_room_is_dropped() -> None:

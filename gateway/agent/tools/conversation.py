@@ -22,7 +22,7 @@ def conversation_tools(access: Access, model: Model) -> list[Tool]:
 async def summarize_conversation(
     focus: str = "",
 ) -> str:
-    """Summarise the older part of this conversation, when a topic is closed or the window fills."""
+    """Summarise older messages, when a topic closes or the window fills."""
     return "Before the next message, what was said is saved into the notes and its older part is summarised."
 
 

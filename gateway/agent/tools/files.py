@@ -62,7 +62,7 @@ def _reading_tools(
         first_line: Annotated[int, Field(ge=1)] = 1,
         lines: Annotated[int | None, Field(ge=1)] = None,
     ) -> Told:
-        """Read a text file, or list a folder (the workspace is `.`)."""
+        """Read a text file, or list a folder (`.`: the workspace)."""
         if await run(workspace.withholds, path, access):
             guard.withholds()
         try:
@@ -122,7 +122,7 @@ def _writing_tools(writing: _WriteTools) -> list[Tool]:
     workspace, access, run, known = writing.workspace, writing.access, writing.run, writing.known
 
     async def write_file(path: str, content: str) -> Told:
-        """Create a text file, or replace one that you have just read."""
+        """Create a text file, or replace one you have just read."""
         content = writing.guard.marked_file(clean_path(path), content)
         if waits := await writing.asked(path, lambda _: content):
             return waits
@@ -141,7 +141,7 @@ def _writing_tools(writing: _WriteTools) -> list[Tool]:
         return done(f"{file.path} edited.", "wrote", file.path)
 
     async def delete_file(path: str) -> Told:
-        """Delete a file that you have just read."""
+        """Delete a file you have just read."""
         seen = known.get(path)
         if seen is None:
             raise ToolError(f"{clean_path(path)}: read it first; only what you have read in this turn is deleted")

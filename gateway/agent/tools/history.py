@@ -59,7 +59,7 @@ def _reading_tools(history: History, access: Access, run: RunBlocking, writer: W
         revision: str | None = None,
         until: str | None = None,
     ) -> Told:
-        """List changes of your files, newest first, or show what a revision did, alone or until a later one."""
+        """List file changes, newest first, or show what a revision did, alone or until a later one."""
         if revision is not None:
             return await (git_show(revision, path) if until is None else git_diff(revision, until, path))
         commits = await run(view.log, LogQuery(_place(path), topic, before, limit))
@@ -84,7 +84,7 @@ def _reading_tools(history: History, access: Access, run: RunBlocking, writer: W
 
 def _restoring_tool(history: History, access: Access, run: RunBlocking, writer: WritingTurn) -> Tool:
     async def git_restore(revision: str, path: str) -> Told:
-        """Bring a file back as it was at a revision; this can be undone."""
+        """Restore a file to a revision; this can be undone."""
         await _look_for_house(access, run, writer)
         place = clean_path(path)
         then = await run(history.view(access).text_at, revision, place)

@@ -74,7 +74,7 @@ def memory_tools(
         from_line: Annotated[int | None, Field(ge=1)] = None,
         lines: Annotated[int | None, Field(ge=1)] = None,
     ) -> Told:
-        """Read what stands around a passage that a search found."""
+        """Read around a search hit."""
         watch.sees(is_house=False, is_withheld=await run(workspace.withholds, path, access))
         try:
             note = await run(workspace.read, path, access, from_line, lines)
@@ -103,7 +103,7 @@ def _search_tools(search: _Search) -> list[Tool]:
         max_results: Annotated[int | None, Field(ge=1, le=50)] = None,
         min_score: Annotated[float | None, Field(ge=0, le=1)] = None,
     ) -> Told:
-        """Search your notes: passages, best first, with source and score. For lists and counts do what `next` says."""
+        """Search your notes, best passages first. For lists and counts, follow `next`."""
         return await search.find(Query(query, max_results, min_score))
 
     async def search_history(
@@ -114,7 +114,7 @@ def _search_tools(search: _Search) -> list[Tool]:
         as_of: date | None = None,
         max_results: Annotated[int, Field(ge=1, le=50)] = 20,
     ) -> Told:
-        """Search notes and past conversations between days, letter by letter (exact), or as known on a day (as_of)."""
+        """Search notes and past chats between days, literally (exact), or as known on a day (as_of)."""
         if exact:
             return await search.find_exactly(ExactQuery(query, since, until, max_results, as_of))
         return await search.find(Query(query, max_results, since=since, until=until, as_of=as_of))

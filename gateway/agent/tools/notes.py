@@ -33,7 +33,7 @@ def note_tools(
     """
 
     async def add_note(text: str) -> Told:
-        """Write what happened, was decided, or shall be remembered into today's notes."""
+        """Note today what happened, was decided or shall be remembered."""
         try:
             text = guard.marked(await run(dated, text, clock().date()))
             receipt = await run(append_note, workspace, access, text, clock())

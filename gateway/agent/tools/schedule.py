@@ -2,13 +2,11 @@
 
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
-from typing import Annotated, Protocol
+from typing import Protocol
 
-from gateway.agent.tools.tool import Field, Told, Tool, tool, unoffered
+from gateway.agent.tools.tool import Told, Tool, tool, unoffered
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
-
-_WHEN = "at 2026-12-24 09:00, in 20m, every 2h, Mon-Fri 17:30, or cron; the owner's zone"
 
 
 class JobRequests(Protocol):
@@ -28,12 +26,15 @@ def schedule_tools(access: Access, book: JobRequests) -> list[Tool]:
     """Return the job tools, for turns over private memory."""
 
     async def schedule(
-        when: Annotated[str, Field(description=_WHEN)] = "",
+        when: str = "",
         what: str = "",
         with_memory: bool = False,
         cancel: int | None = None,
     ) -> Told:
-        """Plan a reminder or job (what: words to yourself), cancel one by its number, or list all (no arguments)."""
+        """Plan a reminder or job, cancel one by number, or list all (no arguments).
+
+        when: at 2026-12-24 09:00, in 20m, every 2h, Mon-Fri 17:30, or cron; the owner's zone. what: words to yourself.
+        """
         if cancel is not None:
             return await book.cancel(cancel)
         if not when and not what:

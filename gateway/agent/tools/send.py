@@ -35,7 +35,7 @@ def send_tools(enclose: Enclose) -> list[Tool]:
         path: str,
         caption: Annotated[str, Field(max_length=CAPTION_CHARS)] = "",
     ) -> Told:
-        """Send a file to the person who asks, right after your answer."""
+        """Send the person a file, after your answer."""
         size = await enclose(clean_path(path), caption)
         sent = clean_path(path)
         return done(f"{sent} ({size:,} bytes) goes out with your answer.", "sends", sent)

@@ -31,7 +31,7 @@ def spawn_tools(helpers: SubagentOperations) -> list[Tool]:
         name: Annotated[str, Field(pattern="^[a-z0-9-]{1,24}$")] = "helper",
         cancel: str | None = None,
     ) -> Told:
-        """Delegate a task to a subagent, which knows only your words; or cancel one by its id."""
+        """Delegate a task to a subagent, which knows only your words, or cancel one by id."""
         if cancel is not None:
             return await cancel_subagent(cancel)
         if not task:

@@ -25,7 +25,7 @@ RESULT_CAP = 16_000
 """Longest tool result, in characters, that reaches the model (the reference system's cap for small windows)."""
 
 
-_CHECKED = frozenset({"default", "minimum", "minLength", "maxLength"})
+_CHECKED = frozenset({"default", "minimum", "maximum", "minLength", "maxLength"})
 
 
 class _Short(GenerateJsonSchema):

@@ -21,6 +21,15 @@ def test_the_workspace_stands_under_project_context_in_order() -> None:
     assert stable.endswith("# Project Context\n## AGENTS.md\nBe brief.\n\n## MEMORY.md\n- tea\n")
 
 
+def test_blank_forms_are_named_after_the_files() -> None:
+    """One line tells which are to be filled in, behind all that stays when one is; without any there is no line."""
+    blank = [BootstrapFile(name, "", is_blank=True) for name in ("TOOLS.md", "USER.md")]
+    stable = build_prompt([blank[0], *FILES, blank[1]], SessionType.MAIN, recall=True, now=NOW).stable
+    assert stable.endswith("## MEMORY.md\n- tea\n\nBlank forms (read before filling in): TOOLS.md, USER.md")
+    assert "## TOOLS.md" not in stable
+    assert "Blank" not in build_prompt(FILES, SessionType.MAIN, recall=True, now=NOW).stable
+
+
 def test_memory_recall_is_asked_for_where_the_tools_are() -> None:
     """A turn without memory tools is not told to use them."""
     assert "## Memory Recall" in build_prompt(FILES, SessionType.MAIN, recall=True, now=NOW).stable

@@ -215,6 +215,6 @@ async def test_the_agent_is_told_how_full_its_window_is_from_half_of_it_on(house
     house.model = KeepingModel(window_tokens=60_000)
     for _ in range(3):
         assert "window" not in "".join(note_of(request) for request in model_of(house).turns)
-        await house.says("x" * 28_000)
+        await house.says("x" * 28_500)
     assert "\nYour context window is 5" in note_of(model_of(house).turns[-1])
     assert not any(isinstance(entry, SummaryEntry) for entry in await records(house))

@@ -68,14 +68,19 @@ async def test_it_is_gone_when_the_conversation_that_it_led_is_over(tmp_path: Pa
 
 
 async def test_it_stays_until_the_agent_has_introduced_itself(tmp_path: Path) -> None:
-    """A greeting alone, one file of two, a blank one or a template with other line ends is no introduction."""
+    """A greeting alone, one file of two, a blank one or a template, cut or with other line ends, is no introduction."""
     async with resting(tmp_path, SETTINGS, listeners=[end_first_run]) as house:
         put(house, before_s=60)
         root = house.agents[MAIN].workspace.folder.root
         await house.talk(KEY, ("hello", "Good day."))
         assert not await over(house, Pause.REST)
         introduce(house, "USER.md")
-        for blank in ("", "\n", (root / "IDENTITY.md").read_text("utf-8").replace("\n", "\r\n")):
+        for blank in (
+            "",
+            "\n",
+            (root / "IDENTITY.md").read_text("utf-8").replace("\n", "\r\n"),
+            "# Identity\n- Name:\n",
+        ):
             (root / "IDENTITY.md").write_bytes(blank.encode())
             await house.talk(KEY, ("again", "Gladly."), turn=2)
             assert not await over(house, Pause.REST)

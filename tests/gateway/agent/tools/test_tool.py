@@ -33,7 +33,7 @@ class Kind(StrEnum):
 @tool
 async def read(
     path: Annotated[str, Field(description="relative to the workspace")],
-    lines: Annotated[int, Field(ge=1)] = 10,
+    lines: Annotated[int, Field(ge=1, le=99)] = 10,
     kind: Kind = Kind.PROSE,
 ) -> str:
     """Read a file."""
