@@ -56,10 +56,12 @@ class MatchingEntry:
 
 
 def in_turn(*results: Sequence[MatchingEntry]) -> list[MatchingEntry]:
-    """Return the entries of *results* by their best places, each once."""
+    """Return the entries of *results* by their best places, each once, as the query that it fits better found it."""
     found: dict[tuple[str, int], MatchingEntry] = {}
     for each in filter(None, chain.from_iterable(zip_longest(*results))):
-        found.setdefault((each.entry.path, each.entry.position), each)
+        place = each.entry.path, each.entry.position
+        if place not in found or each.score > found[place].score:
+            found[place] = each  # where it stands already
     return list(found.values())
 
 

@@ -125,11 +125,21 @@ async def test_a_reminder_is_scheduled_and_comes_as_the_persons_own_words() -> N
 
 async def test_the_first_result_is_quoted_even_if_another_is_more_alike() -> None:
     """The ranking also knows which line holds the kind of answer that was asked for."""
-    number = PORT | {"snippet": "the technician is Rashid 0478 22 91 03", "similarity": 0.16, "matched": 0.39}
+    number = PORT | {"snippet": "the technician is Rashid 0478 22 91 03", "similarity": 0.18, "matched": 0.39}
     called = PORT | {"snippet": "Rashid called", "similarity": 0.53, "matched": 0.39}
     answer = await Talk(number, called).say("whats rashids number")
     assert "0478 22 91 03" in answer
     assert "0478" not in await Talk(called, number | {"similarity": 0.0}).say("whats rashids number")
+
+
+async def test_a_pasted_text_is_not_answered_with_its_own_parts() -> None:
+    """They are in memory by the time of the search; a note about it is quoted."""
+    pasted = "\n".join(f"{number:03}: the boiler of the mill was read" for number in range(100))
+    part = PORT | {"snippet": "16:40 Owner: 041: the boiler of the mill was read 042: the boiler", "matched": 1.0}
+    note = PORT | {"snippet": "the boiler of the mill is Mara's", "matched": 0.6}
+    answer = await Talk(part, note).say(pasted)
+    assert "Mara's" in answer
+    assert "041" not in answer
 
 
 async def test_news_is_offered_as_a_note_without_quotes_that_do_not_answer() -> None:
