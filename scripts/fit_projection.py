@@ -1,12 +1,14 @@
 """Fit the centres of vectors and the projection of token vectors to 128 dimensions, and write the model's checksums.
 
-Use, after `scripts/build_model.py`, with the English text named in the model folder's README:
+Use, after `scripts/build_model.py --plain`, with the English text named in the model folder's README:
 
     pip download --no-deps --no-binary :all: vaderSentiment==3.3.2 flask==3.1.3 && (unpack both)
     pip install --no-deps --target CHAT chatterbot-corpus==1.3.3
     python -m scripts.fit_projection SNIPPETS/*_GroundTruth.txt flask-3.1.3/docs CHAT/chatterbot_corpus/data/english
 
     python -m scripts.fit_projection --multilingual SOURCES CHAT/chatterbot_corpus/data/{german,french,…}
+
+    python -m scripts.fit_projection --checksums [--multilingual]
 
 Each argument is one source and gives at most SAMPLE texts. The vectors of this model lie close together, so the
 embedder subtracts the mean of queries or of passages, the centre, from each; the projection preserves what is left of
@@ -34,7 +36,7 @@ SAMPLE = 150
 """Texts taken from one source."""
 SEED = 20240517
 SHIPPED: tuple[str, ...] = ("centres.npy", "model.onnx", "projection.npy", "tokenizer.json", "weights.bin")
-SHIPPED_MULTILINGUAL = ("centres.npy", "graph.onnx", "projection.npy")
+SHIPPED_MULTILINGUAL = ("adapter.npz", "centres.npy", "graph.onnx", "projection.npy")
 
 
 def read(source: Path, letters: str) -> list[str]:
@@ -82,18 +84,27 @@ def load_english() -> tuple[Pieces, Network]:
 
 
 def load_multilingual() -> tuple[Pieces, Network]:
-    """Return the tokenizer and the network of the multilingual model."""
+    """Return the tokenizer and the network of the multilingual model, without its adapter."""
     packed = PackedWeights(multilingual.weights_file())
     pieces = multilingual.UnigramPieces(packed.vocabulary)
-    return pieces, multilingual.network(packed, pieces)
+    return pieces, multilingual.network(packed, packed.words, pieces)
 
 
 def main() -> None:
     """Fit on the sources named and write `projection.npy` and `SHA256SUMS`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sources", type=Path, nargs="+")
+    parser.add_argument("sources", type=Path, nargs="*")
     parser.add_argument("--multilingual", action="store_true", help="fit those of the multilingual model")
+    parser.add_argument("--checksums", action="store_true", help="write SHA256SUMS alone")
     arguments = parser.parse_args()
+    folder, shipped = MODEL_FOLDER, SHIPPED
+    if arguments.multilingual:
+        folder, shipped = multilingual.MODEL_FOLDER, SHIPPED_MULTILINGUAL
+    if arguments.checksums:
+        write_checksums(folder, shipped)
+        return
+    if not arguments.sources:
+        parser.error("name the sources, or give --checksums")
 
     pieces, network = load_multilingual() if arguments.multilingual else load_english()
     texts: list[str] = []
@@ -107,9 +118,6 @@ def main() -> None:
     projection = fit(spread)
     kept = np.trace(projection.T @ spread @ projection) / np.trace(spread)
     print(f"{len(texts)} texts, {len(rest)} vectors; kept {kept:.3f} of their squared length")
-    folder, shipped = MODEL_FOLDER, SHIPPED
-    if arguments.multilingual:
-        folder, shipped = multilingual.MODEL_FOLDER, SHIPPED_MULTILINGUAL
     np.save(folder / "projection.npy", projection)
     np.save(folder / "centres.npy", centres)
     write_checksums(folder, shipped)

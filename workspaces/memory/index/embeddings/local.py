@@ -1,4 +1,4 @@
-"""The bundled embedder: e5-small-v2, English."""
+"""The bundled embedder: e5-small-v2, English, trained further on talks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class WordPieces(Pieces):
 class LocalEmbedder(TransformerEmbedder):
     """The embedder without account or network; it takes about 60 MB."""
 
-    name = "e5-small-v2-int8-centred"
+    name = "e5-small-v2-adapted-int8-centred"
     languages = "English"
 
     def __init__(self, folder: Path = MODEL_FOLDER, threads: int = 2) -> None:

