@@ -46,6 +46,8 @@ _CUT = 0.05
 """Share of its words that a part of it may lack: the ends of a hit are cut. Our choice."""
 
 _TIME = re.compile(r"^(\d{1,2}:\d{2})\s+")
+_SAID_AFTER = re.compile(r"\n(?=\d{1,2}:\d{2}\s)")
+"""Stands before a further message of a quote; without a paragraph of its own it would run on."""
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"\w+")
 
@@ -90,7 +92,8 @@ def say_found(result: str, question: str, said: Sequence[str] = (), *, may_be_no
     except ValidationError:
         return f"I searched memory, but I cannot read what it returned: {result[:200]}"
     if len(question) > _PASTE:
-        found = found.model_copy(update={"hits": [hit for hit in found.hits if not _is_part(hit, question)]})
+        asked = frozenset(terms(question))
+        found = found.model_copy(update={"hits": [hit for hit in found.hits if not _is_part(hit, asked)]})
     clear = _clear(found)
     is_news = may_be_noted and (
         question.endswith((".", "!")) or len(question.split()) >= _LONG_TEXT or _adds(question, clear)
@@ -175,13 +178,14 @@ def _quote(hit: QuotedHit, question: str) -> str:
     moment = f"{day}, {time.group(1)}" if day and time else day
     heading = f"{moment} (`{hit.citation}`)" if moment else f"`{hit.citation}`"
     mark = f" ({hit.holds})" if hit.holds else ""
-    return f"{heading}{mark}:\n{as_quote(excerpt(text, question))}"
+    quote = _SAID_AFTER.sub("\n\n", excerpt(text, question))
+    return f"{heading}{mark}:\n{as_quote(quote)}"
 
 
-def _is_part(hit: QuotedHit, text: str) -> bool:
-    """Tell whether *text* holds what *hit* says: nearly all of its words, since a long hit is cut."""
+def _is_part(hit: QuotedHit, asked: frozenset[str]) -> bool:
+    """Tell whether *asked*, the words of a message, are nearly all that *hit* says: a long hit is cut."""
     held = set(terms(read_line(hit.snippet).text))
-    return len(held.difference(terms(text))) <= _CUT * len(held)
+    return len(held - asked) <= _CUT * len(held)
 
 
 def _without_time(snippet: str) -> str:

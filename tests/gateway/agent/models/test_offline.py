@@ -132,6 +132,16 @@ async def test_the_first_result_is_quoted_even_if_another_is_more_alike() -> Non
     assert "0478" not in await Talk(called, number | {"similarity": 0.0}).say("whats rashids number")
 
 
+async def test_messages_quoted_together_stand_apart() -> None:
+    """A line and the one that it is understood with: in one paragraph "…stairs 16:40 Owner: …" would run on."""
+    both = PORT | {
+        "snippet": "16:36 Owner: the lights are under the stairs\n16:40 Owner: the crate is red",
+        "matched": 1.0,
+    }
+    answer = await Talk(both).say("where are the lights")
+    assert "> Owner: the lights are under the stairs\n>\n> 16:40 Owner: the crate is red" in answer
+
+
 async def test_a_pasted_text_is_not_answered_with_its_own_parts() -> None:
     """They are in memory by the time of the search; a note about it is quoted."""
     pasted = "\n".join(f"{number:03}: the boiler of the mill was read" for number in range(100))
