@@ -5,7 +5,6 @@ The other holds nothing else, is made and asked on this machine alone, and answe
 """
 
 import asyncio
-import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -53,7 +52,6 @@ class MemoryIndex(SourceIndex):
     def __post_init__(self) -> None:
         self._every = self._sources
         self._marked = [MarkedDocuments(source) for source in self._every]
-        self._marked_at = -math.inf
         self._has_looked = False
         self._sources = [OutsideSource(each.source, each) for each in self._marked]
         super().__post_init__()
@@ -73,14 +71,18 @@ class MemoryIndex(SourceIndex):
     async def _has_marked(self, scopes: frozenset[Scope] | None) -> bool:
         """Tell whether some document (of *scopes*) holds a line that stays on the owner's machines."""
         now = self._clock.monotonic()
-        if self._is_dirty or now - self._marked_at >= CHECK_EVERY_S:
-            self._marked_at = now
+        if self._is_dirty or now - self._checked_at >= CHECK_EVERY_S:  # a sync looks at the marks too
             if self._is_dirty or self._syncing.locked():
                 await self._run(lambda: [each.split() for each in self._marked])
+                self._checked_at = now
             elif await self.is_behind():  # one look tells both, and the search need not look again
                 self._is_dirty = True
             else:
                 self._checked_at, self._was_fresh = now, True
+        return self._knew_marked(scopes)
+
+    def _knew_marked(self, scopes: frozenset[Scope] | None) -> bool:
+        """Tell whether some document (of *scopes*) held such a line when the files were last looked at."""
         return any(is_for(scopes, each.source.audience(path)) for each in self._marked for path in each.paths)
 
     def touched(self) -> None:
@@ -242,7 +244,7 @@ class MemoryIndex(SourceIndex):
         return self._every if may_know(access.reader, is_house=True) else self._sources
 
     async def _has_house_index(self) -> bool:
-        return await self._has_marked(None) or await self._run((self._folder / HOUSE).exists)
+        return self._knew_marked(None) or await self._run((self._folder / HOUSE).exists)
 
 
 def _some_of(readable: ReadableDocuments) -> list[Document]:

@@ -110,6 +110,17 @@ async def test_files_are_looked_at_once_a_search(home: Home, monkeypatch: pytest
     assert len(looked) == 1
 
 
+@pytest.mark.parametrize("has_searched", [False, True])
+async def test_what_is_found_does_not_depend_on_earlier_searches(home: Home, *, has_searched: bool) -> None:
+    """Within a second of a sync no search looks for changes: what a group finds tells nothing of the owner's search."""
+    home.write("MEMORY.md", "likes tea")
+    if has_searched:
+        await home.found("tea")
+    await home.index.sync()
+    (home.notes / "MEMORY.md").write_text("- likes coffee and tea\n")
+    assert await home.found("tea") == ["likes tea"]
+
+
 async def test_an_index_that_went_is_built_by_the_search_that_notices(home: Home) -> None:
     """Though no file changed since it was brought up to date."""
     home.write("MEMORY.md", "likes tea")
