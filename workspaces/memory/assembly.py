@@ -13,7 +13,8 @@ from workspaces.memory.hits import Hit, moment_of, since_mark, until_mark
 from workspaces.memory.text.claims import Relation, relation
 from workspaces.memory.text.day_spans import days_named
 from workspaces.memory.text.known_lines import until
-from workspaces.memory.updates import CORRECTABLE, NEAR, Asked, Statement, asks_whether
+from workspaces.memory.text.question_focus import asks_whether
+from workspaces.memory.updates import CORRECTABLE, NEAR, Asked, Statement
 
 _CONSIDERED, _DENIED = 30, 50
 """Hits that are compared: a newer value may stand far below an older one, and further what another one denies."""

@@ -28,6 +28,7 @@ from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.facts import SENTENCES_KEPT, FactKind, gives_value
 from workspaces.memory.text.languages import is_worded_in_english, small_terms
 from workspaces.memory.text.owners import names_other_number
+from workspaces.memory.text.question_focus import asks_for_current, asks_for_earlier, asks_whether
 from workspaces.memory.text.tokens import (
     STOP_WORDS,
     identifiers,
@@ -41,6 +42,8 @@ from workspaces.memory.text.values import Value, may_give
 
 DEPTH = 12
 """Number of the best results among which shared words are a sign."""
+_AS_WELL = 0.85
+"""Least relevance of the newer one, as a share of the other's, unless it says that something changed (retrieval.md)."""
 SIMILAR_SCORE = 0.7
 """Least relevance of the newer one, as a share of the other's, for that sign."""
 _QUOTED = 0.88
@@ -63,19 +66,6 @@ _NO_THING = frozenset(
 )
 """Words of a question that say nothing of the thing."""
 _EMPTY = frozenset(map(stem, STOP_WORDS))
-_EARLIER = re.compile(
-    r"\b(?:before|at first|back then)\W*$"
-    r"|\b(?:previous(?:ly)?|used to|former(?:ly)?|originally|(?:my|our|his|her) old)\b"
-    r"|\b(?:vorher|früher|davor|ursprünglich|auparavant|раньше)\b|\b(?:avant|antes|prima)\W*$",
-    re.IGNORECASE,
-)
-"""Words of a question for the value before the one that holds: "what was it before?"."""
-_WHETHER = re.compile(
-    r"\W*(?:(?:have|did|had|has) (?:I|we)|habe? ich|haben wir|ai-je|avons-nous|est-ce que (?:j['’]ai|nous avons)"
-    r"|hemos|abbiamo|heb ik|hebben we)\b",
-    re.IGNORECASE,
-)
-"""Begins a question for whether something ever was: a denial and what it denies are asked for, and no newest value."""
 _OWN = re.compile(
     r"\b(?:I|we|my|our|ich|wir|mein\w?|unser\w?|je|nous|mon|ma|mes|notre|yo|mi|mis|nosotr[oa]s|io|noi|mi[oa]|eu|meu|minha"
     r"|ik|wij|mijn|onze|mój|moj[ae]|eu|noi|я|мы|мой|моя|ми|мій)\b|\bj['’]|我|私",
@@ -107,11 +97,6 @@ _GIVEN: Mapping[AnswerKind | None, FactKind] = {AnswerKind.TIME: FactKind.DATE, 
 """Kinds of answers that are values of one kind."""
 
 
-def asks_whether(question: str) -> bool:
-    """Tell whether *question* asks if something ever was: "have I used it?"."""
-    return _WHETHER.match(question) is not None
-
-
 class Asked:
     """A question, as far as the order of its results depends on it."""
 
@@ -127,7 +112,8 @@ class Asked:
         self.kind = asked_kind(question)
         self.gives_value = gives_value(question)
         self.wants_newest = not (names_day or asks_whether(question)) and self.kind not in _UNCHANGING
-        self.wants_earlier = not names_day and _EARLIER.search(question) is not None
+        self.asks_for_value = self.kind is not None or asks_for_current(question)
+        self.wants_earlier = not names_day and asks_for_earlier(question)
 
     def counts(self, one: Claim, other: Claim) -> bool:
         """Tell whether both claims give the number that it asks for: "secured 3 interviews", "secured 5 interviews"."""
@@ -194,12 +180,20 @@ class Statement:
 
     def replaces(self, older: "Statement") -> bool:
         """Tell whether it belongs above *older*, which comes before it."""
-        if not self._asked.wants_newest or not (self._gives_other_value(older) or self._is_about_the_same(older)):
+        if not self._asked.wants_newest or not self._fits_as_well(older):
+            return False
+        if not (self._gives_other_value(older) or self._is_about_the_same(older)):
             return False
         is_beside = self._asked.kind not in CORRECTABLE and (self.denies or older.denies)  # both are asked for
         is_quoted = self._asked.gives_value and older.hit.relevance >= _QUOTED > self.hit.relevance
         is_other = is_beside or is_quoted or names_other_number(self._asked.text, self.text)
         return not is_other and not self.names_another_thing(older)
+
+    def _fits_as_well(self, older: "Statement") -> bool:
+        """Tell whether it is nearly as relevant, or a value is asked for and it says that something changed."""
+        if self.hit.score >= _AS_WELL * older.hit.score:
+            return True
+        return self._asked.asks_for_value and says_otherwise(self.text)
 
     def names_another_thing(self, older: "Statement") -> bool:
         """Tell whether *older* names what is asked for, and this another thing of its kind."""

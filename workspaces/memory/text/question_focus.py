@@ -1,4 +1,5 @@
-"""Focus of a question: the thing that it asks for by a noun, and whether one passage can answer it at all."""
+"""Focus of a question: the thing that it asks for by a noun, which of its values, and whether one passage can answer
+it at all."""
 
 import re
 
@@ -19,6 +20,27 @@ _OPEN_ENDED = re.compile(
     re.IGNORECASE,
 )
 """Words of a request for an overview or for advice: no single passage holds it."""
+_EARLIER = re.compile(
+    r"\b(?:before|at first|first|back then)\W*$"
+    r"|\b(?:previous(?:ly)?|used to|former(?:ly)?|original(?:ly)?|initial(?:ly)?|(?:my|our|his|her) old"
+    r"|in the beginning|to (?:begin|start) with)\b"
+    r"|\bfirst (?:due|going|coming|supposed|meant|planned|booked|set|told|said|asked|quoted|agreed|offered|wanted|to)\b"
+    r"|\bfirst (?:\w+ )?(?:date|time|price|number|code|quote|offer|plan|estimate|deadline|budget|version)\b"
+    r"|\b(?:vorher|früher|davor|ursprünglich|am anfang|auparavant|au début|al principio|all'inizio|no início|раньше)\b"
+    r"|\b(?:zuerst|avant|antes|prima)\W*$",
+    re.IGNORECASE,
+)
+"""Words of a question for a value that holds no more: "what was it before?", "when was it first due?"."""
+_CURRENT = re.compile(
+    r"\b(?:now|current(?:ly)?|latest|these days|aktuell\w*|jetzt|maintenant|actuel\w*|ahora|actual\w*|adesso|agora)\b",
+    re.IGNORECASE,
+)
+_WHETHER = re.compile(
+    r"\W*(?:(?:have|did|had|has) (?:I|we)|habe? ich|haben wir|ai-je|avons-nous|est-ce que (?:j['’]ai|nous avons)"
+    r"|hemos|abbiamo|heb ik|hebben we)\b",
+    re.IGNORECASE,
+)
+"""Begins a question for whether something ever was: a denial and what it denies are asked for, and no newest value."""
 _WORD = re.compile(r"[^\W_][\w'’-]*")
 _BORDERS = frozenset(
     """did do does is are was were have has had can could should will would of for behind in on to besides that when
@@ -56,3 +78,18 @@ def focus(question: str) -> frozenset[str]:
 def is_open_ended(question: str) -> bool:
     """Tell whether *question* asks for an overview or for advice."""
     return _OPEN_ENDED.search(question) is not None
+
+
+def asks_whether(question: str) -> bool:
+    """Tell whether *question* asks if something ever was: "have I used it?"."""
+    return _WHETHER.match(question) is not None
+
+
+def asks_for_earlier(question: str) -> bool:
+    """Tell whether *question* asks for the value before the one that holds."""
+    return _EARLIER.search(question) is not None
+
+
+def asks_for_current(question: str) -> bool:
+    """Tell whether *question* asks for the value that holds, in such words: "the current start"."""
+    return _CURRENT.search(question) is not None
