@@ -57,7 +57,7 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
         (starts, starts.match) for _, starts, _ in person_requests._patterns()
     ],
     "gateway.agent.person_requests._ending": lambda: [
-        (end, person_requests.request_in) for _, _, end in person_requests._patterns() if end
+        (end, end.search) for _, _, end in person_requests._patterns() if end
     ],
     "workspaces.memory.fit._first_name": lambda: _searched(_first_name("Ann Lee")),
     "workspaces.memory.text.day_spans._compiled": lambda: _days(day_spans._compiled("tomorrow", LANGUAGES["en"])),

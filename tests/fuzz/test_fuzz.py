@@ -11,7 +11,7 @@ from tests.fuzz.campaign import Target, fuzz
 
 MINUTES = float(os.environ.get("STRANDLINE_FUZZ_MINUTES", "10"))
 """Of each target, by night."""
-SECONDS = float(os.environ.get("STRANDLINE_FUZZ_SECONDS", "5"))
+SECONDS = float(os.environ.get("STRANDLINE_FUZZ_SECONDS", "2"))
 """Of each target, in the suite."""
 TARGETS: tuple[Target[Any], ...] = (
     formatters.TARGET,
