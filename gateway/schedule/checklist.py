@@ -223,12 +223,17 @@ def for_owner(answer: str) -> str:
 
 def without_heartbeat_token(answer: str) -> str:
     """Return an *answer* to a person without first or last lines that consist of `HEARTBEAT_OK`."""
-    lines = answer.strip().splitlines()
-    while lines and _ALONE.fullmatch(lines[0]):
-        del lines[0]
-    while lines and _ALONE.fullmatch(lines[-1]):
-        del lines[-1]
-    return "\n".join(lines).strip() if len(lines) < len(answer.strip().splitlines()) else answer
+    text = whole = answer.strip()
+    while _is_alone((parts := text.partition("\n"))[0]):
+        text = parts[2].lstrip()
+    while _is_alone((parts := text.rpartition("\n"))[2]):
+        text = parts[0].rstrip()
+    return text if len(text) < len(whole) else answer
+
+
+def _is_alone(line: str) -> bool:
+    """Tell whether *line* consists of `HEARTBEAT_OK`; a long one is not read, as drafts ask at each of their pieces."""
+    return len(line) <= LONGEST_ALONE and _ALONE.fullmatch(line) is not None
 
 
 _WORD = re.compile(rf"(?:(?<![*_`])[*_`]++)?+{HEARTBEAT_OK}[*_`]*+", re.IGNORECASE)
@@ -236,6 +241,8 @@ _AT_THE_BEGINNING = re.compile(rf"\A[\W_]*{HEARTBEAT_OK}[*_`]*[.!:,]*", re.IGNOR
 _AT_THE_END = re.compile(rf"(?:(?<![\s*_`])[\s*_`]++)?+{HEARTBEAT_OK}[\W_]*+\Z", re.IGNORECASE)
 """Markup before the word is read from the beginning of a run: tried within each run it would be quadratic."""
 _ALONE = re.compile(rf"[\W_]*{HEARTBEAT_OK}[\W_]*", re.IGNORECASE)
+LONGEST_ALONE = 200
+"""Characters of a line that consists of the word; our choice."""
 _HOW_TO_ANSWER = (
     f"Do it with your tools. If your owner need not hear of it, answer exactly {HEARTBEAT_OK}. What they are to read "
     "you give to notify; they see nothing else of this."

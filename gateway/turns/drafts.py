@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from gateway.agent.entries import NO_REPLY
-from gateway.schedule.checklist import HEARTBEAT_OK, SILENT_WITH, without_heartbeat_token
+from gateway.schedule.checklist import HEARTBEAT_OK, LONGEST_ALONE, SILENT_WITH, without_heartbeat_token
 from workspaces.secrets import Sieve
 
 Reader = Callable[[str], None]
@@ -43,13 +43,13 @@ class Draft:
 def _visible_text(text: str) -> str:
     """Return *text* without a last line that may become `HEARTBEAT_OK`, which is never shown."""
     before, _, last = text.rpartition("\n")
-    bare = last.strip(" *_`").upper()
+    bare = last.strip(" *_`").upper() if len(last) <= LONGEST_ALONE else ""
     return before.rstrip() if bare and HEARTBEAT_OK.startswith(bare) else without_heartbeat_token(text)
 
 
 def may_be_silence(text: str) -> bool:
     """Return whether *text*, the beginning of an answer, may become one that is never shown in a chat."""
-    begun = text.strip().upper()
+    begun = text.strip()[: len(HEARTBEAT_OK) + SILENT_WITH + 1].upper()  # asked for each piece of a long answer
     if begun.startswith(HEARTBEAT_OK):
         return len(begun) - len(HEARTBEAT_OK) <= SILENT_WITH
     return NO_REPLY.startswith(begun) or HEARTBEAT_OK.startswith(begun)

@@ -6,6 +6,7 @@ that one. So a broken connection loses nothing.
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -47,7 +48,8 @@ TEXT_CAP = 100_000
 
 
 DRAFT_EVERY_S = 0.06
-"""Seconds between two drafts of an answer: smooth for the eye, and each is converted whole."""
+"""Least seconds between two drafts of an answer: smooth for the eye. Each is converted whole, so a long one rests as
+long as it took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +141,11 @@ class ChatPages:
                     yield b": alive\n\n"
                 if await self.entrance.sign_ins.session(secret) is None:
                     return
-                taken = heard.taken()
+                taken, begun = heard.taken(), time.monotonic()
                 for each in taken:
                     yield await self._live_event(adapter, each)
                 if any(isinstance(each, str) for each in taken):
-                    await asyncio.sleep(DRAFT_EVERY_S)
+                    await asyncio.sleep(max(DRAFT_EVERY_S, time.monotonic() - begun))
 
     async def _missed_events(self, adapter: WebAdapter, last: str) -> list[bytes]:
         """Return the events that the page lacks: those after its last one, or the stored conversation."""
@@ -170,8 +172,8 @@ class ChatPages:
         known = {each.turn for each in said}
         waiting = [each for each in await self.waiting.of(agent) if each.turn not in known]
         return [
-            *(self._message_json(each, transcript, agent) for each in every),
-            *({**self._message_json(each, transcript, agent), "waits": True} for each in waiting),
+            *[await self._message_json(each, transcript, agent) for each in every],
+            *[{**await self._message_json(each, transcript, agent), "waits": True} for each in waiting],
         ]
 
     async def conversation(self, agent: AgentId) -> Transcript:
@@ -185,15 +187,15 @@ class ChatPages:
             case ToolSign():
                 return _sse("tool", {"name": each.name}, None)
             case str():
-                return _sse("draft", {"text": each, "html": to_html(each)}, None)
+                return _sse("draft", {"text": each, "html": await asyncio.to_thread(to_html, each)}, None)
         return await self._event(adapter, each)
 
     async def _event(self, adapter: WebAdapter, event: PageEvent) -> bytes:
         agent = AgentId(adapter.account)
-        told = self._message_json(event.told, await self.conversation(agent), agent)
+        told = await self._message_json(event.told, await self.conversation(agent), agent)
         return _sse(event.told.kind, told, f"{adapter.epoch}-{event.number}")
 
-    def _message_json(self, told: PageMessage, transcript: Transcript, agent: AgentId) -> dict[str, object]:
+    async def _message_json(self, told: PageMessage, transcript: Transcript, agent: AgentId) -> dict[str, object]:
         """Return a message as the page reads it.
 
         An answer includes its HTML, its buttons, the memories in view, and what its turn did, apart from the text.
@@ -210,7 +212,7 @@ class ChatPages:
             receipt = receipt or receipt_line(entries, terminal_access(agent), self.receipts)
         return {
             **shown,
-            "html": to_html(shown["text"]),
+            "html": await asyncio.to_thread(to_html, shown["text"]),
             "receipt": to_html(receipt.removeprefix(LEAD)),
             "buttons": [asdict(button) for button in told.buttons],
             "sources": [memory.citation for memory in transcript.used_by(TurnId(told.turn))],

@@ -54,10 +54,12 @@ def standing_orders(entries: Iterable[Entry], before: Sequence[str] = ()) -> tup
             for sentence in sentences(entry.text):
                 if _ORDER.search(sentence):
                     found[sentence] = None
-    orders = list(found)
-    while sum(map(len, orders)) > _ORDERS_CHARS:
-        orders.pop(0)
-    return tuple(orders)
+    orders, held = list(found), sum(map(len, found))
+    dropped = 0
+    while held > _ORDERS_CHARS:
+        held -= len(orders[dropped])
+        dropped += 1
+    return tuple(orders[dropped:])
 
 
 def parts(entries: Iterable[Entry], longest: int) -> list[str]:

@@ -1,10 +1,12 @@
 """The owner's page: what it shows, and that no answer is lost between two connections."""
 
 import asyncio
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from adapters.channel import Address, Button
 from adapters.web import CHANNEL, CHAT, PageEvent, PageEventKind, PageMessage
@@ -64,6 +66,28 @@ async def test_a_draft_is_shown_while_it_grows(browser: Browser) -> None:
         draft = await until(events, "draft")
         assert "You said: a rather long sentence, so that it comes in pieces".startswith(draft["text"])
         assert (await until(events, "answer"))["text"].endswith("in pieces")
+
+
+async def test_answers_become_html_beside_the_event_loop(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve thousand brackets take half a second, for which no other chat shall wait: drafts, answers and history."""
+    in_loop = []
+
+    def converted(markdown: str) -> str:
+        if markdown.startswith("You said"):
+            in_loop.append(threading.current_thread() is threading.main_thread())
+        return to_html(markdown)
+
+    monkeypatch.setattr("gateway.web.chat.to_html", converted)
+    async with browser.events() as events:
+        await until(events, "history")
+        await browser.say("a rather long sentence, so that it comes in pieces")
+        await until(events, "draft")
+        await until(events, "answer")
+    seen = len(in_loop)
+    async with browser.events() as events:
+        await until(events, "history")
+    assert len(in_loop) > seen > 1
+    assert not any(in_loop)
 
 
 async def test_a_connection_that_breaks_loses_no_answer(browser: Browser) -> None:

@@ -1,5 +1,6 @@
 """When a conversation is summarised, how much of it, and what a summary may not lose."""
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -87,6 +88,14 @@ def test_more_orders_than_fit_leave_the_latest() -> None:
     orders = standing_orders([said(f"Never {number} {'x' * 990}.") for number in range(20)])
     assert sum(map(len, orders)) <= 8_000
     assert orders[-1].startswith("Never 19 ")
+
+
+def test_very_many_orders_are_read_in_linear_time() -> None:
+    """A conversation of nothing but short ones holds up no other chat: a second of the processor at most."""
+    entries = [said("".join(f"never {number:x}.\n" for number in range(30_000)))]
+    begun = time.process_time()
+    assert standing_orders(entries)[-1] == f"never {29_999:x}."
+    assert time.process_time() - begun < 1.5
 
 
 @given(st.lists(st.text(min_size=1, max_size=300), max_size=20), st.integers(20, 500))
