@@ -60,7 +60,7 @@ class Alarm:
         """Record a successful write."""
         with self._lock:
             failed_at = self._failed_at.get(cause)
-            if failed_at is not None and self._clock() - failed_at >= OVER_AFTER:
+            if failed_at is not None and abs(self._clock() - failed_at) >= OVER_AFTER:
                 del self._failed_at[cause]
 
     def met(self, left_out: LeftOut) -> None:

@@ -44,7 +44,7 @@ async def drill(home: Home, config: Config, environ: Mapping[str, str]) -> Backu
 
 
 async def _report(home: Home, config: Config, environ: Mapping[str, str]) -> DrillReport:
-    file = newest_backup(home, config.backup)
+    file = newest_backup(home, config.backup, datetime.now(UTC))
     if file is None:
         raise BackupError("there is no backup to restore; make one: strandline backup --encrypt")
     scratch, answers = home.control_file.parent / "drill", dict[str, bool]()

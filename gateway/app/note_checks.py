@@ -17,7 +17,7 @@ from gateway.checkup.proposals import CheckupProposal
 from gateway.checkup.summary import summary_of
 from gateway.delivery.owner_notices import Notices
 from gateway.errors import CheckupError, StoreError
-from gateway.runtime.clock import Clock, pause
+from gateway.runtime.clock import Clock, is_ahead, pause
 from workspaces.access import AgentId, owner_access
 from workspaces.errors import WorkspaceError
 
@@ -75,7 +75,7 @@ class NoteChecks:
         """Check the notes of one agent if the latest check-up, by whomever, is too old, and tell its outcome."""
         access, now = owner_access(checked.agent.id, _DIGEST), self.now()
         latest = await read_checkup(checked, access)
-        if latest.at is not None and (now - latest.at).days < self.days:
+        if latest.at is not None and not is_ahead(latest.at, now) and (now - latest.at).days < self.days:
             return
         record = await run_checkup(checked, access, now, lambda _done, _total: None)
         if record.open:

@@ -17,7 +17,7 @@ from gateway.agent.entries import OFFLINE
 from gateway.automation.heartbeat_state import HeartbeatState, HeartbeatStatus, Outcome
 from gateway.automation.silence import has_failed
 from gateway.errors import StoreError
-from gateway.runtime.clock import Clock
+from gateway.runtime.clock import Clock, is_ahead
 from gateway.schedule.checklist import (
     FILE,
     STOPS_AFTER,
@@ -147,7 +147,7 @@ class Heartbeats:
 
     async def _boot(self, agent: AgentId) -> None:
         stored, now = await self._stored_state(agent), self._around.clock.now()
-        if stored.booted is not None and (now - stored.booted).total_seconds() < BOOT_LEAST_S:
+        if stored.booted is not None and abs((now - stored.booted).total_seconds()) < BOOT_LEAST_S:
             return
         text = await self._text(agent, BOOT_FILE)
         route = await self._around.owner_chat(agent)
@@ -157,10 +157,10 @@ class Heartbeats:
         await self._around.enter(self._message(agent, f"boot:{now:%Y-%m-%dT%H:%M:%SZ}", boot_prompt(text), route))
 
     async def _look(self, agent: AgentId) -> None:
+        stored = await self._stored_state(agent)
         now, rhythm = self._around.clock.now(), self._around.rhythms[agent]
         if now < self._next.get(agent, now) or not rhythm.is_active(now):
             return
-        stored = await self._stored_state(agent)
         if stored.outcome is Outcome.RUNNING and agent in self._unsent:
             await self._is_under_way(agent, stored)
             self._unsent.remove(agent)
@@ -291,6 +291,10 @@ class Heartbeats:
         if agent not in self._stored_states:
             kept = await self._around.store.get(_key(agent))
             self._stored_states[agent] = HeartbeatState.model_validate_json(kept) if kept else HeartbeatState()
+        stored, now = self._stored_states[agent], self._around.clock.now()
+        if is_ahead(stored.looked, now) or is_ahead(stored.ran, now):  # as before the first look
+            self._stored_states[agent] = stored.model_copy(update={"looked": None, "ran": None})
+            self._next.pop(agent, None)
         return self._stored_states[agent]
 
     async def _keep(self, agent: AgentId, stored: HeartbeatState) -> None:

@@ -118,6 +118,8 @@ class JobRunner:
     async def _see_to(self, job: Job) -> None:
         if job.is_enabled and job.failures >= FAILURES:
             await self._stop(job, f"failed {job.failures} times in a row", reason=STOPPED)
+        elif self.job_schedule.is_held_up(job):
+            await self._resume(job)
         elif (found := self.job_schedule.due(job)) is not None:
             await self._take(found)
 
@@ -155,6 +157,20 @@ class JobRunner:
             await self._store.count(MISSED, max(1, due.missed))
         await self._store.jobs.take(job.id, due.slot, None)
         log.warning("job not run", job=job.id, agent=job.spec.agent, slot=due.slot.at.isoformat())
+
+    async def _resume(self, job: Job) -> None:
+        """Give *job* its next slot anew after a clock was ahead; the owner is told once a day, for all jobs."""
+        agent, owner = job.spec.agent, await self._ways.owner(AgentId(job.spec.agent))
+        now = self._clock.now()
+        told = (
+            f"My clock was ahead for a while, so jobs of agent {agent} waited for later dates, such as "
+            f"{self._local_time(job.next_slot or now)}, and were not run. From now on they run by their schedules "
+            "again; `/cron` shows their next times."
+        )
+        await self._ways.tell(f"{MISSED}:clock:{agent}:{now.date()}", told, owner)
+        await self._store.count(MISSED)
+        await self.job_schedule.enable(job.id)
+        log.warning("job waited for a clock that was ahead", job=job.id, agent=agent, slot=str(job.next_slot))
 
     async def _stop(self, job: Job, why: str, *, reason: str) -> None:
         if not job.is_enabled:

@@ -10,6 +10,7 @@ from gateway.backup.encryption import ENDING
 from gateway.backup.taking import BackupResult, take_encrypted
 from gateway.config import BackupSettings, Config
 from gateway.home import FOLDER_MODE, Home
+from gateway.runtime.clock import is_ahead
 from gateway.stores.disk import disk_trouble
 
 _NAME = "auto-%Y%m%dT%H%M%SZ.tar.gz" + ENDING
@@ -35,16 +36,20 @@ def take_automatic(home: Home, config: Config, now: datetime) -> BackupResult:
     try:
         folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         taken = take_encrypted(home, config, folder / f"{now.astimezone(UTC):{_NAME}}", lambda _done, _total: None)
-        for file in expired(folder.glob(f"auto-*{ENDING}"), config.backup):
+        for file in expired(folder.glob(f"auto-*{ENDING}"), config.backup, now):
             file.unlink()
     except OSError as exc:
         raise disk_trouble(folder, exc) from exc
     return taken
 
 
-def expired(files: Iterable[Path], settings: BackupSettings) -> list[Path]:
-    """Return those of the automatic backups that are not kept: the newest of a day, week or month is."""
-    dated = sorted(((at, file) for file in files if (at := _made_at(file))), reverse=True)
+def expired(files: Iterable[Path], settings: BackupSettings, now: datetime) -> list[Path]:
+    """Return those of the automatic backups that are not kept: the newest of a day, week or month is.
+
+    One of a date to come, by a clock that was ahead, is left alone, and takes no other's place.
+    """
+    found = ((at, file) for file in files if (at := _made_at(file)) and not is_ahead(at, now))
+    dated = sorted(found, reverse=True)
     kept: set[Path] = set()
     for form, most in (("%Y%j", settings.keep_days), ("%G%V", settings.keep_weeks), ("%Y%m", settings.keep_months)):
         newest: dict[str, Path] = {}
@@ -54,10 +59,11 @@ def expired(files: Iterable[Path], settings: BackupSettings) -> list[Path]:
     return [file for _, file in dated if file not in kept]
 
 
-def newest_backup(home: Home, settings: BackupSettings) -> Path | None:
-    """Return the newest backup in the folder of backups, however it was made."""
+def newest_backup(home: Home, settings: BackupSettings, now: datetime) -> Path | None:
+    """Return the newest backup in the folder of backups, however it was made; one of a date to come counts least."""
     files = [*folder_of(home, settings).glob("*.tar.gz"), *folder_of(home, settings).glob(f"*.tar.gz{ENDING}")]
-    return max(files, key=lambda file: file.stat().st_mtime, default=None)
+    made_at = {file: datetime.fromtimestamp(file.stat().st_mtime, UTC) for file in files}
+    return max(files, key=lambda file: (not is_ahead(made_at[file], now), made_at[file]), default=None)
 
 
 def outcomes(home: Home) -> dict[str, BackupOutcome]:
@@ -83,8 +89,8 @@ def due(home: Home, settings: BackupSettings, now: datetime) -> Iterator[str]:
     known = outcomes(home)
     every = {BACKUP: timedelta(hours=settings.every_hours), DRILL: timedelta(days=settings.drill_days)}
     for kind, interval in every.items():
-        is_due = kind not in known or now - known[kind].at >= interval
-        if interval and is_due and (kind == BACKUP or newest_backup(home, settings) is not None):
+        is_due = kind not in known or is_ahead(known[kind].at, now) or now - known[kind].at >= interval
+        if interval and is_due and (kind == BACKUP or newest_backup(home, settings, now) is not None):
             yield kind
 
 

@@ -94,7 +94,7 @@ class DirectNotices:
     async def _send(self, chat: Address, said: str) -> None:
         now = self._clock.now()
         last = self._told.get(chat)
-        if (chat.channel, chat.account) not in self._accounts or (last is not None and now - last < EVERY):
+        if (chat.channel, chat.account) not in self._accounts or (last is not None and abs(now - last) < EVERY):
             return
         self._told[chat] = now
         key = f"direct.{now.timestamp():.6f}"

@@ -9,6 +9,8 @@ from gateway.runtime.clock import Clock
 from workspaces.backoff import Backoff
 
 RETRIES = Backoff(1.0, 300.0)
+LONGEST_WAIT_S = 86_400.0
+"""A stored wait beyond that was given by a clock that was ahead. Our choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,9 @@ class Pacing:
         return max(self.retries.first_s, self.retries.delay_s(attempts) * (1 + self.jitter()) / 2)
 
     def seconds_until(self, moment: datetime | None) -> float:
-        """Return the seconds until *moment*; 0 if it is past or there is none."""
-        return max(0.0, (moment - self.clock.now()).total_seconds()) if moment else 0.0
+        """Return the seconds until *moment*; 0 if it is past, too far, or there is none."""
+        wait_s = (moment - self.clock.now()).total_seconds() if moment else 0.0
+        return wait_s if 0 < wait_s <= LONGEST_WAIT_S else 0.0
 
     def is_late(self, written_at: datetime, sent_at: datetime) -> bool:
         """Return whether a reply of *written_at* sent at *sent_at* must state its age."""

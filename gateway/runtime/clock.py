@@ -3,15 +3,23 @@
 import asyncio
 from collections.abc import Awaitable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol, TypeVar
 
 T = TypeVar("T")
+
+SKEW = timedelta(hours=1)
+"""How far the clocks of two machines, or the rules of a zone, are believed to differ. Our choice."""
 
 
 def utc_now() -> datetime:
     """Return the time in UTC, with its zone."""
     return datetime.now(UTC)
+
+
+def is_ahead(moment: datetime | None, now: datetime) -> bool:
+    """Return whether *moment*, stored as past, is yet to come: the clock that gave it was ahead."""
+    return moment is not None and moment > now + SKEW
 
 
 class Clock(Protocol):

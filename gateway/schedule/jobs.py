@@ -9,6 +9,7 @@ from hashlib import blake2b
 from zoneinfo import ZoneInfo
 
 from gateway.errors import ScheduleError
+from gateway.runtime.clock import SKEW, is_ahead
 from gateway.schedule.recurrence import At, Schedule, Slots, read_schedule, slots_due
 from gateway.schedule.settings import ScheduleSettings
 from gateway.settings.zone import load_zone
@@ -130,6 +131,10 @@ class JobSchedule:
         """Return the due slot of *job* now; `None` if there is none."""
         return due(job, self.settings, self._now().astimezone(UTC))
 
+    def is_held_up(self, job: Job) -> bool:
+        """Return whether a clock that was ahead gave *job* its next slot."""
+        return is_held_up(job, self._now().astimezone(UTC))
+
     def jitter(self, job: Job) -> timedelta:
         """Return how long after its slots *job* is run."""
         return jitter(job, self.settings.jitter_s)
@@ -158,6 +163,14 @@ def due(job: Job, settings: ScheduleSettings, now: datetime) -> DueJob | None:
     found = _slots(schedule, job, moment, grace)
     taken = found.due or job.next_slot
     return DueJob(job, Slot(taken, job.next_slot, schedule.after(moment)), found.due is None, found.missed)
+
+
+def is_held_up(job: Job, now: datetime) -> bool:
+    """Return whether the next slot of *job* is later than any that its schedule gives at *now* (in UTC)."""
+    if not job.is_enabled or not is_ahead(job.next_slot, now):
+        return False
+    first = schedule_of(job.spec).after(now + SKEW)
+    return first is not None and is_ahead(job.next_slot, first)
 
 
 def _slots(schedule: Schedule, job: Job, now: datetime, grace: timedelta) -> Slots:

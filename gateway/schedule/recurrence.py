@@ -61,14 +61,14 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """Repeats *span* after *begin* and after each slot, in elapsed time, regardless of clock changes."""
+    """Repeats *span* before and after *begin*, in elapsed time, regardless of clock changes."""
 
     span: timedelta
     begin: datetime
 
     def after(self, moment: datetime) -> datetime | None:
         """Return the first slot after *moment*."""
-        return self.begin + max(1, (moment - self.begin) // self.span + 1) * self.span
+        return self.begin + ((moment - self.begin) // self.span + 1) * self.span
 
     def __str__(self) -> str:
         return f"every {span_in_words(self.span)}"

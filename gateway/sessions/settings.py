@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from gateway.runtime.clock import is_ahead
 from gateway.sessions.due import Ending, Pause
 
 _MIDNIGHT_HOUR = 0
@@ -29,6 +30,8 @@ class SessionSettings:
 
     def due(self, last: datetime, now: datetime) -> Ending | Pause | None:
         """Return the pause or end due at *now* after a last message at *last*; both times in the owner's zone."""
+        if is_ahead(last, now):
+            return Pause.DAY
         silent_minutes = (now.timestamp() - last.timestamp()) / 60  # subtracting times of one zone would use wall time
         if self.idle_minutes and silent_minutes >= self.idle_minutes:
             return Ending.IDLE

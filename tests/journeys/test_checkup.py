@@ -1,16 +1,17 @@
 """The check-up of a home, by command: with a gateway and without one, and never a change without a decision."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from gateway.app.note_checks import NoteChecks
-from gateway.checkup.checkup import checked_agent
+from gateway.checkup.checkup import checked_agent, read_checkup
 from gateway.control.checkup_wire import CheckupOrder
 from gateway.control.stream_wire import CheckOrder
 from gateway.errors import CheckupError
 from tests.journeys.house import make_home, running
+from workspaces.access import owner_access
 
 NOTES = "# Memory\n\n## Notes\n\n- The cat is called Miso.\n- The spare key is with Ann.\n- the cat is called Miso\n"
 
@@ -39,19 +40,25 @@ async def test_the_operator_checks_and_decides(tmp_path: Path) -> None:
 
 
 async def test_a_digest_comes_once_in_its_days_and_only_if_something_waits(tmp_path: Path) -> None:
-    """In the owner's chat, with a button; it changes nothing."""
+    """In the owner's chat, with a button; it changes nothing. A clock that was ahead once keeps off none."""
     home = make_home(tmp_path / "home")
     (home.agent("main").workspace / "MEMORY.md").write_text(NOTES, "utf-8")
     now = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    times = [now]
     async with running(home) as app:
         parts = app.parts.resources
         [agent] = parts.agents.values()
         checked = checked_agent(agent, parts.sessions, UTC)
-        checks = NoteChecks(7, [checked], lambda: now, parts.home.clock, parts.home.owner_chats.of, parts.home.notices)
+        checks = NoteChecks(
+            7, [checked], lambda: times[-1], parts.home.clock, parts.home.owner_chats.of, parts.home.notices
+        )
         await checks.check(checked)
         await checks.check(checked)
         rows = [row.outgoing for row in await parts.home.store.outbox.unfinished()]
         [notice] = [row for row in rows if row.text.startswith("Check-up of the notes of main.")]
         assert "1 double" in notice.text
         assert [button.command for button in notice.buttons] == ["/checkup next"]
+        for times[-1] in (now + timedelta(days=400), now):
+            await checks.check(checked)
+        assert (await read_checkup(checked, owner_access(agent.id, "test"))).at == now
     assert (home.agent("main").workspace / "MEMORY.md").read_text("utf-8") == NOTES

@@ -14,7 +14,7 @@ from gateway.agent.mcp.offered import Called, Offer, offer, result_text
 from gateway.agent.mcp.settings import ServerSettings
 from gateway.agent.tools.tool import FromOutside, Told, Tool, done
 from gateway.errors import McpError, StoreError, ToolError
-from gateway.runtime.clock import unless
+from gateway.runtime.clock import is_ahead, unless
 from workspaces.backoff import Backoff
 from workspaces.extras import install_command
 
@@ -158,7 +158,8 @@ class ToolServer:
             log.error("the store cannot be written", detail=str(exc))
 
     def _is_resting(self) -> bool:
-        return self._rests_until is not None and self._clock() < self._rests_until
+        until, now = self._rests_until, self._clock()
+        return until is not None and now < until and not is_ahead(until, now)
 
     # --- its tools
 

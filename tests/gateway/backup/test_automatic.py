@@ -1,5 +1,6 @@
 """Backups by themselves: which are kept, when one is due, what their outcome was."""
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -32,14 +33,14 @@ def test_the_newest_of_each_day_week_and_month_is_kept() -> None:
     """Of two years of backups, two a day: seven days, four weeks, six months; nothing that somebody else made goes."""
     times = [NOW - timedelta(hours=12 * number) for number in range(1_460)]
     files = [Path(f"/backups/auto-{at:%Y%m%dT%H%M%SZ}.tar.gz.enc") for at in times]
-    gone = set(expired([*files, Path("/backups/mine.tar.gz.enc"), Path("/backups/auto-x.tar.gz.enc")], DAILY))
+    gone = set(expired([*files, Path("/backups/mine.tar.gz.enc"), Path("/backups/auto-x.tar.gz.enc")], DAILY, NOW))
     kept = [at for at, file in zip(times, files, strict=True) if file not in gone]
     evening = NOW + timedelta(hours=12)
     assert kept[:7] == [NOW, *(evening - timedelta(days=number) for number in range(1, 7))]
     assert len(kept) == len(set(kept)) <= 7 + 4 + 6
     assert min(kept) == datetime(2026, 6, 30, 21, tzinfo=UTC)
     assert gone < set(files)
-    assert expired(files[:1], DAILY) == []
+    assert expired(files[:1], DAILY, NOW) == []
 
 
 async def test_one_is_made_encrypted_when_due_and_old_ones_go(tmp_path: Path) -> None:
@@ -56,10 +57,27 @@ async def test_one_is_made_encrypted_when_due_and_old_ones_go(tmp_path: Path) ->
     assert encrypted_with(taken.file) == key_of(home).name
     assert not old.exists()
     assert sorted(path.name for path in home.control_file.parent.iterdir()) == ["backup.lock"]
-    assert newest_backup(home, DAILY) == taken.file
+    assert newest_backup(home, DAILY, NOW) == taken.file
     record_outcome(home, BACKUP, BackupOutcome(NOW, True, str(taken.file)))
     assert list(due(home, DAILY, NOW + timedelta(hours=23))) == [DRILL]
     assert list(due(home, DAILY, NOW + timedelta(hours=24))) == [BACKUP, DRILL]
+
+
+async def test_a_clock_that_was_ahead_once_holds_nothing_up(tmp_path: Path) -> None:
+    """The backup of that moment is left alone: it takes no other's place, and is not the one to restore on trial."""
+    home = await make_home(tmp_path / "home")
+    config = read_config(home.config_file).model_copy(update={"backup": LAST_ALONE})
+    ahead = take_automatic(home, config, NOW + timedelta(days=800)).file
+    os.utime(ahead, times=((NOW + timedelta(days=800)).timestamp(),) * 2)
+    for kind in (BACKUP, DRILL):
+        record_outcome(home, kind, BackupOutcome(NOW + timedelta(days=800), True, ""))
+    assert list(due(home, DAILY, NOW)) == [BACKUP, DRILL]
+    taken = take_automatic(home, config, NOW).file
+    os.utime(taken, times=(NOW.timestamp(),) * 2)
+    assert sorted(home.backups.iterdir()) == [taken, ahead]
+    assert newest_backup(home, DAILY, NOW) == taken
+    record_outcome(home, BACKUP, BackupOutcome(NOW, True, ""))
+    assert list(due(home, DAILY, NOW - timedelta(minutes=50))) == [DRILL]
 
 
 async def test_a_failure_stays_until_one_succeeds(tmp_path: Path) -> None:

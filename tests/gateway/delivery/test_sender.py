@@ -251,6 +251,19 @@ async def test_a_reply_that_waits_since_an_earlier_run_can_be_woken(gateway: Gat
     assert gateway.adapter.texts() == ["hello"]
 
 
+async def test_a_reply_that_a_clock_ahead_made_wait_is_sent_at_the_next_start(gateway: Gateway) -> None:
+    """A wait of more than a day was stored by a clock that was wrong: without it the reply would wait until then."""
+    gateway.clock.advance(timedelta(days=400).total_seconds())
+    gateway.adapter.faults["alice"] = [ChannelUnavailableError("away", 600)]
+    row = await gateway.answer("hello")
+    await gateway.clock.waiters(1)
+    gateway.clock.advance(-timedelta(days=400).total_seconds())
+    await gateway.restart()
+    async with asyncio.timeout(5):
+        await gateway.delivered(row)
+    assert gateway.adapter.texts() == ["hello"]
+
+
 async def test_a_reply_that_is_woken_twice_is_sent_once(gateway: Gateway) -> None:
     """Waking what is under way already changes nothing."""
     rows = await gateway.commit("one", "two")

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gateway.errors import ScheduleError
-from gateway.schedule.jobs import AT_GRACE, JobSchedule, Wish, due, jitter
+from gateway.schedule.jobs import AT_GRACE, JobSchedule, Wish, due, is_held_up, jitter
 from gateway.schedule.settings import ScheduleSettings
 from gateway.stores.jobs import Job, JobId, JobSpec, Slot
 from gateway.stores.sqlite.store import SqliteStore
@@ -115,3 +115,17 @@ def test_jitter_is_each_jobs_own_and_always_the_same() -> None:
     late = jitter(job(DAILY, slot), 600)
     assert due(job(DAILY, slot), ScheduleSettings(jitter_s=600), slot + late - timedelta(seconds=1)) is None
     assert due(job(DAILY, slot), ScheduleSettings(jitter_s=600), slot + late) is not None
+
+
+@pytest.mark.parametrize(("schedule", "period"), [("every 5m", HOUR / 12), ("0 9 * * *", 24 * HOUR)])
+def test_a_slot_that_only_a_clock_ahead_could_give_holds_its_job_up(schedule: str, period: timedelta) -> None:
+    """Minutes between two machines, an hour by a zone's new rules, and a reminder of a far day are no such thing."""
+    spec = JobSpec("main", schedule, "Europe/Berlin", "tea", datetime(2026, 3, 1, 8, tzinfo=UTC))
+    slot = datetime(2026, 3, 2, 8, tzinfo=UTC)
+    assert not is_held_up(job(spec, slot), slot - period)
+    assert not is_held_up(job(spec, slot + period), slot - timedelta(minutes=50))
+    assert not is_held_up(job(spec, slot + HOUR), slot - period)
+    assert is_held_up(job(spec, slot + period + 2 * HOUR), slot - HOUR)
+    assert not is_held_up(Job(JobId(1), spec, is_enabled=False, next_slot=slot + 900 * HOUR), slot)
+    once = JobSpec("main", "at 2027-03-02 09:00", "Europe/Berlin", "tea", NOON)
+    assert not is_held_up(job(once, datetime(2027, 3, 2, 8, tzinfo=UTC)), NOON)

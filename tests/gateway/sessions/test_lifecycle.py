@@ -46,6 +46,8 @@ def at(text: str) -> datetime:
         (SETTINGS, "2026-03-01 14:05", "2026-03-01 15:04", None),
         (SETTINGS, "2026-03-01 14:05", "2026-03-01 15:05", Pause.REST),
         (SETTINGS, "2026-03-01 23:59", "2026-03-02 00:00", Pause.DAY),
+        (NEVER, "2027-03-01 23:59", "2026-03-02 00:00", Pause.DAY),
+        (NEVER, "2026-03-01 01:00", "2026-03-01 00:00", None),
         (NEVER, "2026-03-01 00:00", "2026-03-01 23:59", None),
         (NEVER, "2026-03-01 00:00", "2026-03-02 00:00", Pause.DAY),
         (replace(SETTINGS, idle_minutes=120), "2026-03-01 14:05", "2026-03-01 16:05", Ending.IDLE),
@@ -63,7 +65,7 @@ def at(text: str) -> datetime:
 def test_what_a_silent_session_is_due_for(
     settings: LifecycleSettings, last: str, now: str, due: Ending | Pause | None
 ) -> None:
-    """By elapsed time and by the owner's clock on the wall, through both clock changes."""
+    """By elapsed time and by the owner's clock on the wall, through both clock changes, and after one was ahead."""
     later = at(now.removesuffix("+02")).replace(fold=int(now.endswith("+02")))
     assert settings.due(at(last), later) == due
 
