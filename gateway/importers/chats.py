@@ -6,6 +6,7 @@ https://support.anthropic.com/en/articles/9450526
 
 import json
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -90,10 +91,8 @@ def _read(
     for number, row in enumerate(rows, 1):
         try:
             session = session_of(kind.validate_python(row))
-        except ValidationError as exc:
-            fault = exc.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, fault["loc"]))
-            left_out.append(f"conversation {number}: {place}: {fault['msg']}")
+        except (ValueError, OverflowError) as exc:
+            left_out.append(f"conversation {number}: {_fault(exc)}")
             continue
         if session.messages:
             sessions.append(session)
@@ -104,6 +103,13 @@ def _read(
             f"{file.name} is not {program}'s export: {_other_program(rows[0], program) or left_out[0]}"
         )
     return ImportedConversation("main", {}, tuple(sessions), tuple(left_out))
+
+
+def _fault(exc: Exception) -> str:
+    if not isinstance(exc, ValidationError):
+        return f"its time cannot be read: {exc}"
+    fault = exc.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
 
 
 def _other_program(row: Any, program: str) -> str:
@@ -118,7 +124,7 @@ def _rows(file: Path) -> list[Any]:
         found = json.loads(_content(file))
     except OSError as exc:
         raise ImportFormatError(f"{file.name} cannot be read: {exc.strerror or exc}") from exc
-    except (zipfile.BadZipFile, EOFError, RuntimeError, NotImplementedError) as exc:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as exc:
         raise ImportFormatError(f"{file.name} is not a whole archive ({exc}); download it again") from exc
     except ValueError as exc:
         raise ImportFormatError(f"{file.name} is not whole: {exc}; download the export again") from exc

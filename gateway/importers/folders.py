@@ -5,13 +5,20 @@ OpenClaw: a workspace with `MEMORY.md`, `memory/` and its other Markdown files, 
 """
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from gateway.importers.imported import ImportedConversation, ImportedMessage, ImportedSession, ImportFormatError
+from gateway.importers.imported import (
+    DAMAGED,
+    ImportedConversation,
+    ImportedMessage,
+    ImportedSession,
+    ImportFormatError,
+)
 from gateway.importers.schedules import proposed_bindings, proposed_jobs
 from workspaces.memory.workspace_source import LARGEST_NOTE
 from workspaces.paths import DEPTH
@@ -58,11 +65,9 @@ def _of_home(home: Path) -> ImportedConversation:
     left_out += [f"{each.name}: another agent's workspace; import it by itself" for each in workspaces if each != root]
     sessions: list[ImportedSession] = []
     for file in sorted(home.glob("agents/*/sessions/*.jsonl")):
-        found = _session(file, _keys(file.parent))
-        if isinstance(found, str):
-            left_out.append(f"{file.relative_to(home)}: {found}")
-        else:
-            sessions.append(found)
+        found, fault = _session(file, _keys(file.parent))
+        sessions += [found] if found else []
+        left_out += [f"{file.relative_to(home)}: {fault}"] if fault else []
     left_out += [f"{each.relative_to(home)}: a database; export its conversations" for each in home.glob("**/*.sqlite")]
     left_out += [f"{each.name}: settings; see: strandline docs settings" for each in sorted(home.glob("*.json"))]
     left_out += unread(home, ("memories",))
@@ -127,7 +132,7 @@ def _walk(folder: Path) -> Iterator[Path]:
     for entry in sorted(folder.iterdir()):
         if entry.name in _SKIPPED:
             continue
-        if entry.is_dir() and not entry.is_symlink():
+        if entry.is_dir() and not entry.is_symlink() and os.access(entry, os.R_OK | os.X_OK):
             yield from _walk(entry)
         else:
             yield entry
@@ -136,7 +141,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 def _text(file: Path) -> str | ValueError:
     """Return the text of *file*, or the reason that it has none."""
     if file.is_symlink() or not file.is_file():
-        return ValueError("a link or no plain file")
+        return ValueError("a link, no plain file, or a folder that cannot be read")
     if file.suffix.lower() not in _TEXT:
         return ValueError("it is no note (.md, .txt)")
     if file.stat().st_size > LARGEST_NOTE:
@@ -155,38 +160,38 @@ def _keys(folder: Path) -> dict[str, str]:
     try:
         found = json.loads((folder / "sessions.json").read_text("utf-8"))
         return {str(row["sessionId"]): str(key) for key, row in found.items()}
-    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+    except (OSError, *DAMAGED):
         return {}
 
 
-def _session(file: Path, keys: dict[str, str]) -> ImportedSession | str:
-    """Return the conversation in *file*, or the reason that it is left out."""
+def _session(file: Path, keys: dict[str, str]) -> tuple[ImportedSession | None, str]:
+    """Return the conversation in *file*, and what is left out of it with the reason."""
     if _OTHERS_CHAT.search(keys.get(file.stem, "")):
-        return "a group's conversation: it does not say who wrote what"
+        return None, "a group's conversation: it does not say who wrote what"
     messages: list[ImportedMessage] = []
+    damaged = 0
     try:
-        for line in file.read_text("utf-8").splitlines():
+        lines = file.read_bytes().split(b"\n")
+    except OSError:
+        return None, "it cannot be read"
+    for line in filter(bytes.strip, lines):
+        try:
             messages += _messages(line)
-    except (OSError, UnicodeDecodeError):
-        return "it cannot be read"
-    return ImportedSession(file.stem, keys.get(file.stem, ""), tuple(messages)) if messages else "it has no text"
+        except DAMAGED:
+            damaged += 1
+    fault = f"damaged lines: {damaged:,}" if damaged else ""
+    if not messages:
+        return None, fault or "it has no text"
+    return ImportedSession(file.stem, keys.get(file.stem, ""), tuple(messages)), fault
 
 
-def _messages(line: str) -> Iterator[ImportedMessage]:
-    """Yield the message in *line*; nothing for a tool's result or a line that is damaged."""
-    try:
-        row: Any = json.loads(line)
-        message = row["message"]
-        role, content = message["role"], message["content"]
-        at = row.get("timestamp") or message.get("timestamp")
-        time = datetime.fromtimestamp(at / 1000, UTC) if isinstance(at, int | float) else datetime.fromisoformat(at)
-    except (ValueError, KeyError, TypeError, OverflowError):
+def _messages(line: bytes) -> Iterator[ImportedMessage]:
+    """Yield the message in *line*; nothing for a tool's result. Raises one of DAMAGED."""
+    row: Any = json.loads(line)
+    if row.get("type", "message") != "message" or (role := row["message"]["role"]) not in {"user", "assistant"}:
         return
-    parts = (
-        [content]
-        if isinstance(content, str)
-        else [part.get("text", "") for part in content if part.get("type") == "text"]
-    )
-    text = "\n".join(parts).strip()
-    if text and role in {"user", "assistant"}:
+    content, at = row["message"]["content"], row.get("timestamp") or row["message"].get("timestamp")
+    time = datetime.fromtimestamp(at / 1000, UTC) if isinstance(at, int | float) else datetime.fromisoformat(at)
+    parts = [content] if isinstance(content, str) else [part["text"] for part in content if part.get("type") == "text"]
+    if text := "\n".join(parts).strip():
         yield ImportedMessage(role == "user", time if time.tzinfo else time.replace(tzinfo=UTC), text)

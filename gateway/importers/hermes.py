@@ -5,13 +5,20 @@ Format as of hermes-agent 0.19: https://github.com/NousResearch/hermes-agent
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from gateway.importers.folders import MAIN, NOTES, files_in, unread
-from gateway.importers.imported import ImportedConversation, ImportedMessage, ImportedSession, ImportFormatError
+from gateway.importers.imported import (
+    DAMAGED,
+    ImportedConversation,
+    ImportedMessage,
+    ImportedSession,
+    ImportFormatError,
+)
 from gateway.importers.schedules import proposed_jobs
 
 ENTRIES = "\n§\n"
@@ -22,7 +29,7 @@ _OWNERS_CHATS = frozenset({"", "dm", "direct", "private"})
 _NOT_ASKED = frozenset({"cron", "subagent", "delegate"})
 _SESSIONS = """
     SELECT session.id, coalesce(session.display_name, ''), coalesce(session.chat_type, ''), session.source,
-           message.role, message.content, message.timestamp
+           message.role, CAST(message.content AS BLOB), message.timestamp
     FROM messages AS message JOIN sessions AS session ON session.id = message.session_id
     WHERE message.role IN ('user', 'assistant') AND (message.active = 1 OR message.compacted = 1)
     ORDER BY session.started_at, session.id, message.id
@@ -74,6 +81,7 @@ def _sessions(database: Path) -> tuple[list[ImportedSession], list[str]]:
     titles: dict[str, str] = {}
     talks: dict[str, list[ImportedMessage]] = {}
     others: dict[str, str] = {}
+    damaged: Counter[str] = Counter()
     try:
         with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as read:
             for name, title, chat, source, role, content, at in read.execute(_SESSIONS):
@@ -81,24 +89,29 @@ def _sessions(database: Path) -> tuple[list[ImportedSession], list[str]]:
                     others[name] = f"a conversation that {source} began: nobody said anything in it"
                 elif chat not in _OWNERS_CHATS:
                     others[name] = "a group's conversation: it does not say who wrote what"
-                elif text := _text(content):
+                else:
                     titles[name] = title
-                    message = ImportedMessage(role == "user", datetime.fromtimestamp(at, UTC), text)
-                    talks.setdefault(name, []).append(message)
-    except (sqlite3.Error, ValueError, OverflowError, TypeError) as exc:
+                    try:
+                        talks.setdefault(name, []).extend(_messages(role, content, at))
+                    except DAMAGED:
+                        damaged[name] += 1
+    except sqlite3.Error as exc:
         raise ImportFormatError(f"state.db cannot be read ({exc}): stop Hermes, or copy its home again") from exc
-    sessions = [ImportedSession(name, titles[name], tuple(messages)) for name, messages in talks.items()]
+    sessions = [
+        ImportedSession(str(name), titles[name], tuple(messages)) for name, messages in talks.items() if messages
+    ]
+    others |= {name: f"damaged messages: {count:,}" for name, count in damaged.items()}
     return sessions, [f"state.db, {name}: {reason}" for name, reason in others.items()]
 
 
-def _text(content: str | None) -> str:
-    content = content or ""
+def _messages(role: str, content: bytes | None, at: float) -> Iterator[ImportedMessage]:
+    """Yield the message of a row, if it has text. Raises one of DAMAGED."""
+    if text := _text((content or b"").decode("utf-8", "replace")):
+        yield ImportedMessage(role == "user", datetime.fromtimestamp(at, UTC), text)
+
+
+def _text(content: str) -> str:
     if not content.startswith(_STRUCTURED):
         return content.strip()
-    return "\n".join(_parts(content.removeprefix(_STRUCTURED))).strip()
-
-
-def _parts(content: str) -> Iterator[str]:
-    with suppress(ValueError, AttributeError, TypeError):
-        for part in json.loads(content):
-            yield str(part.get("text") or "[a picture or file]")
+    parts = json.loads(content.removeprefix(_STRUCTURED))
+    return "\n".join(str(part.get("text") or "[a picture or file]") for part in parts).strip()

@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from gateway.errors import StrandlineError
+
+DAMAGED = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+"""Errors of reading a row that is damaged or of another shape; it is left out, and the rest imported."""
+_EARLIEST, _END = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class ImportFormatError(StrandlineError):
@@ -18,8 +22,13 @@ class ImportedMessage:
     is_owners: bool
     """The owner wrote it; otherwise the other program's agent did."""
     at: datetime
-    """With its zone."""
+    """With its zone; from 1970 to 9998, which every other zone can show."""
     text: str
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for another time."""
+        if not _EARLIEST <= self.at < _END:
+            raise ValueError(f"{self.at.isoformat()} is not between 1970 and 9998")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ def imported(source: str, file: Path) -> list[ImportedConversation]:
     except StrandlineError:
         raise
     except Exception as exc:
+        if plugin.is_built_in and isinstance(exc, OSError):
+            raise ImportFormatError(f"{exc.filename or file.name} cannot be read: {exc.strerror or exc}") from exc
         if plugin.is_built_in:
             raise
         raise plugin.failure(exc, f"cannot read {file.name}") from exc

@@ -64,7 +64,7 @@ def read_locomo(file: Path) -> list[PlacedConversation]:
     """Read every conversation of *file*. Raises ImportFormatError, also if the file cannot be read."""
     try:
         return conversations(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as exc:
+    except (OSError, ValueError, RecursionError) as exc:
         raise ImportFormatError(f"{file.name} cannot be read as JSON: {exc}") from exc
 
 

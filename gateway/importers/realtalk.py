@@ -33,7 +33,7 @@ def read_realtalk(file: Path) -> list[PlacedConversation]:
     try:
         data = json.loads(file.read_text("utf-8"))
         return [conversation(file.stem, data)]
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as exc:
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as exc:
         raise ImportFormatError(f"{file.name} cannot be read as JSON: {exc}") from exc
     except (ValidationError, ValueError) as exc:
         raise ImportFormatError(f"{file.name} is not in REALTALK's format: {str(exc)[:200]}") from exc

@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from gateway.importers.imported import DAMAGED
+
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"))
 
 
 def proposed_jobs(file: Path) -> tuple[str, ...]:
     """Return a command for each enabled job in OpenClaw's or Hermes' `cron/jobs.json`; nothing for a damaged file."""
-    with suppress(OSError, ValueError, AttributeError, TypeError):
+    with suppress(OSError, *DAMAGED):
         found: Any = json.loads(file.read_text("utf-8"))
         rows = found if isinstance(found, list) else found.get("jobs", [])
         return tuple(command for row in rows for command in _job(row))
@@ -21,7 +23,7 @@ def proposed_jobs(file: Path) -> tuple[str, ...]:
 
 
 def _job(row: Any) -> Iterator[str]:
-    with suppress(KeyError, TypeError, AttributeError, ValueError, OverflowError):
+    with suppress(*DAMAGED):
         payload = row.get("payload") or {}
         what = str(row.get("prompt") or payload.get("message") or payload.get("text") or "").strip()
         if what and row.get("enabled", True):
@@ -56,7 +58,7 @@ def _span(seconds: int) -> str:
 
 def proposed_bindings(settings: Path) -> tuple[str, ...]:
     """Return a `[[bindings]]` table for each of OpenClaw's that names a chat or a person."""
-    with suppress(OSError, ValueError, AttributeError, TypeError):
+    with suppress(OSError, *DAMAGED):
         found: Any = json.loads(settings.read_text("utf-8"))
         return tuple(line for each in found.get("bindings") or [] for line in _binding(each))
     return ()

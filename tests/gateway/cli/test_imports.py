@@ -1,3 +1,4 @@
+import errno
 import json
 import stat
 from pathlib import Path
@@ -7,6 +8,8 @@ import pytest
 from gateway.cli import main
 from gateway.config import read_config
 from gateway.home import Home
+from gateway.importers.imported import ImportFormatError
+from gateway.importers.loading import imported
 from tests.fakes.operator import FakeGateway, FakeOperator
 from tests.fakes.packages import Install, install
 from tests.journeys.test_tutorial import blocks
@@ -197,3 +200,15 @@ def test_an_unknown_format_names_the_known_ones(importer: Importer, capsys: pyte
     assert imports_whatsapp(importer.home, importer.file) == 2
     known = "chatgpt, claude, hermes, locomo, markdown, oneclaw, openclaw, realtalk"
     assert f"there is no importer whatsapp; there are: {known}" in capsys.readouterr().err
+
+
+def test_a_folder_that_the_system_refuses_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its place and the system's reason."""
+
+    def refuse(folder: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+
+    (vault := tmp_path / "vault").mkdir()
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(ImportFormatError, match=r"/vault cannot be read: Permission denied"):
+        imported("markdown", vault)

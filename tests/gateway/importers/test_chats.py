@@ -74,3 +74,35 @@ def test_messages_that_lead_in_a_circle_end(tmp_path: Path) -> None:
     talk["mapping"]["m0"]["parent"] = "m3"
     found = read_chatgpt(archive(tmp_path / "export.zip", [talk]))[0]
     assert len(found.sessions[0].messages) == 4
+
+
+@pytest.mark.parametrize("time", [1e20, float("nan"), float("inf"), 1_700_000_000_000])
+@pytest.mark.parametrize("is_the_messages", [True, False])
+def test_a_time_that_chatgpt_cannot_have_is_left_out_with_its_conversation(
+    tmp_path: Path, time: float, is_the_messages: bool
+) -> None:
+    """Far away, no number, or in milliseconds, of the conversation or of a message; the rest is imported."""
+    talk = chatgpt(1, TALK)
+    (talk["mapping"]["m2"]["message"] if is_the_messages else talk)["create_time"] = time
+    found = read_chatgpt(archive(tmp_path / "export.zip", [chatgpt(0, TALK), talk]))[0]
+    assert [session.id for session in found.sessions] == ["c0"]
+    assert [line.partition(": ")[0] for line in found.left_out] == ["conversation 2"]
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-14:00"])
+def test_a_time_that_claude_cannot_have_is_left_out_with_its_conversation(tmp_path: Path, time: str) -> None:
+    """In UTC it has no year, or in the owner's zone; the rest is imported."""
+    talk = claude(1, TALK)
+    talk["chat_messages"][2]["created_at"] = time
+    found = read_claude(archive(tmp_path / "export.zip", [claude(0, TALK), talk]))[0]
+    assert [session.id for session in found.sessions] == ["c0"]
+    assert found.left_out[0].startswith("conversation 2: its time cannot be read")
+
+
+def test_an_archive_with_a_broken_part_is_one_sentence(tmp_path: Path) -> None:
+    """Its list of members is whole, and what they hold is not."""
+    file = archive(tmp_path / "export.zip", [chatgpt(number, TALK) for number in range(20)])
+    content = file.read_bytes()
+    file.write_bytes(content[:60] + b"\xff" * 40 + content[100:])
+    with pytest.raises(ImportFormatError, match="download it again"):
+        read_chatgpt(file)

@@ -1,3 +1,5 @@
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,58 @@ def test_a_folder_without_notes_is_one_sentence(read, tmp_path: Path) -> None:  
     """Nothing is created for it."""
     with pytest.raises(ImportFormatError, match=tmp_path.name):
         read(tmp_path)
+
+
+def said(content: object, at: object = "2025-01-02T10:00:01Z") -> bytes:
+    """Return a message of the agent's as OpenClaw keeps it."""
+    row = {"type": "message", "timestamp": at, "message": {"role": "assistant", "content": content}}
+    return json.dumps(row).encode()
+
+
+@pytest.mark.parametrize("read", [read_openclaw, read_oneclaw])
+@pytest.mark.parametrize(
+    "line",
+    [
+        said(None),
+        said([{"type": "text", "text": None}]),
+        said(["hi"]),
+        said("x", float("nan")),
+        said("x", 1e30),
+        said("x", "0001-01-01T00:00:00+14:00"),
+        said("x", "0001-01-01T00:00:00Z"),
+        b"[" * 100_000,
+        b'{"type": "message", "mess',
+        b'{"type": "message", "message": "\xff"}',
+        b"5",
+    ],
+    ids=lambda line: line[:80].decode("latin-1"),
+)
+def test_a_damaged_line_is_left_out_and_counted(read, line: bytes, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """The rest of the conversation is imported, also a text with U+2028; a tool's result is no damage."""
+    file = openclaw(tmp_path / "home", 1) / "agents/main/sessions/s0.jsonl"
+    tool = json.dumps({"type": "message", "message": {"role": "toolResult", "content": None}}).encode()
+    odd = said("one\u2028two").replace(b"\\u2028", "\u2028".encode())
+    file.write_bytes(b"\n".join([line, file.read_bytes(), tool, odd, line]))
+    found = read(tmp_path / "home")[0]
+    texts = [message.text for message in found.sessions[0].messages]
+    assert texts == ["On day 0 the code is K-0000.", "Kept.", "one\u2028two"]
+    assert "agents/main/sessions/s0.jsonl: damaged lines: 2" in found.left_out
+
+
+def test_a_damaged_list_of_conversations_is_as_none(tmp_path: Path) -> None:
+    """The conversations are imported by their files' names."""
+    home = openclaw(tmp_path / "home", 1)
+    for name in ("agents/main/sessions/sessions.json", "openclaw.json"):
+        (home / name).write_text("[" * 100_000)
+    assert [session.id for session in read_openclaw(home)[0].sessions] == ["group", "s0"]
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are imported."""
+    for name in ("locked", "open"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text("a")
+    monkeypatch.setattr(os, "access", lambda path, _: path.name != "locked")
+    found = read_markdown(tmp_path)[0]
+    assert list(found.notes) == [f"memory/imports/{tmp_path.name}/open/a.md"]
+    assert found.left_out == ("locked: a link, no plain file, or a folder that cannot be read",)

@@ -54,3 +54,28 @@ def test_a_database_that_is_not_whole_is_one_sentence(tmp_path: Path) -> None:
     (home / "state.db").write_bytes((home / "state.db").read_bytes()[:5_000])
     with pytest.raises(ImportFormatError, match="stop Hermes, or copy its home again"):
         read_hermes(home)
+
+
+@pytest.mark.parametrize(
+    ("content", "time"),
+    [
+        ("x", 1e20),
+        ("x", -1e11),
+        ("x", "soon"),
+        ("x", None),
+        ("\0json:[{", 1_700_000_000),
+        ("\0json:[5]", 1_700_000_000),
+        ("\0json:" + "[" * 100_000, 1_700_000_000),
+    ],
+    ids=lambda value: str(value)[:12].replace("\0", ""),
+)
+def test_a_damaged_message_is_left_out_and_counted(tmp_path: Path, content: object, time: object) -> None:
+    """The rest is imported; a byte that is no text is marked in it."""
+    home = hermes(tmp_path / ".hermes", 1)
+    row = "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s0', 'user', "
+    with sqlite3.connect(home / "state.db") as database:
+        database.execute(f"{row}?, ?)", (content, time))
+        database.execute(f"{row}CAST(x'61ff' AS TEXT), 1700000000)")
+    found = read_hermes(home)[0]
+    assert [message.text for message in found.sessions[0].messages][2:] == ["a\N{REPLACEMENT CHARACTER}"]
+    assert "state.db, s0: damaged messages: 1" in found.left_out

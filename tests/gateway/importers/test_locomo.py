@@ -68,9 +68,10 @@ def test_nothing_of_an_answer_is_in_the_notes() -> None:
 def test_what_is_not_locomo_is_refused_with_the_place(tmp_path: Path) -> None:
     """No JSON, another shape, a date of another form: each is named."""
     file = tmp_path / "talk.json"
-    file.write_text("{", encoding="utf-8")
-    with pytest.raises(ImportFormatError, match=r"talk\.json cannot be read as JSON"):
-        read_locomo(file)
+    for text in ("{", "[" * 100_000, "9" * 5_000):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(ImportFormatError, match=r"talk\.json cannot be read as JSON"):
+            read_locomo(file)
     with pytest.raises(ImportFormatError, match="cannot be read"):
         read_locomo(tmp_path / "absent.json")
     with pytest.raises(ImportFormatError, match=r"at 0\.sample_id"):

@@ -38,7 +38,7 @@ def test_a_session_lies_in_the_note_of_the_day_it_began(tmp_path: Path) -> None:
     assert chat.places["D1:2"] == TurnLocation("memory/2024-01-01.md", 2)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"qa": []}'])
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, "[]", '{"qa": []}'])
 def test_another_format_is_refused_by_the_files_name(tmp_path: Path, text: str) -> None:
     """The operator reads which file it was."""
     file = tmp_path / "other.json"

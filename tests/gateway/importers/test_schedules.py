@@ -30,7 +30,8 @@ def test_every_time_that_is_proposed_is_one_that_is_understood(tmp_path: Path) -
 def test_a_damaged_list_proposes_nothing(tmp_path: Path) -> None:
     """Nor do rows of another shape."""
     file = tmp_path / "jobs.json"
-    for text in ("", "{", "[]", '{"jobs": 5}', '[1, {"schedule": []}, {"prompt": "x"}]', '{"jobs": [{"payload": 1}]}'):
+    rows = '{"jobs": 5}', '[1, {"schedule": []}, {"prompt": "x"}]', '{"jobs": [{"payload": 1}]}'
+    for text in ("", "{", "[" * 100_000, "[]", *rows):
         file.write_text(text)
         assert proposed_jobs(file) == ()
         assert proposed_bindings(file) == ()
