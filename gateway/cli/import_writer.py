@@ -15,7 +15,7 @@ from urllib.parse import quote
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.agent.entries import EndEntry, Entry, Mark, ReplyEntry, Usage, UserEntry
-from gateway.errors import StrandlineError
+from gateway.errors import StoreError, StrandlineError
 from gateway.home import FILE_MODE, AgentHome
 from gateway.importers.folders import NOTES
 from gateway.importers.imported import ImportedConversation, ImportedSession
@@ -23,7 +23,7 @@ from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, header, kind_of_entry, to_line
 from workspaces.access import Access, SessionType
 from workspaces.bulk import SYNCS_ALL, durable_at_the_end
-from workspaces.errors import NoSuchFileError
+from workspaces.errors import BadPathError, NoSuchFileError, NotTextError, TooLargeError, UnusableError
 from workspaces.file_slot import digest_of
 from workspaces.history.exposed_turns import ExposedTurns, exposed_place
 from workspaces.history.history import History
@@ -90,13 +90,21 @@ class ImportTarget:
     def _receipts(self) -> Path:
         return self.home.root / "imports"
 
+    def _receipt_file(self, name: str) -> Path:
+        return self._receipts / f"{name}.json"
+
     def plan(self, found: ImportedConversation) -> ImportPlan:
         """Return what is new in *found*; a file whose place another one has gets a place beside it."""
         files: dict[str, str] = {}
         replaced: dict[str, str] = {}
         left_out = [*found.left_out]
         for path, text in found.notes.items():
-            if (found_place := self._place_for(path, text)) is None:
+            try:
+                found_place = self._place_for(path, text)
+            except (BadPathError, NotTextError, TooLargeError) as exc:
+                left_out.append(str(exc))
+                continue
+            if found_place is None:
                 left_out.append(f"{path}: another one is here")
                 continue
             place, there = found_place
@@ -120,10 +128,19 @@ class ImportTarget:
     def write(self, plan: ImportPlan, step: Step = lambda: None) -> ImportReceipt:
         """Write *plan* in parts, each durable and recorded before the next; the receipt is on disk before all of them.
 
-        Return the receipt.
+        Return the receipt. Raises StoreError for a disk that is full or fails.
         """
         history = self._history()
         receipt = self._receipt(plan, history)
+        try:
+            return self._write_all(plan, receipt, history, step)
+        except (OSError, UnusableError) as exc:
+            fault = f"{exc.filename} cannot be written: {exc.strerror}" if isinstance(exc, OSError) else str(exc)
+            undo = f", or take it back with: --undo {receipt.id}" if self._receipt_file(receipt.id).exists() else ""
+            remedy = f"Make room or mend the cause, then import the same again: it goes on{undo}"
+            raise StoreError(f"{fault}. {remedy}") from exc
+
+    def _write_all(self, plan: ImportPlan, receipt: ImportReceipt, history: History, step: Step) -> ImportReceipt:
         self._keep(receipt)
         with ExposedTurns(exposed_place(self.home.history)).during(receipt.id, _OTHERS):
             left_out = self._write_files(plan, history, step)
@@ -160,8 +177,9 @@ class ImportTarget:
         return None
 
     def _receipt(self, plan: ImportPlan, history: History) -> ImportReceipt:
-        number = 1 + sum(1 for _ in self._receipts.glob("*.json")) if self._receipts.is_dir() else 1
-        earlier = self.unfinished() or ImportReceipt(f"{self.source}-{number}")
+        numbers = (file.stem.rpartition("-")[2] for file in self._receipts.glob("*.json"))
+        latest = max((int(number) for number in numbers if number.isdecimal()), default=0)
+        earlier = self.unfinished() or ImportReceipt(f"{self.source}-{latest + 1}")
         if earlier.files:  # what it wrote last may not be recorded yet, and must not count as the owner's own words
             _record(history, [*earlier.files], f"import: {self.source}, continued", is_others=True)
         return ImportReceipt(
@@ -189,8 +207,7 @@ class ImportTarget:
                 )
 
     def _keep(self, receipt: ImportReceipt) -> None:
-        self._receipts.mkdir(mode=0o700, exist_ok=True)
-        _write(self._receipts / f"{receipt.id}.json", _RECEIPT.dump_json(receipt))
+        _write(self._receipt_file(receipt.id), _RECEIPT.dump_json(receipt))
 
     def _add(self, files: Mapping[str, str]) -> Iterator[str]:
         """Create *files*; yield a line for each that is refused."""
@@ -199,7 +216,6 @@ class ImportTarget:
             yield str(refused)
 
     def _archive(self, sessions: Mapping[str, ImportedSession], step: Step) -> None:
-        self.home.archive.mkdir(mode=0o700, parents=True, exist_ok=True)
         for part in _parts(sessions):
             with durable_at_the_end():
                 for name, session in part.items():
@@ -209,13 +225,17 @@ class ImportTarget:
     def receipt(self, name: str) -> ImportReceipt:
         """Return the receipt of the import *name*. Raises StrandlineError if there is none."""
         try:
-            return _RECEIPT.validate_json((self._receipts / f"{name}.json").read_bytes())
+            return _RECEIPT.validate_json(self._receipt_file(name).read_bytes())
         except (OSError, ValidationError) as exc:
-            known = ", ".join(sorted(each.stem for each in self._receipts.glob("*.json"))) or "none"
+            files = (each for each in self._receipts.glob("*.json") if each.stat().st_size)
+            known = ", ".join(sorted(each.stem for each in files)) or "none"
             raise StrandlineError(f"there is no import {name}; those that can be taken back: {known}") from exc
 
     def take_back(self, receipt: ImportReceipt, step: Step = lambda: None) -> tuple[str, ...]:
-        """Remove what an import wrote; return the paths that were changed since, which stay."""
+        """Remove what an import wrote; return the paths that were changed since, which stay.
+
+        Its receipt stays too, without content: no other import gets its name.
+        """
         kept: list[str] = []
         for path, text in receipt.replaced.items():
             present = self._present(path)
@@ -229,10 +249,12 @@ class ImportTarget:
             for _ in part:
                 step()
         for name in receipt.sessions:
-            (self.home.archive / name).unlink(missing_ok=True)
+            for file in (self.home.archive / name, _part_of(self.home.archive / name)):
+                file.unlink(missing_ok=True)
             step()
         _record(self._history(), [*receipt.files], f"import: take back {receipt.id}", is_others=False)
-        (self._receipts / f"{receipt.id}.json").unlink()
+        _part_of(self._receipt_file(receipt.id)).unlink(missing_ok=True)
+        os.truncate(self._receipt_file(receipt.id), 0)
         return tuple(kept)
 
     def _remove(self, digests: Mapping[str, str], *, is_whole: bool) -> list[str]:
@@ -307,15 +329,26 @@ def _parts(whole: Mapping[str, T]) -> Iterator[dict[str, T]]:
         yield {name: whole[name] for name in part}
 
 
+def _part_of(file: Path) -> Path:
+    """Return the file that holds *file* until it is whole."""
+    return file.with_name(f".{file.name}.part")
+
+
 def _write(file: Path, content: bytes, *, is_durable: bool = True) -> None:
-    fresh = file.with_name(f".{file.name}.part")
-    fresh.unlink(missing_ok=True)
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "wb") as out:
-        out.write(content)
-        out.flush()
-        if is_durable:
-            os.fsync(out.fileno())
-    fresh.replace(file)
+    """Write *file*, whole or not at all. Raises OSError, which names it."""
+    fresh = _part_of(file)
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh.unlink(missing_ok=True)
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "wb") as out:
+            out.write(content)
+            out.flush()
+            if is_durable:
+                os.fsync(out.fileno())
+        fresh.replace(file)
+    except OSError as exc:
+        fresh.unlink(missing_ok=True)
+        raise OSError(exc.errno, exc.strerror, str(file)) from exc
 
 
 def _file_digest(text: str) -> str:

@@ -105,7 +105,7 @@ def _bar(label: str, length: int) -> "Iterator[Step]":
 
 def _print_some(title: str, lines: Sequence[str]) -> None:
     for line in [f"{title}:", *(f"  {line}" for line in lines[:SHOWN])] if lines else []:
-        print(line)
+        print(line.encode("utf-8", "backslashreplace").decode())
     if len(lines) > SHOWN:
         print(f"  and {len(lines) - SHOWN:,} more")
 

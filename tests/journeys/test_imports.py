@@ -1,6 +1,7 @@
 """Somebody who has used another program for a year brings everything along."""
 
 import asyncio
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from gateway.control.wire import SearchOrder, SessionsOrder
 from gateway.home import Home
 from tests.gateway.importers.exports import LIVED_IN, archive, chatgpt, openclaw
 from tests.journeys.house import make_home, running
+from tests.workspaces.test_files import files_end_at
 from workspaces.access import AgentId
 from workspaces.history.history import History
 from workspaces.workspace import Workspace
@@ -184,3 +186,71 @@ def test_more_files_than_fit_are_one_line_with_the_remedy(
     told = capsys.readouterr().err
     assert (said in told, told.count("\n")) == (True, 1)
     assert everything(home) == before
+
+
+def test_the_name_of_an_import_is_never_used_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor that of the latest, once it was taken back; each other one can be taken back, and those are named."""
+    home = make_home(tmp_path / "home")
+    before = everything(home)
+    for undone in ("markdown-1", "markdown-4", "markdown-5"):
+        for number in (1, 2):
+            assert run(home, "markdown", str(vault(tmp_path / f"{undone}-{number}", 1, 1))) == 0
+        assert run(home, "--undo", undone) == 0
+    assert run(home, "--undo", "markdown-1") == 1
+    assert "can be taken back: markdown-2, markdown-3, markdown-6\n" in capsys.readouterr().err
+    for number in (2, 3, 6):
+        assert run(home, "--undo", f"markdown-{number}") == 0
+    assert everything(home) == before
+
+
+@pytest.mark.parametrize("then", ["goes on", "undo"])
+def test_a_full_disk_is_one_sentence_and_leaves_no_half_conversation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], then: str
+) -> None:
+    """With the place, the reason and both ways out; nor does a conversation stay that a power cut left half written."""
+    home = make_home(tmp_path / "home")
+    before = everything(home)
+    talks = [chatgpt(day, [("word " * (20_000 if day == 3 else 1), "Kept.")]) for day in range(6)]
+    file = archive(tmp_path / "export.zip", talks)
+    with files_end_at(50_000):
+        assert run(home, "chatgpt", str(file)) == 1
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert f"strandline: {home.agent('main').archive}/main.20250104T" in told
+    assert "cannot be written: File too large. Make room" in told
+    assert told.endswith("import the same again: it goes on, or take it back with: --undo chatgpt-1")
+    assert len(everything(home)) == len(before) + 3
+    if then == "goes on":
+        assert run(home, "chatgpt", str(file)) == 0
+        assert len(everything(home)) == len(before) + 6
+    half = next(home.agent("main").archive.glob("main.20250101T*"))
+    half.rename(half.with_name(f".{half.name}.part"))
+    assert run(home, "--undo", "chatgpt-1") == 0
+    assert everything(home) == before
+
+
+def test_a_disk_without_room_for_the_receipt_names_no_import(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is there that could be taken back, nor any leftover."""
+    home = make_home(tmp_path / "home")
+    source = vault(tmp_path / "vault", 1, 900)
+    with files_end_at(50_000):
+        assert run(home, "markdown", str(source)) == 1
+    assert capsys.readouterr().err.endswith("import the same again: it goes on\n")
+    assert not list((home.agent("main").root / "imports").iterdir())
+
+
+def test_names_that_are_no_text_stop_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A note of an old disk is left out by its name, as is a conversation whose title is broken."""
+    home = make_home(tmp_path / "home")
+    source = vault(tmp_path / "vault", 1, 2)
+    for name in (b"caf\xe9.md", b"caf\xe9.png"):
+        Path(os.fsdecode(bytes(source) + b"/" + name)).write_text("x")
+    assert run(home, "markdown", str(source)) == 0
+    out = capsys.readouterr().out
+    assert "2 notes and 0 conversations" in out
+    assert "caf\\udce9.md' is not valid Unicode" in out
+    assert "caf\\udce9.png: it is no note" in out
+    talks = [chatgpt(0, [("Hello", "Hi")]), chatgpt(1, [("", "")]) | {"title": "\ud800"}]
+    assert run(home, "chatgpt", str(archive(tmp_path / "export.zip", talks))) == 0
+    assert "conversation 2 (\\ud800): it has no text" in capsys.readouterr().out
