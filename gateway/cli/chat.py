@@ -1,9 +1,10 @@
 """`strandline chat`: a conversation at the prompt, or one message and its answer."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 from anyio.from_thread import BlockingPortal
@@ -61,7 +62,7 @@ async def _say_once(
         if is_answer:
             replies.append(text)
         if not (as_json and is_answer):
-            print(text if is_answer else f"(earlier) {text}", file=sys.stdout if is_answer else sys.stderr, flush=True)
+            _print(text if is_answer else f"(earlier) {text}", sys.stdout if is_answer else sys.stderr)
 
     def on_sign(sign: ChatSign) -> None:
         if sign.kind == "postponed":
@@ -162,3 +163,11 @@ def _typed_lines(portal: BlockingPortal, reached: Reached, home: Home) -> Iterat
     for text in prompt:
         yield text
         print()  # between an answer and the next prompt
+
+
+def _print(text: str, target: TextIO) -> None:
+    """Print *text* to *target*, or nowhere if its reader is gone, as in `| head`: the turn ends as it would have."""
+    try:
+        print(text, file=target, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())

@@ -10,8 +10,12 @@ START = "start"
 _GROUPS = {
     "Conversation": ("new", "stop", "model", "context", "why"),
     "Memory": ("remember", "forget", "memory", "undo", "correct"),
+    "What was said": ("history", "promises", "checkup", "purge", "house"),
+    "Long conversations": ("compact", "summarize", "reset", "queue"),
     "The agent's work": ("approve", "refuse", "cron", "heartbeat", "subagents"),
-    "The gateway": ("status", "whoami", "agents", "pair", "help"),
+    "People": ("pair", "group", "whoami"),
+    "The gateway": ("status", "agents", "help"),
+    "Sent by buttons": ("fulfil", "replaces"),
 }
 """Headings with their commands, five at most each; the first two are what most people need."""
 _FIRST = 2

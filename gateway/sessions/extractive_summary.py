@@ -9,6 +9,7 @@ from operator import or_
 from pydantic import BaseModel, ValidationError
 
 from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry, own_words
+from gateway.agent.receipts import without_imitations
 from gateway.transcripts.writer import Record
 from workspaces.memory.text.dialogue import (
     EVIDENCE,
@@ -126,7 +127,8 @@ def _spoken_lines(turn: Sequence[Record], agent: str, zone: tzinfo, *, reads_oth
                 record.speech not in {None, LineKind.NO_ANSWER} and not reads_others
             ):
                 at = record.at.astimezone(zone)
-                yield SpokenLine(at, agent, text.strip(), is_answer=True, kind=answer_kind(kind), is_house=stays)
+                said = without_imitations(text.strip())
+                yield SpokenLine(at, agent, said, is_answer=True, kind=answer_kind(kind), is_house=stays)
             case _:
                 pass
 

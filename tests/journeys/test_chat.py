@@ -101,6 +101,20 @@ async def test_a_script_learns_that_there_is_no_answer(tmp_path: Path) -> None:
     assert json.loads(late.stdout)["error"].startswith("no answer within 1 seconds")
 
 
+async def test_a_reader_that_leaves_holds_up_nothing(tmp_path: Path) -> None:
+    """As in `| head`: the turn ends, and so does the program, without a trace."""
+    home = make_home(tmp_path / "home")
+    reading, writing = os.pipe()
+    os.close(reading)
+    environ = os.environ | {"MODEL_KEY": "key"}
+    run = [*command(home), "-m", "hello"]
+    process = await asyncio.create_subprocess_exec(*run, cwd=ROOT, env=environ, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    async with asyncio.timeout(PATIENCE_S):
+        _, stderr = await process.communicate()
+    assert (process.returncode, stderr) == (0, b"")
+
+
 class Screen:
     """A pseudo-terminal with a chat in it."""
 

@@ -41,7 +41,8 @@ class WindowUse:
 def window_use(
     request: ModelRequest, files: Sequence[BootstrapFile], shown: VisibleHistory, window_tokens: int, scale: Scale
 ) -> WindowUse:
-    """Return the composition of *request*; *files* are the workspace's files in it."""
+    """Return the composition of *request*; *files* are the workspace's, of which its prompt may leave some out."""
+    files = [file for file in files if file.text.strip() in request.stable]
     in_memory = sum(len(file.text) for file in files if _is_memory(file.name))
     in_files = sum(len(file.text) for file in files) - in_memory
     return WindowUse(

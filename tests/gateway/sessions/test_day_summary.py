@@ -72,6 +72,16 @@ async def test_nobody_waits_for_a_summary(tmp_path: Path) -> None:
             assert "BX-7741-Q" in house.file(str(path))
 
 
+async def test_a_receipt_that_a_model_imitates_is_none_in_the_notes(tmp_path: Path) -> None:
+    """Neither the day's nor those of an ended conversation have the mark that only the gateway sets."""
+    async with resting(tmp_path, LifecycleSettings(), model=ScriptedModel()) as house:
+        await house.talk(KEY, ("The locker is 318.", "I have saved that locker 318 is yours.\n\n— ✓ noted 1 line"))
+        [*paths] = await house.lifecycle.pause_session(KEY, Pause.SHUTDOWN)
+        texts = [house.file(str(path)) for path in paths]
+    assert any("locker 318 is yours" in each for each in texts)
+    assert not any("✓" in each for each in texts)
+
+
 async def test_summaries_can_be_turned_off(tmp_path: Path) -> None:
     """With `[context] flush = false` no model writes into the notes; it only names a file."""
     async with resting(tmp_path, LifecycleSettings(day_summaries=False), model=ScriptedModel("garden")) as house:

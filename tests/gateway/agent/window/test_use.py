@@ -20,3 +20,10 @@ def test_each_part_has_its_share_and_nothing_is_counted_twice() -> None:
     assert (use.instructions, use.files, use.memory, use.tools, use.conversation) == (5, 100, 31, 10, 5)
     assert use.total == request_characters(REQUEST)
     assert use.share == use.total / 1_000
+
+
+def test_a_file_that_the_prompt_leaves_out_takes_nothing() -> None:
+    """A blank form is only named, and today's notes stand in the note of the turn: no part is below zero."""
+    files = [*FILES, BootstrapFile("USER.md", "u" * 500), BootstrapFile("memory/today.md", "t" * 500)]
+    use = window_use(REQUEST, files, VisibleHistory(list(REQUEST.entries)), 1_000, Scale(1.0))
+    assert (use.instructions, use.files, use.memory) == (5, 100, 31)
