@@ -21,7 +21,7 @@ from workspaces.memory.index.engine import (
     Scores,
     quantised,
 )
-from workspaces.memory.index.hybrid import HybridEngine, distinct
+from workspaces.memory.index.hybrid import ALWAYS, HybridEngine, distinct
 from workspaces.memory.index.manifest import Manifest
 from workspaces.memory.index.order import (
     DECLARING,
@@ -52,14 +52,15 @@ from workspaces.memory.index.ranking import (
     rank,
     relevance,
 )
+from workspaces.memory.index.rarity import unpack
 from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
 from workspaces.memory.index.settings import GENTLE, Blend, Decay
-from workspaces.memory.index.spelling import Spelling
+from workspaces.memory.index.spelling import OFTEN, Spelling
 from workspaces.memory.index.translation import Translation
 from workspaces.memory.index.word_coverage import covered_shares
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind
 from workspaces.memory.text.day_spans import latest
-from workspaces.memory.text.dialogue import LineKind, is_evidence, read_line, refers_back
+from workspaces.memory.text.dialogue import TOLD, LineKind, is_evidence, read_line, refers_back
 from workspaces.memory.text.list_questions import asks_for_several
 from workspaces.memory.text.nicknames import renamed
 from workspaces.memory.text.sparse import SparseVector, query_vector
@@ -107,7 +108,7 @@ class Finder:
         self._engine = engine
         self._manifest = manifest
         self._embedder = embedder
-        self._spelling = Spelling(manifest.words, embedder)
+        self._spelling = Spelling(manifest.words, embedder, self._tells)
         self._translation = Translation(manifest.words)
 
     def find(self, asked: SearchRequest) -> list[MatchingEntry]:
@@ -189,6 +190,13 @@ class Finder:
         query = self._embedder.embed_query(text)
         tokens = self._weight_pieces(query.tokens, query.piece_ids, asked.scopes) if len(query.tokens) else None
         return CandidateRequest(asked.scopes, words, query.pooled, tokens, asked.days, POOL)
+
+    def _tells(self, word: int, scopes: frozenset[Scope] | None) -> bool:
+        """Tell whether somebody states something with the word of this number, which few entries of *scopes* hold."""
+        words = quantised(SparseVector([word], [1.0]))
+        ids = self._engine.find(CandidateRequest(scopes, words, None, None, ALWAYS, OFTEN)).tolist()
+        told = [id_ for id_, row in self._manifest.points.among(ids).items() if row.kind in TOLD]
+        return any(word in unpack(held) for held in self._manifest.terms(told).values())
 
     def _weights(self, request: CandidateRequest, asked: SearchRequest) -> Weights:
         if asked.blend is not None:

@@ -59,6 +59,8 @@ class LineKind(IntEnum):
 
 EVIDENCE = frozenset({LineKind.NOTE, LineKind.SAYS, LineKind.ASKS, LineKind.ORDER, LineKind.ANSWER})
 """Kinds of lines that may answer a question."""
+TOLD = EVIDENCE - {LineKind.ANSWER}
+"""Those of them that are people's words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,20 @@ def test_a_misspelt_word_is_read_as_one_of_the_notes(tmp_path: Path) -> None:
     assert "friendly" in found(tmp_path, NOTE, "frendly")[0]
 
 
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        ("Owner asked: who is our plumber?", "Osterholz"),
+        ("main answered: Your plumber is in the notes.", "Osterholz"),
+        ("Owner: the plumber has a blue van", "blue van"),
+    ],
+)
+def test_ones_own_question_does_not_make_a_word_known(tmp_path: Path, line: str, first: str) -> None:
+    """Nor does an agent's answer in its words; the word is looked for as it stands as soon as somebody told it."""
+    talk = f"- 09:00 Owner: our plumer is called Osterholz\n- 09:04 {line}\n- 09:09 Owner: the tall hedge is cut\n"
+    assert first in found(tmp_path, talk, "plumber")[0]
+
+
 def test_somebody_is_found_by_another_name_that_a_note_declares(tmp_path: Path) -> None:
     """The line with the answer stands above the one that declares the name, and each is there once."""
     note = """- Dell is short for Delphine

@@ -22,11 +22,13 @@ class English:
         return text in {"piano", "friday", "stall"}
 
 
-def spelling(notes: Sequence[str] = NOTES, scope: Scope = PRIVATE) -> Spelling:
+def spelling(notes: Sequence[str] = NOTES, scope: Scope = PRIVATE, asked: Sequence[str] = ()) -> Spelling:
+    """Return the spelling of *notes* and of words that were only *asked* for."""
     words = Rarity(sqlite3.connect(":memory:"), "words")
-    for note in notes:
+    for note in (*notes, *asked):
         words.add(scope, pack(sorted(set(map(term_number, terms(note))))))
-    return Spelling(words, English())
+    told = {number for note in notes for number in map(term_number, terms(note))}
+    return Spelling(words, English(), lambda number, _: number in told)
 
 
 @pytest.mark.parametrize(
@@ -71,3 +73,13 @@ def test_of_several_neighbours_the_most_frequent_is_meant() -> None:
     notes = ["the garden", "the garden again", "we harden steel"]
     for order in (notes, notes[::-1]):
         assert spelling(order).corrected("the gardem", None) == "the garden"
+
+
+def test_a_word_that_was_only_asked_for_is_no_word_of_the_notes() -> None:
+    """Neither does it stop the reading of a slip, however often it was asked, nor is a slip read as it."""
+    questions = ["who is our plumber", "the plumber again"]
+    asked = spelling(["our plumer is Osterholz"], asked=questions)
+    assert asked.corrected("our plumber", None) == "our plumer"
+    assert asked.corrected("our plumbr", None) == "our plumer"
+    told = spelling(["our plumer is Osterholz", "the plumber came"], asked=questions)
+    assert told.corrected("our plumber", None) == "our plumber"
