@@ -135,6 +135,10 @@ class WriteGuard:
         """Return why a job has to wait; *is_asked*: a message of the owner began the turn."""
         return reason_to_ask_for_job(is_asked=is_asked, is_exposed=self._is_exposed)
 
+    def may_send(self) -> bool:
+        """Return whether text may leave the turn other than by its answer, without the owner's approval."""
+        return reason_to_ask_for_outgoing(self._access, is_exposed=self._is_exposed) is None
+
     async def ask_to_call(self, call: ToolCall) -> ActedResult | None:
         """Store *call*, by which text would leave, for the owner's decision; `None` if it may be made at once.
 

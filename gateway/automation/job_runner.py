@@ -9,6 +9,7 @@ import structlog
 
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import CLOCK, NOBODY, job_address
+from gateway.agent.models.offline_quotes import as_reminder
 from gateway.errors import ScheduleError, StoreError
 from gateway.runtime.clock import Clock
 from gateway.schedule.jobs import DueJob, JobSchedule, schedule_of, shown_schedule
@@ -206,8 +207,24 @@ class JobRunner:
 
 def _prompt(job: Job, before: str = "") -> str:
     """Return the prompt of *job*; in the owner's own conversation it must not pass as the owner's words."""
-    head = f"(Nobody wrote this now: job {job.id} is due, {job.spec.schedule}.)\n\n" if job.spec.in_main else ""
-    return f"{head}{before}{job.spec.prompt}"
+    return f"{_head(job) if job.spec.in_main else ''}{before}{job.spec.prompt}"
+
+
+def _head(job: Job) -> str:
+    return f"(Nobody wrote this now: job {job.id} is due, {job.spec.schedule}.)\n\n"
+
+
+async def reminder_of(job_schedule: JobSchedule | None, message: InboundMessage) -> str:
+    """Return the own words of the job that runs once and sent *message*; empty for any other. Raises StoreError."""
+    number = message.address.chat.rpartition(":")[2]
+    if job_schedule is None or message.address.channel != CLOCK or not number.isdecimal():
+        return ""
+    try:
+        job = await job_schedule.get(int(number), message.address.account)
+        is_once = isinstance(schedule_of(job.spec), At)
+    except ScheduleError:  # removed since
+        return ""
+    return as_reminder(message.text.removeprefix(_head(job))) if is_once else ""
 
 
 def _message(job: Job, name: str, text: str, owner: Address, now: datetime) -> InboundMessage:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from adapters.channel import InboundMessage
 from gateway.admission.internal_channels import CLOCK, is_heartbeat
-from gateway.agent.entries import OFFLINE, UNFINISHED, Entry
+from gateway.agent.entries import NO_REPLY, OFFLINE, UNFINISHED, Entry
 from gateway.agent.receipts import ended_by
 from gateway.agent.tools.notify import notified_texts
 from gateway.schedule.checklist import for_owner, without_heartbeat_token
@@ -16,18 +16,24 @@ def is_unasked(message: InboundMessage, kind: SessionType) -> bool:
     return message.address.channel == CLOCK or kind in {SessionType.HEARTBEAT, SessionType.CRON}
 
 
-def visible_answer(message: InboundMessage, kind: SessionType, answer: str, entries: Sequence[Entry]) -> str:
+def visible_answer(
+    message: InboundMessage, kind: SessionType, answer: str, entries: Sequence[Entry], reminder: str = ""
+) -> str:
     """Return the part of the *answer* to *message* that is sent; empty for silence. *entries* are those of its turn.
 
     An unprompted turn sends the texts of its `notify` calls, and the gateway's sentence that a job could not be
-    finished; a heartbeat that no model answered sends nothing.
+    finished; a heartbeat that no model answered sends nothing. A job that runs once is never silent: without a text
+    of `notify` it sends the answer, or the *reminder* in its own words.
     """
     if not is_unasked(message, kind):
         return without_heartbeat_token(answer)
     if is_heartbeat(message) and has_failed(entries):
         return ""
     said = notified_texts(entries)
-    return "\n\n".join(text for text in (said, answer) if text) if ended_by(entries) == UNFINISHED else said
+    if ended_by(entries) == UNFINISHED:
+        return "\n\n".join(text for text in (said or reminder, answer) if text)
+    told = for_owner(answer) if reminder and NO_REPLY not in answer.upper() else ""
+    return said or told or reminder
 
 
 def is_unasked_prose(message: InboundMessage, kind: SessionType, answer: str, entries: Sequence[Entry]) -> bool:

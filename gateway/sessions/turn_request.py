@@ -41,6 +41,8 @@ class Plan:
     """Called with further entries that the model sees from now on, other than results."""
     house_notice: Callable[[], str] = lambda: ""
     """Returns the notice for the sender on text with the mark `house`; empty without any."""
+    may_send: Callable[[], bool] = lambda: False
+    """Returns whether the model's text may leave other than by an answer, without the owner's approval."""
     unrecorded: Sequence[Entry | Mark] = ()
     """Entries of the request, and marks about it, that are journaled with the model's first reply."""
 

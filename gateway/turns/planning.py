@@ -171,7 +171,7 @@ class Planner:
         unrecorded: list[Entry | Mark] = [UsedEntry(recalled.used)] if recalled.used else []
         unrecorded += [note] if note else []
         notice = _TOO_LONG if draft.shown.is_cut else ""
-        return Plan(asked.agent.model, request, toolbox, notice, guard.hears, told, unrecorded)
+        return Plan(asked.agent.model, request, toolbox, notice, guard.hears, told, guard.may_send, unrecorded)
 
     async def make_room(self, asked: TurnRequest, focus: str = "") -> CompactionResult | None:
         """Summarise the older part of the conversation on request; `None` if there is nothing to summarise.

@@ -20,6 +20,7 @@ from gateway.agent.loop import UNANSWERED, TurnOutlets, run_turn
 from gateway.agent.models.port import ModelRequest, reader_of, unshown
 from gateway.agent.receipts import ReceiptLevel, receipt_line, with_receipts
 from gateway.agent.tools.tool import Toolbox
+from gateway.automation.job_runner import reminder_of
 from gateway.automation.silence import is_unasked, is_unasked_prose, visible_answer
 from gateway.automation.subagents import is_task, report_of
 from gateway.delivery.outgoing_files import enclosed_by
@@ -256,7 +257,7 @@ class Turn:
             answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
         if answer.model == HALTED:
             await self.turns.store.count(current.why_halted)
-        return plan.answer(answer.text)
+        return "" if not plan.may_send() and await self._reminder() else plan.answer(answer.text)
 
     async def _plan(self, asked: TurnRequest, current: Current) -> Plan | None:
         """Raise HouseError for a marked message in a chat that may not carry such text; a model asks for itself."""
@@ -335,10 +336,11 @@ class Turn:
         """Commit *text* and *files* as the answer to all messages of the turn."""
         row, store, entries = self.row, self.turns.store, self.entries
         kind, answer = self.envelope.access.session_type, report_of(row.message, entries, text)
-        if is_unasked_prose(row.message, kind, answer, entries):
+        reminder = await self._reminder()
+        if not reminder and is_unasked_prose(row.message, kind, answer, entries):
             silence = Silence(self.turns.planner.clock(), row.message.address, principal(row.message), UNASKED_PROSE)
             await asyncio.gather(store.count(UNASKED_PROSE), store.silences.record(silence))
-        text = self._with_receipts(visible_answer(row.message, kind, answer, entries))
+        text = self._with_receipts(visible_answer(row.message, kind, answer, entries, reminder))
         offer = self.turns.offer if text else None
         buttons = () if offer is None else offer(row.message, self.envelope.access, entries)
         outgoing = [replace(_outgoing(row.message, text), files=files, buttons=buttons)] if text or files else []
@@ -346,6 +348,11 @@ class Turn:
         answers = [row.id, *joined_messages(entries)]
         rows = await store.commit_turn(TurnCommit(row.turn_id, answers, outgoing, _has_failed(entries)))
         self._tell(list(rows))
+
+    async def _reminder(self) -> str:
+        """Return the words of the job that runs once and began the turn, if its owner's chat may carry them."""
+        may_be_told = may_know(self.turns.chat_reader(self.row.message), is_house=self._is_house(self.row))
+        return await reminder_of(self.turns.planner.approvals.job_schedule, self.row.message) if may_be_told else ""
 
     def _with_receipts(self, text: str) -> str:
         """Return *text* with the line about what the turn did; only a person in a direct chat gets that line alone."""

@@ -158,6 +158,19 @@ async def test_what_a_job_writes_without_notify_is_shown_to_nobody(tmp_path: Pat
     assert list(page_messages(talk.records)) == []
 
 
+@pytest.mark.parametrize("in_main", [False, True])
+async def test_a_reminder_reaches_its_owner_without_notify(tmp_path: Path, in_main: bool) -> None:
+    """In the model's plain words, and it counts as delivered."""
+    clock = ManualClock(NOON)
+    async with OpenAIStub(lambda _: "Time to stretch!") as model:
+        home = make_home(tmp_path / "home", model=openai_section(model.url))
+        with home.lock("a journey"):
+            async with running(home, clock) as app:
+                await app.operator.ask(CronOrder("add", when="in 1m", what="stretch", in_main=in_main))
+                assert await after(app, clock, 60) == ["Time to stretch!"]
+                assert " delivered" in (await told(app, CronOrder("history", number=1)))[0]
+
+
 async def test_what_is_run_without_a_gateway_waits_for_one(tmp_path: Path) -> None:
     """A command answers nothing by itself."""
     home, clock = make_home(tmp_path / "home"), ManualClock(NOON)

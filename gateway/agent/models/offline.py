@@ -26,7 +26,7 @@ from gateway.agent.entries import (
 )
 from gateway.agent.models.offline_intents import Intent, is_statement, read_intent
 from gateway.agent.models.offline_languages import LANGUAGES
-from gateway.agent.models.offline_quotes import OFFER, as_quote, say_found, say_noted, say_own_words
+from gateway.agent.models.offline_quotes import OFFER, as_reminder, say_found, say_noted, say_own_words
 from gateway.agent.models.port import NOTIFY, ModelRequest, OnText
 from gateway.agent.person_requests import REMINDER, Request, request_in
 from workspaces.access import Locality
@@ -128,9 +128,8 @@ def _last_answer(entries: Sequence[Entry]) -> str:
 
 def _reminder(said: str, tools: set[str]) -> str:
     """Return the text that a job's owner is reminded of; empty in other turns, and for a job that asks memory."""
-    asked = said.removeprefix(REMINDER)
-    is_reminder = NOTIFY in tools and (SEARCH not in tools or asked != said)
-    return f"A reminder:\n\n{as_quote(asked)}" if is_reminder else ""
+    is_reminder = NOTIFY in tools and (SEARCH not in tools or said.startswith(REMINDER))
+    return as_reminder(said) if is_reminder else ""
 
 
 def _intent(said: list[str], last_answer: str, tools: set[str]) -> Intent:

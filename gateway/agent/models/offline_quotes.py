@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gateway.agent.models.offline_intents import content_words, is_statement
+from gateway.agent.person_requests import REMINDER
 from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.tokens import STOP_WORDS, query_terms, terms
 
@@ -190,6 +191,11 @@ def _is_part(hit: QuotedHit, asked: frozenset[str]) -> bool:
 
 def _without_time(snippet: str) -> str:
     return _TIME.sub("", snippet.strip().removeprefix("- "), count=1)
+
+
+def as_reminder(text: str) -> str:
+    """Return the reminder of a job in its own words, *text*."""
+    return f"A reminder:\n\n{as_quote(text.replace(REMINDER, '', 1))}"
 
 
 def as_quote(text: str) -> str:

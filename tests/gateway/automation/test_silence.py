@@ -69,3 +69,17 @@ def test_that_a_job_could_not_be_finished_is_told() -> None:
     beat = replace(ASKED, address=heartbeat_address(MAIN))
     for entries in ([ended], [*notified("No model."), reply("", model=OFFLINE)]):
         assert visible_answer(beat, SessionType.HEARTBEAT, said, entries) == ""
+
+
+REMINDER = "A reminder:\n\n> stretch"
+
+
+def test_a_reminder_is_heard_whatever_its_model_forgets() -> None:
+    """By `notify` if it was called, else in the model's plain words, else in the job's own, also beside a failure."""
+    job, kind = replace(ASKED, address=job_address(MAIN, "1")), SessionType.CRON
+    assert visible_answer(job, kind, "Time to stretch!", [reply("Time to stretch!")], REMINDER) == "Time to stretch!"
+    assert visible_answer(job, kind, PROSE, [*notified("Stretch."), reply(PROSE)], REMINDER) == "Stretch."
+    for quiet in ("", "HEARTBEAT_OK", "All well. HEARTBEAT_OK", "**NO_REPLY**", "Nothing to tell: no_reply."):
+        assert visible_answer(job, kind, quiet, [reply(quiet)], REMINDER) == REMINDER
+    failed = [reply("I stopped.", model=UNFINISHED)]
+    assert visible_answer(job, kind, "I stopped.", failed, REMINDER) == f"{REMINDER}\n\nI stopped."

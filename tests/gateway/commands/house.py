@@ -235,6 +235,7 @@ class House:
             voice=self.choices.voice,
             offer=Offers(self.policy, tells_undone=self.receipts is not ReceiptLevel.OFF),
             receipts=self.receipts,
+            chat_reader=lambda _: self.chat_reader,
         )
         await self.lifecycle.enter(route(row.message, ROUTES).key, row.turn_id)
         await turns.answer(row, route(row.message, turns.routes))
