@@ -6,9 +6,10 @@ Nothing is kept between the button and its press: the mark names a message of th
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, UserEntry, own_words
-from gateway.agent.models.offline_intents import read_intent
+from gateway.agent.models.offline_intents import content_words, read_intent
 from gateway.agent.person_requests import REMINDER, Request, request_in
 from gateway.automation.job_requests import comes, job_lines
 from gateway.automation.job_runner import JobRunner
@@ -17,7 +18,9 @@ from gateway.commands.forget import forget_commands
 from gateway.commands.remember import remember_commands
 from gateway.commands.resources import CommandResources
 from gateway.errors import ScheduleError, ToolError
-from gateway.schedule.jobs import Wish
+from gateway.schedule.jobs import Wish, schedule_of
+from gateway.schedule.recurrence import At
+from gateway.stores.jobs import Job, JobSpec
 
 NAME = "fulfil"
 LABELS = {
@@ -27,6 +30,8 @@ LABELS = {
     Request.CANCEL: "Show jobs",
 }
 """The button of each request; a file can only be sent by a model, as only it can find out which one."""
+_UNSPACED = "\u2e80"
+"""From here on letters are of scripts without spaces: what looks like a word there may be a whole sentence."""
 _MARK = re.compile(r"[0-9a-f]{16}")
 _NO_TIME = "I find no time in that message. `/cron add WHEN: WHAT` schedules it, such as `/cron add in 2h: call back`."
 _ELSEWHERE = "Jobs can only be changed in your own chat with me, where nobody else reads."
@@ -93,10 +98,35 @@ async def _remind(job_runner: JobRunner, call: CommandCall, asked: str) -> str:
         raise ToolError(_NO_TIME)
     wish = Wish(call.access.agent, asked, f"{REMINDER}{asked}", "you, by a button")
     try:
+        wanted, first = schedule.check(wish)
+        for job in await schedule.all(call.access.agent):
+            if _is_at(job, wanted, first) and _is_about(job, asked, first.astimezone(schedule.zone)):
+                return f"Already job {job.id}; {comes(job, schedule.zone)}."
         job = await schedule.add(wish, f"{call.turn_id}")
     except ScheduleError as exc:
         raise ToolError(f"{exc}; nothing was scheduled.") from exc
     return f"Scheduled as job {job.id}; {comes(job, schedule.zone)}."
+
+
+def _is_at(job: Job, wanted: JobSpec, first: datetime) -> bool:
+    """Return whether *job* comes at the times of *wanted*, to the minute."""
+    if not job.is_enabled or job.next_slot is None or abs(job.next_slot - first) >= timedelta(minutes=1):
+        return False
+    return job.spec.schedule == wanted.schedule or all(isinstance(schedule_of(e), At) for e in (job.spec, wanted))
+
+
+def _is_about(job: Job, asked: str, at: datetime) -> bool:
+    """Return whether *job* is about what was *asked*: they differ in the order's verb and words for the time *at*."""
+    words = content_words(asked)
+    other = set(words).symmetric_difference(content_words(job.spec.prompt)) - {*words[:1], *content_words(REMINDER)}
+    return all(_is_time(each, at) for each in other)
+
+
+def _is_time(word: str, at: datetime) -> bool:
+    from gateway.schedule.named_time import when_named
+
+    named = when_named(f"at {word}", at) if max(word) < _UNSPACED else None
+    return named is not None and (word.isalpha() or named.endswith(f"{at:%H:%M}"))
 
 
 async def _list(job_runner: JobRunner, call: CommandCall) -> str:

@@ -1,4 +1,4 @@
-"""`/promises`: what the agent undertook to do, by the store and the journal alone: open, kept and broken."""
+"""`/promises`: what the agent undertook to do, by the store and the journal alone: open, kept, silent and broken."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _IN_WORDS = {
     RunState.FAILED: "it failed",
     RunState.DEAD: "its message was refused by the platform",
     RunState.MISSED: "it was too late to run",
-    RunState.SILENT: "there was nothing to say",
+    RunState.SILENT: "it ran, and nothing was sent",
     RunState.RUNNING: "it is running",
     RunState.ANSWERED: "its message is on the way",
 }
@@ -39,12 +39,18 @@ class Promises:
 
     open: Sequence[str]
     kept: Sequence[str]
+    silent: Sequence[str]
     broken: Sequence[str]
+
+    @property
+    def parts(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """Return the parts with their names; runs that sent nothing are a part only where there are some."""
+        silent = [("Silent", self.silent)] if self.silent else []
+        return [("Open", self.open), ("Kept", self.kept), *silent, ("Broken", self.broken)]
 
     def __str__(self) -> str:
         """Return it as Markdown."""
-        parts = (("Open", self.open), ("Kept", self.kept), ("Broken", self.broken))
-        return "\n\n".join(f"**{name}**\n{_listed(lines)}" for name, lines in parts)
+        return "\n\n".join(f"**{name}**\n{_listed(lines)}" for name, lines in self.parts)
 
 
 def promise_commands(parts: CommandResources) -> list[Command]:
@@ -53,7 +59,7 @@ def promise_commands(parts: CommandResources) -> list[Command]:
         approvals, records = parts.planner.approvals, call.transcript.records
         return str(await promises_of(call.access.agent, parts.job_runner, approvals, records))
 
-    told = "list what I undertook to do: open, kept with the platform's message id, broken"
+    told = "list what I undertook to do: open, kept with the platform's message id, silent, broken"
     return [Command("promises", "", told, Who.MAIN, True, run)]
 
 
@@ -79,9 +85,10 @@ def promises(
     planned = [f"job {job.id}: {_text(job)}; {comes(job, zone)}" for job in jobs if job.next_slot and job.is_enabled]
     pending = [_run_line(job, run, zone) for job, run in newest if run.state in {RunState.RUNNING, RunState.ANSWERED}]
     asked = [f"#{each.id} waits for you: {ApprovalReason(each.proposal.reason).in_words}" for each in waiting]
-    kept = [_run_line(job, run, zone) for job, run in newest if run.state in {RunState.DELIVERED, RunState.SILENT}]
+    kept = [_run_line(job, run, zone) for job, run in newest if run.state is RunState.DELIVERED]
+    silent = [_run_line(job, run, zone) for job, run in newest if run.state is RunState.SILENT]
     broken = [_run_line(job, run, zone) for job, run in newest if run.state in _BROKEN]
-    return Promises([*pending, *planned, *asked], kept, [*_left_undone(records), *broken])
+    return Promises([*pending, *planned, *asked], kept, silent, [*_left_undone(records), *broken])
 
 
 def _run_line(job: Job, run: JobRun, zone: tzinfo) -> str:

@@ -1,13 +1,18 @@
 """What was asked for and not done: the line that says so, the button that does it, and `/promises`."""
 
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
+import pytest
+
+from gateway.admission.policy import AccountPolicy, DirectPolicy
 from gateway.agent.receipts import LEAD, ReceiptLevel
+from gateway.schedule.jobs import Wish
 from gateway.stores.jobs import RunState
 from gateway.stores.rows import Outgoing, TurnCommit
 from tests.fakes.model import ScriptedModel, call, says
-from tests.gateway.commands.house import MEMBER, OWNER, OWNER_IN_GROUP, SHARED, open_house
+from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, POLICY, SHARED, open_house
 
 CLAIM = "Saved! I will remember that."
 
@@ -46,6 +51,44 @@ async def test_the_button_schedules_forgets_and_lists(tmp_path: Path) -> None:
         assert "1. at 2026-03-02 09:30" in await house.says((await house.buttons("Cancelled."))["Show jobs"])
 
 
+@pytest.mark.parametrize(
+    ("job", "is_same"),
+    [
+        ("call Ann", True),
+        ("Remind your owner to call Ann.", True),
+        ("Remind your owner: please remind me on Monday at 09:30 to call Ann", True),
+        ("call Ann and Bob", False),
+        ("call Bob", False),
+        ("call Ann 12", False),
+    ],
+)
+async def test_a_reminder_that_is_there_already_is_not_doubled(tmp_path: Path, job: str, is_same: bool) -> None:
+    """It is one for the same minute and the same thing, whoever wrote it; another thing is another job."""
+    async with open_house(tmp_path) as house:
+        house.receipts, house.model = ReceiptLevel.SHORT, ScriptedModel("Of course.")
+        await house.says("Remind me tomorrow at 9:30 to call Ann")
+        pressed = (await house.buttons("Of course."))["Schedule it"]
+        for when in ("daily 09:30", "at 2026-03-02 09:31", "at 2026-03-02 09:30"):
+            await house.job_runner.job_schedule.add(Wish(MAIN, when, job, "a test"))
+        await house.job_runner.job_schedule.remove(1)
+        said = await house.says(pressed)
+        assert said == f"{'Already' if is_same else 'Scheduled as'} job {3 if is_same else 4}; next 2026-03-02 09:30."
+        assert len(await house.store.jobs.all()) == (2 if is_same else 3)
+        assert "no reminder was scheduled" not in await house.says("/promises")
+
+
+async def test_reminders_in_a_script_without_spaces_are_told_apart(tmp_path: Path) -> None:
+    """What looks like one word there holds the time and the thing."""
+    async with open_house(tmp_path) as house:
+        house.receipts, house.model = ReceiptLevel.SHORT, ScriptedModel("Of course.")
+        await house.says("提醒我明天9点给安打电话")
+        await house.job_runner.job_schedule.add(
+            Wish(MAIN, "at 2026-03-02 09:00", "提醒我明天9点给鲍勃打电话", "a test")
+        )
+        pressed = (await house.buttons("Of course."))["Schedule it"]
+        assert await house.says(pressed) == "Scheduled as job 2; next 2026-03-02 09:00."
+
+
 async def test_in_a_group_the_owner_has_the_button_and_others_read_the_line(tmp_path: Path) -> None:
     """It writes the group's own notes; a mark of another conversation finds nothing."""
     async with open_house(tmp_path) as house:
@@ -73,6 +116,7 @@ async def test_promises_are_open_kept_with_the_message_id_or_broken(tmp_path: Pa
         told = await house.says("/promises")
         assert "**Open**\n- job 1: call Ann; next 2026-03-01 14:25" in told
         assert "**Kept**\nnone" in told
+        assert "**Silent**" not in told
         assert "nothing was saved (`/fulfil " in told
         assert "> Remember that Ann likes tea" in told
 
@@ -89,3 +133,19 @@ async def test_promises_are_open_kept_with_the_message_id_or_broken(tmp_path: Pa
         assert "job 1: call Ann; message 4711" in told
         assert told.endswith("**Broken**\nnone")
         assert (await house.job_runner.history(1))[0].state is RunState.DELIVERED
+
+
+async def test_a_job_that_said_nothing_kept_no_promise(tmp_path: Path) -> None:
+    """Nobody got anything, so it stands apart."""
+    async with open_house(tmp_path) as house:
+        house.policy = replace(
+            POLICY, accounts={**POLICY.accounts, ("clock", "main"): AccountPolicy(DirectPolicy.INNER)}
+        )
+        await house.says("/cron add every 2h: look after the oven")
+        await house.job_runner.run_now(1)
+        (row,) = [each for each in await house.store.inbox.waiting() if each.message.address.channel == "clock"]
+        house.model = ScriptedModel("NO_REPLY")
+        await house.answer(row)
+        told = await house.says("/promises")
+        assert "**Kept**\nnone" in told
+        assert "**Silent**\n- 2026-03-01 14:05, job 1: look after the oven; it ran, and nothing was sent" in told
