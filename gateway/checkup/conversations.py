@@ -168,11 +168,16 @@ class Evidence:
         for entry in [*self._by_turn.get(turn[0].turn_id, ()), *logged]:
             if _is_said(entry, said) or entry.citation in self._looped:
                 continue
-            origin = next((each for each in shown if _loops(entry, each)), None)
+            origin = next((each for each in shown if _is_above(each, entry) and _loops(entry, each)), None)
             if origin is not None:
                 self._looped.add(entry.citation)
                 reason = f"it repeats {origin.citation}, which a search had shown in the turn that wrote it"
                 self.findings.append(NoteFinding(FindingKind.LOOPED, entry, reason, origin))
+
+
+def _is_above(one: NotedEntry, other: NotedEntry) -> bool:
+    """Tell whether *one* may have been there before *other*: of a file's alike lines the lower one is the later."""
+    return one.path != other.path or one.first_line < other.first_line
 
 
 def gather(evidence: Evidence, folder: Path, access: Access, read: Read) -> None:

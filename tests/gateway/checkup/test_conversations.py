@@ -125,3 +125,12 @@ def test_an_answer_in_the_log_that_repeats_what_was_found_is_a_loop() -> None:
     result = ResultEntry("c", "memory_search", json.dumps({"hits": [hit]}), False)
     evidence = heard(log, says("which code?"), result, answers("The locker has the code 4411."))
     assert [each.entry for each in evidence.findings] == log
+
+
+def test_of_two_alike_answers_the_later_one_repeats_the_other() -> None:
+    """They are not called copies of each other: accepting both would have left none."""
+    source, text = replace(BY_AGENT, turn=""), "main: The dentist is Dr. Wolters."
+    first, second = of_day("2026-03-01", text, text, source=source)
+    used = UsedEntry((UsedMemory(first.citation, "recall", fingerprint=first.fingerprint),))
+    evidence = heard([first, second], says("who is it?"), used, answers("The dentist is Dr. Wolters."))
+    assert [each.entry for each in evidence.findings] == [second]
