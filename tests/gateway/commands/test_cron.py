@@ -11,6 +11,7 @@ from gateway.admission.policy import AccountPolicy, DirectPolicy
 from gateway.agent.entries import ToolCall
 from gateway.approvals.job_changes import make
 from gateway.automation.job_runner import reminder_of
+from gateway.errors import BudgetError
 from gateway.schedule.jobs import Wish
 from gateway.stores.jobs import JobId, RunState
 from tests.fakes.model import ScriptedModel, call, says
@@ -213,6 +214,15 @@ async def test_a_reminder_marked_house_stays_out_of_a_chat_app(tmp_path: Path) -
         heard = await due(house, ScriptedModel(), "in 20m: the vault code is 4711 #house")
         assert "marked `house`" in heard
         assert "4711" not in heard
+
+
+@pytest.mark.parametrize("model", [ScriptedModel(BudgetError("jobs", "It is used up.", "today")), ScriptedModel()])
+async def test_a_reminder_comes_in_its_own_words_where_no_model_answers(tmp_path: Path, model: ScriptedModel) -> None:
+    """Beyond the day's budget, and after a failure, of which its owner is told beside it."""
+    async with open_house(tmp_path) as house:
+        await due(house, model, "in 20m: stretch")
+        sent = [each.outgoing.text for each in await house.store.outbox.unfinished()]
+        assert [text for text in sent if text.startswith("A reminder:\n\n> stretch")] == sent[-1:]
 
 
 async def test_a_job_that_is_gone_or_repeats_may_be_silent(tmp_path: Path) -> None:
