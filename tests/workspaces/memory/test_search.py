@@ -70,6 +70,17 @@ async def test_a_hit_has_its_place_its_day_and_its_parts(home: Home) -> None:
     assert min(hit.score, hit.similarity, hit.late, hit.keyword) > 0
 
 
+async def test_the_current_value_of_the_long_term_notes_stays_above_the_one_before(home: Home) -> None:
+    """Also where the day's notes hold a copy of each that fits better: the current line is no repetition of that."""
+    values = "the door code of the garage is 5517", "the door code of the garage is 6620 since this week"
+    home.write("MEMORY.md", *values)
+    home.write("memory/2026-03-07.md", *(f"18:41 The user said: remember that {each}" for each in values))
+    hits = (await home.index.search(Query("door code garage"), MAIN)).hits
+    lines = [hit.start_line for hit in hits if hit.path == "MEMORY.md"]
+    assert "6620" in hits[0].snippet
+    assert lines == [2, 1]
+
+
 async def test_a_changed_note_is_found_without_a_call(home: Home) -> None:
     """A search looks for changes itself: at once after `touched`, else once a second."""
     home.write("MEMORY.md", "likes tea")

@@ -32,13 +32,15 @@ def without_near_duplicates(found: Iterable[T]) -> Iterator[T]:
 
     A repetition has nearly the same words and the same numbers and identifiers: "paid 50" does not repeat "paid 70",
     and the same habit noted on ten days is returned once. Time of day does not count; but a message that stands in
-    the day's notes and in its conversation, in part or whole, is one.
+    the day's notes and in its conversation, in part or whole, is one. A line without a day repeats none with one: it
+    holds now, and by its place in its file.
     """
-    by_figures: dict[frozenset[str], list[_DialogueTurn]] = {}
+    by_figures: dict[tuple[frozenset[str], bool], list[_DialogueTurn]] = {}
     by_moment: dict[tuple[date | None, str], list[_DialogueTurn]] = {}
     for each in found:
         said = _dialogue_turn(each.entry.text)
-        alike = by_figures.setdefault(said.figures, [])
+        holds_now = each.entry.date is None
+        alike = by_figures.setdefault((said.figures, holds_now), [])
         same = by_moment.setdefault((each.entry.date, said.moment), []) if said.moment else []
         if not any(
             said.is_order or not known.is_order  # its note follows, and is to stay
@@ -48,6 +50,8 @@ def without_near_duplicates(found: Iterable[T]) -> Iterator[T]:
             )
         ):
             alike.append(said)
+            if holds_now:
+                by_figures.setdefault((said.figures, False), []).append(said)
             same.append(said)
             yield each
 

@@ -309,6 +309,19 @@ def test_a_message_in_the_notes_and_in_its_conversation_is_one_result() -> None:
     assert [each.entry.text for each in found] == [whole.entry.text, later.entry.text]
 
 
+def test_a_line_that_holds_now_is_no_repetition_of_a_copy_with_a_day() -> None:
+    """It stays, below that too; a copy with a day repeats it, and it repeats another one without."""
+    dated = candidate("the garage code is 6620", day=date(2026, 3, 3))
+    undated, again = (candidate("the garage code is 6620", place, "MEMORY.md", None) for place in (1, 2))
+
+    def kept(*some: Candidate) -> list[str]:
+        found = without_near_duplicates([Result(each.entry, Ranked(0, 0, {})) for each in some])
+        return [f"{each.entry.path} {each.entry.position}" for each in found]
+
+    assert kept(dated, undated, again) == ["memory/a.md 0", "MEMORY.md 1"]
+    assert kept(undated, dated, again) == ["MEMORY.md 1"]
+
+
 @pytest.mark.parametrize(
     ("note", "is_shown"),
     [
