@@ -62,6 +62,7 @@ from gateway.inbound.receive import Reception, StoreTrouble
 from gateway.inbound.session_settings import Choices
 from gateway.plugins import CHANNELS, clashes
 from gateway.runtime.lanes import Lanes
+from gateway.runtime.queues import Queues
 from gateway.schedule.jobs import JobSchedule
 from gateway.sessions.compaction import Compaction
 from gateway.sessions.flush import Flush
@@ -105,7 +106,11 @@ class Parts:
 
     @cached_property
     def queueing(self) -> Queueing:
-        return Queueing(self._config.queue, None, self.choices.mode, self._home.clock.now, queue_modes(self._config))
+        def may_pass(item: Item) -> bool:
+            return isinstance(item, InboxRow) and self.commands.passes(item.message)
+
+        of_agents = queue_modes(self._config)
+        return Queueing(self._config.queue, Queues(may_pass), self.choices.mode, self._home.clock.now, of_agents)
 
     @cached_property
     def overflow(self) -> Overflow:
@@ -283,6 +288,7 @@ class Parts:
             self.delivery,
             channels.presence,
             lambda: menu_entries(self.commands.all),
+            self.commands.passes_text,
         )
 
     @cached_property

@@ -66,7 +66,7 @@ class CommandCall:
     asker: Asker
     agent: Agent
     transcript: Transcript
-    """Of this chat's session; the command's own message is its last."""
+    """Of this chat's session; the command's own message is its last, unless it passed another one."""
     turn_id: TurnId
     origin: Origin
     run: RunBlocking
@@ -103,4 +103,9 @@ class Command:
 
     The sender receives the message of a ToolError or WorkspaceError as it is; after a StoreError the message is kept
     for later.
+    """
+    passes: bool = False
+    """It is answered before a message that waits for its model: it only reads, or chooses another model.
+
+    The conversation then keeps no record of it, as that message's turn is not over.
     """

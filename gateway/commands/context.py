@@ -35,7 +35,7 @@ def context_commands(parts: CommandResources) -> list[Command]:
 
     saves = "save notes of this conversation and summarise its older part, with a focus if you name one"
     return [
-        Command("context", "", "show the use of the model's window", Who.ANYONE, True, context),
+        Command("context", "", "show the use of the model's window", Who.ANYONE, True, context, passes=True),
         Command("compact", "[focus]", saves, Who.OWNER, False, compact),
         Command("summarize", "[focus]", "like /compact, and show the summary", Who.OWNER, False, summarize),
     ]

@@ -33,7 +33,7 @@ def help_command(commands: Sequence[Command]) -> Command:
         more = f"`/help all` lists {rest} more. " if rest else ""
         return "\n".join([*_lines(shown), f"{more}Everything else that you write goes to the agent."])
 
-    return Command("help", "[all]", "list the commands that you can use here", Who.ANYONE, True, run)
+    return Command("help", "[all]", "list the commands that you can use here", Who.ANYONE, True, run, passes=True)
 
 
 def start_command() -> Command:

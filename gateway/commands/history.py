@@ -17,7 +17,7 @@ _USAGE = "Add a thing, such as `/history staging port`, or a day and a thing: `/
 
 def history_commands(_: CommandResources) -> list[Command]:
     told = "what was said about a thing, oldest first; with a day before it, what was known then"
-    return [Command("history", "[day] <words>", told, Who.ANYONE, True, _history)]
+    return [Command("history", "[day] <words>", told, Who.ANYONE, True, _history, passes=True)]
 
 
 async def _history(call: CommandCall) -> str:

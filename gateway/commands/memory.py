@@ -18,7 +18,7 @@ _RESULTS = 5
 
 
 def memory_commands(_: CommandResources) -> list[Command]:
-    return [Command("memory", "[words]", "search the notes of this chat", Who.ANYONE, True, _memory)]
+    return [Command("memory", "[words]", "search the notes of this chat", Who.ANYONE, True, _memory, passes=True)]
 
 
 async def _memory(call: CommandCall) -> str:

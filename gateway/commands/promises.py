@@ -60,7 +60,7 @@ def promise_commands(parts: CommandResources) -> list[Command]:
         return str(await promises_of(call.access.agent, parts.job_runner, approvals, records))
 
     told = "list what I undertook to do: open, kept with the platform's message id, silent, broken"
-    return [Command("promises", "", told, Who.MAIN, True, run)]
+    return [Command("promises", "", told, Who.MAIN, True, run, passes=True)]
 
 
 async def promises_of(

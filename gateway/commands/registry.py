@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from adapters.channel import InboundMessage, Via
+from gateway.admission.internal_channels import is_inner
 from gateway.admission.policy import Policy
 from gateway.admission.routing import session_of
 from gateway.agent.entries import OFFLINE
@@ -103,6 +104,15 @@ class Commands:
             said = ""
         # Where we answer without a mention, an unknown command may be another bot's: stay silent.
         return plan_answer(said if message.is_for_us else "", asked)
+
+    def passes(self, message: InboundMessage) -> bool:
+        """Return whether *message* is answered before one that waits for its model."""
+        return message.via is not Via.EDIT and not is_inner(message) and self.passes_text(message.text)
+
+    def passes_text(self, text: str) -> bool:
+        """Return whether a message with this *text* is."""
+        found = self.parse(text)
+        return isinstance(found, Unknown) or (found is not None and found[0].passes)
 
     def _answered_command(self, message: InboundMessage, asker: Asker) -> tuple[Command, str] | None:
         """Return the command that *message* calls by answering our question, if the question was for its sender."""

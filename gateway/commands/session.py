@@ -113,10 +113,11 @@ def model_commands(parts: CommandResources) -> list[Command]:
                 raise ToolError(f"there is no such model; the models are: {', '.join([*names, _DEFAULT])}")
             model = None if wanted == _DEFAULT else wanted
             await parts.choices.choose(key, parts.choices.of(key).model_copy(update={"model": model}))
+            parts.queueing.queues.wake(key)  # a message that waits for the model of before
         return _model_lines(call, parts.choices.of(key).model)
 
     help_text = "show or choose the model of this conversation"
-    return [Command("model", "[name]", help_text, Who.OWNER, True, run)]
+    return [Command("model", "[name]", help_text, Who.OWNER, True, run, passes=True)]
 
 
 def _model_lines(call: CommandCall, chosen: str | None) -> str:

@@ -12,7 +12,7 @@ def status_commands(parts: CommandResources) -> list[Command]:
     async def run(call: CommandCall) -> str:
         return "\n".join([await parts.status(), *kept_lines(call.transcript.records, call)])
 
-    return [Command("status", "", "show running parts, queues and problems", Who.MAIN, True, run)]
+    return [Command("status", "", "show running parts, queues and problems", Who.MAIN, True, run, passes=True)]
 
 
 def agent_commands(parts: CommandResources) -> list[Command]:
@@ -28,11 +28,13 @@ def agent_commands(parts: CommandResources) -> list[Command]:
             ["The agents of this gateway:", *lines, *(["Running subagents:", *at_work] if at_work else [])]
         )
 
-    return [Command("agents", "", "list the agents of this gateway and their running subagents", Who.MAIN, True, run)]
+    told = "list the agents of this gateway and their running subagents"
+    return [Command("agents", "", told, Who.MAIN, True, run, passes=True)]
 
 
 def whoami_commands(_: CommandResources) -> list[Command]:
-    return [Command("whoami", "", "show who you are to me, and my access in this chat", Who.ANYONE, True, _whoami)]
+    told = "show who you are to me, and my access in this chat"
+    return [Command("whoami", "", told, Who.ANYONE, True, _whoami, passes=True)]
 
 
 async def _whoami(call: CommandCall) -> str:

@@ -26,7 +26,7 @@ def why_commands(parts: CommandResources) -> list[Command]:
         return await _why(call)
 
     does = "show the memories that my last answer used (`/why 2`: the one before), or recent unanswered messages"
-    return [Command("why", "[number or silence]", does, Who.MAIN, True, run)]
+    return [Command("why", "[number or silence]", does, Who.MAIN, True, run, passes=True)]
 
 
 def _silences(found: Sequence[Silence], zone: tzinfo | None) -> Iterator[str]:

@@ -26,6 +26,8 @@ class ChatOperator:
     presence: Presence
     menu: Callable[[], Sequence[MenuEntry]]
     """Returns the commands that a message may begin with."""
+    passes: Callable[[str], bool]
+    """Returns whether a text is answered before a message that waits for its model."""
 
     async def commands(self, _: CommandsOrder) -> CommandsAnswer:
         """Return the commands that the owner may give in a message."""
@@ -50,7 +52,11 @@ class ChatOperator:
         address = self.address(agent)
         is_postponed = asyncio.Event()
 
-        def postpone(reason: str) -> None:
+        may_pass = self.passes(text)
+
+        def postpone(reason: str, lets_pass: bool) -> None:
+            if may_pass and lets_pass:
+                return
             if not is_postponed.is_set():
                 on_sign(ChatSign("postponed", reason))
             is_postponed.set()

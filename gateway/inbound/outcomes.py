@@ -27,7 +27,7 @@ class Outcomes:
         self._told: BoundedDict[str, Outcome] = BoundedDict(KEPT)
         self._listeners = list(listeners)
         self._waiting: defaultdict[str, list[Callable[[Outcome], None]]] = defaultdict(list)
-        self._postponed: defaultdict[Address, list[Callable[[str], None]]] = defaultdict(list)
+        self._postponed: defaultdict[Address, list[Callable[[str, bool], None]]] = defaultdict(list)
 
     def tell(self, row: InboxRow, replies: Outcome) -> None:
         """Set the outcome of the turn of *row*; the first outcome of a message stands."""
@@ -41,16 +41,19 @@ class Outcomes:
         for hear in tuple(self._waiting.get(message_id, ())):
             hear(replies)
 
-    def postpone(self, row: InboxRow, reason: str) -> None:
-        """Report that the message of *row* must wait, after an attempt to answer it; *reason* is a sentence."""
+    def postpone(self, row: InboxRow, reason: str, lets_pass: bool) -> None:
+        """Report that the message of *row* must wait, after an attempt to answer it; *reason* is a sentence.
+
+        *lets_pass* tells whether commands behind it may pass it.
+        """
         for hear in tuple(self._postponed.get(row.message.address, ())):
-            hear(reason)
+            hear(reason, lets_pass)
 
     @contextmanager
-    def postponements(self, address: Address, hear: Callable[[str], None]) -> Iterator[None]:
+    def postponements(self, address: Address, hear: Callable[[str, bool], None]) -> Iterator[None]:
         """Call *hear* with the reason whenever a message at *address* must wait, until the block ends.
 
-        The messages behind it wait too.
+        The messages behind it wait too; those that may pass it do not, if it lets them: the second argument.
         """
         self._postponed[address].append(hear)
         try:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Generic, TypeVar
 
 from gateway.runtime.clock import Clock
@@ -19,6 +20,8 @@ class RetryLater:
     delay_s: float
     next_wakes: bool = True
     """Whether the next item that arrives in the lane ends the wait."""
+    lets_pass: bool = False
+    """Whether items that may pass it are done during the wait; they do not end it."""
 
 
 @dataclass(slots=True)
@@ -27,6 +30,8 @@ class _Lane:
     is_working: bool = False
     """The head is being processed, not waiting for capacity or its next attempt."""
     wakes_for_next: bool = False
+    is_due: bool = False
+    """An item that may not pass the head has ended its wait."""
 
 
 class Lanes(Generic[K, T]):
@@ -71,6 +76,7 @@ class Lanes(Generic[K, T]):
         if lane is None:
             self._begin(key)
         elif lane.wakes_for_next:
+            lane.is_due = lane.is_due or not self._queues.may_pass(item)
             self._queues.wake(key)
 
     def wake(self, is_meant: Callable[[K], bool]) -> None:
@@ -114,16 +120,10 @@ class Lanes(Generic[K, T]):
     async def _work(self, key: K, lane: _Lane) -> None:
         try:
             while self._queues.held(key) and self._starts_queued:
-                retry = await self._try(key, lane)
-                if retry is None:
-                    self._queues.done(key)
-                    if self._on_done is not None:
-                        self._on_done(key)
-                    continue
-                self._queues.put_back(key)
-                await self._pause(key, lane, retry)
-                if not self._is_open:
-                    return
+                if (retry := await self._try(key, lane)) is not None:
+                    await self._pause(key, lane, retry)
+                    if not self._is_open:
+                        return
         finally:
             del self._lanes[key]
             if not self._lanes:
@@ -136,13 +136,30 @@ class Lanes(Generic[K, T]):
             self._queues.woken(key).clear()
             lane.is_working = True
             try:
-                return await self._answer(self._queues.begin(key))
+                retry = await self._answer(self._queues.begin(key))
             finally:
                 lane.is_working = False
+        if retry is not None:
+            self._queues.put_back(key)
+            return retry
+        self._queues.done(key)
+        if self._on_done is not None:
+            self._on_done(key)
+        return None
 
     async def _pause(self, key: K, lane: _Lane, retry: RetryLater) -> None:
-        if not self._is_open:
-            return
-        lane.wakes_for_next = retry.next_wakes
-        await self.clock.wait(self._queues.woken(key), retry.delay_s)
+        """Wait for the next attempt at the head, and do what may pass it meanwhile."""
+        due, has_waited = self.clock.now() + timedelta(seconds=retry.delay_s), False
+        lane.wakes_for_next, lane.is_due = retry.next_wakes, False
+        while self._is_open and not lane.is_due:
+            if retry.lets_pass and self._queues.advance(key):
+                has_waited = False
+                if await self._try(key, lane) is not None:
+                    break
+            elif has_waited:
+                break
+            else:
+                left = max((due - self.clock.now()).total_seconds(), 0)
+                await self.clock.wait(self._queues.woken(key), min(left, retry.delay_s))  # a clock may be set back
+                has_waited = True
         lane.wakes_for_next = False

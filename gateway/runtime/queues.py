@@ -16,13 +16,17 @@ class _Queue(Generic[T]):
     items: deque[T]
     in_hand: int = 0
     """Items at the front that are in progress: the head, and those that joined it."""
+    has_passed: bool = False
+    """The item at the front was moved there."""
     woken: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Queues(Generic[K, T]):
     """Items by key; a lane takes them from the front, and others may inspect them."""
 
-    def __init__(self) -> None:
+    def __init__(self, may_pass: Callable[[T], bool] = lambda _: False) -> None:
+        """*may_pass* tells the items that may be moved to the front."""
+        self.may_pass = may_pass
         self._queues: dict[K, _Queue[T]] = {}
         self.total = 0
         """Number of items in all queues."""
@@ -51,6 +55,21 @@ class Queues(Generic[K, T]):
             joined.append(item)
         return joined
 
+    def advance(self, key: K) -> bool:
+        """Move the first item that may pass the head to the front; return whether there is one. None is in progress."""
+        queue = self._queues[key]
+        place = next((at for at, item in enumerate(islice(queue.items, 1, None), 1) if self.may_pass(item)), 0)
+        if place:
+            item = queue.items[place]
+            del queue.items[place]
+            queue.items.appendleft(item)
+            queue.has_passed = True
+        return bool(place)
+
+    def has_passed(self, key: K) -> bool:
+        """Return whether the item at the front has passed others."""
+        return key in self._queues and self._queues[key].has_passed
+
     def in_hand(self, key: K) -> Sequence[T]:
         """Return the items in progress."""
         queue = self._queues.get(key)
@@ -71,7 +90,7 @@ class Queues(Generic[K, T]):
         for _ in range(queue.in_hand):
             queue.items.popleft()
         self.total -= queue.in_hand
-        queue.in_hand = 0
+        queue.in_hand, queue.has_passed = 0, False
         if not queue.items:
             del self._queues[key]
 

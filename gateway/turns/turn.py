@@ -14,7 +14,7 @@ from gateway.admission.pairing import examine
 from gateway.admission.policy import Admitted, Refused
 from gateway.admission.routing import Envelope, Routes, SessionKey, principal
 from gateway.agent.agent import Agent
-from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, UserEntry
+from gateway.agent.entries import HALTED, UNFINISHED, Entry, Mark, ReplyEntry, Usage, UserEntry
 from gateway.agent.limits import narrow_limits
 from gateway.agent.loop import UNANSWERED, TurnOutlets, run_turn
 from gateway.agent.models.port import ModelRequest, reader_of, unshown
@@ -111,17 +111,23 @@ class Turns:
     """Returns who carries the answer to a message."""
     receipts: ReceiptLevel = ReceiptLevel.OFF
     """How much is told below an answer about what its turn did."""
-    postponed: Callable[[InboxRow, str], None] = lambda _, __: None
-    """Called with each message that must wait and the reason as a sentence, once for each failed attempt."""
+    postponed: Callable[[InboxRow, str, bool], None] = lambda *_: None
+    """Called with each message that must wait, the reason as a sentence, and whether commands may pass it.
+
+    Once for each failed attempt.
+    """
     unstored: Callable[[InboundMessage, StoreError], Awaitable[None]] | None = None
     """Told of a message whose answer, and even the notice that it must wait, cannot be stored."""
 
-    async def answer(self, row: InboxRow, envelope: Envelope) -> RetryLater | None:
-        """Answer the message of *row*, routed by *envelope* for this attempt; the result asks for another attempt."""
+    async def answer(self, row: InboxRow, envelope: Envelope, *, is_passing: bool = False) -> RetryLater | None:
+        """Answer the message of *row*, routed by *envelope* for this attempt; the result asks for another attempt.
+
+        A command that *is_passing* another message leaves that one's unfinished turn the last of the transcript.
+        """
         with structlog.contextvars.bound_contextvars(agent=envelope.key.agent, turn=row.turn_id):
             try:
                 with self.queueing.running(envelope.key, row) as current:
-                    turn = await self._open(row, envelope)
+                    turn = await self._open(row, envelope, is_passing=is_passing)
                     if isinstance(refusal := await turn.examine(), Refused):
                         await turn.drop(f"revoked.{refusal.reason}")
                     else:
@@ -132,9 +138,9 @@ class Turns:
                 self.agents[envelope.key.agent].history_writer.ended(row.turn_id)
             return None
 
-    async def _open(self, row: InboxRow, envelope: Envelope) -> "Turn":
+    async def _open(self, row: InboxRow, envelope: Envelope, *, is_passing: bool = False) -> "Turn":
         transcript = await self.sessions.open(envelope.key)
-        return Turn(self, row, envelope, self.agents[envelope.key.agent], transcript)
+        return Turn(self, row, envelope, self.agents[envelope.key.agent], transcript, [] if is_passing else None)
 
     async def _postpone(self, row: InboxRow, envelope: Envelope, exc: Exception) -> RetryLater | None:
         """Postpone the message and notify its sender once; after a day give up with a plain sentence.
@@ -143,7 +149,8 @@ class Turns:
         """
         log.warning("turn postponed", why=type(exc).__name__, detail=str(exc))
         waited, reason = self.planner.clock() - row.received_at, apology(exc, envelope)
-        later = RetryLater(min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds())))
+        delay_s = min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds()))
+        later = RetryLater(delay_s, lets_pass=isinstance(exc, ModelError))
         try:
             if waited >= _patience(row.message):
                 await self.store.count("gave_up")
@@ -155,12 +162,13 @@ class Turns:
             notice = await self.store.notify(f"postponed:{row.turn_id}", _outgoing(row.message, reason))
         except StoreError as trouble:
             log.error("the store cannot be written", detail=str(trouble))
-            self.postponed(row, reason)
+            later = replace(later, lets_pass=False)
+            self.postponed(row, reason, later.lets_pass)
             if self.unstored is not None and not is_inner(row.message):
                 await self.unstored(row.message, trouble)
             return later
         self.outcome(row, [notice] if notice else [])
-        self.postponed(row, reason)
+        self.postponed(row, reason, later.lets_pass)
         return later
 
 
@@ -173,11 +181,19 @@ class Turn:
     envelope: Envelope
     agent: Agent
     transcript: Transcript
+    passing: list[Entry] | None = None
+    """Entries of a command that passes a waiting message, as these are not journaled; `None` for any other turn."""
 
     @property
     def entries(self) -> list[Entry]:
         """Return the turn's entries so far, from the transcript."""
-        return self.transcript.entries_of(self.row.turn_id)
+        return self.transcript.entries_of(self.row.turn_id) if self.passing is None else self.passing
+
+    async def _journal(self, *entries: Entry | Mark) -> None:
+        if self.passing is None:
+            await self.transcript.append(self.row.turn_id, *entries)
+        else:
+            self.passing.extend(each for each in entries if not isinstance(each, Mark))
 
     async def examine(self) -> Admitted | Refused:
         """Return whether the sender may still write. Raises StoreError."""
@@ -232,10 +248,13 @@ class Turn:
     async def _text(self, current: Current, draft: Draft) -> str:
         """Run the turn, or resume it after a crash; return the answer, empty for silence."""
         joining = Joining(current, self.transcript, self._user_entry, self._is_admitted)
-        await joining.begin()
+        if self.passing is None:
+            await joining.begin()
+        else:
+            self.passing.append(await self._user_entry(self.row))
 
         async def journal(entry: Entry) -> None:
-            await self.transcript.append(self.row.turn_id, *unrecorded, entry)
+            await self._journal(*unrecorded, entry)
             unrecorded.clear()
             if isinstance(entry, ReplyEntry):
                 draft.end_step(call.name for call in entry.calls)
@@ -293,7 +312,10 @@ class Turn:
             return _ending_plan(asked)
         if self.turns.shortcut is None or is_inner(self.row.message):  # our own text is never a command
             return None
-        return self.turns.shortcut(asked)
+        plan = self.turns.shortcut(asked)
+        if plan is None or self.passing is None:
+            return plan
+        return replace(plan, request=replace(plan.request, entries=tuple(self.passing)))
 
     async def _user_entry(self, row: InboxRow) -> UserEntry:
         """Return the entry of *row*: the turn's message, or one that joins it."""
@@ -312,7 +334,7 @@ class Turn:
 
     async def _end(self, text: str) -> str:
         """Record in the transcript how a turn without an answer of its own ended, and return that sentence."""
-        await self.transcript.append(self.row.turn_id, ReplyEntry(text, (), UNFINISHED, Usage()))
+        await self._journal(ReplyEntry(text, (), UNFINISHED, Usage()))
         return text
 
     async def _end_unasked(self, exc: BudgetError | HouseError) -> str:
@@ -327,7 +349,7 @@ class Turn:
             return await self._end(str(exc))
         key, said = budget_notice(exc, self.envelope)
         notice = await self.turns.store.notify(key, _outgoing(self.row.message, said))
-        await self.transcript.append(self.row.turn_id, UNANSWERED)
+        await self._journal(UNANSWERED)
         if notice:
             self.turns.outcome(self.row, [notice])
         return ""

@@ -38,6 +38,9 @@ class LaneWork:
     async def _answer(self, item: InboxRow) -> RetryLater | None:
         envelope = route(item.message, self.turns.routes)
         key = envelope.key
+        if self.turns.queueing.queues.has_passed(key):
+            retry = await self.turns.answer(item, envelope, is_passing=True)
+            return retry and RetryLater(retry.delay_s)
         if pause_s := self.turns.queueing.pause_s(key, item):
             return RetryLater(pause_s, next_wakes=False)
         with suppress(StoreError):  # the turn fails the same way, and reports it

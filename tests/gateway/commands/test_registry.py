@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.channel import ChatKind, InboundMessage, Sender
+from adapters.channel import Address, ChatKind, InboundMessage, Sender, Via
+from gateway.admission.internal_channels import CLOCK
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.registry import Commands, Unknown
@@ -244,3 +245,17 @@ async def test_a_path_is_a_message_for_the_agent(house: House) -> None:
     """It is answered by the model as ever."""
     house.model = ScriptedModel("Look into it.")
     assert await house.says("/etc/hosts is broken") == "Look into it."
+
+
+async def test_commands_that_need_no_model_pass_a_message_that_waits_for_one(house: House) -> None:
+    """Those that only read, and `/model`; other commands, edits and our own text keep their place."""
+    commands = house.commands
+    passing = {each.name for each in commands.all if each.passes}
+    reading = {"agents", "context", "help", "history", "memory", "promises", "status", "whoami", "why"}
+    assert passing == {*reading, "model"}
+    assert all(each.repeatable for each in commands.all if each.passes)
+    assert commands.passes(replace(OWNER, text="/stauts"))
+    assert not commands.passes(replace(OWNER, text="/new"))
+    assert not commands.passes(replace(OWNER, text="/status", via=Via.EDIT))
+    assert not commands.passes(replace(OWNER, text="/status", address=Address(CLOCK, "main", "1")))
+    assert not commands.passes(replace(OWNER, text="hello"))

@@ -13,6 +13,7 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.approvals.approvals import Approvals
+from gateway.commands.running import plan_answer
 from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.runtime.lanes import Lanes
@@ -24,6 +25,8 @@ from gateway.turns.worker import Item, LaneWork
 from tests.fakes.model import ScriptedModel, Step
 from tests.fakes.patience import PATIENCE_S
 from tests.gateway.turns.test_turn import DIRECT, House, session_of
+
+PASSING = "/passes"
 
 
 class HeldModel(ScriptedModel):
@@ -87,6 +90,12 @@ class Chat:
         self.lanes.wake(lambda key: key == session_of(row))
         return row
 
+    async def has_told(self, count: int) -> None:
+        """Return once *count* messages had an outcome."""
+        async with asyncio.timeout(PATIENCE_S):
+            while len(self.told) < count:  # noqa: ASYNC110  # has no event
+                await asyncio.sleep(0.001)
+
     async def answered(self) -> list[str]:
         """Return all answers, once nothing is left to do."""
         async with asyncio.timeout(PATIENCE_S):
@@ -97,12 +106,17 @@ class Chat:
         return (await self.house.store.report()).reasons
 
 
+def _passes(row: InboxRow) -> bool:
+    """Return whether *row* holds the only command here, which may pass a message that waits for its model."""
+    return row.message.text == PASSING
+
+
 @asynccontextmanager
 async def chatting(house: House, model: ScriptedModel, rules: QueueSettings | QueueMode) -> AsyncIterator[Chat]:
     """Give a chat by these rules."""
     if isinstance(rules, QueueMode):
         rules = QueueSettings(rules)
-    queues: Queues[SessionKey, Item] = Queues()
+    queues: Queues[SessionKey, Item] = Queues(lambda item: isinstance(item, InboxRow) and _passes(item))
     told: list[str] = []
     plain = house.turns(model)
     approvals = Approvals(plain.agents, house.store, lambda: house.clock.now() + timedelta(days=7), lambda _: None)
@@ -111,6 +125,7 @@ async def chatting(house: House, model: ScriptedModel, rules: QueueSettings | Qu
         planner=replace(plain.planner, approvals=approvals),
         queueing=Queueing(rules, queues, now=house.clock.now),
         outcome=lambda row, _: told.append(row.message.id),
+        shortcut=lambda asked: plan_answer("Passed.", asked) if _passes(asked.row) else None,
     )
     settings = LifecycleSettings(zone=UTC)
     lifecycle = Lifecycle(turns.agents, turns.sessions, settings, house.clock, house.store.count)

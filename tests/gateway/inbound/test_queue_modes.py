@@ -1,5 +1,6 @@
 """What becomes of messages that come while another is answered, on real files and a real store."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -7,13 +8,14 @@ import pytest
 from adapters.channel import ChatKind, InboundMessage, Quote, Sender, Via
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import HALTED, ReplyEntry, ResultEntry, UserEntry
-from gateway.errors import ModelUnavailableError
+from gateway.errors import ModelUnavailableError, StoreError
 from gateway.inbound.queue_modes import Queueing, belongs
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.inbound.turn_mark import QUESTION
 from gateway.runtime.queues import Queues
+from gateway.stores.rows import OutboxRow, TurnCommit
 from tests.fakes.model import ScriptedModel, call, says
-from tests.gateway.inbound.queued import HeldModel, chatting
+from tests.gateway.inbound.queued import PASSING, HeldModel, chatting
 from tests.gateway.turns.test_turn import DIRECT, GROUP, MAIN, House, house, session_of
 
 __all__ = ["house"]
@@ -303,3 +305,60 @@ def test_a_session_may_have_a_mode_of_its_own() -> None:
     assert Queueing(settings).mode(key) is QueueMode.COLLECT
     assert Queueing(settings, of_agents=modes).mode(key) is QueueMode.STEER
     assert Queueing(settings, Queues(), lambda _: QueueMode.INTERRUPT, of_agents=modes).mode(key) is QueueMode.INTERRUPT
+
+
+async def test_a_command_passes_a_message_that_waits_for_its_model(house: House) -> None:
+    """The waiting turn stays the last of the conversation, so that its model is asked for it and for nothing else."""
+    model = ScriptedModel(ModelUnavailableError("away"), "One.", "Two.")
+    async with chatting(house, model, QueueSettings()) as chat:
+        first = await chat.says("one")
+        await house.clock.waiters(1)
+        await chat.says(PASSING)
+        await chat.has_told(2)
+        assert (await house.outbox())[1:] == ["Passed."]
+        assert [row.id for row in await house.store.inbox.waiting()] == [first.id]
+        await chat.says("two")
+        assert (await chat.answered())[1:] == ["Passed.", "One.", "Two."]
+        records = (await chat.turns.sessions.open(session_of(first))).records
+    asked = [[entry.text for entry in request.entries if isinstance(entry, UserEntry)] for request in model.requests]
+    assert asked == [["one"], ["one"], ["one", "two"]]
+    assert not [each for each in records if isinstance(each.entry, UserEntry) and each.entry.text == PASSING]
+    assert chat.told == ["1", "2", "1", "3"]
+
+
+async def test_a_command_whose_answer_cannot_be_stored_is_answered_once(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is tried again before the message that it passed, whose turn is still the last of the conversation."""
+    commits = [StoreError("full")]
+    commit = house.store.commit_turn
+
+    async def failing(turn: TurnCommit) -> Sequence[OutboxRow]:
+        if commits and len(await house.store.inbox.waiting()) == 2:
+            raise commits.pop()
+        return await commit(turn)
+
+    monkeypatch.setattr(house.store, "commit_turn", failing)
+    model = ScriptedModel(ModelUnavailableError("away"), "One.")
+    async with chatting(house, model, QueueSettings()) as chat:
+        await chat.says("one")
+        await house.clock.waiters(1)
+        await chat.says(PASSING)
+        answers = await chat.answered()
+    assert not commits
+    assert [text for text in answers if text in {"Passed.", "One."}] == ["Passed.", "One."]
+    assert len(model.requests) == 2
+
+
+async def test_a_restart_finds_the_message_that_a_command_passed(house: House) -> None:
+    """The message alone is left, and is answered once."""
+    async with chatting(house, ScriptedModel(ModelUnavailableError("away")), QueueSettings()) as chat:
+        await chat.says("one")
+        await house.clock.waiters(1)
+        await chat.says(PASSING)
+        await chat.has_told(2)
+    async with chatting(house, ScriptedModel("One."), QueueSettings()) as chat:
+        for row in await house.store.inbox.waiting():
+            chat.lanes.submit(session_of(row), row)
+        assert (await chat.answered())[1:] == ["Passed.", "One."]
+    assert await house.store.inbox.waiting() == []

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gateway.runtime.lanes import Lanes, RetryLater
+from gateway.runtime.queues import Queues
 from tests.fakes.clock import ManualClock
 
 Item = tuple[str, int]
@@ -271,3 +272,106 @@ async def test_lanes_with_work_can_be_looked_at(lanes: Lanes[str, Item], work: W
     door.set()
     await lanes.idle()
     assert lanes.standing() == []
+
+
+@pytest.fixture
+async def passing(work: Work, clock: ManualClock) -> AsyncIterator[Lanes[str, Item]]:
+    """Lanes whose items from 10 on may pass a head that lets them."""
+    async with asyncio.TaskGroup() as tasks:
+        lanes: Lanes[str, Item] = Lanes(tasks, work.answer, clock, queues=Queues(lambda item: item[1] >= 10))
+        yield lanes
+        await lanes.drain(0)
+
+
+async def test_items_pass_a_head_that_lets_them(passing: Lanes[str, Item], work: Work, clock: ManualClock) -> None:
+    """They are done at once and in order; the head is tried in its time, and before the rest."""
+    work.retries["alice", 1] = [RetryLater(600, lets_pass=True)]
+    door = work.hold(("alice", 1))
+    for number in (1, 2, 10):
+        passing.submit("alice", ("alice", number))
+    await work.has_begun(1)
+    door.set()
+    await clock.waiters(1)
+    assert work.done == [("alice", 10)]
+    clock.advance(100)
+    passing.submit("alice", ("alice", 11))
+    passing.submit("alice", ("alice", 12))
+    await work.has_begun(4)
+    await clock.waiters(1)
+    assert work.done == [("alice", number) for number in (10, 11, 12)]
+    assert clock.waits() == [500]
+    clock.advance(500)
+    await passing.idle()
+    assert work.done == [("alice", number) for number in (10, 11, 12, 1, 2)]
+
+
+async def test_nothing_passes_a_head_that_does_not_let_it(
+    passing: Lanes[str, Item], work: Work, clock: ManualClock
+) -> None:
+    """Whatever made it wait, such as the store, would stop them too."""
+    work.retries["alice", 1] = [RetryLater(600)]
+    passing.submit("alice", ("alice", 1))
+    await clock.waiters(1)
+    passing.submit("alice", ("alice", 10))
+    await passing.idle()
+    assert work.done == [("alice", 1), ("alice", 10)]
+
+
+async def test_an_item_that_may_not_pass_wakes_a_head_that_others_pass(
+    passing: Lanes[str, Item], work: Work, clock: ManualClock
+) -> None:
+    """Somebody who writes again need not wait for the delay, whatever came in the same moment."""
+    work.retries["alice", 1] = [RetryLater(600, lets_pass=True)]
+    passing.submit("alice", ("alice", 1))
+    await clock.waiters(1)
+    for number in (10, 2):
+        passing.submit("alice", ("alice", number))
+    await passing.idle()
+    assert work.done == [("alice", number) for number in (1, 10, 2)]
+
+
+async def test_a_wake_while_an_item_passes_is_not_lost(
+    passing: Lanes[str, Item], work: Work, clock: ManualClock
+) -> None:
+    """The passing item may have removed what the head waits for."""
+    work.retries["alice", 1] = [RetryLater(600, lets_pass=True)]
+    passing.submit("alice", ("alice", 1))
+    await clock.waiters(1)
+    door = work.hold(("alice", 10))
+    passing.submit("alice", ("alice", 10))
+    await work.has_begun(2)
+    passing.wake(lambda key: key == "alice")
+    door.set()
+    await passing.idle()
+    assert work.done == [("alice", 10), ("alice", 1)]
+
+
+async def test_an_item_that_fails_while_it_passes_is_tried_first(passing: Lanes[str, Item], work: Work) -> None:
+    """It has left its place, and nothing is lost or done twice."""
+    work.retries = {("alice", 1): [RetryLater(600, lets_pass=True)], ("alice", 10): [RetryLater(0)]}
+    door = work.hold(("alice", 1))
+    passing.submit("alice", ("alice", 1))
+    passing.submit("alice", ("alice", 10))
+    await work.has_begun(1)
+    door.set()
+    await passing.idle()
+    assert work.begun == [("alice", 1), ("alice", 10), ("alice", 10), ("alice", 1)]
+    assert work.done == [("alice", 10), ("alice", 1)]
+
+
+async def test_a_clock_that_is_set_back_while_an_item_passes_delays_no_head(
+    passing: Lanes[str, Item], work: Work, clock: ManualClock
+) -> None:
+    """It waits for its delay at most."""
+    work.retries["alice", 1] = [RetryLater(600, lets_pass=True)]
+    passing.submit("alice", ("alice", 1))
+    await clock.waiters(1)
+    door = work.hold(("alice", 10))
+    passing.submit("alice", ("alice", 10))
+    await work.has_begun(2)
+    clock.advance(-10_000)
+    door.set()
+    await clock.waiters(1)
+    assert clock.waits() == [600]
+    clock.advance(600)
+    await passing.idle()
