@@ -18,7 +18,7 @@ from workspaces.memory.index.collection import LITTER, Collection
 from workspaces.memory.index.index import Index, layout
 
 T = TypeVar("T")
-STEP_S = 0.1
+STEP_S = 0.25
 LINES = LITTER + 200
 DAY = date(2026, 3, 7)
 
