@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from gateway.agent.cancellation import Halt
 from gateway.agent.entries import (
+    COMMAND,
     HALTED,
     NO_REPLY,
+    OFFLINE,
     CallStartEntry,
     Entry,
     ReplyEntry,
@@ -20,6 +22,7 @@ from gateway.agent.entries import (
 )
 from gateway.agent.limits import Mark, check_calls, check_repeats, check_steps, mark_of
 from gateway.agent.models.port import Model, ModelRequest, OnText
+from gateway.agent.repetition import own_part
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.count import request_characters
@@ -117,12 +120,15 @@ async def _next_reply(model: Model, step: ModelRequest, course: TurnOutlets) -> 
             reply = await unless(course.halt.soon, model.reply(step, course.on_text))
         except ModelFloodError as exc:
             raise TurnLimitError("turn_output", str(exc)) from exc
-    return UNANSWERED if reply is None else _with_request_length(reply, step)
+    return UNANSWERED if reply is None else await _as_recorded(reply, step)
 
 
-def _with_request_length(reply: ReplyEntry, step: ModelRequest) -> ReplyEntry:
-    """Return *reply* with the length of the request in which its tokens were counted."""
-    return replace(reply, usage=replace(reply.usage, characters=request_characters(step)))
+async def _as_recorded(reply: ReplyEntry, step: ModelRequest) -> ReplyEntry:
+    """Return *reply* with the length of *step*, in which its tokens were counted, and its part that quotes no note."""
+    usage = replace(reply.usage, characters=request_characters(step))
+    if reply.calls or reply.model in {COMMAND, OFFLINE}:
+        return replace(reply, usage=usage)
+    return replace(reply, usage=usage, own=await asyncio.to_thread(own_part, reply.text, step))
 
 
 class _TurnHistory:

@@ -8,7 +8,16 @@ from operator import or_
 
 from pydantic import BaseModel, ValidationError
 
-from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry, own_words
+from gateway.agent.entries import (
+    COMMAND,
+    ForgottenEntry,
+    ReplyEntry,
+    ResultEntry,
+    SummaryEntry,
+    UserEntry,
+    own_answer,
+    own_words,
+)
 from gateway.agent.receipts import without_imitations
 from gateway.transcripts.writer import Record
 from workspaces.memory.text.dialogue import (
@@ -123,11 +132,11 @@ def _spoken_lines(turn: Sequence[Record], agent: str, zone: tzinfo, *, reads_oth
                 name = " ".join(entry.sender.split())[:_NAME_CHARS] or OWNER
                 ordered, at = is_noted and kind is LineKind.ORDER, record.at.astimezone(zone)
                 yield SpokenLine(at, name, text, is_answer=False, kind=kind, is_noted=ordered, is_house=entry.is_house)
-            case ReplyEntry(text=text, calls=(), is_house=stays) if (
+            case ReplyEntry(calls=(), is_house=stays) as entry if (
                 record.speech not in {None, LineKind.NO_ANSWER} and not reads_others
             ):
                 at = record.at.astimezone(zone)
-                said = without_imitations(text.strip())
+                said = without_imitations(own_answer(entry).strip())
                 yield SpokenLine(at, agent, said, is_answer=True, kind=answer_kind(kind), is_house=stays)
             case _:
                 pass

@@ -18,7 +18,7 @@ from gateway.sessions.session import Session, noting
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
 from workspaces.house import tagged
-from workspaces.memory.text.dialogue import LineKind, transcript_line
+from workspaces.memory.text.dialogue import EVIDENCE, LineKind, transcript_line
 from workspaces.notes import day_path, list_item
 from workspaces.workspace import Workspace
 
@@ -41,13 +41,14 @@ class SessionNote:
         self._zone = zone
 
     async def __call__(self, session: Session, why: Ending | Pause) -> list[PurePosixPath]:
-        """Write the last messages of an ending session, once; return the file, none if there were no messages.
+        """Write the last messages of an ending session, once; return the file, none if they state nothing.
 
         Raises StoreError and WorkspaceError.
         """
         every = conversation(session.transcript.records, session.agent.id, self._zone)
         said = [each for each in every if each.kind is not LineKind.SMALL_TALK][-MESSAGES:]
-        if isinstance(why, Pause) or not said or not rights(session.access).flush:
+        states = any(each.kind in EVIDENCE for each in said)
+        if isinstance(why, Pause) or not states or not rights(session.access).flush:
             return []
         text, folder = _text(said), day_path(session.access, said[-1].at.date()).parent
         day = f"{said[-1].at:%Y-%m-%d}"

@@ -42,6 +42,7 @@ from gateway.agent.entries import (
     TurnNoteEntry,
     UsedEntry,
     UserEntry,
+    own_answer,
     own_words,
 )
 from gateway.agent.models.offline_intents import orders_note
@@ -79,14 +80,16 @@ def kind_of_entry(entry: Entry | Mark) -> LineKind | None:
         case UserEntry() if text := own_words(entry):
             kind = kind_of_speech(text)
             return LineKind.ORDER if kind in _STATED and orders_note(text) else kind
-        case ReplyEntry(text=text, model=model) if text.strip():
-            is_agents = model != OFFLINE and not model.startswith(UNFINISHED) and text.strip().upper() != NO_REPLY
+        case ReplyEntry(model=model) if entry.text.strip():
+            text = own_answer(entry)
+            is_agents = model != OFFLINE and not model.startswith(UNFINISHED) and text.strip().upper() not in _NOTHING
             return kind_of_speech(text) if is_agents and not is_empty_answer(text) else LineKind.NO_ANSWER
         case _:
             return None
 
 
 _STATED = (LineKind.SAYS, LineKind.ASKS)
+_NOTHING = frozenset({NO_REPLY, ""})
 
 
 class Fault(Enum):

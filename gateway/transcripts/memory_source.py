@@ -15,7 +15,7 @@ from datetime import date, tzinfo
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from gateway.agent.entries import ReplyEntry, UserEntry, others_words, own_words
+from gateway.agent.entries import ReplyEntry, UserEntry, others_words, own_answer, own_words
 from gateway.agent.house import is_house
 from gateway.agent.receipts import without_imitations
 from gateway.transcripts.codec import Record, command_turns, numbered_records
@@ -208,8 +208,9 @@ class TranscriptNotes:
             case UserEntry(is_ours=False) as entry:
                 name, passed_on = _name(entry.sender) or "Owner", _one_line(others_words(entry))
                 said = [(OTHERS, passed_on, kind_of_speech(passed_on)), (name, own_words(entry), record.speech)]
-            case ReplyEntry(text=text):
-                said = [(self._agent, without_imitations(text), record.speech and answer_kind(record.speech))]
+            case ReplyEntry() as entry:
+                text = without_imitations(own_answer(entry))
+                said = [(self._agent, text, record.speech and answer_kind(record.speech))]
             case _:
                 said = []
         return [(who, _one_line(text), kind) for who, text, kind in said if kind is not None and kind not in _HOLLOW]

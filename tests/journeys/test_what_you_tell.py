@@ -1,5 +1,6 @@
 """What somebody tells an agent comes back: after a restart, after `/new`, after ten askings, in other words."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from gateway.control.wire import SearchOrder
 from gateway.home import Home
 from tests.fakes.clock import ManualClock
 from tests.fakes.openai_stub import OpenAIStub
+from tests.fakes.provider_stub import Body, Reply, Step, call, without_note
 from tests.journeys.house import make_home, openai_section, running
 
 FACT = "the staging database moved to port 5433"
@@ -249,3 +251,30 @@ async def test_questions_as_people_type_them_are_answered_with_the_note_and_noth
         found = await terminal.found("plumber")
         assert len(found) == 1
         assert "Meister Kolb" in found[0]
+
+
+def quoting(body: Body) -> Step:
+    """Answer each question with the first line that a search finds, as a mediocre model does."""
+    last = body["messages"][-1]
+    if last["role"] == "tool":
+        best = json.loads(last["content"])["hits"][0]
+        return f"According to your notes ({best['citation']}): {best['snippet']}"
+    said = without_note(last["content"])
+    return Reply(calls=(call("memory_search", query=said),)) if said.endswith("?") else "Okay, got it."
+
+
+async def test_what_an_agent_quotes_is_noted_once(tmp_path: Path) -> None:
+    """Three conversations ask for the same: the notes have what the owner told, and no answers about it."""
+    async with OpenAIStub(quoting) as stub:
+        home = make_home(tmp_path / "home", model=openai_section(stub.url))
+        async with started(home) as terminal:
+            await terminal.say("the plumber comes on Tuesday at 9 and wants 120 euros")
+            for _ in range(3):
+                assert "120 euros" in await terminal.say("When does the plumber come?")
+                await terminal.say("/new")
+            history = await terminal.say("/history plumber")
+    notes = [file.read_text() for file in (home.agent("main").workspace / "memory").glob("*.md")]
+    assert sum(note.count("120 euros") for note in notes) == len(notes) == 2
+    assert not any("main answered" in note for note in notes)
+    assert history.count("120 euros") == 1
+    assert "According" not in history

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.agent.entries import ReplyEntry, Usage, UserEntry
 from gateway.errors import ModelUnavailableError
 from gateway.sessions.day_summary import LEAST_LINES, PROMPT, day_summary
 from gateway.sessions.due import Ending, Pause
@@ -98,3 +99,24 @@ async def test_marked_lines_are_shown_to_no_model_and_keep_the_mark() -> None:
     assert noted[-1] == "Owner (14:05): The vault opens with 5433. #house"
     assert noted[0] == "The boiler BX-7741-Q was serviced."
     assert "5433" not in str(model.requests)
+
+
+async def test_an_answer_that_quotes_notes_is_noted_by_nobody(tmp_path: Path) -> None:
+    """Neither in the day's notes nor in those of an ended conversation; what it adds is."""
+    async with resting(tmp_path, LifecycleSettings(), model=ScriptedModel("plumber", name="scripted")) as house:
+        for turn, own in enumerate(("", "The hotline is 0800 5550199."), 1):
+            said = UserEntry("When does the plumber come?", house.clock.now(), "", str(turn))
+            text = f"By your notes the plumber comes on Tuesday at 9. {own}"
+            await house.hear(KEY, f"t{turn}", said, ReplyEntry(text, (), "scripted", Usage(), own=own))
+        paths = await house.lifecycle.end_session(KEY, Ending.NEW)
+        texts = [house.file(str(path)) for path in paths]
+    assert len(texts) == 2
+    assert all("Tuesday" not in text and "0800 5550199" in text for text in texts)
+
+
+async def test_a_conversation_of_questions_and_quotations_leaves_no_note(tmp_path: Path) -> None:
+    """There is nothing in it that notes do not have."""
+    async with resting(tmp_path, LifecycleSettings(), model=ScriptedModel(name="scripted")) as house:
+        said = UserEntry("When does the plumber come?", house.clock.now(), "", "1")
+        await house.hear(KEY, "t1", said, ReplyEntry("On Tuesday at 9.", (), "scripted", Usage(), own=""))
+        assert await house.lifecycle.end_session(KEY, Ending.NEW) == []

@@ -1,0 +1,134 @@
+"""The part of an answer that repeats no note of those that its model was shown: only that may become a note later."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from datetime import date
+from functools import lru_cache
+
+from gateway.agent.entries import ResultEntry, TurnNoteEntry
+from gateway.agent.models.port import ModelRequest
+from workspaces.memory.text.dates import mentions
+from workspaces.memory.text.facts import Fact, FactKind, facts_in, sentences
+from workspaces.memory.text.tokens import query_terms, terms
+
+_READ_BY = frozenset({"memory_search", "memory_get", "search_history", "search_memory", "read_file"})
+"""Tools whose results are notes or conversations."""
+_SOURCES = 2
+"""Lines that one sentence may repeat."""
+_FACTS_SHARE, _WORDS_SHARE = 0.5, 0.8
+"""Share of its words that a sentence shares with them, if they hold all its facts, or if it has none. Our choice."""
+_LINES_KEPT = 1_000
+_FULL_HOUR = ":00"
+"""Of "9:00"; a note may say "at 9"."""
+
+
+def own_part(answer: str, request: ModelRequest) -> str | None:
+    """Return the part of *answer* that goes beyond the notes in *request*; `None` if that is all of it.
+
+    Empty if some of it repeats notes and the rest states no fact.
+    """
+    said = sentences(answer)
+    shown = _ShownNotes(_shown_lines(request))
+    own = [each for each in said if not shown.hold(_plain(each))]
+    if len(own) == len(said):
+        return None
+    return "\n".join(own) if any(map(_facts, map(_plain, own))) else ""
+
+
+class _ShownNotes:
+    """Lines that a request shows, by their words."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = list(dict.fromkeys(lines))
+        self._places = defaultdict[str, list[int]](list)
+        self._days: list[date] = []
+        """Of the notes found, beside their texts."""
+        for place, line in enumerate(self._lines):
+            for word in _words(line):
+                self._places[word].append(place)
+            with suppress(ValueError):
+                self._days.append(date.fromisoformat(line))
+
+    def hold(self, sentence: str) -> bool:
+        """Tell whether *sentence* repeats a line, or two."""
+        words = frozenset(query_terms(sentence))
+        sources = list(self._nearest(words))
+        held = frozenset(word for line in sources for word in _words(line))
+        share = len(words & held) / max(len(words), 1)
+        if share < _FACTS_SHARE:
+            return False
+        facts = _facts(sentence)
+        if not facts:
+            return share >= _WORDS_SHARE
+        days = [*self._days, *_days(sources)]
+        return all(frozenset(terms(each.value)) <= held or _is_on(each, days) for each in facts)
+
+    def _nearest(self, words: frozenset[str]) -> Iterator[str]:
+        """Yield the line with most of *words*, then the one with most of the rest."""
+        for _ in range(_SOURCES):
+            counts = Counter(place for word in words for place in self._places.get(word, ()))
+            if not counts:
+                return
+            [(place, _)] = counts.most_common(1)
+            words -= _words(self._lines[place])
+            yield self._lines[place]
+
+
+def _shown_lines(request: ModelRequest) -> Iterator[str]:
+    """Yield the lines of the workspace, of memories and of notes that *request* holds."""
+    texts = [request.stable]
+    for entry in request.entries:
+        if isinstance(entry, TurnNoteEntry):
+            texts.append(entry.text)
+        elif isinstance(entry, ResultEntry) and entry.name in _READ_BY and not entry.is_error:
+            texts += _texts_of(entry.text)
+    yield from (line for text in texts for line in text.splitlines() if line.strip())
+
+
+def _texts_of(result: str) -> Iterator[str]:
+    """Yield the texts in the JSON *result* of a search, or that itself if it is none: it may be shortened."""
+    try:
+        yield from _strings(json.loads(result))
+    except (ValueError, RecursionError):
+        yield result.replace("\\n", "\n")
+
+
+def _strings(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from (text for each in value.values() for text in _strings(each))
+        case list():
+            yield from (text for each in value for text in _strings(each))
+
+
+@lru_cache(_LINES_KEPT)
+def _words(line: str) -> frozenset[str]:
+    return frozenset(terms(line.replace(_FULL_HOUR, "")))
+
+
+def _facts(sentence: str) -> list[Fact]:
+    return [fact for fact in facts_in(sentence) if fact.kind is not FactKind.DECISION]
+
+
+def _days(lines: Iterable[str]) -> Iterator[date]:
+    """Yield the whole dates that *lines* name."""
+    for _, _, named in (each for line in lines for each in mentions(line)):
+        if named.year and named.month and named.day and named.exists:
+            yield date(named.year, named.month, named.day)
+
+
+def _is_on(fact: Fact, days: Collection[date]) -> bool:
+    """Tell whether *fact* names one of *days*, in whatever form."""
+    if fact.kind is not FactKind.DATE:
+        return False
+    named = [each for _, _, each in mentions(fact.value)]
+    return any(f"{day:%A}" in fact.value or any(each.day and each.covers(day) for each in named) for day in days)
+
+
+def _plain(sentence: str) -> str:
+    """Return *sentence* without the places of notes that it names, such as `MEMORY.md#L3`."""
+    return " ".join(word for word in sentence.replace(_FULL_HOUR, "").split() if "#L" not in word and ".md" not in word)
