@@ -14,7 +14,7 @@ from gateway.admission.pairing import examine
 from gateway.admission.policy import Admitted, Refused
 from gateway.admission.routing import Envelope, Routes, SessionKey, principal
 from gateway.agent.agent import Agent
-from gateway.agent.entries import HALTED, UNFINISHED, Entry, Mark, ReplyEntry, Usage, UserEntry
+from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, UserEntry
 from gateway.agent.limits import narrow_limits
 from gateway.agent.loop import UNANSWERED, TurnOutlets, run_turn
 from gateway.agent.models.port import ModelRequest, reader_of, unshown
@@ -43,16 +43,15 @@ from gateway.sessions.hook_events import leaving, note_end
 from gateway.sessions.turn_request import Plan, Shortcut, TurnRequest
 from gateway.stores.admission import UNASKED_PROSE, Silence
 from gateway.stores.ports import Store
-from gateway.stores.rows import Enclosure, InboxRow, OutboxRow, Outgoing, TurnCommit, TurnId
-from gateway.transcripts.records import Records
+from gateway.stores.rows import Enclosure, InboxRow, OutboxRow, Outgoing, TurnCommit
 from gateway.transcripts.store import Sessions
-from gateway.transcripts.writer import Transcript
 from gateway.turns.apology import apology, code_of
 from gateway.turns.attachments import TakeIn, TakenIn
 from gateway.turns.cost_cause import asked_for, budget_notice
 from gateway.turns.drafts import Draft
 from gateway.turns.house_notice import carries_mark, refusal, voice_for
-from gateway.turns.join import Joining, joined_messages
+from gateway.turns.join import Joining
+from gateway.turns.journal import TransientJournal, TurnJournal
 from gateway.turns.message_entry import entry_of
 from gateway.turns.planning import Planner
 from gateway.turns.presence import Presence
@@ -139,8 +138,9 @@ class Turns:
             return None
 
     async def _open(self, row: InboxRow, envelope: Envelope, *, is_passing: bool = False) -> "Turn":
-        transcript = await self.sessions.open(envelope.key)
-        return Turn(self, row, envelope, self.agents[envelope.key.agent], transcript, [] if is_passing else None)
+        journal_of = TransientJournal if is_passing else TurnJournal
+        journal = journal_of(await self.sessions.open(envelope.key), row.turn_id)
+        return Turn(self, row, envelope, self.agents[envelope.key.agent], journal)
 
     async def _postpone(self, row: InboxRow, envelope: Envelope, exc: Exception) -> RetryLater | None:
         """Postpone the message and notify its sender once; after a day give up with a plain sentence.
@@ -180,20 +180,7 @@ class Turn:
     row: InboxRow
     envelope: Envelope
     agent: Agent
-    transcript: Transcript
-    passing: list[Entry] | None = None
-    """Entries of a command that passes a waiting message, as these are not journaled; `None` for any other turn."""
-
-    @property
-    def entries(self) -> list[Entry]:
-        """Return the turn's entries so far, from the transcript."""
-        return self.transcript.entries_of(self.row.turn_id) if self.passing is None else self.passing
-
-    async def _journal(self, *entries: Entry | Mark) -> None:
-        if self.passing is None:
-            await self.transcript.append(self.row.turn_id, *entries)
-        else:
-            self.passing.extend(each for each in entries if not isinstance(each, Mark))
+    journal: TurnJournal
 
     async def examine(self) -> Admitted | Refused:
         """Return whether the sender may still write. Raises StoreError."""
@@ -205,14 +192,13 @@ class Turn:
         Raises ModelError, StoreError and WorkspaceUnusableError: another attempt may succeed.
         """
         text = await self._answer_or_apology(current)
-        entries, records = self.entries, self.transcript.records.of(self.row.turn_id)
-        files = () if _is_halted(entries) else enclosed_by(records, self.agent.id)
+        files = () if self.journal.is_halted else enclosed_by(self.journal.records, self.agent.id)
         await self._commit(text, files)
-        note_end(self.turns.planner.hooks, self.envelope, entries, text)
+        note_end(self.turns.planner.hooks, self.envelope, self.journal.entries, text)
 
     async def drop(self, reason: str) -> None:
         """Drop the message without an answer, and those that had joined its turn. Raises StoreError."""
-        for each in (self.row.id, *joined_messages(self.entries)):
+        for each in (self.row.id, *self.journal.joined):
             await self.turns.store.inbox.drop(each, reason)
         self._tell([])
 
@@ -247,24 +233,21 @@ class Turn:
 
     async def _text(self, current: Current, draft: Draft) -> str:
         """Run the turn, or resume it after a crash; return the answer, empty for silence."""
-        joining = Joining(current, self.transcript, self._user_entry, self._is_admitted)
-        if self.passing is None:
-            await joining.begin()
-        else:
-            self.passing.append(await self._user_entry(self.row))
+        joining = Joining(current, self.journal, self._user_entry, self._is_admitted)
+        await joining.begin()
 
-        async def journal(entry: Entry) -> None:
-            await self._journal(*unrecorded, entry)
+        async def record(entry: Entry) -> None:
+            await self.journal.append(*unrecorded, entry)
             unrecorded.clear()
             if isinstance(entry, ReplyEntry):
                 draft.end_step(call.name for call in entry.calls)
 
         planner, asked = self.turns.planner, self._request()
-        plan = self._shortcut(asked) or await self._plan(asked, current) or _ending_plan(asked)
+        plan = self._shortcut(asked) or await self._plan(asked, current) or self._ending_plan(asked)
         limits = narrow_limits(planner.settings.limits, self.row.message.allowance)
         on_text = unshown if planner.hooks.handles(MESSAGE_SENDING) else draft  # no hook has seen a draft
         unrecorded = [*plan.unrecorded]
-        course = TurnOutlets(journal, on_text, partial(joining.steered, plan.hears), current.halt)
+        course = TurnOutlets(record, on_text, partial(joining.steered, plan.hears), current.halt)
         try:
             answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
         except ModelOverflowError:
@@ -298,24 +281,27 @@ class Turn:
             chat=chat_mark(message),
             author=author_mark(message),
         )
-        is_house = is_house or self.transcript.records.has_house
+        is_house = is_house or self.journal.transcript.records.has_house
         reader = reader_in(self.turns.chat_reader(message), reader_of(agent.model))
         access = read_by(self.envelope.access, reader, is_house=is_house)
-        return TurnRequest(self.row, access, agent, self.transcript, origin, self.turns.planner.clock())
+        return TurnRequest(self.row, access, agent, self.journal.transcript, origin, self.turns.planner.clock())
 
     def _is_house(self, row: InboxRow) -> bool:
         """Return whether the message of *row* carries the mark `house`."""
-        return self.turns.is_house(self.envelope.key) or carries_mark(row.message, self.transcript.records)
+        return self.turns.is_house(self.envelope.key) or carries_mark(row.message, self.journal.transcript.records)
 
     def _shortcut(self, asked: TurnRequest) -> Plan | None:
-        if _was_answered(self.transcript.records, self.row.turn_id):
-            return _ending_plan(asked)
+        if self.journal.was_answered():
+            return self._ending_plan(asked)
         if self.turns.shortcut is None or is_inner(self.row.message):  # our own text is never a command
             return None
         plan = self.turns.shortcut(asked)
-        if plan is None or self.passing is None:
-            return plan
-        return replace(plan, request=replace(plan.request, entries=tuple(self.passing)))
+        return plan and replace(plan, request=replace(plan.request, entries=self.journal.entries))
+
+    def _ending_plan(self, asked: TurnRequest) -> Plan:
+        """Return the plan that ends a turn halted before it was planned: its calls get their outcomes."""
+        request = ModelRequest("", self.journal.entries, ())
+        return Plan(asked.agent.model, request, Toolbox([], asked.access))
 
     async def _user_entry(self, row: InboxRow) -> UserEntry:
         """Return the entry of *row*: the turn's message, or one that joins it."""
@@ -323,7 +309,7 @@ class Turn:
         access = read_by(self.envelope.access, Locality.HERE, is_house=is_house)
         take_in = self.turns.take_in
         taken = TakenIn(row.message.text) if take_in is None else await take_in(row, access, self.agent)
-        message = replace(as_correction(row.message, self.transcript.records), text=taken.text)
+        message = replace(as_correction(row.message, self.journal.transcript.records), text=taken.text)
         entry = entry_of(replace(row, message=message), access.session_type)
         at = row.received_at if row.message.via is Via.EDIT else entry.at
         is_house = is_house or has_tag(entry.text)  # in a file's name, or in the words that a group said before
@@ -334,7 +320,7 @@ class Turn:
 
     async def _end(self, text: str) -> str:
         """Record in the transcript how a turn without an answer of its own ended, and return that sentence."""
-        await self._journal(ReplyEntry(text, (), UNFINISHED, Usage()))
+        await self.journal.append(ReplyEntry(text, (), UNFINISHED, Usage()))
         return text
 
     async def _end_unasked(self, exc: BudgetError | HouseError) -> str:
@@ -349,14 +335,14 @@ class Turn:
             return await self._end(str(exc))
         key, said = budget_notice(exc, self.envelope)
         notice = await self.turns.store.notify(key, _outgoing(self.row.message, said))
-        await self._journal(UNANSWERED)
+        await self.journal.append(UNANSWERED)
         if notice:
             self.turns.outcome(self.row, [notice])
         return ""
 
     async def _commit(self, text: str, files: tuple[Enclosure, ...] = ()) -> None:
         """Commit *text* and *files* as the answer to all messages of the turn."""
-        row, store, entries = self.row, self.turns.store, self.entries
+        row, store, entries = self.row, self.turns.store, self.journal.entries
         kind, answer = self.envelope.access.session_type, report_of(row.message, entries, text)
         reminder = await self._reminder()
         if not reminder and is_unasked_prose(row.message, kind, answer, entries):
@@ -367,8 +353,8 @@ class Turn:
         buttons = () if offer is None else offer(row.message, self.envelope.access, entries)
         outgoing = [replace(_outgoing(row.message, text), files=files, buttons=buttons)] if text or files else []
         outgoing = await leaving(self.turns.planner.hooks, self.envelope, outgoing)
-        answers = [row.id, *joined_messages(entries)]
-        rows = await store.commit_turn(TurnCommit(row.turn_id, answers, outgoing, _has_failed(entries)))
+        answers = [row.id, *self.journal.joined]
+        rows = await store.commit_turn(TurnCommit(row.turn_id, answers, outgoing, self.journal.has_failed))
         self._tell(list(rows))
 
     async def _reminder(self) -> str:
@@ -378,7 +364,7 @@ class Turn:
 
     def _with_receipts(self, text: str) -> str:
         """Return *text* with the line about what the turn did; only a person in a direct chat gets that line alone."""
-        message, entries, access = self.row.message, self.entries, self.envelope.access
+        message, entries, access = self.row.message, self.journal.entries, self.envelope.access
         is_private = message.kind is ChatKind.DIRECT and not is_unasked(message, access.session_type)
         if self.turns.receipts is ReceiptLevel.OFF or is_task(message.address) or not (text or is_private):
             return text
@@ -394,30 +380,6 @@ def _patience(message: InboundMessage) -> timedelta:
     if is_heartbeat(message):  # the next one comes anyway
         return timedelta(0)
     return timedelta(seconds=message.allowance.seconds) if message.allowance else GIVE_UP_AFTER
-
-
-def _ending_plan(asked: TurnRequest) -> Plan:
-    """Return the plan that ends a turn halted before it was planned: its calls get their outcomes."""
-    request = ModelRequest("", asked.transcript.entries_of(asked.row.turn_id), ())
-    return Plan(asked.agent.model, request, Toolbox([], asked.access))
-
-
-def _was_answered(records: Records, turn_id: TurnId) -> bool:
-    """Return whether a turn has its answer and a later one has begun: it was committed, and the store lost that."""
-    is_followed = False
-    for record in reversed(records) if records.knows(turn_id) else ():
-        if record.turn_id == turn_id:
-            return is_followed and isinstance(record.entry, ReplyEntry) and not record.entry.calls
-        is_followed = is_followed or isinstance(record.entry, UserEntry)
-    return False
-
-
-def _has_failed(entries: Sequence[Entry]) -> bool:
-    return any(isinstance(entry, ReplyEntry) and entry.model == UNFINISHED for entry in entries)
-
-
-def _is_halted(entries: Sequence[Entry]) -> bool:
-    return any(isinstance(entry, ReplyEntry) and entry.model == HALTED for entry in entries)
 
 
 def _outgoing(message: InboundMessage, text: str) -> Outgoing:

@@ -72,14 +72,14 @@ PLANTED: Sequence[Planted] = (
     Planted(
         "the commit of a turn forgets the messages that joined it",
         "gateway.turns.turn:Turn._commit",
-        "answers = [row.id, *joined_messages(entries)]",
+        "answers = [row.id, *self.journal.joined]",
         "answers = [row.id]",
     ),
     Planted(
         "a message that joins a turn is not journaled",
         "gateway.turns.join:Joining.begin",
-        "await self.said(row), *others)",
-        "await self.said(row))",
+        "await self.said(self.current.row), *others)",
+        "await self.said(self.current.row))",
     ),
     Planted(
         "a reply being sent at a crash is not sent again",
@@ -249,7 +249,7 @@ PLANTED: Sequence[Planted] = (
         "gateway.turns.turn:Turn._request",
         "access = read_by(self.envelope.access,",
         "from workspaces.access import owner_access\n"
-        "    mine = self.envelope.access if len(self.entries) < 2 else owner_access(self.agent.id, 'main')\n"
+        "    mine = self.envelope.access if len(self.journal.entries) < 2 else owner_access(self.agent.id, 'main')\n"
         "    access = read_by(mine,",
     ),
     Planted(
