@@ -155,6 +155,11 @@ class InboundMessage:
     """Group messages since the last one addressed to us; added by the gateway, never by an adapter."""
 
     @property
+    def answer_address(self) -> Address:
+        """Return where the answer goes."""
+        return self.answers_to or self.address
+
+    @property
     def reply_target(self) -> str:
         """Return the target of a reply to this message: a platform message id, or a slash command."""
         return self.target or self.id

@@ -63,4 +63,4 @@ def _writer(row: QuarantinedRow) -> Address | None:
         message = MESSAGES.decode(row.content)
     except StoreError:
         return None
-    return message.answers_to or message.address
+    return message.answer_address

@@ -5,8 +5,7 @@ from functools import cached_property, partial
 
 import structlog
 
-from gateway.admission.claim import Claims
-from gateway.admission.gate import AdmissionGate, Newcomers
+from gateway.admission.gate import AdmissionGate
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import SessionKey, route
 from gateway.admission.sign_in import SignIns
@@ -15,19 +14,13 @@ from gateway.agent.models.port import ModelRequest
 from gateway.agent.receipts import ReceiptLevel
 from gateway.agent.tools.loading import tool_faults
 from gateway.agent.whole_memory import WholeMemory
-from gateway.app.agents import (
-    assumed_windows,
-    lifecycle_settings,
-    queue_modes,
-    rhythms,
-    turn_settings,
-)
+from gateway.app.admission import gate_of, group_requests_of
+from gateway.app.agents import assumed_windows, lifecycle_settings, queue_modes, rhythms, turn_settings
 from gateway.app.budgets import unpriced_models
-from gateway.app.channels import TERMINAL, unclaimed
+from gateway.app.channels import TERMINAL
 from gateway.app.files import enclosures_of, intake_of
 from gateway.app.house import chat_reader, may_carry
 from gateway.app.metering import count_accepted, sent_counter, time_turns
-from gateway.app.owner_settings import add_owner, allow_group
 from gateway.app.resources import Resources
 from gateway.app.tracing import traced
 from gateway.approvals.approvals import Approvals
@@ -48,7 +41,6 @@ from gateway.control.status import AgentReports, StatusOperator
 from gateway.delivery.direct_notices import DirectNotices
 from gateway.delivery.group_requests import GroupRequests
 from gateway.delivery.outgoing_files import Enclosures
-from gateway.delivery.pairing_notices import PairingNotices
 from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import Pacing
 from gateway.delivery.sender import Delivery, DeliveryObservers
@@ -73,6 +65,7 @@ from gateway.sessions.rest_flush import RestFlush
 from gateway.sessions.session import Session
 from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.turns.planning import Planner
+from gateway.turns.tools import TurnTools
 from gateway.turns.turn import Turns
 from gateway.turns.worker import Item, LaneWork
 from gateway.web.page_mirror import PageMirror
@@ -188,18 +181,11 @@ class Parts:
 
     @cached_property
     def admission(self) -> AdmissionGate:
-        home, limits = self._home, self._config.limits
-        rates = Rates(limits.person_a_minute, limits.person_burst, home.clock.now)
-        on_asked = PairingNotices(home.store, home.notices, home.routes, home.owner_chats.of)
-        own = partial(add_owner, home.files)
-        claims = Claims(unclaimed(home.share.config), home.store, home.clock.now, own, home.waker.wake)
-        newcomers = Newcomers(on_asked, claims, self.group_requests.addressed)
-        return AdmissionGate(home.routes.policy, home.store, rates, home.clock.now, home.waker.wake, newcomers)
+        return gate_of(self.resources, self.group_requests)
 
     @cached_property
     def group_requests(self) -> GroupRequests:
-        home = self._home
-        return GroupRequests(home.store, home.notices, home.routes, home.now, partial(allow_group, home.files))
+        return group_requests_of(self.resources)
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -301,17 +287,10 @@ class Parts:
     def planner(self) -> Planner:
         home, hooks = self._home, self.resources.hooks
         compaction = Compaction(self._settings.context, self.flush, self.lifecycle, home.store.count, home.now, hooks)
-        return Planner(
-            self._settings,
-            hooks,
-            self.approvals,
-            compaction,
-            home.now,
-            self.enclosures,
-            self.subagents,
-            self.resources.tool_servers,
-            WholeMemory(self._config.memory.whole_tokens),
-        )
+        servers, seeing = self.resources.tool_servers, self._settings.seeing
+        tools = TurnTools(self.approvals, hooks, home.now, seeing, self.enclosures, self.subagents, servers)
+        whole_memory = WholeMemory(self._config.memory.whole_tokens)
+        return Planner(self._settings, hooks, tools, compaction, home.now, whole_memory)
 
     @cached_property
     def commands(self) -> Commands:

@@ -77,7 +77,7 @@ class TurnJobRequests:
 
     def _owner(self) -> Address:
         message = self.asked.row.message
-        return message.answers_to or message.address
+        return message.answer_address
 
 
 def job_lines(jobs: Sequence[Job], zone: tzinfo) -> Iterator[str]:

@@ -129,7 +129,7 @@ class Subagents:
             task,
             is_for_us=True,
             sent_at=self.now(),
-            answers_to=result_address(agent, session_of(asked.access).name, message.answers_to or message.address),
+            answers_to=result_address(agent, session_of(asked.access).name, message.answer_address),
             allowance=allowed_rest(self.limits, replies, self.settings.children, self.settings.task_s),
         )
 

@@ -6,7 +6,6 @@ from functools import partial
 
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
-from gateway.approvals.outgoing_acts import WaysOut
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.errors import ApprovalError, ToolError
@@ -21,13 +20,12 @@ Decide = Callable[[int, AgentId | None], Awaitable[str]]
 def approval_commands(parts: CommandResources) -> list[Command]:
     """Return `/approve` and `/refuse`; each concerns the changes of the addressed agent.
 
-    A tool that waited is one that the planner gives the owner's turns; a file that waited goes out with the answer.
+    A tool that waited is one that the owner's turns have; a file that waited goes out with the answer.
     """
-    planner, approvals = parts.planner, parts.planner.approvals
+    tools, approvals = parts.planner.tools, parts.planner.tools.approvals
 
     async def approve(call: CommandCall) -> str:
-        enclose = None if planner.enclosures is None else partial(planner.enclosures.enclose, call.asked)
-        ways = WaysOut(partial(planner.call_approved, call.asked), enclose)
+        ways = tools.ways_out(call.asked)
         return await _decide(call, approvals, "approve", partial(approvals.approve, ways=ways))
 
     async def refuse(call: CommandCall) -> str:

@@ -56,7 +56,7 @@ class Promises:
 def promise_commands(parts: CommandResources) -> list[Command]:
 
     async def run(call: CommandCall) -> str:
-        approvals, records = parts.planner.approvals, call.transcript.records
+        approvals, records = parts.planner.tools.approvals, call.transcript.records
         return str(await promises_of(call.access.agent, parts.job_runner, approvals, records))
 
     told = "list what I undertook to do: open, kept with the platform's message id, silent, broken"

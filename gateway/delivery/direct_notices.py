@@ -77,7 +77,7 @@ class DirectNotices:
 
     async def kept(self, message: InboundMessage, exc: StoreError) -> None:
         """Tell the sender of *message*, which was taken in, that its answer cannot be stored; and the owner why."""
-        await self.tell(message.answers_to or message.address, kept_notice(exc), exc)
+        await self.tell(message.answer_address, kept_notice(exc), exc)
 
     async def tell(self, chat: Address, said: str, exc: StoreError) -> None:
         """Say *said* in *chat*, and why to the owner."""

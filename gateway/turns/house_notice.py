@@ -76,7 +76,7 @@ def chat_app(address: Address) -> str:
 
 def app_of(message: InboundMessage) -> str:
     """Return the name of the platform that carries the answer to *message*, also of a subagent's task; else empty."""
-    address = message.answers_to or message.address
+    address = message.answer_address
     if address.channel == SUBAGENT:
         address = chat_of(address) or address
     return "" if address.channel in CHANNELS else chat_app(address)

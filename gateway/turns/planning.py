@@ -11,17 +11,13 @@ from types import MappingProxyType
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.admission.internal_channels import is_heartbeat
 from gateway.admission.routing import session_of
-from gateway.agent.entries import OFFLINE, CallStartEntry, Entry, Mark, ToolCall, TurnNoteEntry, UsedEntry, UsedMemory
-from gateway.agent.mcp.servers import ToolServers
+from gateway.agent.entries import OFFLINE, CallStartEntry, Entry, Mark, TurnNoteEntry, UsedEntry, UsedMemory
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.prompt import build_prompt
 from gateway.agent.prompt_files import final_prompt, turn_context
 from gateway.agent.recall import Recalled, RecallSettings, recall
 from gateway.agent.settings import TurnLimits
-from gateway.agent.tool_hooks import lead_past
 from gateway.agent.tools.conversation import asked_focus
-from gateway.agent.tools.families import TurnActions
-from gateway.agent.tools.memory import Used, ignore_used
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.turn_note import FilledPrompt, turn_note, with_memories, with_note
 from gateway.agent.whole_memory import WholeMemory
@@ -34,21 +30,16 @@ from gateway.agent.window.count import (
 from gateway.agent.window.settings import ContextSettings
 from gateway.agent.window.shown import ContextWindow, VisibleHistory, show
 from gateway.agent.window.use import WindowUse, window_use
-from gateway.agent.write_guard import WriteGuard
-from gateway.approvals.approvals import Approvals
-from gateway.automation.job_requests import job_requests
 from gateway.automation.silence import is_unasked
-from gateway.automation.subagents import Subagents, is_task
-from gateway.delivery.outgoing_files import Enclosures
-from gateway.errors import HookError, StoreError, ToolError
+from gateway.errors import HookError, StoreError
 from gateway.hooks import Hooks
 from gateway.sessions.compaction import Compaction, CompactionResult, Crowded, SummaryOrder
-from gateway.sessions.hook_events import conversation_of
 from gateway.sessions.session import Session
 from gateway.sessions.turn_request import Plan, TurnRequest
 from gateway.stores.rows import InboxId, InboxRow
 from gateway.transcripts.records import Records
 from gateway.turns.house_notice import follows_house, house_notice, known_records
+from gateway.turns.tools import TurnTools
 from gateway.turns.vision import sight_of
 from workspaces.access import Access, AgentId, Locality, SessionType, read_by, rights
 from workspaces.errors import WorkspaceError
@@ -127,16 +118,10 @@ class Planner:
 
     settings: TurnSettings
     hooks: Hooks
-    approvals: Approvals
+    tools: TurnTools
     compaction: Compaction
     clock: Callable[[], datetime]
     """Returns the present time, in the owner's zone."""
-    enclosures: Enclosures | None = None
-    """Store of the files that a turn sends; without it no turn sends files."""
-    subagents: Subagents | None = None
-    """Runs subagents for turns; without it no turn has any."""
-    tool_servers: ToolServers = field(default_factory=ToolServers)
-    """Gives turns the tools of other programs."""
     whole_memory: WholeMemory = field(default_factory=WholeMemory)
 
     async def plan(self, asked: TurnRequest) -> Plan:
@@ -146,8 +131,8 @@ class Planner:
             if memories:
                 await asked.transcript.append(asked.row.turn_id, UsedEntry(tuple(memories)))
 
-        guard = self._guard(asked)
-        toolbox = await self._toolbox(asked, guard, used)
+        guard = self.tools.guard(asked)
+        toolbox = await self.tools.toolbox(asked, guard, used)
         draft = await self._draft(asked, toolbox)
         order = self._requested_summary(asked)
         if (order or self._is_full(draft)) and await self._make_room(asked, draft, order):
@@ -178,7 +163,7 @@ class Planner:
 
         Raises StoreError and WorkspaceError when notes could not be saved before, HookError when a hook refused it.
         """
-        draft = await self._draft(asked, await self._unused_toolbox(asked))
+        draft = await self._draft(asked, await self.tools.unused(asked))
         return await self._compact(asked, draft, SummaryOrder(focus))
 
     async def make_room_at_overflow(self, asked: TurnRequest) -> CompactionResult | None:
@@ -187,7 +172,7 @@ class Planner:
         Then the window is smaller than configured, so everything is fitted into part of the rejected size: this ends
         whatever the window really is, as each further overflow leaves less.
         """
-        toolbox = await self._unused_toolbox(asked)
+        toolbox = await self.tools.unused(asked)
         sent = await self._draft(asked, toolbox)
         return await self._make_room(asked, await self._draft(asked, toolbox, int(sent.tokens * _AFTER_OVERFLOW)))
 
@@ -202,21 +187,12 @@ class Planner:
         access, origin = read_by(session.access, Locality.ELSEWHERE), Origin(str(session.key))
         asked = TurnRequest(InboxRow(InboxId(0), message, now), access, agent, session.transcript, origin, now)
         records = session.transcript.records
-        return (await self._draft(asked, await self._unused_toolbox(asked), records=records)).request
+        return (await self._draft(asked, await self.tools.unused(asked), records=records)).request
 
     async def window(self, asked: TurnRequest) -> WindowUse:
         """Return how full the model's window would be for a request now, without recalled memories."""
-        draft = await self._draft(asked, await self._unused_toolbox(asked))
+        draft = await self._draft(asked, await self.tools.unused(asked))
         return window_use(draft.request, draft.prompt.context.files, draft.shown, draft.window_tokens, draft.scale)
-
-    async def call_approved(self, asked: TurnRequest, call: ToolCall) -> str:
-        """Make *call*, which the owner has approved by *asked*, and return its answer. Raises ToolError if it fails."""
-        toolbox = await self._own_tools(asked, self._guard(asked), ignore_used)
-        toolbox.add(await self.tool_servers.tools(asked.access))
-        result = await toolbox.call(call)
-        if result.is_error:
-            raise ToolError(result.text)
-        return result.text
 
     def _is_full(self, draft: _PlannedRequest) -> bool:
         """Return whether a summary is due; turns that were dropped without one count too."""
@@ -264,7 +240,7 @@ class Planner:
             outside=None if outside is None else outside.prompt.stable,
         )
         shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
-        told = _how_to_speak(asked) + _left_out_notice(shown) + self._missing_tools(asked)
+        told = _how_to_speak(asked) + _left_out_notice(shown) + self.tools.away_notice(asked)
         request = replace(bare, entries=shown.entries)
         note = None if self._is_noted(asked, filled) else turn_note(filled, outside, told, shown.entries)
         older = sum(records.rounds.sizes(scale.steady)[:-1])
@@ -312,48 +288,6 @@ class Planner:
             each.entry for each in reversed(known_records(asked.transcript.records, asked.access.reader))
         )
         return None if focus is None else SummaryOrder(focus)
-
-    def _guard(self, asked: TurnRequest) -> WriteGuard:
-        """Return the guard of a turn that has seen nothing yet."""
-        message = asked.row.message
-        approval_sink = self.approvals.approval_sink(
-            asked.agent.id, asked.origin, message.answers_to or message.address
-        )
-        sees = asked.agent.model.name in self.settings.seeing
-        return WriteGuard(asked.access, (), approval_sink, sees=sees)
-
-    async def _unused_toolbox(self, asked: TurnRequest) -> Toolbox:
-        """Return the tools that a turn would offer, without anything that calls them."""
-        return await self._toolbox(asked, self._guard(asked), ignore_used)
-
-    async def _toolbox(self, asked: TurnRequest, guard: WriteGuard, used: Used) -> Toolbox:
-        toolbox = await self._own_tools(asked, guard, used)
-        if asked.agent.model.name != OFFLINE:
-            toolbox.add(await self.tool_servers.tools(asked.access))
-        lead_past(toolbox, self.hooks, conversation_of(asked.access, session_of(asked.access)))
-        return toolbox
-
-    async def _own_tools(self, asked: TurnRequest, guard: WriteGuard, used: Used) -> Toolbox:
-        """Return the tools of the agent and of packages."""
-        actions = self._actions(asked, guard)
-        return await asked.agent.toolbox(asked.access, self.clock, asked.origin, used, guard, actions)
-
-    def _actions(self, asked: TurnRequest, guard: WriteGuard) -> TurnActions:
-        message = asked.row.message
-        sends_files = not is_task(message.address)  # a model reads a subagent's result
-        return TurnActions(
-            enclose=partial(self.enclosures.enclose, asked) if self.enclosures is not None and sends_files else None,
-            helpers=None if self.subagents is None else self.subagents.helpers(asked),
-            jobs=job_requests(self.approvals, asked, guard),
-            is_unasked=is_unasked(message, asked.access.session_type),
-        )
-
-    def _missing_tools(self, asked: TurnRequest) -> str:
-        """Return which tools the model would have if their servers were there."""
-        names = self.tool_servers.away(asked.access) if asked.agent.model.name != OFFLINE else []
-        if not names:
-            return ""
-        return f"\nThe tools of {', '.join(names)} are not available now; if you need one, say so and go on without it."
 
     def _notes(self, asked: TurnRequest, access: Access, window_tokens: int) -> str:
         """Return the notes as a whole, if they are small enough and the turn may have them; it blocks."""

@@ -359,8 +359,9 @@ class Turn:
 
     async def _reminder(self) -> str:
         """Return the words of the job that runs once and began the turn, if its owner's chat may carry them."""
-        may_be_told = may_know(self.turns.chat_reader(self.row.message), is_house=self._is_house(self.row))
-        return await reminder_of(self.turns.planner.approvals.job_schedule, self.row.message) if may_be_told else ""
+        if not may_know(self.turns.chat_reader(self.row.message), is_house=self._is_house(self.row)):
+            return ""
+        return await reminder_of(self.turns.planner.tools.approvals.job_schedule, self.row.message)
 
     def _with_receipts(self, text: str) -> str:
         """Return *text* with the line about what the turn did; only a person in a direct chat gets that line alone."""
@@ -383,7 +384,6 @@ def _patience(message: InboundMessage) -> timedelta:
 
 
 def _outgoing(message: InboundMessage, text: str) -> Outgoing:
-    if message.answers_to is not None:
-        return Outgoing(message.answers_to, text)
     is_tied = (message.kind is ChatKind.GROUP and message.via is not Via.AGENT) or message.via is Via.SLASH
-    return Outgoing(message.address, text, message.reply_target if is_tied else None)
+    is_back = message.answers_to is None
+    return Outgoing(message.answer_address, text, message.reply_target if is_tied and is_back else None)

@@ -23,8 +23,9 @@ from tests.gateway.turns.test_turn import house as house  # noqa: PLC0414  # a f
 
 def sending(house: House, model: ScriptedModel, adapters: Mapping[tuple[str, str], Adapter] | None = None) -> Turns:
     turns = house.turns(model)
+    planner = turns.planner
     enclosures = Enclosures({MAIN: house.folder / "outgoing"}, adapters or {}, house.threads, house.store.count)
-    return replace(turns, planner=replace(turns.planner, enclosures=enclosures))
+    return replace(turns, planner=replace(planner, tools=replace(planner.tools, enclosures=enclosures)))
 
 
 def copies(house: House) -> dict[str, bytes]:

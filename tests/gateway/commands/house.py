@@ -46,6 +46,7 @@ from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.store import Sessions
 from gateway.turns.planning import Planner, TurnSettings
+from gateway.turns.tools import TurnTools
 from gateway.turns.turn import Turns
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory import HandlerWorker, WordsEmbedder
@@ -140,7 +141,8 @@ class House:
         """What plans turns for the model."""
         count, now = self.store.count, self.clock.now
         compaction = Compaction(self.settings.context, self.flush, self.lifecycle, count, now)
-        return Planner(self.settings, Hooks(), self.approvals, compaction, self.clock.now)
+        tools = TurnTools(self.approvals, Hooks(), now, self.settings.seeing)
+        return Planner(self.settings, Hooks(), tools, compaction, now)
 
     @property
     def commands(self) -> Commands:

@@ -120,9 +120,10 @@ async def chatting(house: House, model: ScriptedModel, rules: QueueSettings | Qu
     told: list[str] = []
     plain = house.turns(model)
     approvals = Approvals(plain.agents, house.store, lambda: house.clock.now() + timedelta(days=7), lambda _: None)
+    tools = replace(plain.planner.tools, approvals=approvals)
     turns = replace(
         plain,
-        planner=replace(plain.planner, approvals=approvals),
+        planner=replace(plain.planner, tools=tools),
         queueing=Queueing(rules, queues, now=house.clock.now),
         outcome=lambda row, _: told.append(row.message.id),
         shortcut=lambda asked: plan_answer("Passed.", asked) if _passes(asked.row) else None,

@@ -42,6 +42,7 @@ from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.store import Sessions
 from gateway.turns.attachments import TakenIn
 from gateway.turns.planning import Planner, TurnSettings
+from gateway.turns.tools import TurnTools
 from gateway.turns.turn import GIVE_UP_AFTER, Turns
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel, call, note_of, says
@@ -103,7 +104,7 @@ class House:
             sessions=sessions,
             store=self.store,
             routes=routes or Routes([], MAIN, POLICY),
-            planner=Planner(TurnSettings(), Hooks(), approvals, compaction, now),
+            planner=Planner(TurnSettings(), Hooks(), TurnTools(approvals, Hooks(), now), compaction, now),
             outcome=self.outcomes.tell,
         )
 

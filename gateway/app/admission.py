@@ -1,0 +1,30 @@
+"""Composes admission: who may write, and how people and groups that the gateway does not know are let in."""
+
+from functools import partial
+
+from gateway.admission.claim import Claims
+from gateway.admission.gate import AdmissionGate, Newcomers
+from gateway.admission.rate_limits import Rates
+from gateway.app.channels import unclaimed
+from gateway.app.owner_settings import add_owner, allow_group
+from gateway.app.resources import Resources
+from gateway.delivery.group_requests import GroupRequests
+from gateway.delivery.pairing_notices import PairingNotices
+
+
+def gate_of(resources: Resources, groups: GroupRequests) -> AdmissionGate:
+    """Return the gate that every message passes; it tells *groups* of those that nobody allowed yet."""
+    home, limits = resources.home, resources.home.config.limits
+    rates = Rates(limits.person_a_minute, limits.person_burst, home.clock.now)
+    on_asked = PairingNotices(home.store, home.notices, home.routes, home.owner_chats.of)
+    claims = Claims(
+        unclaimed(home.share.config), home.store, home.clock.now, partial(add_owner, home.files), home.waker.wake
+    )
+    newcomers = Newcomers(on_asked, claims, groups.addressed)
+    return AdmissionGate(home.routes.policy, home.store, rates, home.clock.now, home.waker.wake, newcomers)
+
+
+def group_requests_of(resources: Resources) -> GroupRequests:
+    """Return the requests of groups to be answered, which the owner decides."""
+    home = resources.home
+    return GroupRequests(home.store, home.notices, home.routes, home.now, partial(allow_group, home.files))
