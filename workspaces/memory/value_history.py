@@ -25,11 +25,12 @@ class DatedStatement:
 
 
 def statements(hits: Iterable[Hit], words: str) -> list[DatedStatement]:
-    """Return the sentences of *hits* about *words*, oldest first, undated last; the same text once."""
+    """Return the sentences of *hits* about *words*, oldest first, undated last; the same text once, no agent's."""
     asked = frozenset(query_terms(words))
     named = frozenset(each for each in asked if not each.isdigit()) or asked
     found: dict[str, DatedStatement] = {}
-    for hit in sorted(hits, key=lambda hit: (hit.date or date.max, hit.path, hit.start_line)):
+    told = (hit for hit in hits if not hit.is_answer)
+    for hit in sorted(told, key=lambda hit: (hit.date or date.max, hit.path, hit.start_line)):
         best = max(claims_in(hit.snippet, named), key=lambda claim: _share(claim, asked), default=None)
         if best is not None and asked and _share(best, asked) >= _ABOUT:
             found.setdefault(best.sentence.casefold(), DatedStatement(hit.date, best.sentence, hit.citation, hit.mark))

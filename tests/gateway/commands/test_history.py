@@ -46,3 +46,22 @@ async def test_a_group_reads_its_own_history(tmp_path: Path) -> None:
         told = await house.says("/history vault code", MEMBER)
         assert "with Sam" in told
         assert "4711" not in told
+
+
+async def test_an_answer_that_quotes_a_note_was_not_said_then(tmp_path: Path) -> None:
+    """Only people's words and notes count: neither an agent's lines in notes nor those of an imported talk."""
+    async with open_house(tmp_path) as house:
+        house.put("memory/2026-02-01.md", "# 2026-02-01\n\n- 10:00 The vault code is 4711\n")
+        house.put(
+            "memory/2026-02-09.md",
+            "# 2026-02-09\n\n- 10:00 Conversation until 10:00\n"
+            "  - main answered (10:00): According to your notes the vault code is 4711\n"
+            "  - Assistant (10:01): As you said, the vault code is 4711\n",
+        )
+        assert (
+            await house.says("/history vault code")
+            == "- 2026-02-01: The vault code is 4711 (`memory/2026-02-01.md#L3-L3`)"
+        )
+        then = await house.says("/history 2026-02-10 vault code")
+        assert "2026-02-01: The vault code is 4711" in then
+        assert "2026-02-09" not in then
