@@ -90,7 +90,9 @@ def _text(said: Sequence[SpokenLine]) -> str:
 
 
 def _note(said: SpokenLine) -> str:
-    line = transcript_line(said.who, said.at, _truncated(said.text), said.kind)
+    """Return the list item of a message; an answer is one line, as those of a list in it would read as notes."""
+    text = " ".join(said.text.split()) if said.is_answer else said.text
+    line = transcript_line(said.who, said.at, _truncated(text), said.kind)
     return list_item(tagged(line) if said.is_house else line)
 
 

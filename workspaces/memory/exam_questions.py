@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from workspaces.memory.entry import Document, cited_path
-from workspaces.memory.text.dialogue import EVIDENCE, is_question, read_line
+from workspaces.memory.text.dialogue import TOLD, is_question, read_line
 from workspaces.memory.text.facts import Fact, FactKind, facts_in, folded, sentences
 
 QUESTIONS = 200
@@ -43,12 +43,23 @@ def questions(documents: Iterable[Document], most: int = QUESTIONS) -> list[Exam
 
 
 def _of(document: Document) -> Iterator[ExamQuestion]:
-    for place, line in enumerate(document.text.split("\n")):
-        entry = read_line(line.strip().removeprefix("- ").strip())
-        if line.startswith("#") or entry.kind not in EVIDENCE:
-            continue
+    for place, text in _told_lines(document.text):
         number = document.lines[place] if place < len(document.lines) else place + 1
-        for sentence in sentences(entry.text):
+        for sentence in sentences(text):
             for fact in [] if is_question(sentence) else facts_in(sentence):
                 if fact.kind is not FactKind.DECISION and fact.question != fact.value:
                     yield ExamQuestion(fact, f"{cited_path(document.path)}#L{number}")
+
+
+def _told_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of *text*, from 0, that people told or that hold notes; none of an agent's answer."""
+    answer: int | None = None
+    """Indentation of the answer that goes on until a line is no deeper."""
+    for place, line in enumerate(text.split("\n")):
+        depth = len(line) - len(line.lstrip())
+        if not line.strip() or (answer is not None and depth > answer):
+            continue
+        entry = read_line(line.strip().removeprefix("- ").strip())
+        answer = depth if entry.is_answer else None
+        if not line.startswith("#") and entry.kind in TOLD:
+            yield place, entry.text

@@ -120,3 +120,13 @@ async def test_a_conversation_of_questions_and_quotations_leaves_no_note(tmp_pat
         said = UserEntry("When does the plumber come?", house.clock.now(), "", "1")
         await house.hear(KEY, "t1", said, ReplyEntry("On Tuesday at 9.", (), "scripted", Usage(), own=""))
         assert await house.lifecycle.end_session(KEY, Ending.NEW) == []
+
+
+async def test_a_list_in_an_answer_is_no_list_of_notes(tmp_path: Path) -> None:
+    """The answer is one line of the conversation's note; a person's message keeps its lines."""
+    async with resting(tmp_path, LifecycleSettings(), model=ScriptedModel("cake", name="scripted")) as house:
+        await house.talk(KEY, ("Shopping:\n- 6 eggs\n- milk", "Here it is:\n\n- 200 g of flour\n- 2 eggs"))
+        path = (await house.lifecycle.end_session(KEY, Ending.NEW))[-1]
+        text = house.file(str(path))
+    assert "  - 6 eggs\n  - milk\n" in text
+    assert "main answered: Here it is: - 200 g of flour - 2 eggs\n" in text

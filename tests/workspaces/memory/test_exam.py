@@ -82,3 +82,29 @@ async def test_only_questions_of_both_examinations_are_compared(index: MemoryInd
     assert lost(failed, ids[:2], []) == 1
     assert lost(answers, ids[:2], ids[:1]) == -0.5
     assert lost(failed, ["gone"], []) == 0
+
+
+RECIPE = """# Conversation, 2026-03-01 14:05 to 14:09
+
+- 14:05 Owner: The oven of the cabin takes 25 minutes to get warm.
+- 14:06 main answered: Here is a recipe:
+
+  Take 300 grams of flour.
+  - Add 120 ml of milk.
+- 14:08 Owner: The cabin belongs to Mira.
+- 14:09 Conversation until 14:09
+  - main answered (14:09): The flight of Louis Blériot took 36 minutes.
+  - Owner (14:09): The ferry costs 48 euros.
+- The shed has 2 windows.
+"""
+
+
+def test_an_agents_own_answers_are_not_asked_for() -> None:
+    """Recipes and essays are no knowledge of the owner's: neither their first line nor those below it."""
+    asked = questions([Document("memory/2026-03-01-talk.md", PRIVATE, RECIPE, None, "")])
+    assert {(each.fact.value, each.citation.rpartition("#")[2]) for each in asked} == {
+        ("25", "L3"),
+        ("Mira", "L8"),
+        ("48", "L11"),
+        ("2", "L12"),
+    }
