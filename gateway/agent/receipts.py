@@ -72,11 +72,14 @@ _FULFILLED_BY = MappingProxyType[Request, frozenset[ToolActKind]](
         Request.REMEMBER: frozenset({"noted", "kept", "corrected", "wrote", "waits", "used"}),
         Request.REMIND: frozenset({"scheduled", "waits", "used"}),
         Request.SEND: frozenset({"sends", "used"}),
-        Request.FORGET: _OF_FILE,
+        Request.FORGET: _OF_FILE - {"noted"},
         Request.CANCEL: frozenset({"cancelled", "stopped", "waits", "used", "wrote", "scheduled"}),
     }
 )
-"""The acts that may be what a request asked for. Any act of somebody else's tool may be, and is named in the line."""
+"""The acts that may be what a request asked for; noting an order to forget is none.
+
+Any act of somebody else's tool may be one, and is named in the line.
+"""
 UNFULFILLED = MappingProxyType(
     {
         Request.REMEMBER: "nothing was saved",

@@ -1,5 +1,6 @@
 """`/forget`: removes a note from its file and the index, and names the remaining copies.
 
+A note that a model made of the order itself goes too, and is not taken for the note that was meant.
 No state is kept between two commands: a candidate is identified by a mark derived from its text.
 """
 
@@ -9,6 +10,7 @@ from contextlib import closing, suppress
 from pathlib import PurePosixPath
 
 from gateway.agent.entries import ForgottenEntry
+from gateway.agent.models.offline_languages import topic_to_forget
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted, quoted
@@ -45,11 +47,13 @@ async def _forget(call: CommandCall) -> str:
     if cited := _CITATION.fullmatch(call.arguments):
         return await _remove_notes(call, _notes_by_citation(notes, cited))
     found = holding(notes, call.arguments)
-    match found:
+    orders = [note for note in found if topic_to_forget(without_time(note.text))]
+    match [note for note in found if note not in orders]:
         case []:
-            return await _no_match(call, {str(path) for path in paths})
+            done = f"{await _remove_notes(call, orders)}\n\n" if orders else ""
+            return done + await _no_match(call, {str(path) for path in paths})
         case [only]:
-            return await _remove_notes(call, [only])
+            return await _remove_notes(call, [only, *orders])
         case _:
             return "\n".join(_match_lines(found))
 

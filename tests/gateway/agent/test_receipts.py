@@ -89,6 +89,8 @@ def test_the_line_tells_acts_failures_and_doubts(entries: Sequence[Entry], line:
         ("напомни мне завтра позвонить", [], "✗ no reminder was scheduled"),
         ("send me report.pdf", [], "✗ nothing was sent"),
         ("forget the old address", [], "✗ nothing was deleted"),
+        ("forget the old address", [did(("noted", "a.md#L1"))], "✓ noted 1 line · ✗ nothing was deleted"),
+        ("forget the old address", [did(("deleted", "a.md#L1"))], "✓ deleted 1 line"),
         ("cancel the reminder for Monday", [], "✗ nothing was cancelled"),
         ("What do you remember about Ann?", [], ""),
         ("Remind me what we said about Ann", [], ""),

@@ -51,6 +51,21 @@ async def test_the_button_schedules_forgets_and_lists(tmp_path: Path) -> None:
         assert "1. at 2026-03-02 09:30" in await house.says((await house.buttons("Cancelled."))["Show jobs"])
 
 
+async def test_an_order_to_forget_that_a_model_only_noted_is_not_done(tmp_path: Path) -> None:
+    """The button forgets the note that was meant, and the one of the order; alone, that one is no match."""
+    async with open_house(tmp_path) as house:
+        house.receipts = ReceiptLevel.SHORT
+        house.put("memory/2026-02-01.md", "# 2026-02-01\n\n- 10:00 Ann's old address is 4 Elm Street\n")
+        for answer, told in (("Done, forgotten.", "> 10:00 Ann's old"), ("It is gone.", "No note that I can change")):
+            order = "Forget Ann's old address"
+            house.model = ScriptedModel(says("", call("add_note", text=order)), answer)
+            assert (await house.says(order)).endswith("✓ noted 1 line · ✗ nothing was deleted")
+            assert order in house.text("memory/2026-03-01.md")
+            assert told in await house.says((await house.buttons(answer))["Forget it"])
+            assert "Elm" not in house.text("memory/2026-02-01.md")
+            assert order not in house.text("memory/2026-03-01.md")
+
+
 @pytest.mark.parametrize(
     ("job", "is_same"),
     [
