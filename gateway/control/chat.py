@@ -15,6 +15,8 @@ from gateway.runtime.clock import unless
 from gateway.turns.presence import Presence
 from workspaces.access import AgentId
 
+_ANY_TIME = ("/undo ", "/correct ")
+
 
 @dataclass(frozen=True, slots=True)
 class ChatOperator:
@@ -47,7 +49,8 @@ class ChatOperator:
 
         async def show(message: OutboundMessage) -> None:
             answers = self.outcomes.known(said)
-            await on_reply(message.body.text, any(is_part_of(message, reply) for reply in answers))
+            text = f"{message.body.text}{_commands_below(message)}"
+            await on_reply(text, any(is_part_of(message, reply) for reply in answers))
 
         address = self.address(agent)
         is_postponed = asyncio.Event()
@@ -74,3 +77,13 @@ class ChatOperator:
             outcome = await unless(is_postponed, self.outcomes.of(said))
             for reply in outcome or self.outcomes.known(said):
                 await self.delivery.finished(reply.id)
+
+
+def _commands_below(message: OutboundMessage) -> str:
+    """Return the commands of the buttons below *message*, as a list; a terminal has no buttons.
+
+    A note can be undone and corrected at any time: these stand below no answer, nor does a command that it names.
+    """
+    offered = [each for each in message.buttons if not each.command.startswith(_ANY_TIME)]
+    lines = [f"- {each.label}: `{each.command}`" for each in offered if each.command not in message.body.text]
+    return "\n\n" + "\n".join(lines) if lines else ""
