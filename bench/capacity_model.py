@@ -1,6 +1,6 @@
 """Resources for a number of agents, computed from the costs of a message, an agent and a chunk; measures nothing.
 
-It is arithmetic on means and one queueing formula; `bench.capacity_day` shows its errors.
+It is arithmetic on means and one queueing formula.
 """
 
 import math

@@ -20,12 +20,6 @@ class Costs:
     """CPU time of the gateway and its children per message, sent one by one, ascending."""
     burst_ms: float
     """The same per message, while many wait at once."""
-    burst_a_second: float
-    """Messages a second of one gateway under that burst: the target of the simulation."""
-    burst_cores: float
-    """Mean number of processors used by the gateway then."""
-    burst_p50_ms: float
-    """Median time from the start of the burst to the answer."""
     redis_ms: float
     """Redis' CPU time per message."""
     redis_bytes: float

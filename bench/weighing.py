@@ -4,7 +4,6 @@ import asyncio
 import os
 import platform
 import sqlite3
-import statistics
 import subprocess
 import tempfile
 import time
@@ -68,9 +67,6 @@ class _OfAMessage(TypedDict):
 
     message_ms: Sequence[float]
     burst_ms: float
-    burst_a_second: float
-    burst_cores: float
-    burst_p50_ms: float
     transcript_bytes: float
     state_bytes: float
     history_bytes: float
@@ -137,17 +133,14 @@ async def _weighed(size: Sample, bot: Recorder, fleet: Fleet, folder: Path) -> _
     one = Pace(1, 0, 1)
     before = _left(folder)
     singles = [await _spent(pid, one, bot) for _ in range(size.singles)]
-    began, used = time.perf_counter(), processor_ms(pid)
-    crowd = await _told(Pace(size.burst, 0, size.chats), bot)
-    burst_ms, wall_s = processor_ms(pid) - used, time.perf_counter() - began
+    used = processor_ms(pid)
+    await _told(Pace(size.burst, 0, size.chats), bot)
+    burst_ms = processor_ms(pid) - used
     await asyncio.sleep(_SETTLE_S)
     after, told = _left(folder), size.singles + size.burst
     return {
         "message_ms": sorted(singles),
         "burst_ms": burst_ms / size.burst,
-        "burst_a_second": size.burst / crowd.seconds,
-        "burst_cores": burst_ms / 1000 / wall_s,
-        "burst_p50_ms": 1000 * statistics.median(crowd.judgement().waits),
         "transcript_bytes": (after.transcripts - before.transcripts) / told,
         "state_bytes": (after.state - before.state) / told,
         "history_bytes": (after.history - before.history) / told,

@@ -1,4 +1,4 @@
-"""The capacity paper: its model and its simulation agree where they must, and its tables are those of the costs."""
+"""The capacity paper: its model, and its tables, which are those of the costs."""
 
 import math
 from dataclasses import replace
@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.capacity import BURST, CHATS, PAPER, SIZES, busy_day, costs_table, model_table, renewed
-from bench.capacity_day import Day, Death, Simulation, arrivals, least_gateways, open_at_most, simulate, simulate_burst
-from bench.capacity_model import CHOSEN, USUAL, Question, capacity, lane_p95_ms, open_share, wait_p95_ms
+from bench.capacity import PAPER, SIZES, costs_table, model_table, renewed
+from bench.capacity_model import USUAL, Question, capacity, wait_p95_ms
 from bench.costs import Costs, read_costs, write_costs
 from bench.weighing import Sample, weigh
 from tests.fakes.redis_server import KINDS, program
@@ -19,9 +18,6 @@ EVEN = Costs(
     load=0.0,
     message_ms=[20.0] * 10,
     burst_ms=20.0,
-    burst_a_second=50.0,
-    burst_cores=1.0,
-    burst_p50_ms=3000.0,
     redis_ms=0.2,
     redis_bytes=1500.0,
     transcript_bytes=500.0,
@@ -74,88 +70,6 @@ def test_a_processor_that_is_always_busy_is_never_reached() -> None:
     assert 0 < wait_p95_ms(0.5, EVEN) < wait_p95_ms(0.9, EVEN)
 
 
-def test_the_simulation_is_as_busy_as_the_model_says() -> None:
-    """Utilisation within a tenth, the wait for a processor within a factor of two: the formula is a rough one."""
-    seen = simulate(EVEN, busy_day(EVEN, 0.5, hours=0.1))
-    assert seen.utilisation == pytest.approx(0.5, rel=0.1)
-    assert wait_p95_ms(0.5, EVEN) / 2 < seen.queued_ms(0.95) < 2 * wait_p95_ms(0.5, EVEN)
-
-
-def test_indexes_are_open_as_often_as_the_model_says() -> None:
-    """Within a quarter: the simulation counts the most that ever were, the model the mean."""
-    said = arrivals(Day(3_000, 1))
-    modelled = 3_000 * open_share(USUAL, CHOSEN)
-    assert modelled < open_at_most(said, CHOSEN.index_open_s) < 1.25 * modelled
-
-
-def test_an_index_closes_so_long_after_the_last_message() -> None:
-    """Not after the first, and it counts once however often it is used."""
-    assert open_at_most([(0.0, 1), (5.0, 1), (9.0, 2), (12.0, 3)], 10) == 3
-    assert open_at_most([(0.0, 1), (5.0, 1), (15.0, 2)], 10) == 1
-
-
-def test_what_people_wait_for_is_mostly_the_answer_before() -> None:
-    """On idle gateways 19 of 20 messages get what the model says, within a fifth."""
-    seen = simulate(EVEN, Day(1_000, 3))
-    assert seen.queued_ms(0.95) < 1
-    assert seen.added_ms(0.95) == pytest.approx(20 + lane_p95_ms(USUAL), rel=0.2)
-
-
-def test_a_burst_takes_as_long_as_its_messages_together() -> None:
-    """Fifty a second at 20 ms each, whoever's they are."""
-    seen = simulate_burst(EVEN, 300, 30)
-    assert seen.messages == 300
-    assert seen.messages / seen.seconds == pytest.approx(50, rel=0.02)
-
-
-def test_the_simulation_comes_out_at_what_was_measured() -> None:
-    """The burst that was measured with the costs: within a factor of two, since the machine was not its own."""
-    costs = read_costs()
-    seen = simulate_burst(costs, BURST, CHATS)
-    assert 0.5 < seen.messages / seen.seconds / costs.burst_a_second < 2
-    assert 0.5 < seen.added_ms(0.5) / costs.burst_p50_ms < 2
-
-
-def test_a_death_costs_its_agents_the_lease_and_everybody_a_new_start() -> None:
-    """Who takes over begins again what was begun; each survivor starts anew, with as many agents as it has then."""
-    day = Day(3, 3, replace(USUAL, model_s=4), death=Death(at_s=101, back_s=300), lease_s=10)
-    seen = Simulation(EVEN, day).run([(100.0, 0), (111.5, 2), (200.0, 0)])
-    interrupted = 11 + (1.5 + 2 * 0.005) + 0.02
-    beside = 1.0 + 0.005 + 0.02
-    assert seen.added == pytest.approx([0.02, beside, interrupted])
-
-
-def test_who_comes_back_gets_its_share() -> None:
-    """All start anew; then it works for its agents, at once."""
-    day = Day(3, 3, replace(USUAL, model_s=4), death=Death(at_s=101, back_s=50), lease_s=10)
-    seen = Simulation(EVEN, day).run([(100.0, 1), (151.1, 0), (151.1, 1), (200.0, 0)])
-    start = 1.4 + 0.005 + 0.02
-    assert seen.added == pytest.approx([0.02, 0.02, start, start])
-
-
-def test_a_death_loses_nothing() -> None:
-    """Of many thousand messages, some of which were at work."""
-    quiet = Day(3_000, 3, replace(USUAL, messages_a_day=200), hours=0.2)
-    dying = replace(quiet, death=Death(at_s=300, back_s=60))
-    before, after = simulate(EVEN, quiet), simulate(EVEN, dying)
-    assert after.messages == before.messages == len(arrivals(quiet))
-    assert after.added_ms(0.99) > before.added_ms(0.99)
-
-
-def test_the_same_seed_gives_the_same_day() -> None:
-    """Another seed another one."""
-    day = Day(200, 2, hours=0.5)
-    assert simulate(EVEN, day) == simulate(EVEN, day)
-    assert simulate(EVEN, day) != simulate(EVEN, replace(day, seed=2))
-
-
-def test_the_fewest_gateways_are_found() -> None:
-    """Two for what is one and a half processors of work, none where even those are too few."""
-    day = busy_day(EVEN, 1.5, hours=0.02)
-    assert least_gateways(EVEN, day, p95_ms=300, most=3) == 2
-    assert least_gateways(EVEN, day, p95_ms=300, most=1) is None
-
-
 def test_costs_are_kept_as_they_were(tmp_path: Path) -> None:
     """Written and read again."""
     write_costs(EVEN, tmp_path / "costs.json")
@@ -163,11 +77,11 @@ def test_costs_are_kept_as_they_were(tmp_path: Path) -> None:
 
 
 def test_the_papers_tables_are_those_of_the_costs_kept() -> None:
-    """`python -m bench.capacity --kept --write` changes neither; what is simulated is not run here."""
+    """`python -m bench.capacity --kept --write` changes neither."""
     costs, paper = read_costs(), PAPER.read_text("utf-8")
     made = {
         "costs": costs_table(costs),
-        "model": model_table(costs, [capacity(costs, Question(agents)) for agents in SIZES]),
+        "model": model_table([capacity(costs, Question(agents)) for agents in SIZES]),
     }
     assert renewed(paper, made) == paper
 
