@@ -8,13 +8,12 @@ import sqlite3
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedding
+from workspaces.memory.index.embeddings import Embedding
 from workspaces.memory.index.engine import FloatArray
 from workspaces.memory.index.late_interaction import TextId, pack
 from workspaces.memory.index.points import portions
@@ -56,14 +55,10 @@ class StoredEmbedding:
 class EmbeddingStore:
     """Embeddings by model and text in the file *path*: 66 bytes a token vector, one a pooled vector's dimension."""
 
-    def __init__(self, path: Path, older: Path | None = None) -> None:
-        """Open or create the file; embeddings in *older*, the file of an earlier version, are taken over when needed.
-
-        Raises sqlite3.DatabaseError for a damaged file.
-        """
+    def __init__(self, path: Path) -> None:
+        """Open or create the file. Raises sqlite3.DatabaseError for a damaged one."""
         self._recent: OrderedDict[tuple[str, str], StoredEmbedding] = OrderedDict()
         self._recent_bytes = 0
-        self._older = older
         self._db = sqlite3.connect(path, isolation_level=None)
         try:
             self._db.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
@@ -85,12 +80,7 @@ class EmbeddingStore:
             return recent
         sql = "SELECT id, pooled, pieces FROM texts WHERE hash = ?"
         row = self._db.execute(sql, (_hash(model, text),)).fetchone()
-        if row is not None:
-            return StoredEmbedding(row[0], _unpack_pooled(row[1]), row[2])
-        if (older := self._from_older(model, text)) is None:
-            return None
-        self.put(model, [(text, older)])
-        return self._recent.get((model, text))
+        return None if row is None else StoredEmbedding(row[0], _unpack_pooled(row[1]), row[2])
 
     def put(self, model: str, embeddings: Iterable[tuple[str, Embedding]]) -> None:
         """Store *embeddings* by their texts, all in one transaction; a known text keeps its number."""
@@ -137,34 +127,9 @@ class EmbeddingStore:
         """Make everything stored durable, and empty the log, which may have 16 MB."""
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def remove_older(self) -> None:
-        """Remove the file of the earlier version: what is needed of it has been taken over."""
-        if self._older is not None:
-            for suffix in ("", "-wal", "-shm"):
-                self._older.with_name(self._older.name + suffix).unlink(missing_ok=True)
-            self._older = None
-
     def close(self) -> None:
         """Release the file."""
         self._db.close()
-
-    def _from_older(self, model: str, text: str) -> Embedding | None:
-        """Return an embedding of the earlier version's file; one that cannot be read is computed anew."""
-        if self._older is None or not self._older.exists():
-            return None
-        sql = "SELECT pooled, tokens, pieces FROM texts WHERE hash = ?"
-        try:
-            with closing(sqlite3.connect(self._older)) as older:
-                row = older.execute(sql, (_hash(model, text),)).fetchone()
-        except sqlite3.DatabaseError:
-            return None
-        if row is None:
-            return None
-        rows = np.frombuffer(row[1], np.int8).reshape(-1, TOKEN_DIMENSION + 2)
-        scales = rows[:, TOKEN_DIMENSION:].copy().view(np.float16)
-        pieces = frozenset(np.frombuffer(row[2], np.uint32).tolist())
-        pooled = np.frombuffer(row[0], np.float16).astype(np.float32)
-        return Embedding(pooled, rows[:, :TOKEN_DIMENSION] * scales, pieces)
 
     def _remember(self, key: tuple[str, str], embedding: StoredEmbedding) -> None:
         """Cache an embedding as the newest, and evict as many of the oldest as necessary."""

@@ -30,8 +30,6 @@ from workspaces.memory.text.chunking import Chunking
 
 KEYWORDS = "keywords"
 STORE = "texts.db"
-OLDER_STORE = "vectors.db"
-"""Embeddings of version 8."""
 CACHED_TEXTS_A_POINT = 3
 """An entry needs one text; three times that is kept for texts that come back, such as an edit that is undone."""
 CACHED_TEXTS_FLOOR = 10_000
@@ -218,7 +216,6 @@ class Index:
         self.held = None
         if self.embedder is None:
             return
-        self._embeddings.remove_older()
         for mark in self._folder.glob("*/manifest.db"):
             if mark.parent.name != self._name:
                 self._store.remove(mark.parent)
@@ -239,9 +236,8 @@ def layout_start(embedder: Embedder) -> str:
 
 
 def _open_embeddings(path: Path) -> EmbeddingStore:
-    older = path.with_name(OLDER_STORE)
     try:
-        return EmbeddingStore(path, older)
+        return EmbeddingStore(path)
     except sqlite3.DatabaseError:
         path.unlink(missing_ok=True)
-        return EmbeddingStore(path, older)
+        return EmbeddingStore(path)

@@ -1,7 +1,5 @@
 """Stored embeddings, and those of an earlier version."""
 
-import hashlib
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,14 +10,14 @@ import pytest
 from tests.fakes.memory import WordsEmbedder
 from workspaces.memory.index.embedding_store import RECENT_BYTES, EmbeddingStore
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedding
-from workspaces.memory.index.late_interaction import ROW_BYTES, pack
+from workspaces.memory.index.late_interaction import ROW_BYTES
 
 MODEL = "words"
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[EmbeddingStore]:
-    with closing(EmbeddingStore(tmp_path / "texts.db", tmp_path / "vectors.db")) as store:
+    with closing(EmbeddingStore(tmp_path / "texts.db")) as store:
         yield store
 
 
@@ -83,31 +81,6 @@ def test_the_store_does_not_grow_for_ever(store: EmbeddingStore) -> None:
     found = store.get(MODEL, "g")
     assert found is not None
     assert found.id == 7
-
-
-def test_embeddings_of_the_earlier_version_are_taken_over(tmp_path: Path, store: EmbeddingStore) -> None:
-    """When asked for, so that no text is embedded twice; then the file is removed. A damaged one counts for nothing."""
-    [(text, old)] = _embedded("red bicycle")
-    scales = (np.abs(old.tokens).max(axis=1, keepdims=True) / 127).astype(np.float16)
-    whole = np.rint(old.tokens / scales).astype(np.int8)
-    pieces = np.array(sorted(old.piece_ids), np.uint32).tobytes()
-    with closing(sqlite3.connect(tmp_path / "vectors.db", isolation_level=None)) as db:
-        db.execute("CREATE TABLE texts (id INTEGER PRIMARY KEY, hash BLOB, tokens BLOB, pieces BLOB, pooled BLOB)")
-        hashed = hashlib.blake2b(f"{MODEL}\0{text}".encode(), digest_size=16).digest()
-        rows = np.concatenate([whole, scales.view(np.int8)], axis=1)
-        row = hashed, rows.tobytes(), pieces, old.pooled.astype(np.float16).tobytes()
-        db.execute("INSERT INTO texts (hash, tokens, pieces, pooled) VALUES (?, ?, ?, ?)", row)
-    found = store.get(MODEL, text)
-    assert found is not None
-    assert found.pooled == pytest.approx(old.pooled, abs=0.01)
-    assert found.pieces == pieces
-    assert store.tokens([found.id])[found.id] == pack(whole * scales)
-    assert store.get(MODEL, "another") is None
-    store.remove_older()
-    assert not (tmp_path / "vectors.db").exists()
-    (tmp_path / "vectors.db").write_bytes(b"no database at all, but long enough to be read as one" * 100)
-    with closing(EmbeddingStore(tmp_path / "other.db", tmp_path / "vectors.db")) as other:
-        assert other.get(MODEL, text) is None
 
 
 def test_what_was_flushed_leaves_no_log(tmp_path: Path, store: EmbeddingStore) -> None:
