@@ -208,13 +208,14 @@ def main() -> None:
     parser.add_argument("--model-ms", type=float, default=300.0)
     parser.add_argument("--kill-every", type=float, help="kill a gateway every so many seconds; never by default")
     parser.add_argument("--gateways", type=int, default=1, help="number of gateways; several share a Redis")
+    parser.add_argument("--on-redis", action="store_true", help="let a single gateway store its state there too")
     parser.add_argument("--backed", action="store_true", help="let Redis behind a sentinel and Qdrant nodes fail too")
     parser.add_argument("--rolling", action="store_true", help="with --backed: restart each part instead, in turn")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     pace = Pace(given.messages, given.minutes, given.chats)
     how = {"is_backed": given.backed, "is_rolling": given.rolling}
-    plan = Plan(pace, given.model_ms / 1000, given.kill_every, given.gateways, **how)
+    plan = Plan(pace, given.model_ms / 1000, given.kill_every, given.gateways, given.on_redis, **how)
     outcome = asyncio.run(run(plan))
     for part in ("lost", "doubled", "reordered", "strange"):
         for each in getattr(outcome.judgement, part):

@@ -38,7 +38,7 @@ MB_AN_HOUR = 1.0
 ENDLESS_MB_AN_HOUR = 2.0
 """The same with conversations, and the index, that only grow."""
 OWN_MB_A_FRESH_PASSAGE = 0.0013
-"""The worker's own memory of a passage whose words are not in files yet; others take none (`bench.growth`)."""
+"""The worker's own memory of a passage whose words are not in files yet; others take none (search-speed.md)."""
 FILES_MORE = 2
 """Most additional open files, by the median, in the second half against the first: connections come and go."""
 _HOUR_S = 3600.0
