@@ -22,7 +22,7 @@ from gateway.agent.window.count import estimate_tokens
 from workspaces.access import PRIVATE, Access, Locality, may_know, rights
 from workspaces.errors import WorkspaceError
 from workspaces.memory.assembly import assembled
-from workspaces.memory.hits import Hit
+from workspaces.memory.hits import Hit, moment_of
 from workspaces.memory.query import Query
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.text.day_spans import days_named
@@ -139,11 +139,7 @@ def fitting(hits: Iterable[Hit], settings: RecallSettings) -> list[Hit]:
             left -= cost
             chosen.append(hit)
             files.add(file)
-    return sorted(chosen, key=_newest_first, reverse=True)
-
-
-def _newest_first(hit: Hit) -> tuple[date, str, int]:
-    return hit.date or date.max, hit.path, hit.start_line  # undated notes hold now
+    return sorted(chosen, key=moment_of, reverse=True)
 
 
 def file_of(hit: Hit) -> str:

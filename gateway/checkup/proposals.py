@@ -5,7 +5,6 @@ but refused changes are then proposed again.
 """
 
 import json
-import os
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,6 +16,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.checkup.figures import CheckupFigures, NoteScore
+from gateway.stores.disk import write_durably
 from workspaces.memory.checkup.findings import FindingKind, NoteFinding
 
 FILE = "checkup.json"
@@ -155,13 +155,8 @@ def read_record(root: Path) -> CheckupRecord:
 
 def write_record(root: Path, record: CheckupRecord) -> None:
     """Write *record* into an agent's folder *root*, whole or not at all. Raises OSError."""
-    beside = root / f"{FILE}.new"
     data = json.dumps(_RECORD.dump_python(record, mode="json"), ensure_ascii=False, separators=(",", ":"))
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(root / FILE)
+    write_durably(root / FILE, [data.encode()])
 
 
 def forget_texts(root: Path) -> None:

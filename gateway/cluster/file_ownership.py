@@ -4,10 +4,10 @@ import fcntl
 import os
 import secrets
 from dataclasses import dataclass
-from pathlib import Path
 
 from gateway.errors import StoreError
 from gateway.home import FILE_MODE, FOLDER_MODE, AgentHome, Home
+from gateway.stores.disk import sync_folder
 from gateway.stores.pins import KnownAgent, Pin
 
 MEND = (
@@ -124,7 +124,7 @@ def write_mark(home: Home, agent: str, mark: ClaimMark | None) -> None:
         folder.mark.unlink(missing_ok=True)
     else:
         home.write(folder.mark, f"{mark}\n")
-    _sync(folder.root)
+    sync_folder(folder.root)
 
 
 def volume_of(home: Home) -> str:
@@ -159,11 +159,3 @@ def _token_in(handle: int) -> str:
 
 
 _TOKEN_BYTES = 8
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,6 +1,5 @@
 """Storage of files sent with replies, from the turn's request to the platform's receipt."""
 
-import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -16,7 +15,7 @@ from gateway.agent.entries import EnclosedEntry
 from gateway.errors import ToolError
 from gateway.runtime.escape import visible
 from gateway.sessions.turn_request import TurnRequest
-from gateway.stores.disk import disk_trouble, remove_older, sync_folder
+from gateway.stores.disk import disk_trouble, remove_older, write_durably
 from gateway.stores.rows import Enclosure, OutboxRow
 from gateway.transcripts.codec import Record
 from workspaces.access import AgentId
@@ -146,21 +145,3 @@ def _file_line(file: Enclosure) -> str:
 
 def _lost_line(file: Enclosure) -> str:
     return f"[file: {visible(file.path)}; it was to be sent, but no longer exists]"
-
-
-def write_durably(place: Path, pieces: Iterable[bytes]) -> int:
-    """Write *pieces* to a new file at *place*, completely or not at all, and return its size. Raises OSError."""
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    staged = place.with_name(f"{place.name}.new")
-    size = 0
-    try:
-        with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            for piece in pieces:
-                size += file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        staged.replace(place)
-    finally:
-        staged.unlink(missing_ok=True)
-    sync_folder(place.parent)
-    return size

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +19,24 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def write_durably(place: Path, pieces: Iterable[bytes]) -> int:
+    """Write *pieces* to a new file at *place*, completely or not at all, and return its size. Raises OSError."""
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    staged = place.with_name(f"{place.name}.new")
+    size = 0
+    try:
+        with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            for piece in pieces:
+                size += file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        staged.replace(place)
+    finally:
+        staged.unlink(missing_ok=True)
+    sync_folder(place.parent)
+    return size
 
 
 def remove_older(folder: Path, before: float, but: Collection[str] = ()) -> int:

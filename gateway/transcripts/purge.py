@@ -4,10 +4,9 @@ Lines are read as JSON, whatever they record, so that no kind of record is overl
 """
 
 import json
-import os
 from pathlib import Path
 
-from gateway.stores.disk import disk_trouble, sync_folder
+from gateway.stores.disk import disk_trouble, write_durably
 from workspaces.redact import Redaction
 
 
@@ -29,7 +28,7 @@ def redact_file(path: Path, redaction: Redaction) -> int:
     try:
         clean, count = redacted(path.read_bytes(), redaction)
         if count:
-            _replace(path, clean)
+            write_durably(path, [clean])
     except OSError as exc:
         raise disk_trouble(path, exc) from exc
     return count
@@ -46,13 +45,3 @@ def _redacted_line(line: bytes, redaction: Redaction) -> bytes:
         if clean == record
         else json.dumps(clean, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     )
-
-
-def _replace(path: Path, content: bytes) -> None:
-    beside = path.with_name(f"{path.name}.new")
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-    sync_folder(path.parent)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from gateway.control.wire import HistoryOrder
@@ -33,16 +33,13 @@ class HistoryPages:
     def routes(self) -> list[Route]:
         get, post, inside = self.frame.get, self.frame.post, "/agents/{agent}/history"
         return [
-            get("/history", self.first),
+            self.frame.shorthand("history"),
             get(inside, self.log),
             get(f"{inside}/change", self.change),
             get(f"{inside}/preview", self.preview),
             post(f"{inside}/restore", self.restore),
             post(f"{inside}/bundle", self.bundle),
         ]
-
-    async def first(self, _: Request) -> Response:
-        return RedirectResponse(f"/agents/{next(iter(self.frame.login.agents), '')}/history", 303)
 
     async def log(self, request: Request) -> Response:
         agent, query = self.frame.agent(request), request.query_params

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Literal
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from gateway.agent.entries import HOW_USED
@@ -68,7 +68,7 @@ class MemoryPages:
     def routes(self) -> list[Route]:
         get, post, inside = self.frame.get, self.frame.post, "/agents/{agent}/memory"
         return [
-            get("/memory", self.first),
+            self.frame.shorthand("memory"),
             get(inside, self.long_term),
             get(f"{inside}/days", self.days),
             get(f"{inside}/day", self.day),
@@ -82,9 +82,6 @@ class MemoryPages:
             post(f"{inside}/edit", self.save),
             post(f"{inside}/change", self.change),
         ]
-
-    async def first(self, _: Request) -> Response:
-        return RedirectResponse(f"/agents/{next(iter(self.frame.login.agents), '')}/memory", 303)
 
     # --- reading
 

@@ -49,6 +49,14 @@ class ViewFrame:
 
         return Route(path, self._with_problems(answer))
 
+    def shorthand(self, view: str) -> Route:
+        """Return the route `/<view>`, which leads to that view of the first agent."""
+
+        async def first(_: Request) -> Response:
+            return RedirectResponse(f"/agents/{next(iter(self.login.agents), '')}/{view}", 303)
+
+        return self.get(f"/{view}", first)
+
     def post(self, path: str, act: Act) -> Route:
         """Return the route of a form with side effects; only the owner's own page may send it."""
 

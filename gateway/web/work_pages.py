@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from gateway.commands.promises import Promises
@@ -48,7 +48,7 @@ class WorkPages:
     def routes(self) -> list[Route]:
         get, post, inside = self.frame.get, self.frame.post, "/agents/{agent}/work"
         return [
-            get("/work", self.first),
+            self.frame.shorthand("work"),
             get(inside, self.overview),
             get(f"{inside}/approvals", self.approvals),
             post(f"{inside}/approvals", self.decide),
@@ -60,9 +60,6 @@ class WorkPages:
             post(f"{inside}/health", self.mend),
             post(f"{inside}/quarantine", self.change_quarantine),
         ]
-
-    async def first(self, _: Request) -> Response:
-        return RedirectResponse(f"/agents/{next(iter(self.frame.login.agents), '')}/work", 303)
 
     async def overview(self, request: Request) -> Response:
         agent = self.frame.agent(request)

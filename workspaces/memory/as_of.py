@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
-from workspaces.access import Access, AgentId, Scope, readable_scopes, scope_of
+from workspaces.access import Access, AgentId, Scope, readable_scopes
 from workspaces.house import HouseFolders
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.entry import Document
@@ -19,7 +19,7 @@ from workspaces.memory.search_result import SearchResult
 from workspaces.memory.source_index import MemoryClock, SourceIndex
 from workspaces.memory.sync import WorkerCalls
 from workspaces.memory.wire import AS_OF
-from workspaces.memory.workspace_source import document_of, is_note
+from workspaces.memory.workspace_source import audience_of, document_of, is_note
 from workspaces.run_blocking import RunBlocking
 
 TextsOn = Callable[[date, Access], Awaitable[Mapping[PurePosixPath, str]]]
@@ -57,8 +57,7 @@ class EarlierNotes:
 
     def audience(self, path: str) -> Scope | None:
         """Return the audience of the note at *path*; `None` if it is not a note's path."""
-        place = PurePosixPath(path)
-        return scope_of(place) if is_note(place) else None
+        return audience_of(path)
 
 
 @dataclass(frozen=True, slots=True)

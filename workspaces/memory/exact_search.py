@@ -10,7 +10,7 @@ from itertools import islice
 from workspaces.access import Scope
 from workspaces.errors import WorkspaceError
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError, cited_path
-from workspaces.memory.text.dates import date_in
+from workspaces.memory.text.dates import date_in, is_between
 from workspaces.run_blocking import RunBlocking
 
 Day = date
@@ -112,7 +112,7 @@ def matches_in(document: Document, needle: str, query: ExactQuery) -> Iterator[M
     days, others = list(_days(lines, document.date)), {*document.others}
     for place in range(len(lines) - 1, -1, -1):
         at = folded_text(lines[place]).find(needle)
-        if at >= 0 and _is_within(days[place], query):
+        if at >= 0 and is_between(days[place], query.since, query.until):
             yield Match(
                 path=cited_path(document.path),
                 line=document.lines[place] if document.lines else place + 1,
@@ -158,12 +158,6 @@ def _days(lines: Sequence[str], day: date | None) -> Iterator[date | None]:
         if line.startswith("#"):
             day = date_in(line) or day
         yield day
-
-
-def _is_within(day: date | None, query: ExactQuery) -> bool:
-    if query.since is None and query.until is None:
-        return True
-    return day is not None and (query.since or day) <= day <= (query.until or day)
 
 
 def folded_text(text: str) -> str:

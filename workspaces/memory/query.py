@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from datetime import date
 
+from workspaces.memory.text.dates import is_between
+
 MOST_RESULTS = 50
 
 
@@ -30,9 +32,7 @@ class Query:
 
     def includes(self, day: date | None) -> bool:
         """Return whether a note of *day* is within the query's bounds."""
-        if self.since is None and self.until is None:
-            return True
-        return day is not None and (self.since or day) <= day <= (self.until or day)
+        return is_between(day, self.since, self.until)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class WorkspaceNotes:
 
     def audience(self, path: str) -> Scope | None:
         """Return the audience of the note at *path*; `None` if it is not a note's path."""
-        return _audience(path)
+        return audience_of(path)
 
 
 def note_folders(folder: Folder) -> list[Path]:
@@ -106,7 +106,8 @@ def day_of(path: PurePosixPath) -> date | None:
 
 
 @lru_cache(KNOWN_PATHS)
-def _audience(path: str) -> Scope | None:
+def audience_of(path: str) -> Scope | None:
+    """Return the audience of the note at *path*; `None` if it is not a note's path."""
     place = PurePosixPath(path)
     return scope_of(place) if is_note(place) else None
 

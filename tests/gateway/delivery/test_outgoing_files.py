@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from adapters.channel import Address, Button, ChannelUnavailableError, SendRefusedError, UnsureSendError
-from gateway.delivery.outgoing_files import LOST, Enclosures, write_durably
+from gateway.delivery.outgoing_files import LOST, Enclosures
 from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import Pacing
 from gateway.delivery.sender import Adapters, Delivery, DeliveryObservers
 from gateway.runtime.threads import Threads
+from gateway.stores.disk import write_durably
 from gateway.stores.rows import Enclosure, OutboxRow, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
 from strandline.testing.adapter import FakeAdapter, LostReceipt

@@ -96,6 +96,11 @@ def _readings(match: re.Match[str]) -> Iterator[NamedDate]:
             yield turned
 
 
+def is_between(day: date | None, since: date | None, until: date | None) -> bool:
+    """Return whether *day* is within two bounds, both included; `None` is within no bound."""
+    return (since is None and until is None) or (day is not None and (since or day) <= day <= (until or day))
+
+
 def date_in(text: str) -> date | None:
     """Return the first full and unambiguous date in *text*, or `None`."""
     found = mentions(text)
