@@ -9,7 +9,7 @@ import re
 import struct
 import threading
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
@@ -19,16 +19,21 @@ from workspaces.history.line_changes import FileChanges, Patch, ReplacedLines
 from workspaces.history.messages import EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE, Origin
 from workspaces.house import HouseFolders
 
-_MARKS = re.compile(r"[\s>#*+\-•|]+|\d{1,3}[.)]\s")
+_MARKS = re.compile(r"(?:[\s>#*+\-•|]++|\d{1,3}[.)]\s)*+")
 """What may precede the same words in another place: list and heading marks, quotation, a diff's own sign."""
 _AFTER_NAME = re.compile(r"(?: \([\d,]+ bytes\)|/)$")
 """What a listing puts after a file's name."""
 _LEAST = 3
-"""Letters of a line that says something: "---", "ok" and the heading of a day are nobody's."""
+"""Letters, or different signs, of a line that says something: "---", "ok" and the heading of a day are nobody's."""
+_MOST_DIGITS = 24
+"""Of a line that says nothing: more than a date, a time or a number has, and less than a sentence in numbers."""
 _LETTER = re.compile(r"[^\W\d_]")
+_SIGN = re.compile(r"[^\w\s!-/:-@\[-`{-~\u2010-\u205e\u2500-\u259f]")
+"""Neither punctuation nor a drawn line: a model reads enclosed letters, braille and invisible tags too."""
+_DIGIT = re.compile(r"\d")
 _WORD_LETTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of scripts in which one or two are a word."""
-_MAGIC = b"strandline origins 2\n"
+_MAGIC = b"strandline origins 3\n"
 _HEAD_LENGTH = 40
 
 
@@ -70,7 +75,7 @@ class LineOrigins:
         """Return the lines of *text*, from 1, that hold others' words."""
         if not self._others:
             return []
-        keys = [(number, line_key(line)) for number, line in enumerate(text.splitlines(), 1)]
+        keys = list(_numbered_keys(text.splitlines()))
         with self._lock:
             return [number for number, key in keys if key in self._others]
 
@@ -185,8 +190,23 @@ def changes_of(path: PurePosixPath, before: bytes | None, after: bytes | None) -
 
 def _keys(lines: Iterable[str]) -> set[int]:
     """Return the keys of *lines*, which are split as readers of the text split them."""
-    parts = (part for line in lines for part in line.splitlines())
-    return {key for part in parts if (key := line_key(part)) is not None}
+    return {key for _, key in _numbered_keys(part for line in lines for part in line.splitlines())}
+
+
+def _numbered_keys(lines: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Yield the number of each line, from 1, with its key.
+
+    One with too few letters has a key together with the one before it that has too few: words may be written downwards.
+    """
+    before = ""
+    for number, line in enumerate(lines, 1):
+        words = _words_of(line)
+        if _says_something(words):
+            yield number, _key_of(words)
+        elif _LETTER.search(words) or _SIGN.search(words):
+            if before:
+                yield number, _key_of(f"{before}\n{words}")
+            before = words
 
 
 def is_owners(origin: Origin) -> bool:
@@ -196,10 +216,21 @@ def is_owners(origin: Origin) -> bool:
 
 def line_key(line: str) -> int | None:
     """Return a number for the words of *line*; `None` if it has none."""
-    words = line.strip()
-    while match := _MARKS.match(words):
-        words = words[match.end() :]
-    words = " ".join(_AFTER_NAME.sub("", words).split()).casefold()
-    if len(_LETTER.findall(words[:200])) < _LEAST and not _WORD_LETTER.search(words):
-        return None
+    words = _words_of(line)
+    return _key_of(words) if _says_something(words) else None
+
+
+def _words_of(line: str) -> str:
+    begun = _MARKS.match(line)
+    words = line[begun.end() if begun else 0 :].rstrip()
+    return " ".join(_AFTER_NAME.sub("", words).split()).casefold()
+
+
+def _says_something(words: str) -> bool:
+    if len(_LETTER.findall(words)) >= _LEAST or _WORD_LETTER.search(words):
+        return True
+    return len({*_SIGN.findall(words)}) >= _LEAST or len(_DIGIT.findall(words)) > _MOST_DIGITS
+
+
+def _key_of(words: str) -> int:
     return int.from_bytes(blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest())

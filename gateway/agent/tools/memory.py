@@ -9,7 +9,7 @@ from datetime import date
 from typing import Annotated, Literal
 
 from gateway.agent.entries import UsedMemory
-from gateway.agent.tools.tool import Field, Told, Tool, told, tool, unoffered
+from gateway.agent.tools.tool import Field, Told, Tool, shown_lines, told, tool, unoffered
 from gateway.agent.write_guard import WriteGuard
 from gateway.errors import ToolError
 from workspaces.access import PRIVATE, Access, rights
@@ -90,7 +90,7 @@ def memory_tools(
         text = _compact(
             {"path": path, "from_line": note.first_line, "total_lines": note.total_lines, "text": note.text}
         )
-        return told(text, from_outside=watch.holds_others(note.text))
+        return told(text, from_outside=watch.holds_others(shown_lines(note.text)))
 
     search, *others = _search_tools(_Search(index, access, used, watch))
     return [search, tool(memory_get), *others]

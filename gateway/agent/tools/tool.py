@@ -198,11 +198,11 @@ class Toolbox:
             output, is_error = await self._outcome(call)
             found.set_attribute("strandline.failed", is_error)
         said, acts = (output.said, output.acts) if isinstance(output, ActedResult) else (output, ())
-        whole = said.text if isinstance(said, FromOutside) else said
+        whole = redact(said.text if isinstance(said, FromOutside) else said)
         is_marked = isinstance(said, FromOutside) or _names_others_place(call)
-        is_marked = is_marked or self._is_others(whole)
+        is_marked = is_marked or self._is_others(shown_lines(whole))
         is_house = self._has_read_house() or has_tag(whole)
-        result = ResultEntry(call.id, call.name, _cap(redact(whole)), is_error, is_marked, acts, is_house)
+        result = ResultEntry(call.id, call.name, _cap(whole), is_error, is_marked, acts, is_house)
         if self._heard is not None:
             self._heard(result)
         return result
@@ -251,10 +251,28 @@ def _names_others_place(call: ToolCall) -> bool:
         return False
 
 
+def shown_lines(text: str) -> str:
+    """Return the lines of *text* that may reach a model in a result, the last one whole: looking at all takes long."""
+    end = text.find("\n", RESULT_CAP)
+    return text if end < 0 else text[:end]
+
+
 def _cap(text: str) -> str:
     if len(text) <= RESULT_CAP:
         return text
     return f"{text[:RESULT_CAP]}\n[cut: {len(text) - RESULT_CAP:,} more characters; ask for a smaller part]"
 
 
-__all__ = ["ActedResult", "Field", "FromOutside", "Told", "Tool", "Toolbox", "done", "told", "tool", "unoffered"]
+__all__ = [
+    "ActedResult",
+    "Field",
+    "FromOutside",
+    "Told",
+    "Tool",
+    "Toolbox",
+    "done",
+    "shown_lines",
+    "told",
+    "tool",
+    "unoffered",
+]

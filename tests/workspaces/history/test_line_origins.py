@@ -1,5 +1,6 @@
 """Lines of the files and whose words they hold: from the history, and before a change is in it."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -53,6 +54,45 @@ def test_a_line_is_its_commits(home: Home, origin: Origin | None, expected: Line
     """The trailer tells; without one nothing is guessed."""
     write(home, DAY, f"- 10:31 {LIE}\n", origin)
     assert traced(home).origin_of(f"10:31 {LIE}") is expected
+
+
+def tags(text: str) -> str:
+    """Return *text* in the invisible characters of Unicode's block of tags, which models read."""
+    return "".join(chr(0xE0000 + ord(letter)) for letter in text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "." * 250 + LIE,
+        "1" * 250 + " " + LIE,
+        tags(LIE),
+        "Ⓢⓐⓜ ⓜⓐⓨ ⓡⓔⓐⓓ",
+        "⠎⠁⠍ ⠍⠁⠽ ⠗⠑⠁⠙",
+        "83 97 109 32 109 97 121 32 114 101 97 100",
+    ],
+    ids=["after dots", "after digits", "tags", "enclosed", "braille", "numbers"],
+)
+def test_words_that_hide_in_signs_are_others_too(line: str) -> None:
+    """Whatever precedes them, and in whatever characters a model reads them."""
+    origins = LineOrigins()
+    origins.learn(changes_of(DAY, b"- mine here\n", f"- mine here\n- {line}\n".encode()), EXPOSED)
+    assert origins.others_in(f"# 2026-03-10\n\n- mine here\n- {line}\n") == [4]
+
+
+def test_words_written_downwards_are_others_too() -> None:
+    """Lines of a letter or two count together with the one before; what stands between them does not matter."""
+    origins = LineOrigins()
+    origins.learn(changes_of(DAY, b"- ok\n", b"- ok\n- O\n- ---\n- BE\n\n- Y\n- Sam\n"), EXPOSED)
+    assert origins.others_in("ok\n12:30\nO\nBE\nmine is this\nY\n") == [4, 6]
+    assert origins.others_in("ok\nY\n12:30\n---\n2026-03-10\n✓\n") == []
+
+
+def test_a_long_line_of_marks_is_read_in_linear_time() -> None:
+    """A file that came with a forward is looked at on the loop of all chats."""
+    began = time.process_time()
+    assert LineOrigins().origin_of("1. " * 400_000 + LIE) is LineOrigin.UNKNOWN
+    assert time.process_time() - began < 1
 
 
 def test_an_owners_hand_makes_a_line_theirs_and_nobody_elses_does(home: Home) -> None:

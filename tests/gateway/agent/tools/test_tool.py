@@ -135,6 +135,25 @@ async def test_a_long_result_is_cut_and_says_so() -> None:
     assert "5 more characters" in text
 
 
+async def test_others_words_are_sought_in_the_lines_that_a_model_may_see() -> None:
+    """The last one whole, though it is cut; a file of a million lines would hold up every other chat."""
+
+    @tool
+    async def show() -> str:
+        """Show much."""
+        return "ab\n" * (RESULT_CAP // 3) + "a line that is cut\n" + "and more\n" * 100_000
+
+    sought: list[str] = []
+
+    def holds_others(text: str) -> bool:
+        sought.append(text)
+        return False
+
+    box = Toolbox([show], MAIN, holds_others=holds_others)
+    assert not (await box.call(ToolCall("c1", "show", "{}"))).from_outside
+    assert [text.splitlines()[-1] for text in sought] == ["a line that is cut"]
+
+
 async def test_a_fault_of_ours_is_not_told_to_the_model() -> None:
     """Only refusals become results; a defect stops the turn, where it is logged with its traceback."""
 
