@@ -158,10 +158,13 @@ def _own_words(text: str) -> tuple[str, str]:
 
 
 def _note_intent(text: str, quoted: str, before: Sequence[str]) -> Intent | None:
+    is_first = True
     for start, end in _sentences(text):
         cue = _LINKED_ORDER.match(text, start) or _BARE_ORDER.match(text, start)
-        if cue is None and (fact := ordered_note(text[start:])) and not text[start:end].endswith(_QUESTION_MARKS):
-            return Intent(note=fact)
+        if cue is None and not text[start:end].endswith(_QUESTION_MARKS):
+            if fact := ordered_note(text, start, is_first=is_first):
+                return Intent(note=fact)
+            is_first = False
         if cue is None or (text[start:end].endswith("?") and not _POLITE.search(cue.group())):
             continue
         fact, question = _fact_and_question(text, cue)

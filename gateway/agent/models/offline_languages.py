@@ -37,6 +37,7 @@ _NOTE_CJK = re.compile(
 _NOTE_CJK_END = re.compile(
     r"(?<=\S)(?:を|と|って|ことを|のを)?(?:覚えて(?:おいて)?|メモして(?:おいて)?|忘れないで)(?:ください|ね)?[。!！]{0,9}\Z"
 )
+_SPACE = re.compile(r"\s*+")
 _FORGET_CJK = re.compile(r"(?:请|請)?(?:忘掉|忘记|忘記)(?P<topic>\S.*)", re.DOTALL)
 _FORGET_CJK_END = re.compile(r"(?<=\S)(?:のこと)?(?:を|は)?忘れて(?:ください)?[。!！]{0,9}\Z")
 _SAID_CJK = re.compile(
@@ -70,12 +71,18 @@ def is_yes(text: str) -> bool:
     return _YES.fullmatch(text.strip()) is not None
 
 
-def ordered_note(sentence: str) -> str:
-    """Return the text to note by an order in a language other than English; empty if there is none."""
-    found = _note_order().match(sentence)
+def ordered_note(text: str, start: int = 0, *, is_first: bool = True) -> str:
+    """Return what *text* from *start* on orders to note in a language other than English; empty if it orders nothing.
+
+    An order at the end is about all before it, so it is sought from the first sentence alone.
+    """
+    found = _note_order().match(text, start)
     if found is not None:
-        return sentence[found.end() :].strip()
-    return _group(_NOTE_CJK, _NOTE_CJK_END, sentence)
+        return text[found.end() :].strip()
+    if is_first:
+        return _group(_NOTE_CJK, _NOTE_CJK_END, text[start:])
+    begun = _SPACE.match(text, start)
+    return _object(_NOTE_CJK.fullmatch(text, begun.end() if begun else start))
 
 
 def topic_to_forget(text: str) -> str:
@@ -101,9 +108,13 @@ def topic_of_own_words(text: str) -> str | None:
 def _group(order: re.Pattern[str], end: re.Pattern[str], text: str) -> str:
     """Return the object of an order that begins like *order*, or ends like *end*; empty if *text* is none."""
     text = "" if text.isascii() else text.strip()
-    if found := order.fullmatch(text):
-        return "".join(found.groupdict(default="").values()).strip()
+    if said := _object(order.fullmatch(text)):
+        return said
     return text[: found.start()].strip() if (found := end.search(text)) else ""
+
+
+def _object(order: re.Match[str] | None) -> str:
+    return "".join(order.groupdict(default="").values()).strip() if order else ""
 
 
 def _trimmed(text: str) -> str:

@@ -1,5 +1,7 @@
 """What the offline responder takes a message for."""
 
+import time
+
 import pytest
 
 from gateway.agent.models.offline_intents import Intent, content_words, is_statement, read_intent
@@ -145,3 +147,16 @@ def test_an_order_without_a_fact_means_what_was_said_before() -> None:
 def test_content_words_leave_out_the_small_ones() -> None:
     """What a text is about, in small letters, each word once."""
     assert content_words("What is the Port of the port-db_2 in v1.2?") == ["port", "port-db_2", "v1.2"]
+
+
+def test_very_many_sentences_are_read_in_linear_time() -> None:
+    """A guest's program may send 50,000 characters, and each message is read on the loop of all chats."""
+    began = time.process_time()
+    read_intent(["a " + "。" * 50_000 + "x"])
+    assert time.process_time() - began < 2
+
+
+def test_an_order_at_the_end_is_about_all_before_it_but_questions() -> None:
+    """In Japanese the order comes last; a question before it is no part of the note."""
+    assert read_intent(["元気？歯医者は3時。覚えておいて"]).note == "歯医者は3時。"
+    assert read_intent(["歯医者は3時を覚えておいて"]).note == "歯医者は3時"
