@@ -97,6 +97,8 @@ class Quote:
     text: str
     is_ours: bool = False
     """Earlier words of the sender or of our bot: confirmed by the transport, and not forwarded."""
+    is_bots: bool = False
+    """Of the two, our bot's: these may repeat others' words."""
 
 
 @dataclass(frozen=True, slots=True)

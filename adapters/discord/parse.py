@@ -171,8 +171,8 @@ def _quoted_reply(message: MessageData, me: DiscordBot) -> Quote | None:
     target = message.referenced_message
     if target is None:
         return None
-    text = _forwarded_text(target) or _all(target)
-    return Quote(_sender(target).name, text, _is_ours(target, message, me)) if text else None
+    text, is_ours = _forwarded_text(target) or _all(target), _is_ours(target, message, me)
+    return Quote(_sender(target).name, text, is_ours, is_ours and target.author.id == me.id) if text else None
 
 
 def _is_ours(target: MessageData, message: MessageData, me: DiscordBot) -> bool:

@@ -234,8 +234,9 @@ def _quoted_reply(message: Message, me: TelegramBot) -> Quote | None:
     target = _reply_target(message)
     if target is None:
         return None
-    text = chosen or _text(target)
-    return Quote(_sender(target).name, text, _is_ours(target, message, me)) if text else None
+    text, is_ours = chosen or _text(target), _is_ours(target, message, me)
+    is_bots = is_ours and target.from_user is not None and target.from_user.id == me.id
+    return Quote(_sender(target).name, text, is_ours, is_bots) if text else None
 
 
 def _is_ours(target: Message, message: Message, me: TelegramBot) -> bool:

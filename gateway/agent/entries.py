@@ -42,7 +42,7 @@ class UserEntry:
     is_ours: bool = False
     """No person wrote it: the gateway began the turn, with a due job or a subagent's result."""
     pictures: tuple[Picture, ...] = ()
-    """Described in the text; a model that accepts images is shown them in the turn in which they arrived."""
+    """Described in the text; its model was shown them in the turn in which they arrived."""
     is_house: bool = False
     """It stays on the owner's machines, as its chat or its text says."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from gateway.agent.entries import Entry, ToolCall, UserEntry
+from gateway.agent.entries import Entry, ToolCall
 from gateway.agent.house import is_house
 from gateway.agent.tools.tool import ActedResult, done
 from gateway.agent.write_policy import (
@@ -51,28 +51,18 @@ class ApprovalSink(Protocol):
 class WriteGuard:
     """Decides about the writes of one turn, by its access and by the text that its model has seen."""
 
-    def __init__(
-        self, access: Access, seen: Iterable[Entry], approval_sink: ApprovalSink, *, sees: bool = False
-    ) -> None:
-        """*seen* holds the entries in the turn's request: the same after a crash, as they come from the journal.
-
-        A model that *sees* is shown pictures: text in a picture may be anybody's words.
-        """
+    def __init__(self, access: Access, seen: Iterable[Entry], approval_sink: ApprovalSink) -> None:
+        """*seen* holds the entries in the turn's request: the same after a crash, as they come from the journal."""
         self._access = access
         self._is_exposed = self._is_house = self._is_withholding = False
         self._approval_sink = approval_sink
-        self._sees = sees
         self.hears(*seen)
 
     def hears(self, *entries: Entry) -> None:
         """Record the *entries* that the model sees from now on."""
-        self._is_exposed = self._is_exposed or any(map(self._is_others, entries))
+        self._is_exposed = self._is_exposed or any(map(is_from_outside, entries))
         if may_know(self._access.reader, is_house=True):  # elsewhere they are withheld
             self._is_house = self._is_house or any(map(is_house, entries))
-
-    def _is_others(self, entry: Entry) -> bool:
-        is_pictured = self._sees and isinstance(entry, UserEntry) and bool(entry.pictures)
-        return is_pictured or is_from_outside(entry)
 
     @property
     def has_read_others(self) -> bool:

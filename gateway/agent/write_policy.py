@@ -5,9 +5,8 @@ Everything here is pure: it depends on the turn's access, the path, and the text
 
 from enum import StrEnum
 from pathlib import PurePosixPath
-from typing import assert_never
 
-from gateway.agent.entries import CallStartEntry, Entry, ReplyEntry, ResultEntry, TurnNoteEntry, UserEntry
+from gateway.agent.entries import Entry, Mark, ResultEntry, SummaryEntry, TurnNoteEntry, UserEntry
 from workspaces.access import PRIVATE, SHARED_FOLDER, Access, SessionType, rights, scope_of
 from workspaces.history import Act
 from workspaces.paths import fold
@@ -83,15 +82,15 @@ def reason_to_ask_for_outgoing(access: Access, *, is_exposed: bool) -> ApprovalR
     return ApprovalReason.UNTRUSTED if may_hold_private and is_exposed else None
 
 
-def is_from_outside(entry: Entry) -> bool:
+def is_from_outside(entry: Entry | Mark) -> bool:
     """Return whether *entry* shows the model text that others wrote, or may have written."""
     match entry:
-        case UserEntry() | TurnNoteEntry() | ResultEntry():
+        case UserEntry():  # text in a picture may be anybody's words, and the answer may repeat them
+            return entry.from_outside or bool(entry.pictures)
+        case TurnNoteEntry() | ResultEntry() | SummaryEntry():
             return entry.from_outside
-        case ReplyEntry() | CallStartEntry():
-            return False
         case _:
-            assert_never(entry)
+            return False
 
 
 def is_others_place(path: PurePosixPath) -> bool:

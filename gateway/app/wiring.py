@@ -287,8 +287,8 @@ class Parts:
     def planner(self) -> Planner:
         home, hooks = self._home, self.resources.hooks
         compaction = Compaction(self._settings.context, self.flush, self.lifecycle, home.store.count, home.now, hooks)
-        servers, seeing = self.resources.tool_servers, self._settings.seeing
-        tools = TurnTools(self.approvals, hooks, home.now, seeing, self.enclosures, self.subagents, servers)
+        servers = self.resources.tool_servers
+        tools = TurnTools(self.approvals, hooks, home.now, self.enclosures, self.subagents, servers)
         whole_memory = WholeMemory(self._config.memory.whole_tokens)
         return Planner(self._settings, hooks, tools, compaction, home.now, whole_memory)
 

@@ -227,6 +227,12 @@ async def reminder_of(job_schedule: JobSchedule | None, message: InboundMessage)
     return as_reminder(message.text.removeprefix(_head(job))) if is_once else ""
 
 
+async def reminders_of(job_schedule: JobSchedule | None, agent: AgentId) -> list[str]:
+    """Return the reminders that the jobs of *agent* send in their own words. Raises StoreError."""
+    jobs = [] if job_schedule is None else await job_schedule.all(agent)
+    return [as_reminder(job.spec.prompt) for job in jobs]
+
+
 def _message(job: Job, name: str, text: str, owner: Address, now: datetime) -> InboundMessage:
     spec = job.spec
     address = job_address(AgentId(spec.agent), str(job.id), in_main=spec.in_main, private=spec.private)

@@ -13,12 +13,12 @@ from gateway.agent.entries import (
     ForgottenEntry,
     ReplyEntry,
     ResultEntry,
-    SummaryEntry,
     UserEntry,
     own_answer,
     own_words,
 )
 from gateway.agent.receipts import without_imitations
+from gateway.agent.write_policy import is_from_outside
 from gateway.transcripts.writer import Record
 from workspaces.memory.text.dialogue import (
     EVIDENCE,
@@ -119,8 +119,7 @@ def _tells(message: str, forgotten: str) -> bool:
 
 
 def _reads_others(turn: Sequence[Record]) -> bool:
-    outside = UserEntry | ResultEntry | SummaryEntry
-    return any(isinstance(record.entry, outside) and record.entry.from_outside for record in turn)
+    return any(is_from_outside(record.entry) for record in turn)
 
 
 def _spoken_lines(turn: Sequence[Record], agent: str, zone: tzinfo, *, reads_others: bool) -> Iterator[SpokenLine]:

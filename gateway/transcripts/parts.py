@@ -3,6 +3,7 @@
 Parts are counted in lines and not in bytes: a line's length depends on numbers that count the messages of all chats.
 """
 
+import re
 import sys
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,7 +15,8 @@ AHEAD_LINES = 20
 """Lines after a part that are read with it: the answer tells whether a message was a command."""
 _SHORTEST_LINE = 50
 """In bytes; a smaller file than a part of such lines is one part, and is not scanned for a list."""
-_FROM_OUTSIDE = b'"from_outside":true'
+_OUTSIDE = re.compile(rb'"from_outside":true|"pictures":\[\{')
+"""Cannot occur inside a text, where quotation marks are escaped."""
 
 
 @dataclass(slots=True)
@@ -48,7 +50,7 @@ class TranscriptParts:
                     return
                 self.read += len(line)
                 self.lines += 1
-                if self.outside_from > self.lines and _FROM_OUTSIDE in line:
+                if self.outside_from > self.lines and _OUTSIDE.search(line):
                     self.outside_from = self.lines
                 if self.lines % PART_LINES == 0:
                     self.starts.append(self.read)

@@ -33,8 +33,6 @@ class TurnTools:
     hooks: Hooks
     clock: Callable[[], datetime]
     """Returns the present time, in the owner's zone."""
-    seeing: frozenset[str] = frozenset()
-    """The names of the models that accept images."""
     enclosures: Enclosures | None = None
     """Store of the files that a turn sends; without it no turn sends files."""
     subagents: Subagents | None = None
@@ -45,7 +43,7 @@ class TurnTools:
     def guard(self, asked: TurnRequest) -> WriteGuard:
         """Return the guard of a turn that has seen nothing yet."""
         approval_sink = self.approvals.approval_sink(asked.agent.id, asked.origin, asked.row.message.answer_address)
-        return WriteGuard(asked.access, (), approval_sink, sees=asked.agent.model.name in self.seeing)
+        return WriteGuard(asked.access, (), approval_sink)
 
     async def toolbox(self, asked: TurnRequest, guard: WriteGuard, used: Used) -> Toolbox:
         """Return the tools that a turn offers its model; *used* is called with the memories that they show."""

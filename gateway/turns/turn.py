@@ -20,7 +20,7 @@ from gateway.agent.loop import UNANSWERED, TurnOutlets, run_turn
 from gateway.agent.models.port import ModelRequest, reader_of, unshown
 from gateway.agent.receipts import ReceiptLevel, receipt_line, with_receipts
 from gateway.agent.tools.tool import Toolbox
-from gateway.automation.job_runner import reminder_of
+from gateway.automation.job_runner import reminder_of, reminders_of
 from gateway.automation.silence import is_unasked, is_unasked_prose, visible_answer
 from gateway.automation.subagents import is_task, report_of
 from gateway.delivery.outgoing_files import enclosed_by
@@ -55,7 +55,8 @@ from gateway.turns.journal import TransientJournal, TurnJournal
 from gateway.turns.message_entry import entry_of
 from gateway.turns.planning import Planner
 from gateway.turns.presence import Presence
-from workspaces.access import Access, AgentId, Locality, may_know, read_by, reader_in
+from gateway.turns.quoted_answers import may_hold_others
+from workspaces.access import Access, AgentId, Locality, may_know, read_by, reader_in, rights
 from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
 from workspaces.house import has_tag
@@ -311,9 +312,19 @@ class Turn:
         taken = TakenIn(row.message.text) if take_in is None else await take_in(row, access, self.agent)
         message = replace(as_correction(row.message, self.journal.transcript.records), text=taken.text)
         entry = entry_of(replace(row, message=message), access.session_type)
+        is_outside = entry.from_outside or await self._quotes_others(message)
+        pictures = taken.pictures if self._request().agent.model.name in self.turns.planner.settings.seeing else ()
         at = row.received_at if row.message.via is Via.EDIT else entry.at
         is_house = is_house or has_tag(entry.text)  # in a file's name, or in the words that a group said before
-        return replace(entry, at=at, source=source_of(row.message), pictures=taken.pictures, is_house=is_house)
+        entry = replace(entry, at=at, source=source_of(row.message), pictures=pictures, is_house=is_house)
+        return replace(entry, from_outside=is_outside)
+
+    async def _quotes_others(self, message: InboundMessage) -> bool:
+        """Return whether *message* of the owner's own chat quotes words of our bot that may be others'."""
+        if message.quote is None or not message.quote.is_bots or not rights(self.envelope.access).private:
+            return False
+        told = await reminders_of(self.turns.planner.tools.approvals.job_schedule, self.agent.id)
+        return may_hold_others(message.quote.text, self.journal.transcript.records, told)
 
     async def _is_admitted(self) -> bool:
         return not isinstance(await self.examine(), Refused)

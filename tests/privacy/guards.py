@@ -755,8 +755,8 @@ GUARDS = (
     Guard(
         "gateway/agent/tools/tool.py",
         "no tool result contains a known secret",
-        "_cap(redact(whole))",
-        "_cap(whole)",
+        "whole = redact(said.text if isinstance(said, FromOutside) else said)",
+        "whole = said.text if isinstance(said, FromOutside) else said",
         "tests/gateway/agent/tools/test_tool.py::test_a_result_holds_no_known_secret",
     ),
     Guard(
@@ -1185,9 +1185,30 @@ GUARDS = (
         "tests/workspaces/history/test_line_origins.py::test_a_line_is_its_commits",
     ),
     Guard(
+        "workspaces/history/line_origins.py",
+        "others' words in signs, digits or tags count as words",
+        "    return len({*_SIGN.findall(words)}) >= _LEAST or len(_DIGIT.findall(words)) > _MOST_DIGITS",
+        "    return False",
+        "tests/workspaces/history/test_line_origins.py::test_words_that_hide_in_signs_are_others_too",
+    ),
+    Guard(
+        "gateway/turns/quoted_answers.py",
+        "a quotation of the bot's own answer brings back no words of others unmarked",
+        "        if is_from_outside(record.entry):\n            return\n",
+        "",
+        "tests/privacy/test_trusted_turns.py::test_an_answer_after_others_words_is_not_free_when_it_is_quoted",
+    ),
+    Guard(
+        "gateway/agent/write_policy.py",
+        "a conversation in which a model saw a picture is one with others' words",
+        "return entry.from_outside or bool(entry.pictures)",
+        "return entry.from_outside",
+        "tests/privacy/test_trusted_turns.py::test_what_a_picture_said_is_others_words_in_later_turns_too",
+    ),
+    Guard(
         "gateway/agent/tools/tool.py",
         "a result with a line of others' words makes its turn one with others' words",
-        "is_marked or self._is_others(whole)",
+        "is_marked or self._is_others(shown_lines(whole))",
         "is_marked",
         "tests/privacy/test_trusted_turns.py::test_what_was_noted_of_a_forward_is_trusted_no_more_tomorrow",
     ),

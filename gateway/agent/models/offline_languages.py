@@ -72,7 +72,7 @@ def is_yes(text: str) -> bool:
 
 
 def ordered_note(text: str, start: int = 0, *, is_first: bool = True) -> str:
-    """Return what *text* from *start* on orders to note in a language other than English; empty if it orders nothing.
+    """Return the text to note by an order in a language other than English from *start* on; empty if there is none.
 
     An order at the end is about all before it, so it is sought from the first sentence alone.
     """

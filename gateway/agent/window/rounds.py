@@ -163,7 +163,8 @@ def _folded(text: str) -> str:
 
 
 def without_pictures(entries: Iterable[Entry]) -> list[Entry]:
-    """Return *entries* with the lines that describe their pictures alone."""
+    """Return *entries* with the lines that describe their pictures alone; text in these may be others' words."""
     return [
-        replace(entry, pictures=()) if isinstance(entry, UserEntry) and entry.pictures else entry for entry in entries
+        replace(entry, pictures=(), from_outside=True) if isinstance(entry, UserEntry) and entry.pictures else entry
+        for entry in entries
     ]

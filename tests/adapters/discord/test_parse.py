@@ -128,6 +128,7 @@ def test_only_our_words_and_the_senders_own_are_quoted_as_ours(target: dict[str,
     quote = heard(type=19, referenced_message=message("earlier", **target)).quote
     assert quote is not None
     assert quote.is_ours == is_ours
+    assert quote.is_bots == (is_ours and target["author"] == BOT)
 
 
 def test_a_reply_quotes_its_target() -> None:

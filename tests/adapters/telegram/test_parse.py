@@ -117,7 +117,7 @@ def test_a_reply_to_us_is_for_us_and_quotes_us() -> None:
     """A reply to somebody else quotes them and is not ours."""
     ours = heard(chat=FORUM, text="why?", reply_to_message=reply_to(OURSELVES, text="No."))
     assert ours.is_for_us
-    assert ours.quote == Quote("Strand", "No.", is_ours=True)
+    assert ours.quote == Quote("Strand", "No.", is_ours=True, is_bots=True)
     theirs = heard(chat=FORUM, text="why?", reply_to_message=reply_to(BEN, caption="No."))
     assert not theirs.is_for_us
     assert theirs.quote == Quote("Ben", "No.")

@@ -45,6 +45,7 @@ from gateway.sessions.session import Session
 from gateway.stores.rows import InboxRow
 from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.store import Sessions
+from gateway.turns.attachments import TakeIn
 from gateway.turns.planning import Planner, TurnSettings
 from gateway.turns.tools import TurnTools
 from gateway.turns.turn import Turns
@@ -102,6 +103,7 @@ class House:
     policy: Policy = POLICY
     settings: TurnSettings = field(default_factory=TurnSettings)
     receipts: ReceiptLevel = ReceiptLevel.OFF
+    takes_in: TakeIn | None = None
     choices: Choices = field(init=False)
     ends: Rates = field(init=False)
     queueing: Queueing = field(init=False)
@@ -141,7 +143,7 @@ class House:
         """What plans turns for the model."""
         count, now = self.store.count, self.clock.now
         compaction = Compaction(self.settings.context, self.flush, self.lifecycle, count, now)
-        tools = TurnTools(self.approvals, Hooks(), now, self.settings.seeing)
+        tools = TurnTools(self.approvals, Hooks(), now)
         return Planner(self.settings, Hooks(), tools, compaction, now)
 
     @property
@@ -233,6 +235,7 @@ class House:
             self.planner,
             lambda _row, _replies: None,
             shortcut=self.commands,
+            take_in=self.takes_in,
             queueing=self.queueing,
             voice=self.choices.voice,
             offer=Offers(self.policy, tells_undone=self.receipts is not ReceiptLevel.OFF),

@@ -65,6 +65,13 @@ def conversations(draw: st.DrawFn) -> list[Line]:
     return lines
 
 
+def _bare(entry: Entry) -> Entry:
+    """Return *entry* without its pictures, which others' words may have been read from."""
+    if isinstance(entry, UserEntry) and entry.pictures:
+        return replace(entry, pictures=(), from_outside=True)
+    return entry
+
+
 def plainly(lines: Sequence[Line]) -> tuple[list[Entry], list[list[Entry]]]:
     """Return the latest summary and the rounds behind it, by going through all of *lines*."""
     rounds: list[tuple[str, list[Entry]]] = []
@@ -85,7 +92,7 @@ def plainly(lines: Sequence[Line]) -> tuple[list[Entry], list[list[Entry]]]:
     *earlier, last = [entries for _, entries in rounds] or [[]]
     models = [{each.model for each in entries if isinstance(each, ReplyEntry)} for entries in earlier]
     shown = [entries for entries, answered in zip(earlier, models, strict=True) if COMMAND not in answered]
-    bare = [[replace(e, pictures=()) if isinstance(e, UserEntry) else e for e in entries] for entries in shown]
+    bare = [[_bare(entry) for entry in entries] for entries in shown]
     return summary, [*bare, last] if last else bare
 
 
