@@ -7,10 +7,13 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 
 from workspaces.access import PRIVATE, Access, rights, scope_folder
+from workspaces.errors import NoSuchFileError, NotTextError, TooLargeError
 from workspaces.workspace import Workspace
 
 _FORGERY = re.compile(r"\A(?:#{1,6}(?:\s|$)|=+\s*$|-+\s*$|[-*+]\s+\d\d:\d\d\b)")
 """Line starts that would read as a heading, a rule below one, or a note of its own."""
+_TIMED = re.compile(r"- \d\d:\d\d ")
+_LEAD, _CONTINUED = len("- 09:05 "), "  "
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,8 @@ class NoteReceipt:
     path: PurePosixPath
     line: int
     """Number of the note's first line, from 1."""
+    is_repeated: bool = False
+    """It stood there already, so nothing was written."""
 
 
 def append_note(workspace: Workspace, access: Access, text: str, at: datetime) -> NoteReceipt:
@@ -33,6 +38,36 @@ def append_note(workspace: Workspace, access: Access, text: str, at: datetime) -
     path = day_path(access, at.date())
     line = workspace.append(path, format_note(text, at), f"# {at:%Y-%m-%d}\n\n", access)
     return NoteReceipt(path, line)
+
+
+def append_once(workspace: Workspace, access: Access, text: str, at: datetime) -> NoteReceipt:
+    """Do the same, unless the day's private notes have *text* already; in a group it may be another person's.
+
+    Raises the errors of `append_note`.
+    """
+    path = day_path(access, at.date())
+    known = _place_of(format_note(text, at), workspace, access, path) if rights(access).private else 0
+    return NoteReceipt(path, known, is_repeated=True) if known else append_note(workspace, access, text, at)
+
+
+def _place_of(note: str, workspace: Workspace, access: Access, path: PurePosixPath) -> int:
+    """Return the number of the line at which *path* has *note*, with whatever time; 0 if it has not."""
+    try:
+        lines = workspace.read(path, access).whole.splitlines()
+    except (NoSuchFileError, NotTextError, TooLargeError):
+        return 0
+    first, *further = note.splitlines()
+    end = len(further) + 1
+    for place, line in enumerate(lines):
+        is_same = _timeless(line) == _timeless(first) and lines[place + 1 : place + end] == further
+        if is_same and not "".join(lines[place + end : place + end + 1]).startswith(_CONTINUED):
+            return place + 1
+    return 0
+
+
+def _timeless(line: str) -> str:
+    """Return *line* without the time of day, in small letters; unchanged if it is no note."""
+    return f"- {line[_LEAD:].casefold()}" if _TIMED.match(line) else line
 
 
 def day_path(access: Access, day: date) -> PurePosixPath:

@@ -27,7 +27,7 @@ from gateway.transcripts.writer import Record
 from workspaces.access import Locality, rights
 from workspaces.house import tagged
 from workspaces.memory.text.day_spans import dated
-from workspaces.notes import NoteReceipt, append_note, format_note
+from workspaces.notes import NoteReceipt, append_once, format_note
 
 log = structlog.get_logger()
 
@@ -144,7 +144,7 @@ def _notebook(session: Session, request: ModelRequest, clock: Callable[[], datet
             except ValueError as exc:
                 raise ToolError(str(exc)) from exc
         citations.append(f"{receipt.path}#L{receipt.line}")
-        return f"Noted in {citations[-1]}."
+        return f"{'Already' if receipt.is_repeated else 'Noted'} in {citations[-1]}."
 
     async def closed() -> str:
         raise ToolError("only add_note works now: the conversation is about to be shortened")
@@ -164,8 +164,9 @@ class _Anything(BaseModel):
 def _write(session: Session, text: str, at: datetime) -> NoteReceipt:
     """Add a note, with dates beside relative days, and read it back. Raises ToolError if it is not found."""
     workspace, access, text = session.agent.workspace, session.access, dated(text, at.date())
-    receipt = append_note(workspace, access, text, at)
-    if format_note(text, at) not in workspace.read(receipt.path, access).whole.replace("\r\n", "\n"):
+    receipt = append_once(workspace, access, text, at)
+    whole = workspace.read(receipt.path, access).whole.replace("\r\n", "\n")
+    if not receipt.is_repeated and format_note(text, at) not in whole:
         raise ToolError("the note is not in the file that it was written to; write it again")
     return receipt
 

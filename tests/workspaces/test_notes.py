@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from tests.workspaces.turns import AGENT, CRON, GROUP, GUEST, HEARTBEAT, MAIN, OWN, SUBAGENT
 from workspaces.access import Access
 from workspaces.errors import NoSuchFileError
-from workspaces.notes import NoteReceipt, append_note, format_note
+from workspaces.notes import NoteReceipt, append_note, append_once, format_note
 from workspaces.workspace import Workspace
 
 AT = datetime(2026, 3, 1, 9, 5, tzinfo=ZoneInfo("Europe/Kyiv"))
@@ -30,6 +30,22 @@ def test_a_day_reads_as_a_list_below_its_date(workspace: Workspace) -> None:
     path = PurePosixPath("memory/2026-03-01.md")
     assert workspace.read(path, MAIN).whole == "# 2026-03-01\n\n- 09:05 one\n- 09:05 two\n  lines\n- 09:05 three\n"
     assert receipts == [NoteReceipt(path, 3), NoteReceipt(path, 4), NoteReceipt(path, 6)]
+
+
+def test_a_note_that_the_day_has_is_not_written_again(workspace: Workspace) -> None:
+    """Whatever its time and case; the beginning of a longer one, and another day, are something else."""
+    later, next_day = AT.replace(hour=15), AT.replace(day=2)
+    for text in ("The boat\nis called Ondine", "fed the cat"):
+        append_once(workspace, MAIN, text, AT)
+    path = PurePosixPath("memory/2026-03-01.md")
+    before = workspace.read(path, MAIN).whole
+    assert append_once(workspace, MAIN, "Fed the cat", later) == NoteReceipt(path, 5, is_repeated=True)
+    assert append_once(workspace, MAIN, "The boat\nis called Ondine", later) == NoteReceipt(path, 3, is_repeated=True)
+    assert workspace.read(path, MAIN).whole == before
+    for text, at in (("The boat", later), ("fed the cat again", later), ("fed the cat", next_day)):
+        assert not append_once(workspace, MAIN, text, at).is_repeated
+    for _ in range(2):  # the second one may be another person's
+        assert not append_once(workspace, GROUP, "fed the cat", AT).is_repeated
 
 
 def test_the_day_is_the_owners(workspace: Workspace) -> None:

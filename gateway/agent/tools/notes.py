@@ -18,7 +18,7 @@ from workspaces.access import Access, rights
 from workspaces.house import Make
 from workspaces.memory.text.day_spans import dated
 from workspaces.memory.text.known_lines import KnownLine, known_line
-from workspaces.notes import append_note
+from workspaces.notes import append_once
 from workspaces.run_blocking import RunBlocking
 from workspaces.sections import Category
 from workspaces.workspace import Workspace
@@ -36,10 +36,12 @@ def note_tools(
         """Note today what happened, was decided or shall be remembered."""
         try:
             text = guard.marked(await run(dated, text, clock().date()))
-            receipt = await run(append_note, workspace, access, text, clock())
+            receipt = await run(append_once, workspace, access, text, clock())
         except ValueError as exc:
             raise ToolError(str(exc)) from exc
         place = f"{receipt.path}#L{receipt.line}"
+        if receipt.is_repeated:
+            return done(f"Already in {place}, so nothing was written. If it happened again, say so.", "kept", place)
         return done(f"Noted in {place}.", "noted", place)
 
     row = rights(access)

@@ -36,6 +36,18 @@ async def test_a_note_comes_with_its_receipt(workspace: Workspace, access: Acces
     assert lines[2] == "- 09:05 The boat is called Ondine."
 
 
+async def test_a_note_that_stands_there_already_is_told_to_the_model(workspace: Workspace) -> None:
+    """Nothing is written, and the act is that the day has it."""
+    box = Toolbox(note_tools(workspace, MAIN, run, now, guard(MAIN)), MAIN)
+    first, second = [
+        await box.call(ToolCall(f"c{number}", "add_note", json.dumps({"text": "Fed the cat."}))) for number in (1, 2)
+    ]
+    assert first.text == "Noted in memory/2026-03-01.md#L3."
+    assert second.text.startswith("Already in memory/2026-03-01.md#L3, so nothing was written.")
+    assert [act.kind for result in (first, second) for act in result.acts] == ["noted", "kept"]
+    assert (workspace.folder.root / "memory/2026-03-01.md").read_text().count("Fed the cat.") == 1
+
+
 async def test_a_relative_day_gets_its_date(workspace: Workspace) -> None:
     """In the notes of the day and in MEMORY.md: "tomorrow" is another day when it is read."""
     box = Toolbox(note_tools(workspace, MAIN, run, now, guard(MAIN)), MAIN)
