@@ -10,6 +10,7 @@ import structlog
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import CLOCK, NOBODY, job_address
 from gateway.agent.models.offline_quotes import as_reminder
+from gateway.agent.person_requests import REMINDER
 from gateway.errors import ScheduleError, StoreError
 from gateway.runtime.clock import Clock
 from gateway.schedule.jobs import DueJob, JobSchedule, schedule_of, shown_schedule
@@ -215,16 +216,19 @@ def _head(job: Job) -> str:
 
 
 async def reminder_of(job_schedule: JobSchedule | None, message: InboundMessage) -> str:
-    """Return the own words of the job that runs once and sent *message*; empty for any other. Raises StoreError."""
+    """Return the own words of the job that sent *message*, if it runs once or was made of its owner's words.
+
+    Empty for any other. Raises StoreError.
+    """
     number = message.address.chat.rpartition(":")[2]
     if job_schedule is None or message.address.channel != CLOCK or not number.isdecimal():
         return ""
     try:
         job = await job_schedule.get(int(number), message.address.account)
-        is_once = isinstance(schedule_of(job.spec), At)
+        is_due_to_owner = isinstance(schedule_of(job.spec), At) or job.spec.prompt.startswith(REMINDER)
     except ScheduleError:  # removed since
         return ""
-    return as_reminder(message.text.removeprefix(_head(job))) if is_once else ""
+    return as_reminder(message.text.removeprefix(_head(job))) if is_due_to_owner else ""
 
 
 async def reminders_of(job_schedule: JobSchedule | None, agent: AgentId) -> list[str]:

@@ -18,6 +18,7 @@ from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, 
 from gateway.agent.limits import narrow_limits
 from gateway.agent.loop import UNANSWERED, TurnOutlets, run_turn
 from gateway.agent.models.port import ModelRequest, reader_of, unshown
+from gateway.agent.person_requests import REMINDER
 from gateway.agent.receipts import ReceiptLevel, receipt_line, with_receipts
 from gateway.agent.tools.tool import Toolbox
 from gateway.automation.job_runner import reminder_of, reminders_of
@@ -75,6 +76,7 @@ _NO_ROOM = (
 )
 _TOO_LATE = "I could not answer this within a day, so I gave up. Please ask again."
 _NO_MODEL = "my language model could not be reached in time."
+_LATER = "My language model cannot be reached now; what it makes of this follows as soon as it is back."
 _UNBEGUN = "A hook that checks my answers failed, so I did not answer. `strandline status` names it."
 _FAILED = "Something went wrong on my side, so I could not answer. The log has the details (code {code})."
 
@@ -159,6 +161,7 @@ class Turns:
                 return None
             await self.store.count(f"postponed.{type(exc).__name__}")
             if is_inner(row.message):  # nobody waits for an answer
+                await self._remind(row, envelope)
                 return later
             notice = await self.store.notify(f"postponed:{row.turn_id}", _outgoing(row.message, reason))
         except StoreError as trouble:
@@ -171,6 +174,13 @@ class Turns:
         self.outcome(row, [notice] if notice else [])
         self.postponed(row, reason, later.lets_pass)
         return later
+
+    async def _remind(self, row: InboxRow, envelope: Envelope) -> None:
+        """Send the words of a job that runs once and waits for its model, once. Raises StoreError."""
+        reminder = await (await self._open(row, envelope)).reminder()
+        said = _outgoing(row.message, f"{reminder}\n\n{_LATER}")
+        if reminder and (notice := await self.store.notify(f"postponed:{row.turn_id}", said)):
+            self.outcome(row, [notice])
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +216,10 @@ class Turn:
     async def give_up(self) -> None:
         """Commit the sentence for a message that could not be answered in time. Raises StoreError."""
         message = self.row.message
-        if is_task(message.address) or message.address.channel == CLOCK:
+        if _is_reminder(message) and await self.reminder():  # needs no model: it is sent in its own words
+            await self.journal.append(UNANSWERED)
+            await self._commit("")
+        elif is_task(message.address) or message.address.channel == CLOCK:
             await self._commit(await self._end(_NO_MODEL))
         else:
             await self._commit("" if is_inner(message) else _TOO_LATE)
@@ -260,7 +273,7 @@ class Turn:
             answer = await run_turn(plan.model, plan.request, plan.toolbox, limits, course)
         if answer.model == HALTED:
             await self.turns.store.count(current.why_halted)
-        return "" if not plan.may_send() and await self._reminder() else plan.answer(answer.text)
+        return "" if not plan.may_send() and await self.reminder() else plan.answer(answer.text)
 
     async def _plan(self, asked: TurnRequest, current: Current) -> Plan | None:
         """Raise HouseError for a marked message in a chat that may not carry such text; a model asks for itself."""
@@ -355,7 +368,7 @@ class Turn:
         """Commit *text* and *files* as the answer to all messages of the turn."""
         row, store, entries = self.row, self.turns.store, self.journal.entries
         kind, answer = self.envelope.access.session_type, report_of(row.message, entries, text)
-        reminder = await self._reminder()
+        reminder = await self.reminder()
         if not reminder and is_unasked_prose(row.message, kind, answer, entries):
             silence = Silence(self.turns.planner.clock(), row.message.address, principal(row.message), UNASKED_PROSE)
             await asyncio.gather(store.count(UNASKED_PROSE), store.silences.record(silence))
@@ -368,8 +381,8 @@ class Turn:
         rows = await store.commit_turn(TurnCommit(row.turn_id, answers, outgoing, self.journal.has_failed))
         self._tell(list(rows))
 
-    async def _reminder(self) -> str:
-        """Return the words of the job that runs once and began the turn, if its owner's chat may carry them."""
+    async def reminder(self) -> str:
+        """Return the reminder of the job that began the turn, if there is one and its owner's chat may carry it."""
         if not may_know(self.turns.chat_reader(self.row.message), is_house=self._is_house(self.row)):
             return ""
         return await reminder_of(self.turns.planner.tools.approvals.job_schedule, self.row.message)
@@ -389,9 +402,14 @@ class Turn:
 
 
 def _patience(message: InboundMessage) -> timedelta:
-    if is_heartbeat(message):  # the next one comes anyway
+    if is_heartbeat(message) or _is_reminder(message):  # the next one comes anyway; a reminder is due now
         return timedelta(0)
     return timedelta(seconds=message.allowance.seconds) if message.allowance else GIVE_UP_AFTER
+
+
+def _is_reminder(message: InboundMessage) -> bool:
+    """Return whether a job made of its owner's own words sent *message*."""
+    return message.address.channel == CLOCK and REMINDER in message.text
 
 
 def _outgoing(message: InboundMessage, text: str) -> Outgoing:

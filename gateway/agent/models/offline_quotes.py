@@ -37,6 +37,7 @@ QUOTE_CAP = 360
 
 NOTHING = "I have nothing about that in memory."
 UNCLEAR = "Nothing in memory clearly answers that. The nearest:"
+REMINDER_HEAD = "A reminder:\n\n"
 OFFER = "Shall I write that into your notes? Answer “yes”, or say “remember that …”."
 _LONG_TEXT = 6
 """Words from which a text that memory knows something about is taken for news rather than for keywords."""
@@ -195,7 +196,7 @@ def _without_time(snippet: str) -> str:
 
 def as_reminder(text: str) -> str:
     """Return the reminder of a job in its own words, *text*."""
-    return f"A reminder:\n\n{as_quote(text.replace(REMINDER, '', 1))}"
+    return f"{REMINDER_HEAD}{as_quote(text.replace(REMINDER, '', 1))}"
 
 
 def as_quote(text: str) -> str:

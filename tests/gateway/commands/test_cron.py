@@ -11,7 +11,7 @@ from gateway.admission.policy import AccountPolicy, DirectPolicy
 from gateway.agent.entries import ToolCall
 from gateway.approvals.job_changes import make
 from gateway.automation.job_runner import reminder_of
-from gateway.errors import BudgetError
+from gateway.errors import BudgetError, ModelUnavailableError
 from gateway.schedule.jobs import Wish
 from gateway.stores.jobs import JobId, RunState
 from tests.fakes.model import ScriptedModel, call, says
@@ -223,6 +223,37 @@ async def test_a_reminder_comes_in_its_own_words_where_no_model_answers(tmp_path
         await due(house, model, "in 20m: stretch")
         sent = [each.outgoing.text for each in await house.store.outbox.unfinished()]
         assert [text for text in sent if text.startswith("A reminder:\n\n> stretch")] == sent[-1:]
+
+
+async def test_a_reminder_does_not_wait_for_a_model_that_cannot_be_reached(tmp_path: Path) -> None:
+    """It comes at its time in its owner's words, and is kept; a model that comes back says nothing of it."""
+    async with open_house(tmp_path) as house:
+        model = ScriptedModel(ModelUnavailableError("down"), "Time to stretch!")
+        assert await due(house, model, "in 20m: Remind your owner: stretch") == "A reminder:\n\n> stretch"
+        assert (await house.store.jobs.history(JobId(1)))[0].state is RunState.ANSWERED
+        assert not [row for row in await house.store.inbox.waiting() if row.message.address.channel == "clock"]
+
+
+async def test_a_single_job_tells_its_words_while_it_waits_for_a_model(tmp_path: Path) -> None:
+    """What the model makes of it follows; its owner is told once, however often it is tried."""
+    async with open_house(tmp_path) as house:
+        down = ModelUnavailableError("down")
+        await due(house, ScriptedModel(down), "in 20m: look after the oven")
+        (row,) = [each for each in await house.store.inbox.waiting() if each.message.address.channel == "clock"]
+        house.model = ScriptedModel(down, "The oven is off.")
+        await house.answer(row)
+        await house.answer(row)
+        sent = [each.outgoing.text for each in await house.store.outbox.unfinished()]
+        told = [text for text in sent if text.startswith("A reminder:\n\n> look after the oven\n\nMy language model")]
+        assert len(told) == 1
+        assert sent[-1] == "The oven is off."
+
+
+async def test_a_repeated_reminder_of_its_owner_is_never_silent(tmp_path: Path) -> None:
+    """The owner asked to be reminded each time; a model that says so to nobody does not keep that."""
+    async with open_house(tmp_path) as house:
+        heard = await due(house, ScriptedModel("NO_REPLY"), "daily 18:00: Remind your owner: count the till")
+        assert heard == "A reminder:\n\n> count the till"
 
 
 async def test_a_job_that_is_gone_or_repeats_may_be_silent(tmp_path: Path) -> None:
