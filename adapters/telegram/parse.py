@@ -24,6 +24,7 @@ from aiogram.types import (
 
 from adapters.abilities import JoinedGroup
 from adapters.channel import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Quote, Sender, Via
+from adapters.telegram.cards import card_text, moves
 
 GENERAL_TOPIC = "1"
 """The topic of a forum's messages that carry no thread (Bot API: `message_thread_id` is absent there)."""
@@ -53,7 +54,7 @@ class IgnoredUpdate(StrEnum):
     """Reason for ignoring an update; the value is the reason code that is counted."""
 
     NO_TEXT = "telegram_no_text"
-    """A join, a poll, a location: nothing to read or store."""
+    """A join, a pinned message, a live location's next point: nothing to read or store."""
     NO_CHAT = "telegram_no_chat"
     """A channel's post, or a button press outside any chat."""
     TOO_OLD = "telegram_too_old"
@@ -142,6 +143,8 @@ def _edit(message: Message, me: TelegramBot) -> InboundMessage | Migration | Ign
     found = _message(message, me)
     if not isinstance(found, InboundMessage):
         return found
+    if moves(message):
+        return IgnoredUpdate.NO_TEXT
     version = crc32(_text(message).encode("utf-8", "surrogatepass"))
     return replace(found, id=f"{found.id}.e{message.edit_date or 0}.{version:x}", via=Via.EDIT, target=found.id)
 
@@ -186,9 +189,9 @@ def _address(message: Message | InaccessibleMessage, me: TelegramBot) -> Address
 
 
 def _text(message: Message) -> str:
-    """Return the text; a sticker's is its emoji."""
+    """Return the text; a sticker's is its emoji, a contact's or a place's what its card shows."""
     sticker = message.sticker.emoji if message.sticker else None
-    return message.text or message.caption or sticker or ""
+    return message.text or message.caption or sticker or card_text(message)
 
 
 def _topic(message: Message) -> str | None:

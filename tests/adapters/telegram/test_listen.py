@@ -139,7 +139,7 @@ async def test_only_messages_are_asked_for(server: BotApi, adapter: TelegramAdap
 
 
 async def test_what_is_ignored_is_counted_and_confirmed(server: BotApi, adapter: TelegramAdapter, tally: Tally) -> None:
-    """A poll, and the news of a block, raise their counters by one and do not hold up what follows."""
+    """A message without words, and the news of a block, raise their counters by one and do not hold up what follows."""
     chat = {"id": 42, "type": "private"}
     person = {"id": 42, "is_bot": False, "first_name": "Anna"}
     blocked = {"status": "kicked", "user": BOT, "until_date": 0}
