@@ -16,6 +16,7 @@ from gateway.agent.models.paid import paid_for
 from gateway.agent.models.port import Model, ModelRequest, reader_of, unshown
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tool_hooks import lead_past
+from gateway.agent.tools.notes import NOTHING_SAID
 from gateway.agent.tools.tool import Tool, Toolbox, tool
 from gateway.agent.window.settings import ContextSettings
 from gateway.agent.write_policy import is_from_outside
@@ -27,6 +28,7 @@ from gateway.transcripts.writer import Record
 from workspaces.access import Locality, rights
 from workspaces.house import tagged
 from workspaces.memory.text.day_spans import dated
+from workspaces.memory.text.dialogue import says_nothing
 from workspaces.notes import NoteReceipt, append_once, format_note
 
 log = structlog.get_logger()
@@ -138,6 +140,8 @@ def _notebook(session: Session, request: ModelRequest, clock: Callable[[], datet
 
     async def add_note(text: str) -> str:
         """Write what happened, was decided, or shall be remembered into today's notes."""
+        if says_nothing(text):
+            raise ToolError(NOTHING_SAID)
         async with noting(session, has_read_others=has_read_others) as run:
             try:
                 receipt = await run(_write, session, tagged(text) if is_house else text, clock())

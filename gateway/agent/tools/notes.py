@@ -17,11 +17,14 @@ from workspaces import sections
 from workspaces.access import Access, rights
 from workspaces.house import Make
 from workspaces.memory.text.day_spans import dated
+from workspaces.memory.text.dialogue import says_nothing
 from workspaces.memory.text.known_lines import KnownLine, known_line
 from workspaces.notes import append_once
 from workspaces.run_blocking import RunBlocking
 from workspaces.sections import Category
 from workspaces.workspace import Workspace
+
+NOTHING_SAID = "That is small talk and tells nothing, so nothing was written"
 
 
 def note_tools(
@@ -34,6 +37,8 @@ def note_tools(
 
     async def add_note(text: str) -> Told:
         """Note today what happened, was decided or shall be remembered."""
+        if says_nothing(text):
+            return f"{NOTHING_SAID}."
         try:
             text = guard.marked(await run(dated, text, clock().date()))
             receipt = await run(append_once, workspace, access, text, clock())

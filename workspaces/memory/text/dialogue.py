@@ -229,14 +229,15 @@ _REQUEST = re.compile(
 _COURTESIES = frozenset(
     """ok okay k kk yes yep yeah yup no nope sure thanks thank thx ty you cheers great cool nice perfect awesome good
     fine lol haha hahaha hi hello hey hiya yo morning evening afternoon night gn gm bye goodbye see later soon there
-    again so much very a lot got it alright right done well wow oh ah hm hmm please sorry np problem welcome how are is
-    going doing today all everyone love glad that the for to too and me my i am im its was really talk tomorrow sleep
-    dear omg ugh ta tysm ty cya yay meh hm aw aww oh ouch phew argh uff uf puh ay oops wow anyway lmao rofl yo nah
-    ja nein danke bitte hallo guten morgen abend tag nacht tschüss gut super alles klar bis dann
-    oui non merci bonjour salut bonsoir bonne nuit sí si gracias hola buenos días buenas tardes noches vale adiós
-    hasta mañana luego pronto muchas beso besos
-    grazie ciao buongiorno buonasera obrigado obrigada olá bom dia boa noite até amanhã tchau beijos
-    à demain bientôt bisous dopo domani presto später спасибо привет да нет ок доброе утро
+    again so much very a lot got it alright right done well wow oh ah hm hmm please sorry np problem welcome how are
+    is going doing today all everyone love glad that the for to too and me my i am im its was really talk tomorrow
+    sleep dear omg ugh ta tysm ty cya goodnight nvm nevermind brb ttyl idk dunno jk mate true exactly indeed
+    interesting maybe whatever totally absolutely lovely amazing brilliant appreciated yay meh hm aw aww oh ouch
+    phew argh uff uf puh ay oops wow anyway lmao rofl yo nah ja nein danke vielen dank bitte hallo gute guten morgen
+    abend tag nacht tschüss gut super alles klar bis dann oui non merci beaucoup bonjour salut bonsoir bonne nuit
+    soirée journée sí si gracias hola buenos días buenas tardes noches vale adiós hasta mañana luego pronto muchas
+    beso besos grazie ciao buongiorno buonasera buonanotte buona notte obrigado obrigada olá bom dia boa noite até
+    amanhã tchau beijos à demain bientôt bisous dopo domani presto später спасибо привет да нет ок доброе утро
     хорошо пока""".split()  # noqa: SIM905 # reads as text
 )
 _CLAUSE = re.compile(r"[,;:–—]\s")
@@ -244,6 +245,21 @@ _TELLING_WORDS = 3
 """Number of words from which a clause before a question is a statement: "I saw two; which one?"."""
 _LEADS = frozenset(
     "if when as in on at for after before about regarding and but so hey hi hello ok okay".split()  # noqa: SIM905
+)
+_COURTEOUS = re.compile(
+    r"\b(?:will do|no worries|never mind|(?:makes|made) sense|fair enough|good to know|(?:good|nice) one|of course"
+    r"|sure thing|my bad|not sure|just kidding|let me think|sounds (?:good|great|fine|nice|perfect|lovely)"
+    r"|you(?:['’]re| are)(?: so)? (?:the best|funny|right|welcome)|you rock|well said|(?:i )?appreciate (?:it|that)"
+    r"|that(?:['’]s|s| is| was) (?:all|it|right|true|fine|good|great|nice|perfect|quick|funny|kind)"
+    r"(?: of you| for (?:now|today|tonight))?"
+    r"|bye for now|mille grazie|grazie mille|(?:i(?:['’]m| am) )?off to bed|sleep (?:well|tight)|sweet dreams"
+    r"|(?:have a|enjoy your|enjoy the) (?:nice|good|great|lovely)? ?(?:day|evening|night|weekend|afternoon|one)"
+    r"|schlaf gut|alles gut|passt(?: so)?|gern geschehen|keine ursache|de rien|de nada|di niente)\b"
+)
+"""Courtesies of several words, each of which says something in another sentence; for text in lower case."""
+_REPORTED = re.compile(
+    r"(?:the |my )?(?:user|owner)(?: just)? (?:said|says|say|wrote|replied|answered|responded)(?: with)?\W{0,3}",
+    re.IGNORECASE,
 )
 _MOST_COURTESIES = 8
 """Most words of a message of mere courtesies; a longer one says something."""
@@ -309,7 +325,14 @@ def is_small_talk(text: str) -> bool:
     words = _WORD.findall(text.casefold())
     if len(words) > _MOST_COURTESIES or any(character.isdigit() for character in text):
         return False
-    return all(map(_is_courtesy, words))
+    return all(map(_is_courtesy, words)) or all(map(_is_courtesy, _WORD.findall(_COURTEOUS.sub(" ", text.casefold()))))
+
+
+def says_nothing(note: str) -> bool:
+    """Tell whether *note* only reports courtesies: "User said good night"; an empty one is none."""
+    return any(each.isprintable() for each in note.strip()) and is_small_talk(
+        _REPORTED.sub("", read_line(note.strip()).text, count=1)
+    )
 
 
 def _is_courtesy(word: str) -> bool:

@@ -48,6 +48,19 @@ async def test_a_note_that_stands_there_already_is_told_to_the_model(workspace: 
     assert (workspace.folder.root / "memory/2026-03-01.md").read_text().count("Fed the cat.") == 1
 
 
+@pytest.mark.parametrize("text", ["ok thanks", "User said good night", "The user replied with: “haha, good one”", "👍"])
+async def test_small_talk_is_no_note(workspace: Workspace, text: str) -> None:
+    """The model is told so; nothing failed, and nothing was done."""
+    box = Toolbox(note_tools(workspace, MAIN, run, now, guard(MAIN)), MAIN)
+    result = await box.call(ToolCall("c1", "add_note", json.dumps({"text": text})))
+    assert (result.text, result.is_error, result.acts) == (
+        "That is small talk and tells nothing, so nothing was written.",
+        False,
+        (),
+    )
+    assert not (workspace.folder.root / "memory/2026-03-01.md").exists()
+
+
 async def test_a_relative_day_gets_its_date(workspace: Workspace) -> None:
     """In the notes of the day and in MEMORY.md: "tomorrow" is another day when it is read."""
     box = Toolbox(note_tools(workspace, MAIN, run, now, guard(MAIN)), MAIN)

@@ -19,6 +19,7 @@ from workspaces.memory.text.dialogue import (
     log_line,
     read_line,
     refers_back,
+    says_nothing,
     transcript_line,
     without_time,
 )
@@ -302,3 +303,36 @@ def test_the_lines_of_an_agent_are_answers() -> None:
 def test_a_line_with_a_pronoun_first_or_hardly_a_word_refers_back(text: str, expected: bool) -> None:
     """A later pronoun mostly means a word of its own line."""
     assert refers_back(text) is expected
+
+
+COURTESIES = """haha, good one|thanks, that's perfect|sounds good|will do|no worries|good to know|never mind|gute nacht
+vielen dank|bonne soirée|exactly|that's right|makes sense|goodnight!|have a nice evening|off to bed
+that's all for today
+grazie mille|you're the best"""
+
+
+@pytest.mark.parametrize("text", COURTESIES.replace("\n", "|").split("|"))
+def test_courtesies_of_several_words_say_nothing(text: str) -> None:
+    """Alone, with others, and as a model reports them."""
+    for said in (text, f"ok, {text}", f"Owner said: {text}", f"The user replied {text!r}"):
+        assert says_nothing(said), said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I will do the tax forms tomorrow",
+        "the dog is never mind-bending",
+        "good one in the shed",
+        "She said yes",
+        "that's right behind the oven",
+        "not sure about Ann",
+        "sounds like the pump",
+        "User said the key is with Ann",
+        "mille",
+        "test tomorrow",
+    ],
+)
+def test_the_same_words_in_another_sentence_say_something(text: str) -> None:
+    """A courtesy is one only if nothing else is said."""
+    assert not says_nothing(text)
