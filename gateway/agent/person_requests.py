@@ -1,12 +1,14 @@
 """Requests that a person's message makes for an act: a small closed set, in the offline responder's languages.
 
-Only orders at the start of a sentence count: "remind me to …" is one, "it reminds me of …" and "remind me what …" are
-not. A request that is not recognised costs nothing; a false one would accuse an answer, so patterns are narrow.
+Only orders at the start of a sentence count, to remind also behind a time: "remind me to …" and "on Friday remind me …"
+are orders, "it reminds me of …" and "remind me what …" are not. A request that is not recognised costs nothing; a false
+one would accuse an answer, so patterns are narrow.
 """
 
 import re
 import tomllib
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -28,6 +30,9 @@ REMINDER = "Remind your owner: "
 """Precedes a person's words in the prompt of a job that was made of them."""
 LONGEST_READ = 2_000
 """Characters of a message that are read: orders are short, and pasted texts hold orders to others."""
+LONGEST_LEAD = 60
+"""Characters before an order to remind that may name its time."""
+_ANY_DAY = datetime(2026, 11, 24, 10, tzinfo=UTC)
 _MENTION = re.compile(r"\s{0,9}@\w{1,64}[\s,:]{0,9}")
 _SENTENCE = re.compile(r"[^.!?…。！？\n]+(?:[.!?…。！？](?=\S)[^.!?…。！？\n]+)*[.!?…。！？]?")
 """A full stop inside a word, such as of a file's name, does not end a sentence."""
@@ -50,10 +55,25 @@ def request_in(text: str) -> Request | None:
     for request, starts, end in _patterns():
         if any(starts.match(each) or (end and end.search(each)) for each in sentences):
             return request
+        if request is Request.REMIND and any(_is_behind_time(each, starts) for each in sentences):
+            return request
     intent = read_intent([text])
     if intent.forgets:
         return Request.FORGET
     return Request.REMEMBER if intent.note and not any(map(_REMARK.match, sentences)) else None
+
+
+def _is_behind_time(sentence: str, order: re.Pattern[str]) -> bool:
+    """Tell whether *order* stands in *sentence* right behind a time, such as "every Friday at 6" or "in 2 minutes,"."""
+    found = order.search(sentence)
+    before = sentence[: found.start()] if found else ""
+    last = before.rstrip(" ,:").rpartition(" ")[2]
+    if not last or len(before) > LONGEST_LEAD or (before[-1].isascii() and before[-1].isalnum()):
+        return False
+    from gateway.schedule.named_time import when_named  # its patterns take 10 ms of a start
+
+    ends = any(when_named(form.format(last), _ANY_DAY) for form in ("every {}", "in 2 {}", "at {}"))
+    return (ends or last[-1].isdigit()) and when_named(before, _ANY_DAY) is not None
 
 
 @cache
