@@ -45,6 +45,14 @@ class StrandlineError(Exception):
     """A failure that the gateway reports in one plain sentence."""
 
 
+def leaves(group: BaseExceptionGroup[Exception]) -> list[Exception]:
+    """Return the errors in *group*, and in the groups within it; a group has no sentence for a person."""
+    found: list[Exception] = []
+    for each in group.exceptions:
+        found += leaves(each) if isinstance(each, BaseExceptionGroup) else [each]
+    return found
+
+
 class ConfigError(StrandlineError):
     """The configuration cannot be used; the message names the key and how to correct it."""
 

@@ -94,6 +94,7 @@ class GroupSettings(Section):
         return self.people if isinstance(self.may_end, str) else (*self.people, *self.may_end)
 
 
+STAYS_CLOSED = ". Until then this account stays closed"
 POLICIES = ("pairing", "owner", "closed")
 """Values of `direct`. None of them admits everybody."""
 
@@ -177,8 +178,8 @@ class BotSettings(Section):
         close = difflib.get_close_matches(self.direct, POLICIES, n=1)
         guess = f'did you mean "{close[0]}"? ' if close else ""
         return (
-            f'channels.{self.channel}.{account}.direct: "{self.direct}" is not a policy; {guess}it is one of {known}. '
-            "Until then this account stays closed"
+            f'channels.{self.channel}.{account}.direct: "{self.direct}" is not a policy; {guess}it is one of {known}'
+            f"{STAYS_CLOSED}"
         )
 
     def token(self, account: str) -> SecretSource:

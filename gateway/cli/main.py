@@ -13,7 +13,7 @@ import typer
 from gateway.cli.command_group import CommandEntry, lazy_group
 from gateway.cli.invocation import Compose, Composed, HomeOption, Invocation
 from gateway.cli.redacted_output import redacted_output
-from gateway.errors import ConfigError, HomeLockedError, WorkspaceLockedError
+from gateway.errors import ConfigError, HomeLockedError, WorkspaceLockedError, leaves
 from gateway.home import Home
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def run(argv: Sequence[str], environ: Mapping[str, str], program: str, compose: 
         try:
             status = _run(argv, invocation)
         except* _expected() as group:
-            status = _tell(_leaves(group))
+            status = _tell(leaves(group))
     return status
 
 
@@ -151,13 +151,6 @@ def _expected() -> tuple[type[Exception], ...]:
     from gateway.control.expected_errors import EXPECTED
 
     return EXPECTED
-
-
-def _leaves(group: BaseExceptionGroup[Exception]) -> list[Exception]:
-    found: list[Exception] = []
-    for each in group.exceptions:
-        found += _leaves(each) if isinstance(each, BaseExceptionGroup) else [each]
-    return found
 
 
 def _tell(failures: Sequence[Exception]) -> int:

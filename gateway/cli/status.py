@@ -9,6 +9,7 @@ import typer
 
 from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_answer
+from gateway.cli.settings_report import running_settings
 from gateway.control.cron_wire import JobsStatus
 from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, MemoryStatus, Status, StatusOrder
@@ -19,19 +20,24 @@ from workspaces.memory.search_notes import progress_text
 def status(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Show running components, queues and dropped messages. Works without a running gateway too."""
     invocation, place = invoked(context, home)
-    state, address = asyncio.run(_ask(invocation, place))
-    facts = {"running": address is not None, "address": address, **asdict(state)}
-    print_answer(facts, as_json, _lines(state, address, invocation.command("up", place)))
+    state, address, fault = asyncio.run(_ask(invocation, place))
+    facts = {"running": address is not None, "address": address, "settings_fault": fault, **asdict(state)}
+    print_answer(facts, as_json, _lines(state, address, fault, invocation.command("up", place)))
 
 
-async def _ask(invocation: Invocation, home: Home) -> tuple[Status, str | None]:
+async def _ask(invocation: Invocation, home: Home) -> tuple[Status, str | None, str]:
+    """Return the state, the running gateway's address, and why it has not taken up the settings in its files."""
     async with reach(invocation, home, "strandline status") as reached:
-        return await reached.operator.ask(StatusOrder()), reached.address
+        state, control = await reached.operator.ask(StatusOrder()), home.control()
+        report = await running_settings(control) if reached.address and control else None
+        return state, reached.address, report.fault if report else ""
 
 
-def _lines(state: Status, address: str | None, start: str) -> Iterator[str]:
+def _lines(state: Status, address: str | None, fault: str, start: str) -> Iterator[str]:
     yield f"gateway   {_gateway(state, address, start)}"
     yield f"home      {state.home}"
+    if fault:
+        yield f"settings  the earlier ones stay in force: {fault}"
     yield f"time zone {state.time_zone} (from {state.time_zone_source})"
     for agent in state.agents:
         yield from _agent(agent, has_store=not state.store_trouble)

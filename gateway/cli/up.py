@@ -20,7 +20,7 @@ from gateway.cli.settings_watch import LiveSettings, SettingsWatch, read_setting
 from gateway.cli.standby import StandbyAddress, composed_again, outlasting
 from gateway.control.admission_wire import ClaimAnswer, ClaimOrder
 from gateway.control.status_wire import disabled_line
-from gateway.errors import ConfigError
+from gateway.errors import ConfigError, leaves
 from gateway.home import ControlFile, Home
 from gateway.runtime.clock import unless
 from gateway.runtime.imports import without
@@ -113,7 +113,7 @@ class Runs:
             except* ConfigError as group:
                 if is_first or live is self.watch.earlier:
                     raise
-                faults += group.exceptions
+                faults += leaves(group)
             if faults:
                 self.watch.go_back(str(faults[0]))
             elif fresh is not None:

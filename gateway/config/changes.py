@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
+from gateway.channels.settings import STAYS_CLOSED
 from gateway.config.reading import parse_config
 from gateway.config.schema import Config
 from gateway.config.values import Path, key_path, with_value
@@ -33,11 +34,20 @@ def change_config(home: Home, edit: Callable[[str], str]) -> Config:
 
 
 def set_values(home: Home, values: Mapping[Path, object]) -> Config:
-    """Set each of *values* by its path; all of them or none. Raises ConfigError."""
+    """Set each of *values* by its path; all of them or none. Raises ConfigError.
+
+    A value that a file may hold, but that closes an account of a channel until it is corrected, is refused too.
+    """
 
     def edit(text: str) -> str:
+        known = set[str]()
+        with suppress(ConfigError):
+            known.update(_closed(parse_config(text, home.config_file)))
         for path, value in values.items():
             text = with_value(text, path, value)
+        for fault in _closed(parse_config(text, home.config_file)):
+            if fault not in known:
+                raise ConfigError(f"{home.config_file}: {fault.removesuffix(STAYS_CLOSED)}")
         return text
 
     return change_config(home, edit)
@@ -74,6 +84,11 @@ def remove_secret(home: Home, name: str) -> bool:
         if is_known:
             home.write(home.secrets_file, secrets_text(secrets))
     return is_known
+
+
+def _closed(config: Config) -> Iterator[str]:
+    """Yield why accounts of channels stay closed by their own settings."""
+    yield from (bot.fault(account) for account, bot in config.channels.bots() if bot.fault(account))
 
 
 def _write(home: Home, text: str) -> None:

@@ -42,7 +42,8 @@ class Watched(FakeGateway):
         self, home: Home, config: Config, environ: Mapping[str, str], *, channels: bool
     ) -> AsyncIterator[Composed]:
         if config.limits.drain_s == 13:
-            raise ConfigError("the number 13 is not served")
+            async with asyncio.TaskGroup():  # as where several parts begin at once
+                raise ConfigError("the number 13 is not served")
         self.runs.append((config, environ))
         over = asyncio.Event()
         self.is_ending.clear()
@@ -88,7 +89,7 @@ async def test_changed_settings_and_secrets_are_taken_up(tmp_path: Path) -> None
 
 
 async def test_settings_that_cannot_be_used_change_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Invalid, or refused by a part: the earlier ones stay in force, as the doctor says; a mended file is taken up."""
+    """Invalid, or refused by a part: the earlier ones stay in force, as is told; a mended file is taken up."""
     home, gateway = Home(tmp_path / "home"), Watched()
     async with up(home, gateway):
         home.write(home.config_file, "[limits]\nstpes = 7\n")
@@ -101,6 +102,8 @@ async def test_settings_that_cannot_be_used_change_nothing(tmp_path: Path, capsy
         assert gateway.runs[-1][0].limits.drain_s == 10
         assert await asyncio.to_thread(main.run, ["doctor", "--home", str(home.path)], {}, "strandline", gateway) == 1
         assert "fail  settings: the running gateway keeps its earlier settings" in capsys.readouterr().out
+        assert await asyncio.to_thread(main.run, ["status", "--home", str(home.path)], {}, "strandline", gateway) == 0
+        assert "settings  the earlier ones stay in force: the number 13 is not served" in capsys.readouterr().out
         home.write(home.config_file, "[limits]\ndrain_s = 14\n")
         assert await taken_up(home, "start") == "Taken up by the running gateway."
         assert gateway.runs[-1][0].limits.drain_s == 14
@@ -174,6 +177,24 @@ def test_a_setting_is_shown_and_changed_at_the_command_line(
     assert "your shell's history has it" in run("keys", "set", "sk-ant-0123456789abcdef")[1]
     assert run("keys", "remove", "CO_API_KEY")[0] == 0
     assert run("keys", "remove", "CO_API_KEY")[0] == 2
+
+
+def test_a_policy_that_would_close_a_bot_is_not_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file may hold it, as the bot alone then stays closed; nobody who sets one value means that."""
+    home = Home(tmp_path / "home")
+    set_values(home, {("channels", "telegram", "home", "token_env"): "TELEGRAM_TOKEN"})
+
+    def set_direct(policy: str) -> int:
+        words = ["config", "set", "channels.telegram.home.direct", policy, "--home", str(home.path)]
+        return main.run(words, {"TZ": "UTC"}, "strandline", FakeGateway(FakeOperator()))
+
+    before = home.config_file.read_text("utf-8")
+    assert set_direct("everybody") == 2
+    told = capsys.readouterr().err
+    assert '"everybody" is not a policy; it is one of "pairing", "owner", "closed"\n' in told
+    assert home.config_file.read_text("utf-8") == before
+    home.write(home.config_file, f'{before}direct = "opne"\n')
+    assert set_direct("owner") == 0
 
 
 def test_an_edit_is_checked_before_it_is_written(
