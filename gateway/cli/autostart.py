@@ -57,7 +57,7 @@ def install(context: typer.Context, dry_run: DryRunOption = False, home: HomeOpt
 
 @app.command()
 def uninstall(context: typer.Context, dry_run: DryRunOption = False, home: HomeOption = None) -> None:
-    """Stop the gateway and start it no more; its home stays."""
+    """Stop the gateway and no longer start it automatically; its home stays."""
     invocation: Invocation = context.obj
     service = service_of(sys.platform, _program(invocation), invocation.home(home))
     if dry_run:
@@ -160,7 +160,7 @@ def _run(commands: Sequence[Sequence[str]]) -> None:
         try:
             subprocess.run(words, check=True, capture_output=True, text=True, timeout=STOPS_WITHIN_S + 30)  # noqa: S603
         except FileNotFoundError as exc:
-            raise StrandlineError(f"there is no {words[0]} here; --dry-run shows what it would be told") from exc
+            raise StrandlineError(f"there is no {words[0]} here; --dry-run shows its commands") from exc
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as exc:
             said = " ".join(str(exc.stderr or exc).split())
             raise StrandlineError(f"`{' '.join(words)}` failed: {said}") from exc

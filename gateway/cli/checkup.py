@@ -16,7 +16,7 @@ from gateway.control.stream_wire import CheckOrder
 SHOWN = 20
 """Proposals that are shown to people; `--json` has all."""
 
-app = command_app("Check an agent's notes, and decide about what the check-up proposes.", runs_alone=True)
+app = command_app("Check an agent's notes, and decide on the proposals.", runs_alone=True)
 
 Marks = Annotated[list[str], typer.Argument(help="Marks of proposals, as `checkup` shows them.")]
 

@@ -132,7 +132,7 @@ def connect_tools(
 
 @app.command()
 def claim(context: typer.Context, home: HomeOption = None) -> None:
-    """Show new codes for bots without an owner: who sends one to its bot within 15 minutes becomes the owner."""
+    """Show new codes for bots without an owner: sending one to its bot within 15 minutes makes the sender its owner."""
     invocation: Invocation = context.obj
     asyncio.run(_show_codes(invocation, invocation.home(home)))
 

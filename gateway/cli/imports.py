@@ -46,7 +46,7 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
     ] = None,
     home: HomeOption = None,
 ) -> None:
-    """Import notes and conversations of other programs; nothing that is here is overwritten."""
+    """Import notes and conversations from other programs; your own files are not overwritten."""
     from gateway.importers.loading import imported
 
     invocation, place = invoked(context, home)

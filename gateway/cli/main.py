@@ -40,7 +40,7 @@ COMMANDS = tuple(
             "import",
             "imports:import_",
             START,
-            "Import notes and conversations of other programs; nothing that is here is overwritten.",
+            "Import notes and conversations from other programs; your own files are not overwritten.",
         ),
         ("docs", "docs:docs", START, "Read the documentation: lists its pages, or shows one."),
         ("chat", "chat:chat", TALK, "Talk to an agent, with or without a running gateway."),

@@ -86,7 +86,7 @@ class Codec(Generic[T]):
             return self._adapter.validate_json(text).body
         except ValidationError as exc:
             what = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'record'}: {e['msg']}" for e in exc.errors())
-            raise StoreError(f"what is stored cannot be read ({what})") from exc
+            raise StoreError(f"the stored row cannot be read ({what})") from exc
 
 
 MESSAGES = Codec(InboundMessage)

@@ -231,7 +231,7 @@ class Toolbox:
             problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in exc.errors())
             raise ToolError(f"{call.name}: {problems}") from exc
         if not found.is_here and self._has_read_house():
-            raise ToolError(f"{call.name} may pass on what it is told, and you have read text marked house: not called")
+            raise ToolError(f"{call.name} may pass on its arguments, and you have read text marked house: not called")
         if found.sends and self._ask is not None and (waits := await self._ask(call)) is not None:
             return waits
         return await found.run(**{name: getattr(arguments, name) for name in type(arguments).model_fields})
