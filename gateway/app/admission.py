@@ -1,15 +1,18 @@
 """Composes admission: who may write, and how people and groups that the gateway does not know are let in."""
 
+import asyncio
 from functools import partial
 
 from gateway.admission.claim import Claims
 from gateway.admission.gate import AdmissionGate, Newcomers
 from gateway.admission.rate_limits import Rates
 from gateway.app.channels import unclaimed
-from gateway.app.owner_settings import add_owner, allow_group
 from gateway.app.resources import Resources
+from gateway.config import read_config
+from gateway.config.changes import set_values
 from gateway.delivery.group_requests import GroupRequests
 from gateway.delivery.pairing_notices import PairingNotices
+from gateway.home import Home
 
 
 def gate_of(resources: Resources, groups: GroupRequests) -> AdmissionGate:
@@ -18,7 +21,7 @@ def gate_of(resources: Resources, groups: GroupRequests) -> AdmissionGate:
     rates = Rates(limits.person_a_minute, limits.person_burst, home.clock.now)
     on_asked = PairingNotices(home.store, home.notices, home.routes, home.owner_chats.of)
     claims = Claims(
-        unclaimed(home.share.config), home.store, home.clock.now, partial(add_owner, home.files), home.waker.wake
+        unclaimed(home.share.config), home.store, home.clock.now, partial(_add_owner, home.files), home.waker.wake
     )
     newcomers = Newcomers(on_asked, claims, groups.addressed)
     return AdmissionGate(home.routes.policy, home.store, rates, home.clock.now, home.waker.wake, newcomers)
@@ -27,4 +30,20 @@ def gate_of(resources: Resources, groups: GroupRequests) -> AdmissionGate:
 def group_requests_of(resources: Resources) -> GroupRequests:
     """Return the requests of groups to be answered, which the owner decides."""
     home = resources.home
-    return GroupRequests(home.store, home.notices, home.routes, home.now, partial(allow_group, home.files))
+    return GroupRequests(home.store, home.notices, home.routes, home.now, partial(_allow_group, home.files))
+
+
+async def _add_owner(home: Home, person: str) -> None:
+    """Add *person*, `<channel>:<id>`, to `owner.people`. Raises ConfigError."""
+
+    def write() -> None:
+        people = read_config(home.config_file).owner.people
+        if person not in people:
+            set_values(home, {("owner", "people"): [*people, person]})
+
+    await asyncio.to_thread(write)
+
+
+async def _allow_group(home: Home, channel: str, account: str, chat: str) -> None:
+    """Let the bot *account* answer in the group *chat* when it is mentioned. Raises ConfigError."""
+    await asyncio.to_thread(set_values, home, {("channels", channel, account, "groups", chat, "mention"): True})

@@ -17,7 +17,6 @@ from adapters.channel import InboundMessage
 from gateway.inbound.outcomes import Outcome
 from gateway.web.api_tokens import ApiTokens, ChatsOfToday, TokenHolder
 from gateway.web.completion_turns import PATIENCE_S, Asking, TurnFeed
-from gateway.web.deltas import Growing
 from gateway.web.errors import SERVER, HttpError
 from gateway.web.images import ImageCaps
 from gateway.web.wire import Completion, Shape, completion, model, models
@@ -156,3 +155,27 @@ def chat_name(given: str) -> str:
 
 def _event(data: Mapping[str, object]) -> bytes:
     return b"data: " + json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n\n"
+
+
+class Growing:
+    """The part of one answer that a client has received.
+
+    A client cannot revoke text that it displayed. Text that a model writes before it calls a tool stays, and the next
+    reply begins after an empty line; so does the answer itself if it does not continue the drafts.
+    """
+
+    def __init__(self) -> None:
+        self._sent = ""
+        """The part sent of the current reply."""
+
+    def piece(self, text: str) -> str:
+        """Return the new part of *text*, a whole draft or answer.
+
+        Spaces at its ends are held back until more follows.
+        """
+        whole = text.strip()
+        if not whole:
+            return ""
+        piece = whole.removeprefix(self._sent) if whole.startswith(self._sent) else f"\n\n{whole}"
+        self._sent = whole
+        return piece

@@ -11,8 +11,7 @@ import pytest
 
 from adapters.channel import Address
 from gateway.admission.routing import SessionKey
-from gateway.web.completions import chat_name
-from gateway.web.deltas import Growing
+from gateway.web.completions import Growing, chat_name
 from gateway.web.errors import HttpError
 from gateway.web.images import ImageCaps
 from gateway.web.wire import completion
