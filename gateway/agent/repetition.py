@@ -19,6 +19,8 @@ _SOURCES = 2
 """Lines that one sentence may repeat."""
 _FACTS_SHARE, _WORDS_SHARE = 0.5, 0.8
 """Share of its words that a sentence shares with them, if they hold all its facts, or if it has none. Our choice."""
+_MOST_PLACES = 200
+"""Lines from which on a word tells nothing about which of them a sentence repeats; looking at all takes minutes."""
 _LINES_KEPT = 1_000
 _FULL_HOUR = ":00"
 """Of "9:00"; a note may say "at 9"."""
@@ -68,7 +70,8 @@ class _ShownNotes:
     def _nearest(self, words: frozenset[str]) -> Iterator[str]:
         """Yield the line with most of *words*, then the one with most of the rest."""
         for _ in range(_SOURCES):
-            counts = Counter(place for word in words for place in self._places.get(word, ()))
+            found = (self._places.get(word, ()) for word in words)
+            counts = Counter(place for places in found if len(places) <= _MOST_PLACES for place in places)
             if not counts:
                 return
             [(place, _)] = counts.most_common(1)

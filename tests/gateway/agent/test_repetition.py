@@ -1,6 +1,7 @@
 """The part of an answer that repeats no note: quotations do not become evidence a second time."""
 
 import json
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -72,3 +73,11 @@ def test_a_result_that_was_shortened_is_read_as_text() -> None:
     """It is no JSON any more."""
     cut = ResultEntry("call", "memory_get", found().text[:-9], is_error=False)
     assert own("The plumber wants 120 euros.", cut) == ""
+
+
+def test_a_long_answer_beside_many_notes_is_read_in_linear_time() -> None:
+    """A word of all lines tells nothing about which of them a sentence repeats."""
+    notes = TurnNoteEntry("\n".join(f"- the boat has place {number}" for number in range(5_000)))
+    began = time.process_time()
+    assert own("The boat is green. " * 20_000, notes) is None
+    assert time.process_time() - began < 2
