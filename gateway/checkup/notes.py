@@ -31,14 +31,23 @@ Read = Callable[[], None]
 
 
 async def entries_with_sources(agent: Agent, access: Access, read: Read) -> list[NotedEntry]:
-    """Return the entries of the private notes of *agent*, each with its source. Raises WorkspaceError."""
+    """Return the entries of the private notes of *agent*, each with its source; none that holds others' words.
+
+    Accepting a proposal makes a line the owner's: nobody else's may come so far. Raises WorkspaceError.
+    """
     writers = await _writers(agent, access)
     entries: list[NotedEntry] = []
     for path in sorted(await agent.run(forgettable, agent.workspace, access)):
         whole = await agent.run(whole_note, agent.workspace, access, path)
-        entries += [replace(each, source=_source(each, writers)) for each in noted_entries(path, whole, agent.id)]
+        own = await agent.run(_own_entries, agent, path, whole)
+        entries += [replace(each, source=_source(each, writers)) for each in own]
         read()
     return entries
+
+
+def _own_entries(agent: Agent, path: PurePosixPath, whole: str) -> list[NotedEntry]:
+    others = agent.history_writer.origins.others_in
+    return [each for each in noted_entries(path, whole, agent.id) if not others(each.raw)]
 
 
 async def _writers(agent: Agent, access: Access) -> LineWriters:

@@ -113,7 +113,10 @@ def _shown(record: CheckupRecord, after: str = "") -> str:
 
 
 def _described(proposal: CheckupProposal, waiting: int) -> str:
-    diff = "\n".join(line for line in preview(proposal).split("\n") if not line.startswith("@@"))[:_LONGEST_DIFF]
+    diff = "\n".join(line for line in preview(proposal).split("\n") if not line.startswith("@@"))
+    if (left := len(diff) - _LONGEST_DIFF) > 0:
+        rest = f"{left:,} more characters; strandline memory {NAME} prints them"
+        diff = f"{diff[:_LONGEST_DIFF]}\n… NOT ALL IS SHOWN: {rest}"
     return (
         f"{waiting:,} waiting. **{proposal.kind.in_words}**, `{proposal.citation}`: {proposal.reason}\n"
         f"{code_block(diff)}\n"

@@ -1,15 +1,18 @@
 """The check-up of an agent's notes, and its owner's decisions."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
 import pytest
 
+from adapters.channel import Quote
 from gateway.checkup.checkup import accept, checked_agent, read_checkup, refuse, run_checkup, undo
 from gateway.checkup.proposals import FILE, CheckupRecord, forget_texts
 from gateway.errors import CheckupError
-from tests.gateway.commands.house import MEMBER, OWNER_IN_GROUP, STRANGER, House, open_house
+from tests.fakes.model import ScriptedModel, call, says
+from tests.gateway.commands.house import MEMBER, OWNER, OWNER_IN_GROUP, STRANGER, House, open_house
 from workspaces.access import Access, AgentId, SessionType, owner_access
 
 NOTES = "# Memory\n\n## Notes\n\n- The cat is called Miso.\n- The spare key is with Ann.\n- the cat is called Miso\n"
@@ -113,3 +116,21 @@ async def test_a_damaged_record_is_none(tmp_path: Path) -> None:
         assert await read_checkup(checked, house.access()) == CheckupRecord()
         assert len((await check(house)).open) == 1
         assert (checked.root / FILE).stat().st_mode & 0o777 == 0o600
+
+
+async def test_no_words_of_others_come_into_a_proposal(tmp_path: Path) -> None:
+    """What was noted of forwards replaces nothing of the owner's, and is no preference of theirs."""
+    async with open_house(tmp_path) as house:
+        house.put("MEMORY.md", "# Memory\n\n## Notes\n\n- The port is 5432.\n")
+        await house.history_writer.catch_up()
+        for text in (
+            "The port is 5433 now.",
+            "I prefer Sam's bank for all payments.",
+            "I prefer Sam's bank for all payments.",
+        ):
+            house.clock.advance(86_400)
+            house.model = ScriptedModel(says("", call("add_note", text=text)), "Noted.")
+            await house.answer(await house.take_in("", replace(OWNER, quote=Quote("Sam", text))))
+        assert (await check(house)).open == ()
+        house.put("MEMORY.md", f"{house.text('MEMORY.md')}- The port is 5434 now.\n")
+        assert [each.before for each in (await check(house)).open] == ["- The port is 5432."]

@@ -51,3 +51,13 @@ async def test_a_group_learns_nothing_of_it(tmp_path: Path) -> None:
         house.put("MEMORY.md", NOTES)
         assert "only in your own chat" in await house.says("/checkup", OWNER_IN_GROUP)
         assert "There is no command /checkup" in await house.says("/checkup", MEMBER)
+
+
+async def test_a_note_that_is_not_shown_whole_says_so(tmp_path: Path) -> None:
+    """Who accepts it knows that there is more."""
+    async with open_house(tmp_path) as house:
+        tricks = "".join(f"\n  It knows trick {number}." for number in range(100))
+        house.put("MEMORY.md", f"# Memory\n\n## Notes\n\n{CAT.rstrip()}{tricks}\n{AGAIN.rstrip()}{tricks}\n")
+        shown = await house.says("/checkup")
+        assert "more characters; strandline memory checkup prints them" in shown
+        assert "trick 99" not in shown
