@@ -38,6 +38,8 @@ class ModelFault(StrEnum):
     ADDRESS = "address"
     MISSING = "missing"
     """There is no key; the message has the setting and the remedy."""
+    REPLY = "reply"
+    """None: it answered, and its reply cannot be used."""
     OTHER = "other"
 
 

@@ -6,7 +6,7 @@ from adapters.channel import InboundMessage
 from gateway.admission.routing import Envelope
 from gateway.agent.models.failures import told_failure
 from gateway.delivery.direct_notices import kept_notice
-from gateway.errors import ModelError, ModelRefusedError
+from gateway.errors import ModelError, ModelFault, ModelRefusedError
 from workspaces.access import SessionType
 
 
@@ -24,6 +24,9 @@ def apology(exc: Exception, envelope: Envelope) -> str:
         case ModelRefusedError():
             known = "" if told or not is_private else "; `strandline doctor` says why"
             return f"My language model rejects my requests, so I cannot answer yet{known}. Your message is kept.{told}"
+        case ModelError(fault=ModelFault.REPLY):
+            what = str(exc).partition(": ")[2]
+            return f"My language model answered, but {what}. Your message is kept; I ask again.{told}"
         case ModelError():
             said = "My language model cannot be reached now. Your message is kept; I answer as soon as it is back."
             return f"{said}{told}"

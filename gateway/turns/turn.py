@@ -76,7 +76,7 @@ _NO_ROOM = (
 )
 _TOO_LATE = "I could not answer this within a day, so I gave up. Please ask again."
 _NO_MODEL = "my language model could not be reached in time."
-_LATER = "My language model cannot be reached now; what it makes of this follows as soon as it is back."
+_LATER = "My language model gives no answer now; what it makes of this follows as soon as it is back."
 _UNBEGUN = "A hook that checks my answers failed, so I did not answer. `strandline status` names it."
 _FAILED = "Something went wrong on my side, so I could not answer. The log has the details (code {code})."
 

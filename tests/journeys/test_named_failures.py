@@ -24,7 +24,7 @@ from tests.fakes.cohere_stub import CohereStub
 from tests.fakes.discord import Discord
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S
-from tests.fakes.provider_stub import Refusal
+from tests.fakes.provider_stub import Call, Fault, Refusal, Reply
 from tests.journeys.house import ENVIRON, GROUP, OWNER, cohere_section, make_home, openai_section, running
 
 CLOSED = "http://127.0.0.1:9/v1"
@@ -106,6 +106,25 @@ async def test_a_model_server_that_does_not_run_is_named(tmp_path: Path) -> None
         assert CLOSED in told
         assert "strandline config set models.stub.base_url URL" in told
     assert (beside[0], stopped[0]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (Reply(""), "the reply is empty"),
+        (Reply("half of an answ", fault=Fault.CUT), "the reply was cut off"),
+        (Reply(calls=(Call("add_note", "{no", "c1"),)), "the arguments of a tool call are not JSON"),
+    ],
+)
+async def test_a_reply_that_cannot_be_used_is_named(tmp_path: Path, reply: Reply, words: str) -> None:
+    """The model was reached: nobody looks for a server that runs."""
+    async with OpenAIStub(lambda _: reply) as model:
+        home = make_home(tmp_path / "home", model=openai_section(model.url))
+        async with running(home) as app:
+            chat, troubles, _ = await said_by(app)
+    assert chat.startswith(f"My language model answered, but {words}. Your message is kept; I ask again.")
+    assert words in troubles
+    assert "cannot be reached" not in chat + troubles
 
 
 async def test_a_missing_key_is_named(tmp_path: Path) -> None:

@@ -203,5 +203,5 @@ async def test_a_model_of_a_package_answers_and_gives_way(install: Install, tmp_
             await bot.wait_for_sent(2)
             state = await app.operator.ask(StatusOrder())
     assert bot.sent[0].text == "please echo"
-    assert "The language model cannot be reached now" in bot.sent[1].text
+    assert "The language model gives no answer now" in bot.sent[1].text
     assert [each.partition(" ")[0] for each in state.troubles if "program" in each] == ["models.local"]

@@ -39,22 +39,27 @@ def unreachable(name: str) -> ModelUnavailableError:
     )
 
 
+def unusable_reply(name: str, what: str) -> ModelUnavailableError:
+    """Return the error for a model that answered; *what* is wrong with its reply, as a sentence without an end."""
+    return ModelUnavailableError(f"{name}: {what}", fault=ModelFault.REPLY)
+
+
 def connection_error(name: str, error: Exception) -> ModelUnavailableError:
     """Return the error for a broken connection or body, of whichever HTTP client."""
     match error:
         case BrokenReplyError():
-            return ModelUnavailableError(f"{name}: the provider {error}")
+            return unusable_reply(name, f"the provider {error}")
         case _ if type(error).__name__ in {"ConnectError", "ConnectTimeout"}:
             return unreachable(name)
         case _:
-            return ModelUnavailableError(f"{name}: the reply was cut off")
+            return unusable_reply(name, "the reply was cut off")
 
 
 def failed_within(name: str, body: object) -> ModelError:
     """Return the error for a stream that began well and then reports a failure in *body*."""
     if _says(body, _OVERFLOW_MARKS):
         return ModelOverflowError(f"{name}: the request is larger than the model's window")
-    return ModelUnavailableError(f"{name}: the provider reports an error within the reply")
+    return unusable_reply(name, "the provider reports an error within the reply")
 
 
 def status_error(name: str, status: int, body: object, headers: Mapping[str, str]) -> ModelError:

@@ -53,7 +53,7 @@ _FAILED = {
 _NO_TIME = "is not a "
 """Part of the error for words that name no time, or that end like a time zone and are none."""
 _WHEN = "I need a time, as in “remind me tomorrow at 9 to …”: nothing was scheduled."
-_DOWN = "The language model cannot be reached now, so I can only quote notes."
+_DOWN = "The language model gives no answer now, so I can only quote notes."
 
 
 class OfflineModel:

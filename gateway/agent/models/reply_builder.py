@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from gateway.agent.entries import NO_REPLY, ReplyEntry, ToolCall, Usage
+from gateway.agent.models.errors import unusable_reply
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.thinking import ThinkingFilter
-from gateway.errors import ModelFloodError, ModelRefusedError, ModelUnavailableError
+from gateway.errors import ModelFloodError, ModelRefusedError
 
 TEXT_CAP = 400_000
 """Longest reply, in characters, arguments included: more than any model writes in one go."""
@@ -83,15 +84,15 @@ class Assembly:
     def _check(self, text: str, calls: tuple[ToolCall, ...]) -> None:
         """Check that the reply has a finish reason: a stream that breaks off cleanly raises nothing in the clients."""
         if self._finish is None:
-            raise ModelUnavailableError(f"{self._name}: the reply was cut off")
+            raise unusable_reply(self._name, "the reply was cut off")
         if self._finish.how == "failed":
-            raise ModelUnavailableError(f"{self._name}: the provider reports an error within the reply")
+            raise unusable_reply(self._name, "the provider reports an error within the reply")
         if not text.strip() and not calls:
             if self._finish.how == "filtered":
                 raise ModelRefusedError(f"{self._name}: the provider's content filter stopped the reply")
             if self._may_be_empty and self._finish.how == "stop":
                 return
-            raise ModelUnavailableError(f"{self._name}: the reply is empty")
+            raise unusable_reply(self._name, "the reply is empty")
         for call in calls:
             self._check_arguments(call)
 
@@ -99,7 +100,7 @@ class Assembly:
         try:
             json.loads(call.arguments)
         except (ValueError, RecursionError) as exc:
-            raise ModelUnavailableError(f"{self._name}: the arguments of a tool call are not JSON") from exc
+            raise unusable_reply(self._name, "the arguments of a tool call are not JSON") from exc
 
     def _whole_calls(self, taken: set[str]) -> Iterator[ToolCall]:
         """Yield the calls; servers that number the calls of each reply anew get ids that are unique in the history."""
