@@ -1,5 +1,6 @@
-"""One small call of a model, as proof that its settings work."""
+"""One small call of a model, as proof that its settings work, and the names that its server offers."""
 
+import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,6 +15,8 @@ from gateway.config import Config
 
 PATIENCE_S = 30.0
 """Seconds that the call may take; our choice."""
+LIST_WITHIN_S = 10.0
+"""Seconds that the list of models may take; our choice."""
 _ASKED = "Reply with the single word: ready"
 
 
@@ -37,3 +40,20 @@ async def probe_model(name: str, config: Config, environ: Mapping[str, str]) -> 
     finally:
         await model.close()
     return Proof(" ".join(reply.text.split())[:80], time.monotonic() - began)
+
+
+async def offered_models(name: str, config: Config, environ: Mapping[str, str]) -> list[str]:
+    """Return the names of the models at the address of model *name*, for OpenAI's protocol; none if it does not tell.
+
+    Raises ModelError if nothing answers there, or the key is wrong.
+    """
+    settings = hosted_settings(name, config, environ)
+    if settings.provider != "openai":
+        return []
+    from gateway.agent.models.openai import OpenAIProvider
+
+    try:
+        async with asyncio.timeout(LIST_WITHIN_S):
+            return await OpenAIProvider(settings).models()
+    except TimeoutError:
+        return []

@@ -68,7 +68,7 @@ def discord(
 def model(  # noqa: PLR0913  # each option is a parameter to typer
     context: typer.Context,
     provider: Annotated[str | None, typer.Option(help="cohere, openai, anthropic or google; default: ask.")] = None,
-    model: Annotated[str | None, typer.Option(help="Its name at the provider; default: a usual one.")] = None,
+    model: Annotated[str | None, typer.Option(help="Its name at the provider; default: a usual one, or ask.")] = None,
     name: Annotated[str | None, typer.Option(help="Its name in the configuration; default: the provider's.")] = None,
     base_url: Annotated[str | None, typer.Option("--base-url", help="Another address, such as Ollama's.")] = None,
     agent: Annotated[

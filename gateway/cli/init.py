@@ -133,7 +133,7 @@ def _ask_provider(invocation: Invocation, home: Home) -> str:
 def _connect_model(invocation: Invocation, home: Home, wish: ModelWish, *, asks: bool) -> None:
     """Connect the model of *wish*; a person goes on without one if it does not answer, a script is told."""
     try:
-        for line in write_model(invocation, home, usual_model(wish.provider or ""), wish):
+        for line in write_model(invocation, home, usual_model(wish.provider or ""), wish, asks=asks):
             print(visible(line))
     except ConfigError as exc:
         if not asks:

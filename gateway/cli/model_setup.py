@@ -1,12 +1,13 @@
 """Connects a language model: its key, one real call as proof, and its table in the configuration."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gateway.cli.invocation import Invocation
-from gateway.cli.keys import ask_one_of, ask_secret
+from gateway.cli.keys import ask, ask_one_of, ask_secret
 from gateway.cli.scaffold import MODELS, PROVIDERS, UsualModel
 from gateway.cli.settings_report import taken_up
 from gateway.errors import ConfigError, ModelError, ModelFault
@@ -16,6 +17,8 @@ from gateway.runtime.escape import visible
 if TYPE_CHECKING:
     from gateway.config import Config
 
+MOST_NAMED = 20
+"""Models of a server that a question lists; each other one may be answered too."""
 TRIES = 3
 """Keys that are asked for in a row."""
 
@@ -33,14 +36,19 @@ class ModelWish:
 
 def connect_model(invocation: Invocation, home: Home, wish: ModelWish) -> None:
     """Ask for what *wish* leaves open, prove that the model answers, and write it. Raises StrandlineError."""
-    usual = usual_model(wish.provider or _ask_provider(invocation, home))
+    usual = usual_model(wish.provider or _ask_provider(invocation, home, "openai" if wish.base_url else ""))
     for line in write_model(invocation, home, usual, wish):
         print(visible(line))
     print(asyncio.run(taken_up(home, invocation.command("up", home))))
 
 
-def write_model(invocation: Invocation, home: Home, usual: UsualModel, wish: ModelWish) -> list[str]:
-    """Write the model of *wish* once it has answered; return what was done. Raises ConfigError, ModelError."""
+def write_model(
+    invocation: Invocation, home: Home, usual: UsualModel, wish: ModelWish, *, asks: bool = True
+) -> list[str]:
+    """Write the model of *wish* once it has answered; return what was done. Raises ConfigError, ModelError.
+
+    Unless it *asks*, a server with several models must offer the usual one.
+    """
     from gateway.config.changes import set_secret, set_values
     from gateway.config.reading import read_config
     from gateway.observability.logs import logging_to_stderr
@@ -54,6 +62,10 @@ def write_model(invocation: Invocation, home: Home, usual: UsualModel, wish: Mod
             values = {path: value for path, value in values.items() if path[-1] != "api_key_env"}
         try:
             with logging_to_stderr("error", "text"):
+                if not wish.model and wish.base_url is not None:
+                    offered = asyncio.run(_offered(home, name, values, environ))
+                    wish = replace(wish, model=_choose(offered, usual.model, asks=asks))
+                    values["models", name, "model"] = wish.model
                 told = asyncio.run(_prove(home, name, values, environ))
         except ModelError as exc:
             print(visible(f"  it does not answer: {_cause(exc, name, wish)}"))
@@ -76,16 +88,46 @@ def _cause(exc: ModelError, name: str, wish: ModelWish) -> str:
 
 async def _prove(home: Home, name: str, values: Mapping[tuple[str, ...], object], environ: Mapping[str, str]) -> str:
     from gateway.app.model_probe import probe_model
+
+    config = _config_with(home, values)
+    print(f"Asking {config.models[name].model} for one word …")
+    proof = await probe_model(name, config, environ)
+    return f'{config.models[name].model} answered "{proof.text}" in {proof.seconds:.1f} s.'
+
+
+async def _offered(
+    home: Home, name: str, values: Mapping[tuple[str, ...], object], environ: Mapping[str, str]
+) -> Sequence[str]:
+    from gateway.app.model_probe import offered_models
+
+    return await offered_models(name, _config_with(home, values), environ)
+
+
+def _config_with(home: Home, values: Mapping[tuple[str, ...], object]) -> "Config":
+    """Return the configuration of *home* as it would be with *values*. Raises ConfigError."""
     from gateway.config.reading import parse_config
     from gateway.config.values import with_value
 
     text = home.config_file.read_text("utf-8") if home.config_file.exists() else ""
     for path, value in values.items():
         text = with_value(text, path, value)
-    config = parse_config(text, home.config_file)
-    print(f"Asking {config.models[name].model} for one word …")
-    proof = await probe_model(name, config, environ)
-    return f'{config.models[name].model} answered "{proof.text}" in {proof.seconds:.1f} s.'
+    return parse_config(text, home.config_file)
+
+
+def _choose(names: Sequence[str], usual: str, *, asks: bool) -> str:
+    """Return one of the model *names* that a server offers. Raises ConfigError if nobody can be asked."""
+    if len(names) == 1:
+        return names[0]
+    some = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    if not (asks and sys.stdin.isatty()):
+        if names and usual not in names:
+            raise ConfigError(f"the server offers several models; name one with --model: {visible(some)}")
+        return usual
+    if not names:
+        return ask("Name of the model at that server", usual)
+    default = usual if usual in names else next((each for each in names if "embed" not in each), names[0])
+    question = f"Model, one of {visible(some)}"
+    return ask(question, default, lambda answer: "" if answer in names else question)
 
 
 def _values(config: "Config", name: str, usual: UsualModel, wish: ModelWish) -> dict[tuple[str, ...], object]:
@@ -108,11 +150,12 @@ def usual_model(provider: str) -> UsualModel:
     return found
 
 
-def _ask_provider(invocation: Invocation, home: Home) -> str:
+def _ask_provider(invocation: Invocation, home: Home, likely: str) -> str:
+    """Return the provider; the default is the *likely* one, else one whose key is known."""
     environ = invocation.environ_of(home)
     known = next((each.provider for each in MODELS if environ.get(each.variable, "").strip()), "")
     choices = [each for each in PROVIDERS if each != "offline"]
-    return ask_one_of(choices, "Provider", known or choices[0])
+    return ask_one_of(choices, "Provider", likely or known or choices[0])
 
 
 def _ask_key(invocation: Invocation, usual: UsualModel, wish: ModelWish) -> str:
@@ -135,6 +178,4 @@ def _ask_key(invocation: Invocation, usual: UsualModel, wish: ModelWish) -> str:
 
 
 def _may_ask_again(usual: UsualModel, environ: Mapping[str, str]) -> bool:
-    import sys
-
     return sys.stdin.isatty() and bool(environ.get(usual.variable))

@@ -113,11 +113,14 @@ class ProviderStub(ABC):
         """Client port of each request: one per connection."""
         self.problems: list[str] = []
         """Faults that the provider would have found in a request."""
+        self.models: Sequence[str] = ()
+        """Names in its list of models; without any it has no list."""
         self.url = ""
         self._script = script
         self._port = port
         application = web.Application(client_max_size=64_000_000)
         application.router.add_post(self.path, self._answer)
+        application.router.add_get(f"{self.base}/models", self._list)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1)
 
     async def __aenter__(self) -> Self:
@@ -147,6 +150,11 @@ class ProviderStub(ABC):
     def plain(self, body: Body) -> Body:
         """Return *body* in terms of OpenAI's protocol; Cohere's are the same as far as tests need."""
         return body
+
+    async def _list(self, _: web.Request) -> web.Response:
+        if not self.models:
+            raise web.HTTPNotFound
+        return web.json_response({"object": "list", "data": [{"id": each, "object": "model"} for each in self.models]})
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body: Body = await request.json()

@@ -200,3 +200,38 @@ async def test_a_model_that_refuses_the_key_is_not_written(home: Home) -> None:
             assert "nothing was written" in await shown.ends(2)
     assert not home.config_file.exists()
     assert not home.secrets_file.exists()
+
+
+async def test_the_models_of_an_own_server_are_offered(home: Home) -> None:
+    """The first that is no embedder is the default; a name that the server does not have is asked for again."""
+    async with OpenAIStub(lambda _: "ready") as model, asyncio.timeout(PATIENCE_S):
+        model.models = ("nomic-embed-text", "llama3.2:3b", "qwen3:8b")
+        async with prompt("connect", "model", "--base-url", model.url, "--home", str(home.path)) as shown:
+            await shown.sees("[openai]")
+            shown.types("")
+            await shown.sees("Key of openai (not shown; empty if it needs none)")
+            shown.types("")
+            await shown.sees("Model, one of nomic-embed-text, llama3.2:3b, qwen3:8b [llama3.2:3b]")
+            shown.types("gpt-5-mini")
+            await shown.sees("Model, one of nomic-embed-text")
+            shown.types("qwen3:8b")
+            assert 'qwen3:8b answered "ready"' in await shown.ends()
+    assert [body["model"] for body in model.bodies] == ["qwen3:8b"]
+    assert read_config(home.config_file).models["openai"].model == "qwen3:8b"
+
+
+async def test_a_server_that_lists_no_models_is_asked_for_by_name(home: Home) -> None:
+    """And one that has a single model needs no question."""
+    async with OpenAIStub(lambda _: "ready") as model, asyncio.timeout(PATIENCE_S):
+        words = ("--provider", "openai", "--base-url", model.url, "--home", str(home.path))
+        async with prompt("connect", "model", *words) as shown:
+            await shown.sees("Key of openai")
+            shown.types("")
+            await shown.sees("Name of the model at that server [gpt-5-mini]")
+            shown.types("local-1")
+            assert 'local-1 answered "ready"' in await shown.ends()
+        model.models = ("only-1",)
+        async with prompt("connect", "model", *words) as shown:
+            await shown.sees("Key of openai")
+            shown.types("")
+            assert 'only-1 answered "ready"' in await shown.ends()

@@ -26,6 +26,8 @@ CONNECT_TIMEOUT_S = 10.0
 CONNECTIONS = 1000
 KEPT_S = 5.0
 """Time for which an unused connection is kept: many servers close theirs soon after."""
+LONGEST_LIST = 1024 * 1024
+"""Bytes that are read of a list of models."""
 LONGEST_REFUSAL = 64 * 1024
 """Bytes that are read of an answer that is no reply."""
 
@@ -60,6 +62,21 @@ class OpenAIProvider:
                         yield piece
         except ClientError as exc:
             raise unreachable(name) from exc
+
+    async def models(self) -> list[str]:
+        """Return the names of the models that the server offers; none if it does not tell. Raises ModelError."""
+        name, session = self._settings.name, self._opened()
+        url = f"{self._url.removesuffix('/chat/completions')}/models"
+        try:
+            async with session, session.get(url, proxy=self._proxy, allow_redirects=False) as response:
+                if response.status in {401, 403}:
+                    raise status_error(name, response.status, "", response.headers)
+                said = await response.content.read(LONGEST_LIST) if response.status == 200 else b""
+                return list(_names_in(json.loads(said or b"{}")))
+        except ClientError as exc:
+            raise unreachable(name) from exc
+        except (ValueError, RecursionError):
+            return []
 
     def _opened(self) -> ClientSession:
         key = self._settings.api_key
@@ -220,6 +237,13 @@ def _usage(counted: Mapping[str, Any]) -> Usage:
         int(counted.get("completion_tokens") or 0),
         int(details.get("cached_tokens") or 0),
     )
+
+
+def _names_in(listed: object) -> Iterator[str]:
+    """Yield the names in the answer *listed* of `/models`."""
+    for each in _objects(listed.get("data") if isinstance(listed, dict) else None):
+        if isinstance(name := each.get("id"), str) and name.strip():
+            yield name
 
 
 def _objects(value: object) -> Sequence[Mapping[str, Any]]:
