@@ -40,25 +40,47 @@ def paths_of(proposals: Sequence[CheckupProposal], memory: PurePosixPath) -> set
     return {memory, *map(PurePosixPath, named)}
 
 
+def fitting(notes: TouchedNotes, proposals: Sequence[CheckupProposal]) -> tuple[list[CheckupProposal], dict[str, str]]:
+    """Return those of *proposals* that can be carried out together, and why each other one cannot, by mark."""
+    texts, fit, left = dict(notes.texts), [], {}
+    for each in _from_the_end(proposals):
+        try:
+            _carry_out(texts, notes.memory, each, None)
+            fit.append(each)
+        except CheckupError as exc:
+            left[each.mark] = str(exc)
+    return fit, left
+
+
 def carried_out(notes: TouchedNotes, proposals: Sequence[CheckupProposal], words: str | None = None) -> Texts:
     """Return the texts that *proposals* change, as they are then; *words* replace the note of a single one.
 
     Raises CheckupError if one does not fit any more, or if more than a quarter of the entries would be lost.
     """
     texts = dict(notes.texts)
-    for each in sorted(
-        proposals, key=lambda each: -each.line
-    ):  # from the end, so that earlier lines keep their numbers
-        place = notes.memory if each.kind is FindingKind.PROMOTION else PurePosixPath(each.path)
-        number = _number_of_beside(texts, each)
-        if each.kind is FindingKind.PROMOTION:
-            section, text = _section_and_text(each.after or "")
-            texts[place] = saved(texts.get(place), words or text, section)
-        else:
-            texts[place] = _changed(texts.get(place, ""), each, _lines_after(each, number, words))
+    for each in _from_the_end(proposals):
+        _carry_out(texts, notes.memory, each, words)
     changed = {path: text for path, text in texts.items() if notes.texts.get(path) != text}
     _refuse_loss(notes, changed)
     return changed
+
+
+def _from_the_end(proposals: Sequence[CheckupProposal]) -> list[CheckupProposal]:
+    """Return *proposals* so that earlier lines keep their numbers."""
+    return sorted(proposals, key=lambda each: -each.line)
+
+
+def _carry_out(
+    texts: dict[PurePosixPath, str], memory: PurePosixPath, proposal: CheckupProposal, words: str | None
+) -> None:
+    """Change *texts* as *proposal* says. Raises CheckupError, and leaves them, if it does not fit."""
+    place = memory if proposal.kind is FindingKind.PROMOTION else PurePosixPath(proposal.path)
+    number = _number_of_beside(texts, proposal)
+    if proposal.kind is FindingKind.PROMOTION:
+        section, text = _section_and_text(proposal.after or "")
+        texts[place] = saved(texts.get(place), words or text, section)
+    else:
+        texts[place] = _changed(texts.get(place, ""), proposal, _lines_after(proposal, number, words))
 
 
 def preview(proposal: CheckupProposal) -> str:
@@ -87,8 +109,9 @@ def _number_of_beside(texts: Texts, proposal: CheckupProposal) -> int:
     places = _places(there, proposal.beside)
     is_copy = (proposal.beside_path, proposal.beside) == (proposal.path, proposal.before)
     if len(places) <= (is_copy and proposal.kind is not FindingKind.PROMOTION):
+        there = f"{proposal.beside_path}#L{proposal.beside_line}"
         raise CheckupError(
-            f"{proposal.beside_path}#L{proposal.beside_line} has changed since, so nothing was written; check again. "
+            f"{proposal.citation} was left as it is, because {there} has changed since; check again. "
             f"It said: {' '.join(proposal.beside.split())}"
         )
     return 1 + min(places, key=lambda at: abs(at + 1 - proposal.beside_line))
@@ -110,7 +133,7 @@ def _changed(text: str, proposal: CheckupProposal, new: Sequence[str]) -> str:
     if not places:
         now = "\n".join(line.rstrip("\r") for line in lines[proposal.line - 1 : proposal.line - 1 + len(old)])
         raise CheckupError(
-            f"{proposal.citation} has changed since, so nothing was written; check again.\n"
+            f"{proposal.citation} has changed since, so it was left as it is; check again.\n"
             f"{difference(proposal.before, now)}"
         )
     at = min(places, key=lambda at: abs(at + 1 - proposal.line))

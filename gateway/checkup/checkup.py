@@ -7,7 +7,7 @@ nobody else reads, gets nothing.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from hashlib import blake2b
@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from statistics import fmean
 
 from gateway.agent.agent import Agent
-from gateway.checkup.changes import TouchedNotes, carried_out, paths_of
+from gateway.checkup.changes import TouchedNotes, carried_out, fitting, paths_of
 from gateway.checkup.conversations import Evidence, count_parts, gather
 from gateway.checkup.figures import CheckupFigures, NoteScore
 from gateway.checkup.notes import entries_with_sources, instructions_of, recorded, texts_about_people
@@ -42,7 +42,6 @@ from workspaces.memory.checkup.noted import NotedEntry
 from workspaces.memory.checkup.quality import WEIGHTS, Quality
 from workspaces.run_blocking import RunBlocking
 from workspaces.sections import memory_file
-from workspaces.workspace import Workspace
 
 KEPT_FIGURES = 60
 """Check-ups whose figures are kept for the trend."""
@@ -67,6 +66,16 @@ class CheckedAgent:
     def root(self) -> Path:
         """Folder of the agent, beside whose workspace the record is kept."""
         return self.conversations.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """The outcome of accepting several proposals."""
+
+    done: Sequence[CheckupProposal]
+    """At least one."""
+    left: Mapping[str, str]
+    """Why each other one was left, by its mark."""
 
 
 def checked_agent(agent: Agent, sessions: Sessions, zone: tzinfo) -> CheckedAgent:
@@ -105,21 +114,21 @@ async def read_checkup(checked: CheckedAgent, access: Access) -> CheckupRecord:
 
 async def accept(
     checked: CheckedAgent, access: Access, marks: Sequence[str], words: str | None = None, now: datetime | None = None
-) -> list[CheckupProposal]:
+) -> Acceptance:
     """Carry out proposals as the owner at the command line, or *words* instead of a single one's.
 
-    Raises CheckupError, and the errors of writing.
+    Those that do not fit any more are left. Raises CheckupError if none fits, and the errors of writing.
     """
     stamp = f"{now or ''}\0{' '.join(marks)}"
     origin = Origin(OWNERS_COMMANDS, mark=blake2b(stamp.encode(), digest_size=6).hexdigest())
     writer, turn = checked.agent.history_writer, f"checkup-{origin.mark}"
     try:
         run = writer.noting(checked.agent.run, turn, origin)
-        done = await accept_in(checked, access, run, origin, marks, words)
+        accepted = await accept_in(checked, access, run, origin, marks, words)
     finally:
         writer.ended(turn)
-    await writer.record(list({PurePosixPath(each.path) for each in done}), origin)
-    return done
+    await writer.record(list({PurePosixPath(each.path) for each in accepted.done}), origin)
+    return accepted
 
 
 async def accept_in(
@@ -129,7 +138,7 @@ async def accept_in(
     origin: Origin,
     marks: Sequence[str],
     words: str | None = None,
-) -> list[CheckupProposal]:
+) -> Acceptance:
     """Carry out proposals within a turn: *run* counts the changes as those of *origin*. Raises as `accept` does."""
     require_owner(checked, access)
     return await run(_accept, checked, access, marks, words, origin)
@@ -241,33 +250,43 @@ def _rounded(found: Quality) -> dict[str, float]:
 
 def _accept(
     checked: CheckedAgent, access: Access, marks: Sequence[str], words: str | None, origin: Origin
-) -> list[CheckupProposal]:
+) -> Acceptance:
     record = read_record(checked.root)
-    proposals = [_open(record, mark) for mark in dict.fromkeys(marks)]
-    if words is not None and len(proposals) != 1:
+    proposals, left = _all_open(record, marks)
+    if words is not None and len(proposals) + len(left) != 1:
         raise CheckupError("your words replace one note: name one proposal")
     workspace = checked.agent.workspace
-    _write(workspace, access, record, proposals, words)
-    changed = [
-        replace(each, state=ProposalState.ACCEPTED, session=origin.session, undo=origin.mark or "")
-        for each in proposals
-    ]
-    _note(checked.root, changed)
-    return changed
-
-
-def _write(
-    workspace: Workspace, access: Access, record: CheckupRecord, proposals: Sequence[CheckupProposal], words: str | None
-) -> None:
     memory, _ = memory_file(workspace, access)
     files = {path: workspace.present(path, access) for path in paths_of(proposals, memory)}
-    texts = {path: file.whole for path, file in files.items() if file is not None}
+    notes = TouchedNotes({path: file.whole for path, file in files.items() if file is not None}, memory, record.entries)
+    if words is None:
+        proposals, unfit = fitting(notes, proposals)
+        left |= unfit
+    if not proposals:
+        raise CheckupError("\n".join(left.values()))
     try:
-        changed = carried_out(TouchedNotes(texts, memory, record.entries), proposals, words)
+        changed = carried_out(notes, proposals, words)
     except ValueError as exc:
         raise CheckupError("that contains nothing to write down") from exc
     for path, text in changed.items():
         workspace.write(path, text, access, files[path])
+    done = [
+        replace(each, state=ProposalState.ACCEPTED, session=origin.session, undo=origin.mark or "")
+        for each in proposals
+    ]
+    _note(checked.root, done)
+    return Acceptance(done, left)
+
+
+def _all_open(record: CheckupRecord, marks: Sequence[str]) -> tuple[list[CheckupProposal], dict[str, str]]:
+    """Return the proposals with *marks* that wait for a decision, and why each other one does not."""
+    proposals, left = [], {}
+    for mark in dict.fromkeys(marks):
+        try:
+            proposals.append(_open(record, mark))
+        except CheckupError as exc:
+            left[mark] = str(exc)
+    return proposals, left
 
 
 def _refuse(root: Path, marks: Sequence[str]) -> list[CheckupProposal]:

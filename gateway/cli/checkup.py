@@ -58,7 +58,7 @@ def _add_command(act: Literal["accept", "refuse"], text: str) -> None:
         tell(context, home, CheckupOrder(act, tuple(marks), None, agent), as_json, _outcome)
 
 
-_add_command("accept", "Carry out proposals: all of them, or none if one does not fit any more.")
+_add_command("accept", "Carry out proposals; those that do not fit any more are left, and listed.")
 _add_command("refuse", "Leave the notes as they are, and never propose it again.")
 
 

@@ -84,7 +84,7 @@ async def _edit(decision: _Decision) -> str:
 
 async def _change(decision: _Decision, words: str | None) -> str:
     call = decision.call
-    [done] = await accept_in(decision.checked, call.access, call.run, call.origin, [decision.mark], words)
+    [done] = (await accept_in(decision.checked, call.access, call.run, call.origin, [decision.mark], words)).done
     call.agent.memory.touched()
     return f"Corrected in `{done.citation}`."
 

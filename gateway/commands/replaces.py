@@ -59,7 +59,7 @@ async def _replaces(call: CommandCall, sessions: Sessions) -> str:
         if asked["answer"] == "no":
             await refuse(checked, call.access, [proposal.mark])
             return f"Both stay as they are: {old} and {new}."
-        [done] = await accept_in(checked, call.access, call.run, call.origin, [proposal.mark])
+        [done] = (await accept_in(checked, call.access, call.run, call.origin, [proposal.mark])).done
     except CheckupError as exc:
         raise ToolError(str(exc)) from exc
     call.agent.memory.touched()

@@ -1,6 +1,6 @@
 """The operator's check-up of an agent's notes, and decisions about its proposals."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -52,19 +52,21 @@ class CheckupOperator:
             )
         if not order.marks:
             raise CheckupError("name a proposal by its mark; strandline memory checkup shows them")
-        done, outcome = await self._decide(order, checked, access)
+        done, outcome, left = await self._decide(order, checked, access)
         named = ", ".join(f"{each.mark} ({each.citation})" for each in done)
-        return _answer(await read_checkup(checked, access), done, f"{named}: {outcome}")
+        lines = [f"{named}: {outcome}", *(f"left: {mark}: {why}" for mark, why in left.items())]
+        return _answer(await read_checkup(checked, access), done, "\n".join(lines))
 
     async def _decide(
         self, order: CheckupOrder, checked: CheckedAgent, access: Access
-    ) -> tuple[list[CheckupProposal], str]:
+    ) -> tuple[Sequence[CheckupProposal], str, Mapping[str, str]]:
+        """Return the proposals that were decided, how, and why others were left, by mark."""
         if order.act == "accept":
-            done = await accept(checked, access, order.marks, order.words, self.now())
-            return done, "written" if order.words is not None else "accepted"
+            accepted = await accept(checked, access, order.marks, order.words, self.now())
+            return accepted.done, "written" if order.words is not None else "accepted", accepted.left
         if order.act == "refuse":
-            return await refuse(checked, access, order.marks), "refused; it is not proposed again"
-        return await undo(checked, access, order.marks[0]), "undone; it waits for a decision again"
+            return await refuse(checked, access, order.marks), "refused; it is not proposed again", {}
+        return await undo(checked, access, order.marks[0]), "undone; it waits for a decision again", {}
 
     def _named(self, name: str | None) -> tuple[CheckedAgent, Access]:
         agent = self.agents.named(name)

@@ -62,3 +62,17 @@ async def test_a_digest_comes_once_in_its_days_and_only_if_something_waits(tmp_p
             await checks.check(checked)
         assert (await read_checkup(checked, owner_access(agent.id, "test"))).at == now
     assert (home.agent("main").workspace / "MEMORY.md").read_text("utf-8") == NOTES
+
+
+async def test_a_batch_goes_on_past_a_mark_that_does_not_fit(tmp_path: Path) -> None:
+    """The outcome names the accepted ones, and each other one with its reason."""
+    home = make_home(tmp_path / "home")
+    notes = home.agent("main").workspace / "MEMORY.md"
+    notes.write_text(NOTES, "utf-8")
+    async with running(home) as app:
+        await app.operator.check(CheckOrder(), lambda _done, _total: None)
+        [proposal] = (await app.operator.ask(CheckupOrder())).proposals
+        outcome = (await app.operator.ask(CheckupOrder("accept", ("1a2b3c4d", proposal.mark)))).outcome
+    assert outcome.split("\n")[0] == f"{proposal.mark} ({proposal.citation}): accepted"
+    assert outcome.split("\n")[1].startswith("left: 1a2b3c4d: there is no proposal 1a2b3c4d; check again")
+    assert notes.read_text("utf-8") == NOTES.replace("- the cat is called Miso\n", "")

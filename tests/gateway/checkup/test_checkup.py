@@ -1,8 +1,9 @@
 """The check-up of an agent's notes, and its owner's decisions."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from adapters.channel import Quote
 from gateway.checkup.checkup import accept, checked_agent, read_checkup, refuse, run_checkup, undo
 from gateway.checkup.proposals import FILE, CheckupRecord, forget_texts
+from gateway.checkup.summary import summary_of
 from gateway.errors import CheckupError
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import MEMBER, OWNER, OWNER_IN_GROUP, STRANGER, House, open_house
@@ -51,7 +53,7 @@ async def test_two_presses_at_once_act_once(tmp_path: Path) -> None:
         checked, access = checked_agent(house.agent, house.sessions, UTC), house.access()
         double, outdated = sorted((await check(house)).open, key=lambda each: each.kind)
         both = accept(checked, access, [double.mark]), accept(checked, access, [double.mark])
-        outcomes = await asyncio.gather(*both, return_exceptions=True)
+        outcomes: Sequence[object] = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(type(each) is CheckupError for each in outcomes) == [False, True]
         either = refuse(checked, access, [outdated.mark]), accept(checked, access, [outdated.mark])
         outcomes = await asyncio.gather(*either, return_exceptions=True)
@@ -72,18 +74,46 @@ async def test_what_was_refused_is_not_proposed_again_until_that_is_undone(tmp_p
         assert (await check(house)).open == ()
 
 
-async def test_all_proposals_are_carried_out_or_none(tmp_path: Path) -> None:
-    """One of them does not fit any more."""
+async def test_a_proposal_that_does_not_fit_any_more_stops_no_other(tmp_path: Path) -> None:
+    """It is left, as one that is not known; each with its reason."""
+    async with open_house(tmp_path) as house:
+        house.put("MEMORY.md", CHAIN)
+        checked, access = checked_agent(house.agent, house.sessions, UTC), house.access()
+        double, outdated = sorted((await check(house)).open, key=lambda each: each.kind)
+        changed = CHAIN.replace("5433 now", "5434 now")
+        house.put("MEMORY.md", changed)
+        accepted = await accept(checked, access, [outdated.mark, "00000000", double.mark])
+        assert [each.mark for each in accepted.done] == [double.mark]
+        assert [*accepted.left] == ["00000000", outdated.mark]
+        assert "It said: - The port is 5433 now" in accepted.left[outdated.mark]
+        assert "there is no proposal" in accepted.left["00000000"]
+        assert house.text("MEMORY.md") == changed.replace("- the cat is called Miso\n", "")
+        assert [each.mark for each in (await read_checkup(checked, access)).open] == [outdated.mark]
+
+
+async def test_where_no_proposal_fits_nothing_is_written(tmp_path: Path) -> None:
+    """The reasons of all are told."""
     async with open_house(tmp_path) as house:
         house.put("MEMORY.md", CHAIN)
         checked, access = checked_agent(house.agent, house.sessions, UTC), house.access()
         marks = [each.mark for each in (await check(house)).open]
-        assert len(marks) == 2
-        changed = CHAIN.replace("5433 now", "5434 now")
+        changed = CHAIN.replace("5433 now", "5434 now").replace("- The cat", "- Our cat")
         house.put("MEMORY.md", changed)
-        with pytest.raises(CheckupError, match="It said: - The port is 5433 now"):
+        with pytest.raises(CheckupError, match=r"(?s)It said: - The port is 5433 now.*It said: - The cat is"):
             await accept(checked, access, marks)
         assert house.text("MEMORY.md") == changed
+
+
+def test_the_summary_counts_faults_and_what_is_worth_keeping_apart() -> None:
+    """The kinds add up to the number before them."""
+    now, found = datetime(2026, 3, 1, tzinfo=UTC), {"double": 1, "outdated": 2, "promotion": 5, "stale": 0}
+    assert summary_of(CheckupRecord(now, 12, 4, score=0.5, found=found)) == (
+        "12 notes checked, 4 of them in MEMORY.md (quality 0.50 of 1); 3 of them should change: 1 double, 2 outdated, "
+        "and 5 are worth keeping in MEMORY.md."
+    )
+    assert summary_of(CheckupRecord(now, 1, found={"promotion": 1})) == (
+        "1 note checked; nothing is wrong, and 1 is worth keeping in MEMORY.md."
+    )
 
 
 async def test_nobody_but_the_owner_has_part_in_it(tmp_path: Path) -> None:
