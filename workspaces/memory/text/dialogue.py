@@ -321,7 +321,9 @@ def _states(clause: str) -> bool:
 
 
 def is_small_talk(text: str) -> bool:
-    """Tell whether *text* consists of courtesies only."""
+    """Tell whether *text* consists of courtesies only, or of a command, which a model may answer, such as "/start"."""
+    if text.strip().startswith("/") and text.strip()[1:].isalpha():
+        return True
     words = _WORD.findall(text.casefold())
     if len(words) > _MOST_COURTESIES or any(character.isdigit() for character in text):
         return False

@@ -183,6 +183,12 @@ def test_laughter_sighs_and_stretched_words_are_small_talk(text: str) -> None:
     assert kind_of_speech(text) is LineKind.SMALL_TALK
 
 
+def test_a_command_alone_tells_nothing() -> None:
+    """A model may answer "/start"; the notes of the day had "Owner: /start", and the recall check noted it again."""
+    assert kind_of_speech("/start") is LineKind.SMALL_TALK
+    assert kind_of_speech("/opt/backup has 3 GB left") is LineKind.SAYS
+
+
 @pytest.mark.parametrize("text", STATEMENTS.strip().splitlines())
 def test_a_statement_that_begins_like_a_question_is_none(text: str) -> None:
     """Conjunctions, exclamations and answers stay evidence."""
