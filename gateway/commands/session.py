@@ -34,7 +34,7 @@ def session_commands(parts: CommandResources) -> list[Command]:
             if not call.asker.is_owner and not parts.ends.take(str(session_of(call.access))):
                 raise ToolError(_TOO_OFTEN)
             written = await parts.lifecycle.end_session(session_of(call.access), why, call.turn_id)
-            kept = " and ".join(f"`{path}`" for path in written)
+            kept = " and ".join(f"`{path}`" for path in dict.fromkeys(written))
             told = f"The facts are noted in {kept}; every word stays in the conversation, and both are searched."
             told = told if kept else "There was nothing to note."
             if (receipt := call.transcript.records.latest(RecallEntry)) is not None:
