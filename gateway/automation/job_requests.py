@@ -6,6 +6,7 @@ from datetime import tzinfo
 
 from adapters.channel import Address
 from gateway.admission.internal_channels import is_inner
+from gateway.agent.person_requests import REMINDER
 from gateway.agent.tools.tool import Told, done
 from gateway.agent.write_guard import WriteGuard
 from gateway.agent.write_policy import ApprovalReason
@@ -14,7 +15,7 @@ from gateway.approvals.job_changes import job_to_add, job_to_remove
 from gateway.errors import ScheduleError, ToolError
 from gateway.schedule.jobs import JobSchedule, Wish, shown_schedule
 from gateway.sessions.turn_request import TurnRequest
-from gateway.stores.jobs import Job, JobRun
+from gateway.stores.jobs import Job, JobRun, JobSpec
 from gateway.stores.rows import Proposal
 
 
@@ -87,8 +88,17 @@ def job_lines(jobs: Sequence[Job], zone: tzinfo) -> Iterator[str]:
         about = [each for each, holds in (("in main", spec.in_main), ("private", spec.private)) if holds]
         about += [f"{job.failures} failures in a row"] if job.failures else []
         aside = f" ({', '.join(about)})" if about else ""
-        when, what = shown_schedule(spec, zone), " ".join(spec.prompt.split())
-        yield f"{job.id}. {when}{aside}: {what}; {comes(job, zone)}"
+        yield f"{job.id}. {shown_schedule(spec, zone)}{aside}: {subject(spec)}; {comes(job, zone)}"
+
+
+def listed_jobs(jobs: Sequence[Job], zone: tzinfo) -> str:
+    """Return *jobs* as a list in Markdown; empty without one. "- 1. …" would be a list in a list there."""
+    return "\n".join(f"- job {line.replace('. ', ': ', 1)}" for line in job_lines(jobs, zone))
+
+
+def subject(spec: JobSpec) -> str:
+    """Return what the job of *spec* is about, in one line; a reminder in the owner's own words."""
+    return " ".join(spec.prompt.removeprefix(REMINDER).split())
 
 
 def run_lines(runs: Sequence[JobRun], zone: tzinfo) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import re
 
-from gateway.automation.job_requests import comes, job_lines, run_lines
+from gateway.automation.job_requests import comes, listed_jobs, run_lines
 from gateway.automation.job_runner import JobRunner
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
@@ -35,7 +35,7 @@ async def _run_action(job_runner: JobRunner, call: CommandCall, act: str, rest: 
     agent, job_schedule = call.access.agent, job_runner.job_schedule
     if act == "list":
         jobs = await job_schedule.all(agent)
-        return "\n".join(f"- {line}" for line in job_lines(jobs, job_schedule.zone)) or "No jobs are scheduled."
+        return listed_jobs(jobs, job_schedule.zone) or "No jobs are scheduled."
     if act == "add":
         found = _ADDED.fullmatch(rest)
         if found is None:

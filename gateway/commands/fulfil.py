@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, UserEntry, own_words
 from gateway.agent.models.offline_intents import content_words, read_intent
 from gateway.agent.person_requests import REMINDER, Request, request_in
-from gateway.automation.job_requests import comes, job_lines
+from gateway.automation.job_requests import comes, listed_jobs
 from gateway.automation.job_runner import JobRunner
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.forget import forget_commands
@@ -133,5 +133,5 @@ async def _list(job_runner: JobRunner, call: CommandCall) -> str:
     if not call.asker.may_run(Who.MAIN):
         raise ToolError(_ELSEWHERE)
     schedule = job_runner.job_schedule
-    lines = [f"- {each}" for each in job_lines(await schedule.all(call.access.agent), schedule.zone)]
-    return "\n".join([*lines, "\n`/cron remove` and the number removes one."]) if lines else "No jobs are scheduled."
+    jobs = listed_jobs(await schedule.all(call.access.agent), schedule.zone)
+    return f"{jobs}\n\n`/cron remove` and the number removes one." if jobs else "No jobs are scheduled."

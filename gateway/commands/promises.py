@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from itertools import groupby
+from textwrap import shorten
 
 from gateway.agent.entries import Entry, UserEntry, own_words
 from gateway.agent.receipts import UNFULFILLED, unfulfilled
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
-from gateway.automation.job_requests import comes
+from gateway.automation.job_requests import comes, subject
 from gateway.automation.job_runner import JobRunner
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.fulfil import NAME, fulfilled_marks
@@ -114,7 +115,7 @@ def _left_undone(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _text(job: Job) -> str:
-    return " ".join(job.spec.prompt.split())[:80]
+    return shorten(subject(job.spec), 80, placeholder=" …")
 
 
 def _listed(lines: Sequence[str]) -> str:

@@ -188,9 +188,13 @@ def schedule_of(spec: JobSpec) -> Schedule:
 
 
 def shown_schedule(spec: JobSpec, zone: tzinfo) -> str:
-    """Format the schedule of *spec* for a person: `in 20m` as its moment in *zone*, all else as written."""
+    """Format the schedule of *spec* for a person: `in 20m` as its moment in *zone*, all else as written.
+
+    A time of another zone than *zone*, the owner's, says so: the job was made before that one was set.
+    """
     if not spec.schedule.lower().startswith("in "):
-        return spec.schedule
+        is_plain = spec.zone in {str(zone), ""} or spec.zone in spec.schedule or spec.schedule.startswith("every ")
+        return spec.schedule if is_plain else f"{spec.schedule} ({spec.zone})"
     schedule = read_schedule(spec.schedule, UTC, spec.begun_at)
     return f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else spec.schedule
 

@@ -12,7 +12,7 @@ from gateway.agent.entries import ToolCall
 from gateway.approvals.job_changes import make
 from gateway.automation.job_runner import reminder_of
 from gateway.errors import BudgetError, ModelUnavailableError
-from gateway.schedule.jobs import Wish
+from gateway.schedule.jobs import Wish, shown_schedule
 from gateway.stores.jobs import JobId, RunState
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, POLICY, SHARED, House, open_house
@@ -31,8 +31,8 @@ async def test_what_is_planned_is_listed_run_and_taken_back(tmp_path: Path) -> N
         )
         assert await house.says("/cron add at 2026-12-24 09:30: sing") == "Scheduled as job 2; next 2026-12-24 09:30."
         assert (await house.says("/cron list")).splitlines() == [
-            f"- 1. every 2h: look after the oven: it is old; next {NEXT}",
-            "- 2. at 2026-12-24 09:30: sing; next 2026-12-24 09:30",
+            f"- job 1: every 2h: look after the oven: it is old; next {NEXT}",
+            "- job 2: at 2026-12-24 09:30: sing; next 2026-12-24 09:30",
         ]
         assert await house.says("/cron history 1") == "It was not due yet."
         assert (await house.says("/cron run 1")).startswith("job 1 runs once the gateway runs")
@@ -166,6 +166,20 @@ async def test_the_history_tells_silence_from_a_turn_that_went_wrong(
         await house.answer(row)
         (run,) = await house.store.jobs.history((await house.store.jobs.all())[0].id)
         assert run.state is state
+
+
+async def test_a_list_shows_a_reminder_in_its_owners_words_and_a_time_of_another_zone_as_such(tmp_path: Path) -> None:
+    """ "at 10:00 … next 11:00" contradicted itself once the zone was set; a long text ends in a dot of three."""
+    async with open_house(tmp_path) as house:
+        own = "remind me to open the door for the electrician who comes about the fuse box in the cellar"
+        wish = Wish(MAIN, "at 2026-12-24 09:30", f"Remind your owner: {own}", "a test")
+        job = await house.job_runner.job_schedule.add(wish)
+        assert await house.says("/cron") == f"- job 1: at 2026-12-24 09:30: {own}; next 2026-12-24 09:30"
+        assert f"job 1: {own[:70]}" in (told := await house.says("/promises"))
+        assert "Remind your owner" not in told
+        assert "fuse box in …; next" in told
+        tokyo = replace(job.spec, zone="Asia/Tokyo")
+        assert shown_schedule(tokyo, house.job_runner.job_schedule.zone) == "at 2026-12-24 09:30 (Asia/Tokyo)"
 
 
 async def due(house: House, model: ScriptedModel, job: str, *, option: str = "") -> str:

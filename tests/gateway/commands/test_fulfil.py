@@ -48,7 +48,7 @@ async def test_the_button_schedules_forgets_and_lists(tmp_path: Path) -> None:
         await house.says((await house.buttons("Gone."))["Forget it"])
         assert "boat" not in house.text("MEMORY.md")
         await house.says("Cancel the reminder, please")
-        assert "1. at 2026-03-02 09:30" in await house.says((await house.buttons("Cancelled."))["Show jobs"])
+        assert "- job 1: at 2026-03-02 09:30" in await house.says((await house.buttons("Cancelled."))["Show jobs"])
 
 
 async def test_an_order_to_forget_that_a_model_only_noted_is_not_done(tmp_path: Path) -> None:
