@@ -8,6 +8,7 @@ from adapters.channel import Button, InboundMessage, Via
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.policy import Policy
 from gateway.agent.entries import Entry, ResultEntry
+from gateway.agent.person_requests import Request
 from gateway.agent.receipts import unfulfilled
 from gateway.commands.checkup import NAME as CHECKUP
 from gateway.commands.checkup import OFFERED
@@ -19,6 +20,8 @@ from workspaces.access import Access
 
 _WRITERS = frozenset({"add_note", "save_memory", "update_memory", "/remember", "/correct", "/fulfil", "/replaces"})
 """The tools and commands that write notes."""
+_OF_JOBS = frozenset({Request.REMIND, Request.CANCEL})
+"""Requests whose buttons change jobs, which only the owner may do, in their own chat."""
 _RECEIPT = re.compile(
     r"(?P<did>Noted|Saved|Updated|Deleted|Corrected) in `?[^\n`]+#L\d+`?\.(?P<more> It may replace `?[^\n`]+#L\d+.*)?",
     re.DOTALL,
@@ -83,6 +86,7 @@ def _fulfilling(message: InboundMessage, asker: Asker, entries: Sequence[Entry])
     """Return the button that does what *message* asked for and its turn did not; pure."""
     if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT):
         return ()
-    labels = [LABELS[each] for each in unfulfilled(entries) if each in LABELS]
+    may_plan = asker.may_run(Who.MAIN)
+    labels = [LABELS[each] for each in unfulfilled(entries) if each in LABELS and (may_plan or each not in _OF_JOBS)]
     mark = source_of(message).partition(".")[0]
     return (Button(labels[0], f"/{NAME} {mark}"),) if labels else ()

@@ -13,6 +13,7 @@ from gateway.stores.jobs import RunState
 from gateway.stores.rows import Outgoing, TurnCommit
 from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, POLICY, SHARED, open_house
+from tests.gateway.commands.test_undo import GUEST, WITH_GUEST
 
 CLAIM = "Saved! I will remember that."
 
@@ -117,6 +118,17 @@ async def test_in_a_group_the_owner_has_the_button_and_others_read_the_line(tmp_
         await house.says((await house.buttons("Yes."))["Save it"], OWNER_IN_GROUP)
         assert "we meet at noon" in house.text(f"{SHARED}/2026-03-01.md")
         assert "4711" not in "".join(house.files().values())
+
+
+async def test_a_guest_is_offered_no_button_that_would_be_refused(tmp_path: Path) -> None:
+    """Only the owner has jobs; the line says all the same that nothing was scheduled."""
+    async with open_house(tmp_path) as house:
+        house.policy = WITH_GUEST
+        house.receipts, house.model = ReceiptLevel.SHORT, ScriptedModel("Of course, Gus.", "Noted, Gus.")
+        assert (await house.says("Remind me at nine to pack", GUEST)).endswith("✗ no reminder was scheduled")
+        assert await house.buttons("Of course, Gus.") == {}
+        await house.says("Remember that I like tea", GUEST)
+        assert set(await house.buttons("Noted, Gus.")) == {"Save it"}
 
 
 async def test_promises_are_open_kept_with_the_message_id_or_broken(tmp_path: Path) -> None:
