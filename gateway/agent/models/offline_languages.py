@@ -60,8 +60,11 @@ _ABOUT = re.compile(
 )
 """Precedes a topic that is to be forgotten, and is no part of it."""
 _YES = re.compile(
-    r"(?:yes|yep|yeah|ok|okay|sure|do|ja|oui|sí|si|sì|sim|tak|da|да|так|是|好|好的|はい|お願い(?:します)?)"
-    r"(?:[\s,]+(?:please|bitte|s['’]il te plaît|por favor|do|note it|graag|proszę|пожалуйста|будь ласка))*[\s.!。！]*",
+    r"(?:yes|yep|yeah|ok|okay|sure|do|ja|klar|gerne|oui|d['’]accord|sí|si|vale|claro|dale|sì|va bene|certo|sim|tak"
+    r"|jasne|da|sigur|да|конечно|так|是|好|好的|はい|お願い(?:します)?)"
+    r"(?:[\s,]+(?:please|bitte|gerne|s['’]il te plaît|por favor|do|(?:note|save|write|remember) (?:it|that)(?: down)?"
+    r"|claro|vale|(?:ap[uú]nta|an[oó]ta|gu[aá]rda)(?:me)?lo|notier(?:e|s)?(?: es| das)?|note[- ](?:le|ça)|annotalo"
+    r"|anota|graag|noteer het|proszę|zapisz|notează|пожалуйста|запиши|будь ласка))*[\s.!。！]*",
     re.IGNORECASE,
 )
 

@@ -101,7 +101,8 @@ def test_a_question_for_ones_own_words_needs_no_search(said: str) -> None:
 def test_a_plain_statement_is_noted_once_the_offer_is_accepted(said: str) -> None:
     """ "Yes" after an offer means the statement; without one it means nothing."""
     assert is_statement(said)
-    assert read_intent([said, "yes please"], was_offered=True).note == said
+    for yes in ("yes please", "si, apúntalo", "vale", "sí, claro", "ja, notier das", "oui, note-le", "ok, save it"):
+        assert read_intent([said, yes], was_offered=True).note == said
     assert read_intent([said, "yes please"]).note == ""
 
 
