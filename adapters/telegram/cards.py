@@ -7,7 +7,7 @@ LONGEST = 200
 
 
 def card_text(message: Message) -> str:
-    """Return what the card in *message* says, in brackets like a file's line; empty without one."""
+    """Return the words of the card in *message*, in brackets like a file's line; empty without one."""
     match message:
         case Message(contact=contact) if contact is not None:
             return _card("contact", f"{contact.first_name} {contact.last_name or ''}", contact.phone_number)

@@ -189,7 +189,7 @@ def _address(message: Message | InaccessibleMessage, me: TelegramBot) -> Address
 
 
 def _text(message: Message) -> str:
-    """Return the text; a sticker's is its emoji, a contact's or a place's what its card shows."""
+    """Return the text; a sticker's is its emoji, a contact's or a place's the words of its card."""
     sticker = message.sticker.emoji if message.sticker else None
     return message.text or message.caption or sticker or card_text(message)
 

@@ -97,7 +97,7 @@ def listed_jobs(jobs: Sequence[Job], zone: tzinfo) -> str:
 
 
 def subject(spec: JobSpec) -> str:
-    """Return what the job of *spec* is about, in one line; a reminder in the owner's own words."""
+    """Return the subject of a job in one line; a reminder in the owner's own words."""
     return " ".join(spec.prompt.removeprefix(REMINDER).split())
 
 
