@@ -320,10 +320,15 @@ def _states(clause: str) -> bool:
     return len(words) >= _TELLING_WORDS and words[0] not in _LEADS and not asking().match(clause.strip())
 
 
+STICKER = "[sticker]"
+"""Line of a message that holds a sticker, beside its emoji."""
+
+
 def is_small_talk(text: str) -> bool:
     """Tell whether *text* consists of courtesies only, or of a command, which a model may answer, such as "/start"."""
     if text.strip().startswith("/") and text.strip()[1:].isalpha():
         return True
+    text = text.replace(STICKER, "")
     words = _WORD.findall(text.casefold())
     if len(words) > _MOST_COURTESIES or any(character.isdigit() for character in text):
         return False

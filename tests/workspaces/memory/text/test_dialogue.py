@@ -183,9 +183,12 @@ def test_laughter_sighs_and_stretched_words_are_small_talk(text: str) -> None:
     assert kind_of_speech(text) is LineKind.SMALL_TALK
 
 
-def test_a_command_alone_tells_nothing() -> None:
-    """A model may answer "/start"; the notes of the day had "Owner: /start", and the recall check noted it again."""
+def test_a_command_or_a_sticker_alone_tells_nothing() -> None:
+    """A model may answer both; the notes of the day had "Owner: /start", and the recall check noted it again."""
     assert kind_of_speech("/start") is LineKind.SMALL_TALK
+    assert kind_of_speech("👍\n[sticker]") is LineKind.SMALL_TALK
+    assert kind_of_speech("[sticker]") is LineKind.SMALL_TALK
+    assert kind_of_speech("[contact: Ann Berg; +34 956 11 12 22]") is LineKind.SAYS
     assert kind_of_speech("/opt/backup has 3 GB left") is LineKind.SAYS
 
 
