@@ -50,8 +50,8 @@ BOOT_LEAST_S = 3600
 
 
 _PROSE = (
-    f"`{FILE}` contains no list, so I check all of it at every heartbeat, and each one calls my language model. A "
-    "line such as `- [ ] daily 09:00: read my notes` calls it only when it is due."
+    f"No line of `{FILE}` begins with a box, so I take all of it for one item: I check it at every heartbeat, and each "
+    "check calls my language model. A line such as `- [ ] daily 09:00: read my notes` calls it only when it is due."
 )
 
 

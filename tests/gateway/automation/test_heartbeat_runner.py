@@ -290,7 +290,7 @@ async def test_of_a_file_without_a_list_the_owner_is_told_once_what_it_costs(tmp
         beating.lists("Look at the mail, please.")
         await beating.pass_time(2 * HOUR)
         ((_, notice),) = await beating.told()
-        assert "contains no list" in notice
+        assert "begins with a box, so I take all of it for one item" in notice
         assert "- [ ] daily 09:00" in notice
         assert len(beating.entered) == 8
 
