@@ -41,6 +41,8 @@ PROMPT = (
 )
 LEAST_MESSAGES = 3
 """Messages of people, the reference systems' number; a shorter conversation has nothing to save."""
+_RUN = 8
+"""Words in a row of the prompt that no note holds by chance; our choice."""
 _QUOTED = 80
 """Characters of a message by which the model finds it."""
 DEADLINE_S = 60.0
@@ -142,6 +144,8 @@ def _notebook(session: Session, request: ModelRequest, clock: Callable[[], datet
         """Write what happened, was decided, or shall be remembered into today's notes."""
         if says_nothing(text):
             raise ToolError(NOTHING_SAID)
+        if _repeats(text, PROMPT):
+            raise ToolError("that repeats what I ask of you; note what was said, or answer exactly NO_REPLY")
         async with noting(session, has_read_others=has_read_others) as run:
             try:
                 receipt = await run(_write, session, tagged(text) if is_house else text, clock())
@@ -157,6 +161,12 @@ def _notebook(session: Session, request: ModelRequest, clock: Callable[[], datet
     offered = {spec.name: Tool(spec, _Anything, closed) for spec in request.tools}
     offered[works.spec.name] = replace(works, spec=offered.get(works.spec.name, works).spec)
     return Toolbox(offered.values(), session.access)
+
+
+def _repeats(text: str, prompt: str) -> bool:
+    """Return whether *text* holds many words in a row of *prompt*: a small model takes its orders for news."""
+    words, orders = " ".join(text.split()), prompt.split()
+    return any(" ".join(orders[start : start + _RUN]) in words for start in range(len(orders) - _RUN + 1))
 
 
 class _Anything(BaseModel):

@@ -84,6 +84,7 @@ HARMLESS: dict[str, Answer] = {
     "lies": always("I have written everything into MEMORY.md."),
     "elsewhere": elsewhere,
     "endless": lambda _: says("", call("write_file", path="a.md", content="x")),
+    "its own orders": lambda _: says("", call("add_note", text=f"{PROMPT[10:]} (the end)")),
     "blank notes": lambda _: says("", call("add_note", text="  \n ")),
     "notes too large": lambda _: says("", call("add_note", text="x" * 3_000_000)),
     "no arguments": lambda _: says("", call("add_note")),
