@@ -1,7 +1,6 @@
 """`strandline chat`: a conversation at the prompt, or one message and its answer."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Iterator
 from typing import Annotated, TextIO
@@ -62,7 +61,7 @@ async def _say_once(
         if is_answer:
             replies.append(text)
         if not (as_json and is_answer):
-            _print(text if is_answer else f"(earlier) {text}", sys.stdout if is_answer else sys.stderr)
+            reasons.extend(_print(text if is_answer else f"(earlier) {text}", sys.stdout if is_answer else sys.stderr))
 
     def on_sign(sign: ChatSign) -> None:
         if sign.kind == "postponed":
@@ -147,7 +146,7 @@ async def _sources(reached: Reached, order: ChatOrder) -> str:
 
 
 def _lines(portal: BlockingPortal, reached: Reached, home: Home) -> Iterator[str]:
-    """Yield what is said at the prompt, until the end of the input."""
+    """Yield each message at the prompt, until the end of the input."""
     for text in _typed_lines(portal, reached, home) if sys.stdin.isatty() and sys.stdout.isatty() else sys.stdin:
         if text.strip() in EXIT:
             return
@@ -165,9 +164,15 @@ def _typed_lines(portal: BlockingPortal, reached: Reached, home: Home) -> Iterat
         print()  # between an answer and the next prompt
 
 
-def _print(text: str, target: TextIO) -> None:
-    """Print *text* to *target*, or nowhere if its reader is gone, as in `| head`: the turn ends as it would have."""
+def _print(text: str, target: TextIO) -> list[str]:
+    """Print *text* to *target*, and return why it cannot be, if so: the turn ends as it would have.
+
+    A reader that is gone, as in `| head`, is no reason.
+    """
     try:
         print(text, file=target, flush=True)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
+        pass
+    except StrandlineError as exc:
+        return [str(exc)]
+    return []

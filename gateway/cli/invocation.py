@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import asdict, dataclass, field
@@ -120,8 +121,9 @@ AgentOption = Annotated[str | None, typer.Option("--agent", help="Name of the ag
 
 
 def print_json(answer: Mapping[str, object]) -> None:
-    """Print *answer* on one line of standard output."""
-    print(json.dumps(answer, ensure_ascii=False, default=str))
+    """Print *answer* on one line of standard output, in ASCII where that has another encoding than UTF-8."""
+    is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    print(json.dumps(answer, ensure_ascii=not is_unicode, default=str))
 
 
 def print_answer(

@@ -5,7 +5,7 @@ Exit status: 0 done; 1 failed; 2 wrong configuration or usage; 3 another process
 
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -104,6 +104,8 @@ def run(argv: Sequence[str], environ: Mapping[str, str], program: str, compose: 
     with invocation.until_its_end, redacted_output():
         try:
             status = _run(argv, invocation)
+            with suppress(BrokenPipeError):
+                sys.stdout.flush()
         except* _expected() as group:
             status = _tell(leaves(group))
     return status

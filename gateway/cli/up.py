@@ -7,7 +7,7 @@ import secrets
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +20,7 @@ from gateway.cli.settings_watch import LiveSettings, SettingsWatch, read_setting
 from gateway.cli.standby import StandbyAddress, composed_again, outlasting
 from gateway.control.admission_wire import ClaimAnswer, ClaimOrder
 from gateway.control.status_wire import disabled_line
-from gateway.errors import ConfigError, leaves
+from gateway.errors import ConfigError, StrandlineError, leaves
 from gateway.home import ControlFile, Home
 from gateway.runtime.clock import unless
 from gateway.runtime.imports import without
@@ -67,7 +67,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
             where = settings.host, settings.port if port is None else port
             async with serving(front, *where) as address:
                 await Runs(invocation, home, watch, front, address, until_end).until(stop)
-    print("Stopped.", flush=True)
+    announce("Stopped.")
 
 
 def guard_secrets(stack: ExitStack, settings: LiveSettings, *others: str) -> None:
@@ -136,7 +136,7 @@ class Runs:
                 )
             lines = self._greeting(gateway, live, web) if is_first else ["Taken up: the changed settings."]
             for line in (*lines, *await self._claims(gateway)):
-                print(line, flush=True)
+                announce(line)
             gc.freeze()
             gc.enable()
 
@@ -168,6 +168,12 @@ class Runs:
             yield f"  unusable  {gap}"
         if gateway.readiness.standby:
             yield "  standby   no agent is free for this gateway; it waits for one"
+
+
+def announce(line: str) -> None:
+    """Print *line*; a gateway does not end because its output is full, or read by nobody any more."""
+    with suppress(StrandlineError, BrokenPipeError):
+        print(line, flush=True)
 
 
 @asynccontextmanager

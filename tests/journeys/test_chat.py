@@ -115,6 +115,19 @@ async def test_a_reader_that_leaves_holds_up_nothing(tmp_path: Path) -> None:
     assert (process.returncode, stderr) == (0, b"")
 
 
+async def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    """Where the answer cannot be written, the program says so and ends; the home is free again."""
+    home = make_home(tmp_path / "home")
+    environ, full = os.environ | {"MODEL_KEY": "key"}, os.open("/dev/full", os.O_WRONLY)
+    run = [*command(home), "-m", "hello"]
+    process = await asyncio.create_subprocess_exec(*run, cwd=ROOT, env=environ, stdout=full, stderr=subprocess.PIPE)
+    os.close(full)
+    async with asyncio.timeout(PATIENCE_S):
+        _, stderr = await process.communicate()
+    assert process.returncode == 1
+    assert stderr.decode().startswith("strandline: the output cannot be written: ")
+
+
 class Screen:
     """A pseudo-terminal with a chat in it."""
 
