@@ -76,6 +76,12 @@ class ImportPlan:
         return sum(len(session.messages) for session in self.sessions.values())
 
 
+def has_import(home: AgentHome, name: str) -> bool:
+    """Whether the agent of *home* has an import *name* that can be taken back."""
+    receipt = home.root / "imports" / f"{name}.json"
+    return receipt.is_file() and receipt.stat().st_size > 0
+
+
 @dataclass(frozen=True, slots=True)
 class ImportTarget:
     """The agent that an import is for; its lock is held."""
@@ -136,7 +142,8 @@ class ImportTarget:
             return self._write_all(plan, receipt, history, step)
         except (OSError, UnusableError) as exc:
             fault = f"{exc.filename} cannot be written: {exc.strerror}" if isinstance(exc, OSError) else str(exc)
-            undo = f", or take it back with: --undo {receipt.id}" if self._receipt_file(receipt.id).exists() else ""
+            words = f"strandline import --undo {receipt.id} --agent {self.workspace.agent}"
+            undo = f", or take it back: {words}" if self._receipt_file(receipt.id).exists() else ""
             remedy = f"Make room or mend the cause, then import the same again: it goes on{undo}"
             raise StoreError(f"{fault}. {remedy}") from exc
 

@@ -1,9 +1,10 @@
 """`strandline import`: brings notes and conversations of other programs along."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from gateway.home import Home
 
 if TYPE_CHECKING:
     from gateway.cli.import_writer import ImportTarget, Step
+    from gateway.config import Config
     from gateway.importers.imported import ImportedConversation
 
 SHOWN = 20
@@ -58,15 +60,45 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
     with prepare_home(place, wishes_of(invocation.environ), "strandline import") as (config, _):
         locked = set(config.agents) if config.redis.url is None else set()
         if undo is not None:
-            name = agent or config.default_agent
+            name = _agent_of(place, config, undo, agent)
             with _target(place, name, "", is_locked=name in locked) as target:
                 _take_back(target, name, undo)
             return
         for each in chosen:
+            is_new = each.agent not in config.agents
+            if is_new and dry_run:
+                _preview_new(each)
+                continue
             with _target(place, each.agent, source or "", is_locked=each.agent in locked) as target:
-                _take_in(target, each, is_dry=dry_run)
+                if is_new:
+                    print(f"Agent {each.agent} is new.")
+                _take_in(target, each, is_dry=dry_run, command=partial(invocation.command, home=place))
     if not dry_run:
         print(f"Next: {invocation.command(f'memory index --agent {chosen[0].agent}', place)}")
+
+
+def _agent_of(home: Home, config: "Config", undo: str, named: str | None) -> str:
+    """Return the agent that has the import *undo*: the one that is *named*, if one is. Raises ConfigError."""
+    from gateway.cli.import_writer import has_import
+
+    if named is not None and named not in config.agents:
+        raise ConfigError(f"agents.{named}: no such agent; known here: {', '.join(config.agents)}")
+    having = [each for each in config.agents if has_import(home.agent(each), undo)]
+    if named is None and len(having) > 1 and config.default_agent not in having:
+        raise ConfigError(f"{', '.join(having)} each have an import {undo}; choose with --agent")
+    return named or (config.default_agent if config.default_agent in having or not having else having[0])
+
+
+def _preview_new(found: "ImportedConversation") -> None:
+    count = _count(len(found.notes), len(found.sessions), sum(len(each.messages) for each in found.sessions))
+    print(f"Agent {found.agent}: would be new, and get {count}")
+    _print_some("Left out", found.left_out)
+
+
+def _count(notes: int, conversations: int, messages: int) -> str:
+    named = ((notes, "note"), (conversations, "conversation"), (messages, "message"))
+    texts = [f"{number:,} {noun}{'' if number == 1 else 's'}" for number, noun in named]
+    return f"{texts[0]} and {texts[1]} with {texts[2]}"
 
 
 def _take_back(target: "ImportTarget", agent: str, name: str) -> None:
@@ -77,10 +109,12 @@ def _take_back(target: "ImportTarget", agent: str, name: str) -> None:
     _print_some("Changed since, and kept", kept)
 
 
-def _take_in(target: "ImportTarget", found: "ImportedConversation", *, is_dry: bool) -> None:
+def _take_in(
+    target: "ImportTarget", found: "ImportedConversation", *, is_dry: bool, command: Callable[[str], str]
+) -> None:
     plan = target.plan(found)
     target.refuse_full(plan)
-    count = f"{len(plan.files):,} notes and {len(plan.sessions):,} conversations with {plan.messages:,} messages"
+    count = _count(len(plan.files), len(plan.sessions), plan.messages)
     known = f"; {plan.known:,} were here before" if plan.known else ""
     if is_dry:
         print(f"Agent {found.agent}: would get {count}{known}")
@@ -89,8 +123,8 @@ def _take_in(target: "ImportTarget", found: "ImportedConversation", *, is_dry: b
     else:
         with _bar(found.agent, len(plan.files) + len(plan.sessions)) as step:
             receipt = target.write(plan, step)
-        print(f"Agent {found.agent}: {count} are imported{known}")
-        print(f"Take it back with: --undo {receipt.id}")
+        print(f"Agent {found.agent}: imported {count}{known}")
+        print(f"Take it back: {command(f'import --undo {receipt.id} --agent {found.agent}')}")
         _print_some("Could not be written", receipt.left_out)
     _print_some("Left out", plan.left_out)
     _print_some("Jobs and bindings that it had, none of which is set up here; for those that you want", found.proposals)
@@ -98,8 +132,11 @@ def _take_in(target: "ImportTarget", found: "ImportedConversation", *, is_dry: b
 
 @contextmanager
 def _bar(label: str, length: int) -> "Iterator[Step]":
-    """Yield what advances a progress bar by one."""
-    with typer.progressbar(length=length, label=label, file=sys.stderr, update_min_steps=1 + length // 200) as bar:
+    """Yield the step of a progress bar."""
+    steps, is_hidden = 1 + length // 200, not sys.stderr.isatty()
+    with typer.progressbar(
+        length=length, label=label, file=sys.stderr, update_min_steps=steps, hidden=is_hidden
+    ) as bar:
         yield lambda: bar.update(1)
 
 

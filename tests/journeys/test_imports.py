@@ -217,7 +217,9 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_conversation(
     told = capsys.readouterr().err.splitlines()[-1]
     assert f"strandline: {home.agent('main').archive}/main.20250104T" in told
     assert "cannot be written: File too large. Make room" in told
-    assert told.endswith("import the same again: it goes on, or take it back with: --undo chatgpt-1")
+    assert told.endswith(
+        "import the same again: it goes on, or take it back: strandline import --undo chatgpt-1 --agent main"
+    )
     assert len(everything(home)) == len(before) + 3
     if then == "goes on":
         assert run(home, "chatgpt", str(file)) == 0

@@ -66,7 +66,7 @@ def test_each_conversation_becomes_an_agent_with_a_note_a_day(importer: Importer
     assert importer.agents() == ["main", "conv-1", "conv-2"]
     assert importer.note("conv-1", "2023-05-08") == "- 13:56 Ada: The boat is red.\n"
     assert importer.note("conv-2", "2023-05-09") == "- 09:05 Bo: Good night.\n"
-    assert "Agent conv-1: 2 notes and 0 conversations" in out
+    assert "Agent conv-1: imported 2 notes and 0 conversations" in out
     assert "memory index --agent conv-1" in out
 
 
@@ -212,3 +212,25 @@ def test_a_folder_that_the_system_refuses_is_one_sentence(tmp_path: Path, monkey
     monkeypatch.setattr(Path, "iterdir", refuse)
     with pytest.raises(ImportFormatError, match=r"/vault cannot be read: Permission denied"):
         imported("markdown", vault)
+
+
+def test_the_command_that_takes_an_import_back_works_as_printed(importer: Importer) -> None:
+    """It names the agent and the home; without an agent, the one that has such an import is found."""
+    status, out, _ = importer("--conversation", "1", "--agent", "kitchen")
+    printed = next(line for line in out.splitlines() if line.startswith("Take it back: "))
+    assert (status, "Agent kitchen is new." in out) == (0, True)
+    assert printed == f"Take it back: strandline import --undo locomo-1 --agent kitchen --home {importer.home.path}"
+    argv = ["import", "--undo", "locomo-1", "--home", str(importer.home.path)]
+    assert main.run(argv, {}, "strandline", FakeGateway(FakeOperator())) == 0
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--undo=locomo-1"])
+def test_an_agent_is_made_by_an_import_alone(importer: Importer, option: str) -> None:
+    """Neither a look before it nor an undo of a misspelt agent adds one."""
+    importer("--agent", "kitchen", "--conversation", "1")
+    status, out, err = importer(option, "--agent", "kitchn", "--conversation", "1")
+    assert importer.agents() == ["main", "kitchen"]
+    if option != "--dry-run":
+        assert (status, err) == (2, "strandline: agents.kitchn: no such agent; known here: main, kitchen\n")
+    else:
+        assert "Agent kitchn: would be new, and get 2 notes and 0 conversations" in out
