@@ -39,7 +39,7 @@ def get(context: typer.Context, key: Key, as_json: JsonOption = False, home: Hom
         print("(not set)" if value is None else value if isinstance(value, str) else toml_value(value))
 
 
-@app.command(name="set")
+@app.command(name="set", context_settings={"ignore_unknown_options": True})  # a value such as -1
 def set_(
     context: typer.Context,
     key: Key,
@@ -58,11 +58,11 @@ def set_(
 @app.command()
 def edit(context: typer.Context, home: HomeOption = None) -> None:
     """Edit config.toml in your editor ($VISUAL or $EDITOR); it is checked before it is written."""
-    from gateway.config.changes import change_config
+    from gateway.config.changes import change_config, present_text
 
     invocation, place = invoked(context, home)
     editor = next((invocation.environ[name] for name in EDITORS if invocation.environ.get(name)), "vi")
-    before = place.config_file.read_text("utf-8") if place.config_file.exists() else ""
+    before = present_text(place)
     after = _edited(editor, before, place, invocation.environ)
     if after == before:
         print("Nothing was changed.")

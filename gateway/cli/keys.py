@@ -39,7 +39,7 @@ def set_(context: typer.Context, name: KeyName, home: HomeOption = None) -> None
 def list_(context: typer.Context, home: HomeOption = None) -> None:
     """List the names of the stored keys."""
     invocation: Invocation = context.obj
-    for name in _names(invocation.home(home)):
+    for name in _names(invocation.home(home)) or ["No keys are stored."]:
         print(name)
 
 

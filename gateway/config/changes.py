@@ -3,9 +3,10 @@
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path as FilePath
 
 from gateway.channels.settings import STAYS_CLOSED
-from gateway.config.reading import parse_config
+from gateway.config.reading import parse_config, parse_toml
 from gateway.config.schema import Config
 from gateway.config.values import Path, key_path, with_value
 from gateway.errors import ConfigError
@@ -15,12 +16,23 @@ from gateway.settings.secrets_file import checked_secret, read_secrets, secrets_
 
 @contextmanager
 def changing(home: Home) -> Iterator[str]:
-    """Yield the configuration's text to a writer; a lock makes concurrent writers take turns."""
+    """Yield the configuration's text to a writer; concurrent writers take turns."""
+    with _turn(home):
+        yield present_text(home)
+
+
+def present_text(home: Home) -> str:
+    r"""Return the configuration as it is, valid or not: a byte that is no UTF-8 stands as `\xff`."""
+    return home.config_file.read_text("utf-8", "backslashreplace") if home.config_file.exists() else ""
+
+
+@contextmanager
+def _turn(home: Home) -> Iterator[None]:
     from filelock import FileLock
 
     home.create()
     with FileLock(home.path / "run" / "config.lock", mode=FILE_MODE):
-        yield home.config_file.read_text("utf-8") if home.config_file.exists() else ""
+        yield
 
 
 def change_config(home: Home, edit: Callable[[str], str]) -> Config:
@@ -29,7 +41,7 @@ def change_config(home: Home, edit: Callable[[str], str]) -> Config:
         changed = edit(text)
         config = parse_config(changed, home.config_file)
         if changed != text:
-            _write(home, changed)
+            _write(home, home.config_file, changed)
         return config
 
 
@@ -40,6 +52,7 @@ def set_values(home: Home, values: Mapping[Path, object]) -> Config:
     """
 
     def edit(text: str) -> str:
+        parse_toml(text, home.config_file)
         known = set[str]()
         with suppress(ConfigError):
             known.update(_closed(parse_config(text, home.config_file)))
@@ -72,17 +85,17 @@ def set_text(home: Home, key: str, value: str) -> None:
 def set_secret(home: Home, name: str, secret: str) -> None:
     """Store *secret* as *name* in the home's file of secrets. Raises ConfigError."""
     known = checked_secret(name, secret)
-    with changing(home):
-        home.write(home.secrets_file, secrets_text({**read_secrets(home.secrets_file), name: known}))
+    with _turn(home):
+        _write(home, home.secrets_file, secrets_text({**read_secrets(home.secrets_file), name: known}))
 
 
 def remove_secret(home: Home, name: str) -> bool:
     """Remove the secret *name*; say whether there was one. Raises ConfigError."""
-    with changing(home):
+    with _turn(home):
         secrets = read_secrets(home.secrets_file)
         is_known = secrets.pop(name, None) is not None
         if is_known:
-            home.write(home.secrets_file, secrets_text(secrets))
+            _write(home, home.secrets_file, secrets_text(secrets))
     return is_known
 
 
@@ -91,8 +104,8 @@ def _closed(config: Config) -> Iterator[str]:
     yield from (bot.fault(account) for account, bot in config.channels.bots() if bot.fault(account))
 
 
-def _write(home: Home, text: str) -> None:
+def _write(home: Home, file: FilePath, text: str) -> None:
     try:
-        home.write(home.config_file, text)
+        home.write(file, text)
     except OSError as exc:
-        raise ConfigError(f"{home.config_file}: cannot be written: {exc.strerror}") from exc
+        raise ConfigError(f"{file}: cannot be written: {exc.strerror}") from exc

@@ -31,11 +31,25 @@ _PATTERNS = {
     "channels": "names consist of lowercase letters, digits and hyphens, such as [channels.telegram.home]",
     "tokens": "names consist of lowercase letters, digits and hyphens, such as [web.tokens.laptop]",
     "token_env": 'must be the name of an environment variable, such as "TELEGRAM_TOKEN", not the token itself',
+    "mcp": "names consist of lowercase letters, digits and hyphens, such as [mcp.tracker]",
     "api_key_env": 'must be the name of an environment variable, such as "CO_API_KEY", not the key itself',
 }
 """The expected form of a text that does not match its pattern, by the key (or the table) that holds it."""
-
-
+_TYPES = {
+    "tuple_type": 'must be a list in brackets, such as ["one", "two"]',
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "string_type": "must be text in quotes",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "dataclass_type": "must be a table",
+}
+"""The expected type, by Pydantic's name for an error."""
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 """Pydantic's types of an error for an unknown key: of a model, of a dataclass."""
 
@@ -55,11 +69,15 @@ def read_config(file: Path) -> Config:
 
 def parse_config(text: str, file: Path) -> Config:
     """Return the settings in *text*, the current or future content of *file*. Raises ConfigError."""
+    return _validate(parse_toml(text, file), file)
+
+
+def parse_toml(text: str, file: Path) -> dict[str, object]:
+    """Return the table in *text*, the content of *file*, valid settings or not. Raises ConfigError."""
     try:
-        table = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
         raise ConfigError(f"{file}: is not TOML: {exc}") from exc
-    return _validate(table, file)
 
 
 def _validate(table: dict[str, object], file: Path) -> Config:
@@ -172,8 +190,8 @@ def _fault(error: ErrorDetails) -> str:
             what = f"unknown key; {nearest(str(where[-1]), _keys_beside(where))}"
         case "missing":
             what = "is missing"
-        case "model_type" | "dataclass_type":
-            what = "must be a table"
+        case kind if kind in _TYPES:
+            what = _TYPES[kind]
         case "literal_error":
             what = f"must be {error['ctx']['expected']}"
         case "string_pattern_mismatch":

@@ -1,6 +1,7 @@
 """A running gateway takes up changed settings, in its own process and at its own address."""
 
 import asyncio
+import errno
 import io
 import os
 import signal
@@ -8,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -176,6 +178,7 @@ def test_a_setting_is_shown_and_changed_at_the_command_line(
     assert run("keys", "list") == (0, "CO_API_KEY\n")
     assert "your shell's history has it" in run("keys", "set", "sk-ant-0123456789abcdef")[1]
     assert run("keys", "remove", "CO_API_KEY")[0] == 0
+    assert run("keys", "list") == (0, "No keys are stored.\n")
     assert run("keys", "remove", "CO_API_KEY")[0] == 2
 
 
@@ -219,3 +222,38 @@ def test_an_edit_is_checked_before_it_is_written(
     assert edit("8", "") == 0
     assert home.config_file.read_text("utf-8") == "[limits]\nsteps = 8\n"
     assert "limits.steps" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damage", [b"x = [", b"# \xff\nx = ["])
+def test_a_damaged_configuration_is_mended_by_the_editor_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: bytes
+) -> None:
+    """`config set` says that it is no TOML; `config edit` opens it, also with a byte that is no text."""
+    home = Home(tmp_path / "home")
+
+    def run(*words: str) -> tuple[int, str]:
+        environ = {"TZ": "UTC", "PATH": os.environ["PATH"], "EDITOR": "sed -i -e '/x = /d'"}
+        status = main.run([*words, "--home", str(home.path)], environ, "strandline", FakeGateway(FakeOperator()))
+        shown = capsys.readouterr()
+        return status, shown.out + shown.err
+
+    run("init", "--yes")
+    with home.config_file.open("ab") as out:
+        out.write(damage)
+    status, told = run("config", "set", "limits.steps", "9")
+    assert (status, told.startswith(f"strandline: {home.config_file}: is not TOML: ")) == (2, True)
+    assert run("config", "edit")[0] == 0
+    assert run("config", "set", "limits.steps", "9")[0] == 0
+
+
+def test_a_key_that_cannot_be_stored_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a full disk, with the file and the reason."""
+    home = Home(tmp_path / "home")
+    home.create()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{KEY}\n"))
+    monkeypatch.setattr(Home, "write", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+    argv = ["keys", "set", "CO_API_KEY", "--home", str(home.path)]
+    assert main.run(argv, {"TZ": "UTC"}, "strandline", FakeGateway(FakeOperator())) == 2
+    assert capsys.readouterr().err.endswith(f"{home.secrets_file}: cannot be written: No space left on device\n")

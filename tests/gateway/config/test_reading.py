@@ -100,7 +100,11 @@ def test_groups_see_the_user_file_only_if_told_so(file: Path) -> None:
         ("[[bindings]]\nagnet = 'main'\nchannel = 'telegram'", "bindings[0].agnet: unknown key; did you mean agent?"),
         (f"{TELEGRAM}tokn_file = 'x'", "channels.telegram.home.tokn_file: unknown key; did you mean token_file?"),
         (f"{TELEGRAM}[channels.telegram.home.groups.-100]\nmentoin = true", "did you mean mention?"),
-        ("[gateway]\nport = 'x'", "gateway.port: must be a valid integer"),
+        ("[gateway]\nport = 'x'", "gateway.port: must be a whole number"),
+        ("[owner]\npeople = 'telegram:1'", 'owner.people: must be a list in brackets, such as ["one", "two"]'),
+        ("[web]\nenabled = 'perhaps'", "web.enabled: must be true or false"),
+        ("[agents.main]\ntemperature = 'hot'", "agents.main.temperature: must be a number"),
+        ("[mcp.My_House]\nurl = 'http://h'", "mcp.My_House: names consist of lowercase letters"),
         ("[gateway]\nport = 70000", "gateway.port: must be less than or equal to 65535"),
         (
             "[models.c]\nprovider = 'cohre'\nmodel = 'm'",
