@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -176,6 +177,20 @@ class Home:
     def exists(self) -> bool:
         """Whether it is a home made by Strandline; any other folder is left alone."""
         return self.agents.is_dir()
+
+    @property
+    def other_owner(self) -> str:
+        """Name of the user whom it belongs to, where root runs the program and is not that user; else empty."""
+        try:
+            owner = self.path.stat().st_uid
+        except OSError:
+            return ""
+        if os.geteuid() != 0 or owner == 0:
+            return ""
+        try:
+            return pwd.getpwuid(owner).pw_name
+        except KeyError:
+            return f"#{owner}"
 
     def agent(self, agent: str) -> AgentHome:
         return AgentHome(self.agents / agent)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from gateway.errors import StrandlineError
+from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -70,9 +70,19 @@ class Invocation:
         self.home_before = home
 
     def home(self, given: Path | None) -> Home:
-        """Return the home to use: *given* after the command, before it, from the environment, or the default."""
+        """Return the home to use: *given* after the command, before it, from the environment, or the default.
+
+        Raises ConfigError for root where it is another user's: the files that root would leave there stop that user's
+        gateway.
+        """
         named = given or self.home_before or Path(self.environ.get(HOME_VARIABLE) or DEFAULT_HOME)
-        return Home(named.expanduser().absolute())
+        home = Home(named.expanduser().absolute())
+        if user := home.other_owner:
+            raise ConfigError(
+                f"{home.path} belongs to the user {user}, who could not use the files that root leaves in it; run the "
+                f"command as that user: sudo -u '{user}' {self.program} …"
+            )
+        return home
 
     def existing_home(self, given: Path | None) -> Home:
         """Return the home to use, as `home` does. Raises StrandlineError if there is none."""

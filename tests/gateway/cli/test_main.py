@@ -74,6 +74,32 @@ def at_home(terminal: Terminal) -> Terminal:
 # --- the home
 
 
+@pytest.mark.parametrize("words", [["status"], ["config", "set", "limits.steps", "9"], ["init", "--yes"], ["backup"]])
+def test_root_leaves_no_file_in_the_home_of_another_user(
+    at_home: Terminal, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """That user's gateway could not open it; the command says who has to run it, and writes nothing."""
+    monkeypatch.setattr(Home, "other_owner", "ann")
+    before = {path: path.stat().st_mtime_ns for path in at_home.home.path.rglob("*")}
+    refused = at_home(*words)
+    assert (refused.status, refused.out) == (2, "")
+    assert "belongs to the user ann" in refused.err
+    assert "sudo -u 'ann' strandline" in refused.err
+    assert {path: path.stat().st_mtime_ns for path in at_home.home.path.rglob("*")} == before
+
+
+@pytest.mark.parametrize(("runs", "owner", "told"), [(0, 0, ""), (0, 4_000_000, "#4000000"), (7, 4_000_000, "")])
+def test_the_owner_of_a_home_matters_to_root_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: int, owner: int, told: str
+) -> None:
+    """Other users cannot write there anyway; one without a name is told by number, as sudo takes it."""
+    stat_of_file = tmp_path.stat()
+    theirs = os.stat_result((*stat_of_file[:4], owner, *stat_of_file[5:10]))
+    monkeypatch.setattr(os, "geteuid", lambda: runs)
+    monkeypatch.setattr(Path, "stat", lambda _: theirs)
+    assert Home(tmp_path).other_owner == told
+
+
 def test_init_makes_a_home_and_repeats_without_harm(terminal: Terminal) -> None:
     """A commented configuration for the owner's eyes only, a workspace; the second time nothing is changed."""
     first = terminal("init", "--yes")
