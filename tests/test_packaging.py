@@ -13,7 +13,7 @@ from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from gateway.config.reading import parse_config
+from gateway.config import Config
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -135,8 +135,9 @@ def test_compose_publishes_the_page_to_this_machine_alone_and_keeps_the_home() -
     """At the address that the page about operation sets, the home outlives it, and no secret stands in the file."""
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
     gateway = compose["services"]["gateway"]
-    (settings,) = re.findall(r"```toml\n(\[web\].*?)```", (ROOT / "docs/operations.md").read_text("utf-8"), re.DOTALL)
-    page = parse_config(settings, ROOT / "docs/operations.md").web
+    text = (ROOT / "docs/operations.md").read_text("utf-8")
+    values = re.findall(r"exec gateway strandline config set web\.(\w+) (\S+)", text)
+    page = Config.model_validate({"web": dict(values)}).web
     assert gateway["ports"] == [f"127.0.0.1:{page.port}:{page.port}"]
     assert (page.enabled, page.host, page.public_url) == (True, "0.0.0.0", f"http://127.0.0.1:{page.port}")
     assert (ROOT / gateway["build"]["dockerfile"]).is_file()

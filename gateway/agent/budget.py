@@ -115,8 +115,8 @@ def _stop(call: ModelCall, setting: str, limit: int, facts: str) -> BudgetError:
         tomorrow = call.day + timedelta(days=1)
         said = (
             f"I stopped because my budget for today does not cover the next model call ({call.cause}): {facts}. I "
-            f"continue automatically on {tomorrow:%Y-%m-%d}; to continue sooner, raise {setting} in the configuration "
-            "and restart."
+            f"continue automatically on {tomorrow:%Y-%m-%d}; to continue sooner, raise {setting} in the configuration: "
+            "it takes effect at once."
         )
     return BudgetError(call.cause, said, f"{call.cause}:{call.day}:{setting}:{limit}")
 

@@ -67,10 +67,10 @@ def _address(home: Home) -> tuple[str, bool]:
 
     web = read_config(home.config_file).web
     if not web.enabled:
-        raise StrandlineError("the page is off: set enabled = true under [web], and restart the gateway")
+        raise StrandlineError("the page is off; to open it: strandline config set web.enabled true")
     if web.public_url:
         return web.public_url.rstrip("/"), True
     if not web.port:
-        raise StrandlineError("web.port is 0, a free one; strandline up shows which, or set one")
+        raise StrandlineError("web.port is 0, so the address changes; give it one: strandline config set web.port 8181")
     host = f"[{web.host}]" if ":" in web.host else web.host
     return f"http://{host}:{web.port}", False

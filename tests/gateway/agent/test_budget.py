@@ -57,7 +57,8 @@ def test_the_owner_reads_what_is_spent_which_setting_stops_it_and_when_it_goes_o
     """All that is needed to raise it, or to wait."""
     error = stopped(Budgets(causes={CostCause.CHAT: Budget(tokens_a_day=850)}))
     assert error is not None
-    for part in ("800 of 850", "100 more", "[agents.main.budget.causes.chat] tokens_a_day", "2026-11-22", "chat"):
+    setting = "[agents.main.budget.causes.chat] tokens_a_day"
+    for part in ("800 of 850", "100 more", setting, "2026-11-22", "at once", "chat"):
         assert part in str(error)
 
 

@@ -40,7 +40,7 @@ def test_a_link_to_a_door_that_is_shut_says_how_to_open_it(at_home: Terminal) ->
     """One line; so it is for a port that is another one at each start."""
     shut = at_home("web", "login")
     assert (shut.status, shut.out) == (1, "")
-    assert "set enabled = true under [web]" in shut.err
+    assert "strandline config set web.enabled true" in shut.err
     assert "web.port is 0" in open_web(at_home, "port = 0")("web", "login").err
 
 
