@@ -210,7 +210,7 @@ def _scratch(home: Home, config: Config) -> Iterator[Path]:
     except Timeout as exc:
         raise BackupError(f"another upgrade of {home.path} is in progress; wait until it is done") from exc
     except OSError as exc:
-        raise disk_trouble(home.path, exc) from exc
+        raise disk_trouble(home.path, exc, is_retried=False) from exc
 
 
 def _refuse_unless_it_fits(home: Home, config: Config) -> None:

@@ -122,14 +122,21 @@ class Digesting:
         return piece
 
 
+def refuse_existing(target: Path) -> None:
+    """Raise BackupError if there is something at *target* already."""
+    if target.is_dir():
+        raise BackupError(f"{target} is a folder; name a new file in it, such as {target / 'strandline.tar.gz'}")
+    if target.exists():
+        raise BackupError(f"{target} already exists; choose another name, or remove it first")
+
+
 @contextmanager
 def writing(target: Path, head: Head, key: BackupKey) -> Iterator[ArchiveWriter]:
     """Yield the writer of a new backup, sealed with *key*, readable by its owner only; it gets its name once complete.
 
     Raises BackupError if there is a file of that name.
     """
-    if target.exists():
-        raise BackupError(f"{target} already exists; choose another name, or remove it first")
+    refuse_existing(target)
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with os.fdopen(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as out:

@@ -38,7 +38,7 @@ def encrypt(source: Path, target: Path, key: BackupKey) -> None:
         fresh.rename(target)
         sync_folder(target.parent)
     except OSError as exc:
-        raise disk_trouble(target, exc) from exc
+        raise disk_trouble(target, exc, is_retried=False) from exc
     finally:
         fresh.unlink(missing_ok=True)
 

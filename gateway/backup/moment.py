@@ -8,7 +8,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,20 +52,21 @@ def held_moment(home: Home, *, has_state: bool = True) -> Iterator[Moment]:
     from filelock import FileLock, Timeout
 
     folder = home.control_file.parent / "backup"
-    try:
-        with FileLock(folder.with_name("backup.lock"), mode=0o600, blocking=False):
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(FileLock(folder.with_name("backup.lock"), mode=0o600, blocking=False))
             shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
             folder.mkdir(mode=FOLDER_MODE)
-            try:
-                yield (
-                    _take(home, folder)
-                    if has_state and home.state_db.exists()
-                    else Moment(None, _linked_transcripts(home, folder))
-                )
-            finally:
-                shutil.rmtree(folder)
-    except Timeout as exc:
-        raise BackupError(f"another backup of {home.path} is in progress; wait until it is done") from exc
+        except Timeout as exc:
+            raise BackupError(f"another backup of {home.path} is in progress; wait until it is done") from exc
+        except OSError as exc:
+            raise disk_trouble(home.path, exc, is_retried=False) from exc
+        stack.callback(shutil.rmtree, folder)
+        yield (
+            _take(home, folder)
+            if has_state and home.state_db.exists()
+            else Moment(None, _linked_transcripts(home, folder))
+        )
 
 
 def _take(home: Home, folder: Path) -> Moment:
@@ -74,16 +75,16 @@ def _take(home: Home, folder: Path) -> Moment:
             transcripts = _begin_snapshot(home, folder, reader)
             return Moment(_copy_database(reader, folder / "state.db"), transcripts)
     except sqlite3.Error as exc:
-        raise describe_error(home.state_db, exc) from exc
+        raise describe_error(home.state_db, exc, is_retried=False) from exc
     except OSError as exc:
-        raise disk_trouble(home.path, exc) from exc
+        raise disk_trouble(home.path, exc, is_retried=False) from exc
 
 
 def _linked_transcripts(home: Home, folder: Path) -> tuple[UnchangedFile, ...]:
     try:
         return _link_transcripts(home, folder)
     except OSError as exc:
-        raise disk_trouble(home.path, exc) from exc
+        raise disk_trouble(home.path, exc, is_retried=False) from exc
 
 
 def _begin_snapshot(home: Home, folder: Path, reader: sqlite3.Connection) -> tuple[UnchangedFile, ...]:

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from gateway.backup.archive import FORMAT, ArchiveWriter, Head, Progress, writing
+from gateway.backup.archive import FORMAT, ArchiveWriter, Head, Progress, refuse_existing, writing
 from gateway.backup.encryption import encrypt
 from gateway.backup.moment import Moment, held_moment
 from gateway.backup.parts import BackupPart, parts_of
-from gateway.backup.seal import key_of
+from gateway.backup.seal import BackupKey, key_of
 from gateway.config import Config
-from gateway.errors import BackupError, StrandlineError
+from gateway.errors import BackupError
 from gateway.home import Home
 from gateway.stores.disk import disk_trouble
 from gateway.stores.sqlite.schema import VERSION
@@ -50,14 +50,12 @@ def take_backup(home: Home, config: Config, target: Path, progress: Progress) ->
 
     Raises BackupError, StoreError and HistoryUnusableError; in that case no file is left.
     """
-    if not home.exists:
-        raise StrandlineError(f"there is no home at {home.path}")
     parts = parts_of(home, config)
     if any(target.is_relative_to(part.root) for part in parts):
         raise BackupError(f"{target} lies among the files that are backed up; choose a place outside of them")
     head = Head(format=FORMAT, version=version("strandline"), state=VERSION, made_at=f"{datetime.now(UTC):%FT%TZ}")
+    key = _key(home)
     try:
-        key = key_of(home)
         with held_moment(home, has_state=config.redis.url is None) as moment, writing(target, head, key) as writer:
             told = _Progress(progress, _size(parts, moment))
             _write_moment(writer, moment, told)
@@ -66,7 +64,7 @@ def take_backup(home: Home, config: Config, target: Path, progress: Progress) ->
                     _write(writer, part.files(), told)
             told.all()
     except OSError as exc:
-        raise disk_trouble(target, exc) from exc
+        raise disk_trouble(target, exc, is_retried=False) from exc
     agents = sorted({name.split("/")[1] for name in writer.manifest.folders if name.startswith("agents/")})
     left_out = tuple(source.key for source in config.secret_sources())
     elsewhere = () if config.redis.url is None else ("redis.url",)
@@ -75,16 +73,22 @@ def take_backup(home: Home, config: Config, target: Path, progress: Progress) ->
 
 def take_encrypted(home: Home, config: Config, target: Path, progress: Progress) -> BackupResult:
     """Write a backup to *target* that only the key of *home* opens; raises what `take_backup` raises."""
-    if target.exists():
-        raise BackupError(f"{target} already exists; choose another name, or remove it first")
+    refuse_existing(target)
     plain = home.control_file.parent / "backup.plain"
     plain.unlink(missing_ok=True)  # left by a killed process
     try:
         taken = take_backup(home, config, plain, progress)
-        encrypt(plain, target, key_of(home))
+        encrypt(plain, target, _key(home))
     finally:
         plain.unlink(missing_ok=True)
     return replace(taken, file=target, bytes=target.stat().st_size)
+
+
+def _key(home: Home) -> BackupKey:
+    try:
+        return key_of(home)
+    except OSError as exc:
+        raise disk_trouble(home.path, exc, is_retried=False) from exc
 
 
 def _write_moment(writer: ArchiveWriter, moment: Moment, told: _Progress) -> None:

@@ -67,6 +67,7 @@ def backup(  # noqa: PLR0913 - one for each option
     from gateway.config import read_config
 
     invocation, place = invoked(context, home)
+    invocation.refuse_absent(place)
     config = read_config(place.config_file)
     invocation.guard(config, place)
     if sheet:
@@ -96,8 +97,6 @@ def _print_sheet(home: Home, folder: Path) -> None:
     from gateway.backup.recovery_sheet import recovery_sheet
     from gateway.backup.seal import key_of
 
-    if not home.exists:
-        raise StrandlineError(f"there is no home at {home.path}")
     print(recovery_sheet(key_of(home), str(home.path), str(folder), f"{datetime.now(UTC):%Y-%m-%d}"))
 
 

@@ -50,12 +50,11 @@ def remove_older(folder: Path, before: float, but: Collection[str] = ()) -> int:
     return removed
 
 
-def disk_trouble(path: Path, exc: OSError) -> StoreError:
-    """Return *exc*, raised for *path*, as a sentence with its remedy."""
+def disk_trouble(path: Path, exc: OSError, *, is_retried: bool = True) -> StoreError:
+    """Return *exc*, raised for *path*, as a sentence with its remedy; it *is_retried* where the gateway tries again."""
     if exc.errno in _FULL:
-        told = (
-            f"the disk that holds {path} is full; nothing was stored. Free some space and it continues automatically."
-        )
+        then = "it continues automatically" if is_retried else "try again"
+        told = f"the disk that holds {path} is full; nothing was stored. Free some space and {then}."
     elif exc.errno in _FORBIDDEN:
         told = f"{path} cannot be used ({exc.strerror}); check the path, its owner and its permissions."
     else:

@@ -195,13 +195,13 @@ def _ignore_outcome(outcome: asyncio.Future[None]) -> None:
         outcome.exception()  # asked for, so that asyncio does not complain; trouble of the disk is in the ledger
 
 
-def describe_error(path: Path, exc: sqlite3.Error | OSError) -> StoreError:
-    """Return *exc*, raised for the database at *path*, as a sentence with its remedy."""
+def describe_error(path: Path, exc: sqlite3.Error | OSError, *, is_retried: bool = True) -> StoreError:
+    """Return *exc*, raised for the database at *path*, as a sentence with its remedy, as `disk_trouble` does."""
     if isinstance(exc, OSError):
-        return disk_trouble(path, exc)
+        return disk_trouble(path, exc, is_retried=is_retried)
     match getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF:  # the low byte is the primary code
         case sqlite3.SQLITE_FULL:
-            return disk_trouble(path, OSError(errno.ENOSPC, str(exc)))
+            return disk_trouble(path, OSError(errno.ENOSPC, str(exc)), is_retried=is_retried)
         case sqlite3.SQLITE_IOERR:
             return disk_trouble(path, OSError(errno.EIO, str(exc)))
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 import sqlite3
@@ -11,12 +12,14 @@ import tarfile
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from filelock import FileLock, Timeout
 
 from adapters.channel import Address
 from gateway.agent.entries import UserEntry
+from gateway.backup.archive import ArchiveWriter
 from gateway.backup.moment import held_moment
 from gateway.backup.parts import parts_of
 from gateway.backup.restoring import RestoreException, restore_backup
@@ -211,12 +214,34 @@ def test_what_cannot_be_backed_up_is_told_and_leaves_no_file(home: Home, tmp_pat
         back_up(home, target)
     with pytest.raises(StoreError, match="cannot be used"):
         back_up(home, tmp_path / "absent" / "backup.tar.gz")
+    with pytest.raises(BackupError, match="is a folder; name a new file in it"):
+        back_up(home, tmp_path)
     content = bytearray(home.state_db.read_bytes())
     content[4096:5000] = bytes(904)
     home.state_db.write_bytes(content)
     with pytest.raises((BackupError, StoreError), match="damaged"):
         back_up(home, target)
     assert not [path for path in tmp_path.iterdir() if "backup" in path.name]
+
+
+@pytest.mark.parametrize("what", ["the home", "the place of the backup"])
+def test_a_full_disk_is_told_by_its_own_name(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """The snapshot needs room in the home, which the place of the backup does not give; nobody tries again."""
+    target = tmp_path / "backup.tar.gz"
+    back_up(home, tmp_path / "earlier.tar.gz")  # the key is there
+    full = OSError(errno.ENOSPC, "No space left on device")
+    if what == "the home":
+        monkeypatch.setattr(Path, "mkdir", Mock(side_effect=full))
+    else:
+        monkeypatch.setattr(ArchiveWriter, "file", Mock(side_effect=full))
+    named = home.path if what == "the home" else target
+    with pytest.raises(
+        StoreError, match=f"that holds {named} is full; nothing was stored. Free some space and try again"
+    ):
+        back_up(home, target)
+    assert not target.exists()
 
 
 def test_a_history_is_read_while_nobody_packs_or_writes_it(home: Home) -> None:

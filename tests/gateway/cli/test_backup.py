@@ -142,3 +142,11 @@ def test_a_home_comes_back_from_the_recovery_sheet_and_a_backup_alone(
     assert (done.status, "sealed with the key of this home" in done.out) == (0, True), done.err
     assert (other / "agents/main/workspace/SOUL.md").is_file()
     assert at_home("verify", str(file), "--home", str(other), home=False).status == 0
+
+
+def test_a_backup_without_a_home_makes_none(terminal: Terminal) -> None:
+    """It names the command that does; a folder left by it would be open to others."""
+    refused = terminal("backup")
+    assert refused.status == 1
+    assert f"make one: strandline init --home {terminal.home.path}\n" in refused.err
+    assert not terminal.home.path.exists()
