@@ -8,7 +8,7 @@ import typer
 from gateway.cli.connect import reach
 from gateway.cli.invocation import AgentOption, HomeOption, invoked
 from gateway.control.tools_wire import ToolAnswer, ToolOrder
-from gateway.errors import StrandlineError
+from gateway.errors import StrandlineError, leaves
 from workspaces.extras import install_command
 
 ReadOnlyOption = Annotated[bool, typer.Option("--read-only", help="Offer no tool that writes notes.")]
@@ -28,7 +28,10 @@ def mcp(
     invocation, place = invoked(context, home)
 
     async def ask(order: ToolOrder) -> ToolAnswer:
-        async with reach(invocation, place, "strandline mcp") as reached:
-            return await reached.operator.ask(order)
+        try:
+            async with reach(invocation, place, "strandline mcp") as reached:
+                return await reached.operator.ask(order)
+        except ExceptionGroup as group:  # of a gateway composed for this request
+            raise leaves(group)[0] from group
 
     asyncio.run(MemoryServer(ask, agent, read_only).serve())

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 
 from mcp.server import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -32,7 +33,7 @@ class MemoryServer:
 
     async def serve(self) -> None:
         """Answer until the program closes our input."""
-        server = Server("strandline", on_list_tools=self.tools, on_call_tool=self.call)
+        server = Server("strandline", version=version("strandline"), on_list_tools=self.tools, on_call_tool=self.call)
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 

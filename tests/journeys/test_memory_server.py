@@ -79,8 +79,10 @@ async def test_without_a_gateway_it_answers_alone_and_leaves_the_home_free(tmp_p
 
 
 async def test_what_cannot_be_done_is_said_in_words(tmp_path: Path) -> None:
-    """A home that is not there, an argument that is missing."""
+    """A home that is not there, an argument that is missing, an agent that is misspelt."""
     async with served(Home(tmp_path / "nowhere")) as client:
         assert "there is no home at" in await said(client, "memory_get", path="MEMORY.md")
     async with served(with_memory(tmp_path / "home")) as client:
         assert "memory_get: path: Field required" in await said(client, "memory_get")
+    async with served(with_memory(tmp_path / "other"), "--agent", "mian") as client:
+        assert "there is no agent 'mian'; the agents are: main" in await said(client, "memory_get", path="MEMORY.md")
