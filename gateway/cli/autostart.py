@@ -23,6 +23,10 @@ LABEL = "dev.strandline.gateway"
 UNIT = "strandline.service"
 STOPS_WITHIN_S = 60
 """Longer than `limits.drain_s`: what was begun is finished."""
+_NO_LOGIN = (
+    ". A user's services need a login of that user's own, which su and sudo do not make: log in directly, or run once: "
+    'sudo loginctl enable-linger "$USER"'
+)
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would be written and run; do neither.")]
 
 
@@ -40,6 +44,8 @@ class Service:
 @app.command()
 def install(context: typer.Context, dry_run: DryRunOption = False, home: HomeOption = None) -> None:
     """Start the gateway now, and whenever you log in; it is restarted after a crash."""
+    from gateway.config import read_config
+
     invocation, place = invoked(context, home)
     if not dry_run:
         invocation.refuse_absent(place)
@@ -48,11 +54,20 @@ def install(context: typer.Context, dry_run: DryRunOption = False, home: HomeOpt
         print(f"# {service.file}\n{service.text}")
         _show(service.start)
         return
+    read_config(place.config_file)
+    is_new = not service.file.exists()
+    if is_new:
+        with place.folder_lock():  # a gateway that was started by hand would keep out the service, which ends for good
+            pass
     service.file.parent.mkdir(parents=True, exist_ok=True)
     service.file.write_text(service.text, "utf-8")
-    print(f"Wrote {service.file}.")
-    _run(service.start)
-    print(f"The gateway runs from now on. {service.hint}")
+    try:
+        _run(service.start)
+    except StrandlineError:
+        if is_new:
+            service.file.unlink()
+        raise
+    print(f"Wrote {service.file}.\nThe gateway runs from now on. {service.hint}")
 
 
 @app.command()
@@ -163,4 +178,4 @@ def _run(commands: Sequence[Sequence[str]]) -> None:
             raise StrandlineError(f"there is no {words[0]} here; --dry-run shows its commands") from exc
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as exc:
             said = " ".join(str(exc.stderr or exc).split())
-            raise StrandlineError(f"`{' '.join(words)}` failed: {said}") from exc
+            raise StrandlineError(f"`{' '.join(words)}` failed: {said}{_NO_LOGIN if 'to bus' in said else ''}") from exc

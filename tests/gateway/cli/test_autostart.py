@@ -73,7 +73,8 @@ def test_a_dry_run_writes_and_runs_nothing(
 def test_it_is_installed_and_taken_away_by_the_systems_own_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What that says of a failure is told; without a home there is nothing to start."""
+    """Its own words of a failure are told; without a home there is nothing to start, and a gateway that was started by
+    hand is in its way."""
     told, home = tmp_path / "told", str(tmp_path / "home")
     program = tmp_path / "bin" / "systemctl"
     program.parent.mkdir()
@@ -96,6 +97,10 @@ def test_it_is_installed_and_taken_away_by_the_systems_own_program(
     assert run("uninstall", "--home", home) == 0
     assert not unit.exists()
     assert run("uninstall", "--home", home) == 1
-    program.write_text("#!/bin/sh\necho no bus here >&2\nexit 1\n")
+    program.write_text("#!/bin/sh\necho Failed to connect to bus >&2\nexit 1\n")
     assert run("install", "--home", home) == 1
-    assert "no bus here" in capsys.readouterr().err
+    assert "Failed to connect to bus. A user's services need a login" in capsys.readouterr().err
+    assert not unit.exists()
+    with Home(tmp_path / "home").lock("strandline up"):
+        assert run("install", "--home", home) == 3
+    assert "(strandline up); stop it first" in capsys.readouterr().err
