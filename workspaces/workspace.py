@@ -133,8 +133,10 @@ class Workspace:
         Raises WorkspaceUnusableError, before any change, when the folder is missing, is not a folder, or cannot be read
         and written.
         """
+        if not os.path.lexists(folder):
+            raise WorkspaceUnusableError(f"there is no workspace at {folder}; `strandline init --yes` makes one")
         if not folder.is_dir():
-            raise WorkspaceUnusableError(f"the workspace {folder} is not a folder; `strandline init` makes one")
+            raise WorkspaceUnusableError(f"the workspace {folder} is not a folder; move what is there, or name another")
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
             raise WorkspaceUnusableError(f"the workspace {folder} cannot be read and written; fix its permissions")
         workspace = cls(Folder(folder, caps, checkpoint), agent, house)

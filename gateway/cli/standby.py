@@ -96,7 +96,7 @@ async def _telling(standby_address: StandbyAddress) -> "AsyncIterator[StandbyApp
         time_zone=standby_address.zone.name,
         time_zone_source=standby_address.zone.source,
         standby=True,
-        waits_for=("the store that it shares with others",),
+        waits_for=("its store cannot be read yet",),
     )
     waiting, over = StandbyApp(state), asyncio.Event()
     telling = asyncio.get_running_loop().create_task(_answer(waiting, standby_address, over), name="waiting")

@@ -89,13 +89,20 @@ def test_a_second_name_costs_a_home_nothing_but_its_file(
     assert workspace.present("SOUL.md", MAIN) is not None
 
 
-@pytest.mark.parametrize("make", [lambda _: None, Path.touch, lambda path: path.symlink_to("nowhere")])
-def test_what_is_no_folder_is_refused(tmp_path: Path, make: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda _: None, r"there is no workspace at .*workspace; `strandline init --yes` makes one"),
+        (Path.touch, r"workspace is not a folder; move what is there"),
+        (lambda path: path.symlink_to("nowhere"), r"workspace is not a folder; move what is there"),
+    ],
+)
+def test_what_is_no_folder_is_refused(tmp_path: Path, make: Callable[[Path], None], told: str) -> None:
     """A missing folder, a file or a broken link in its place is named, and nothing is made."""
     place = tmp_path / "workspace"
     make(place)
     before = set(tmp_path.iterdir())
-    with pytest.raises(WorkspaceUnusableError, match=r"workspace is not a folder"):
+    with pytest.raises(WorkspaceUnusableError, match=told):
         Workspace.open(place, AGENT)
     assert set(tmp_path.iterdir()) == before
 
