@@ -8,6 +8,7 @@ from gateway.app.ownership import own
 from gateway.cluster.workspace_locks import workspace_locks
 from gateway.errors import ConfigError, HomeLockedError, WorkspaceLockedError
 from gateway.home import Home
+from workspaces.errors import WorkspaceUnusableError
 
 
 def home_of(path: Path, settings: str) -> Home:
@@ -51,6 +52,26 @@ def test_workspaces_are_made_and_owned_where_that_is_wanted(tmp_path: Path) -> N
         with pytest.raises(WorkspaceLockedError), workspace_locks(Home(tmp_path / "other"), {"b": workspace}):
             pytest.fail("two own it")
     with workspace_locks(Home(tmp_path / "other"), {"b": workspace}):
+        pass
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_workspace_on_a_disk_that_is_not_mounted_is_not_begun_anew(tmp_path: Path, is_there: bool) -> None:
+    """It had files, as its history shows: new ones would hide them. With a file in it, it is the owner's wish."""
+    home = home_of(tmp_path / "home", "[agents.a]\n")
+    workspace = home.agent("a").workspace
+    with own(home, "a test", create=True):
+        pass
+    home.agent("a").history.mkdir()
+    if not is_there:
+        workspace.rmdir()
+    before = names(tmp_path)
+    with pytest.raises(WorkspaceUnusableError, match="Mount its disk"), own(home, "a test", create=True):
+        pytest.fail("it was begun anew")
+    assert names(tmp_path) == before
+    workspace.mkdir(exist_ok=True)
+    (workspace / "MEMORY.md").touch()
+    with own(home, "a test", create=True):
         pass
 
 
