@@ -36,6 +36,8 @@ Journal = Callable[[Entry], Awaitable[None]]
 
 UNANSWERED = ReplyEntry("(This turn was stopped before it had an answer.)", (), HALTED, Usage())
 """Ends a turn that was stopped; it is never sent."""
+_LONG = 4_000
+"""Characters from which an answer is compared with notes beside the event loop: it takes some ten milliseconds."""
 
 
 async def _nothing_joined() -> Sequence[UserEntry]:
@@ -128,7 +130,8 @@ async def _as_recorded(reply: ReplyEntry, step: ModelRequest) -> ReplyEntry:
     usage = replace(reply.usage, characters=request_characters(step))
     if reply.calls or reply.model in {COMMAND, OFFLINE}:
         return replace(reply, usage=usage)
-    return replace(reply, usage=usage, own=await asyncio.to_thread(own_part, reply.text, step))
+    own = own_part(reply.text, step) if len(reply.text) < _LONG else await asyncio.to_thread(own_part, reply.text, step)
+    return replace(reply, usage=usage, own=own)
 
 
 class _TurnHistory:

@@ -1,6 +1,7 @@
 """The part of an answer that repeats no note of those that its model was shown: only that may become a note later."""
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
@@ -11,7 +12,7 @@ from gateway.agent.entries import ResultEntry, TurnNoteEntry
 from gateway.agent.models.port import ModelRequest
 from workspaces.memory.text.dates import mentions
 from workspaces.memory.text.facts import Fact, FactKind, facts_in, sentences
-from workspaces.memory.text.tokens import query_terms, terms
+from workspaces.memory.text.tokens import STOP_WORDS, query_terms, terms
 
 _READ_BY = frozenset({"memory_search", "memory_get", "search_history", "search_memory", "read_file"})
 """Tools whose results are notes or conversations."""
@@ -22,6 +23,11 @@ _FACTS_SHARE, _WORDS_SHARE = 0.5, 0.8
 _MOST_PLACES = 200
 """Lines from which on a word tells nothing about which of them a sentence repeats; looking at all takes minutes."""
 _LINES_KEPT = 1_000
+_WORD = re.compile(r"\w+")
+_BEGINNING = 4
+"""Letters in which forms of a word agree."""
+_UNSPACED = "\u0e00"
+"""From here on, words may have no spaces between them."""
 _FULL_HOUR = ":00"
 """Of "9:00"; a note may say "at 9"."""
 
@@ -31,12 +37,19 @@ def own_part(answer: str, request: ModelRequest) -> str | None:
 
     Empty if some of it repeats notes and the rest states no fact.
     """
-    said = sentences(answer)
-    shown = _ShownNotes(_shown_lines(request))
+    said, begun = sentences(answer), _beginnings(answer)
+    is_spaced = max(answer, default="") < _UNSPACED
+    lines = (line for line in _shown_lines(request) if not (is_spaced and begun.isdisjoint(_beginnings(line))))
+    shown = _ShownNotes(lines)
     own = [each for each in said if not shown.hold(_plain(each))]
     if len(own) == len(said):
         return None
     return "\n".join(own) if any(map(_facts, map(_plain, own))) else ""
+
+
+def _beginnings(text: str) -> frozenset[str]:
+    """Return the beginnings of the words of *text*: a line without one of the answer's need not be read."""
+    return frozenset(word[:_BEGINNING] for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS)
 
 
 class _ShownNotes:
