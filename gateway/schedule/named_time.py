@@ -15,7 +15,7 @@ MORNING = 9
 LONGEST_READ = 300
 """Characters of a text that are read: a request names its time early, and a longer text is rather pasted."""
 _WEEK = timedelta(days=7)
-_NOON = 12
+_NOON, _DAY_END = 12, 24
 _DAYS_OF_WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _EVERY, _EACH_DAY, _DAILY, _REPEATS, _HALF_AN_HOUR = (
@@ -81,12 +81,16 @@ def when_named(text: str, now: datetime) -> str | None:
     hour, minute = clock or (MORNING, 0)
     is_over = (hour, minute) <= (now.hour, now.minute)
     day = _day(named, now.date(), is_over=is_over) if named else now.date() + timedelta(days=is_over)
+    if day and hour == _DAY_END:
+        day, hour = day + timedelta(days=1), 0
     return f"at {day} {hour:02}:{minute:02}" if day else None
 
 
 def _repeated(text: str, rest: str, *, is_daily: bool, today: date) -> str | None:
     """Return the form of a repetition; *rest* of the text follows the word for "every"."""
     hour, minute = _clock(text) or (MORNING, 0)
+    if hour == _DAY_END:  # which day's midnight is meant, nobody can tell
+        return None
     if is_daily or _EACH_DAY.match(rest):
         return f"daily {hour:02}:{minute:02}"
     if span := _span(rest):
@@ -162,6 +166,6 @@ def _clock(text: str) -> tuple[int, int] | None:
         minute = int(found["minute"] or 0)
         half = (found["half"] or found["half2"] or found["half3"] or ("pm" if part > _NOON else "")).lower()
         hour = hour % _NOON + _NOON * (half == "pm") if half and hour <= _NOON else hour
-        if hour < 24 and minute < 60:  # of a day, of an hour
+        if (hour < _DAY_END and minute < 60) or (hour, minute) == (_DAY_END, 0):
             return hour, minute
     return (part, 0) if part else None

@@ -28,6 +28,8 @@ NOW = datetime(2026, 11, 24, 9, 10, tzinfo=ZoneInfo("Europe/Brussels"))
         ("erinnere mich morgen um 17 Uhr an die Tonne", "at 2026-11-25 17:00"),
         ("erinner mich morgen früh an die Tonne", "at 2026-11-25 09:00"),
         ("herinner me morgen om 17 uur aan de post", "at 2026-11-25 17:00"),
+        ("recuérdame el viernes a las 24 cerrar el pedido", "at 2026-11-28 00:00"),
+        ("erinner mich heute um 24 Uhr", "at 2026-11-25 00:00"),
         ("recuérdame mañana a las 17 llamar", "at 2026-11-25 17:00"),
         ("recuérdame mañana por la mañana llamar", "at 2026-11-25 09:00"),
         ("recuérdame a las 11 de la mañana llamar", "at 2026-11-24 11:00"),
@@ -73,6 +75,7 @@ def test_a_repetition_repeats(said: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
+        "remind me every friday at 24:00",
         "remind me every other week at 9",
         "remind me every month on the 3rd",
         "remind me weekly at 9",
