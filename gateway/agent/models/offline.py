@@ -135,6 +135,8 @@ def _reminder(said: str, tools: set[str]) -> str:
 def _intent(said: list[str], last_answer: str, tools: set[str]) -> Intent:
     if SCHEDULE in tools and request_in(said[-1]) is Request.REMIND:
         return Intent(reminder=said[-1])
+    if request_in(said[-1]) is Request.CANCEL:
+        return Intent(cancels=True)
     return read_intent(said, was_offered=OFFER in last_answer)
 
 
@@ -197,6 +199,8 @@ def _without_tools(intent: Intent, before: Sequence[str], *, is_known: bool) -> 
     """Return the answer to a message that needs no tool, after the messages *before*; *is_known*: not the first."""
     if intent.asks_own_words:
         return say_own_words(before)
+    if intent.cancels:
+        return "`/cron` lists what is scheduled; `/cron remove` and the number removes one."
     if intent.forgets:
         return f"Send `/forget {intent.forgets}`: it removes the note that holds these words, or lists several."
     if intent.wants_help:

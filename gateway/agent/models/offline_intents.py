@@ -18,6 +18,8 @@ class Intent:
     """The text to search for."""
     reminder: str = ""
     """The text of which the owner is to be reminded; its time is in it."""
+    cancels: bool = False
+    """An order to cancel a reminder: which one, only its number tells."""
     wants_help: bool = False
     """A greeting, or a question about the responder itself."""
     is_thanks: bool = False

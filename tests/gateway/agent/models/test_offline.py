@@ -265,6 +265,13 @@ async def test_an_order_to_forget_names_the_command() -> None:
     assert "`/forget the gate code`" in await Talk().say("forget the gate code")
 
 
+async def test_an_order_to_cancel_names_the_command() -> None:
+    """A search for its words, and an offer to note them, cancelled nothing."""
+    talk = Talk()
+    assert "`/cron remove`" in await talk.say("cancela el recordatorio del electricista")
+    assert not talk.queries
+
+
 async def test_an_exact_word_is_enough() -> None:
     """A note that has the question's rare word answers, however little its meaning is alike."""
     hit = {**PORT, "similarity": 0.11, "matched": 0.9}
