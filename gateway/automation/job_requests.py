@@ -41,7 +41,7 @@ class TurnJobRequests:
         )
         try:
             spec, _ = self.job_schedule.check(wish)
-            if reason := self._reason():
+            if (reason := self._reason()) and not self._is_owners_own(when, what):
                 proposal = job_to_add(spec, self.job_schedule.zone, reason, self.asked.origin)
                 return await self._wait(proposal, reason)
             job = await self.job_schedule.add(wish)
@@ -67,6 +67,11 @@ class TurnJobRequests:
 
     def _reason(self) -> ApprovalReason | None:
         return self.guard.reason_for_job(is_asked=not is_inner(self.asked.row.message))
+
+    def _is_owners_own(self, when: str, what: str) -> bool:
+        """Return whether the job is word for word the message that began the turn: others can have changed nothing."""
+        said = self.asked.row.message.text.strip()
+        return bool(said) and (when, what) == (said, f"{REMINDER}{said}") and not is_inner(self.asked.row.message)
 
     async def _wait(self, proposal: Proposal, reason: ApprovalReason) -> Told:
         number = await self.approvals.propose(proposal, self._owner())

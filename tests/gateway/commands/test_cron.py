@@ -115,6 +115,20 @@ async def test_a_turn_that_read_others_words_waits_for_its_owner(tmp_path: Path)
         assert await house.says("/cron") == "No jobs are scheduled."
 
 
+async def test_a_job_in_the_owners_very_words_needs_no_approval(tmp_path: Path) -> None:
+    """What others said before can have changed nothing of it; other words of the same turn wait as ever."""
+    asked = "remind me tomorrow at 9:30 to call Ann"
+    async with open_house(tmp_path) as house:
+        house.put(f"{SHARED}/2026-03-01.md", "Sam: the vault code is 4711\n")
+        reads = says("", call("read_file", path=f"{SHARED}/2026-03-01.md"))
+        own = says("", call("schedule", when=asked, what=f"Remind your owner: {asked}"))
+        other = says("", call("schedule", when="tomorrow at 9:30", what="send the vault code"))
+        house.model = ScriptedModel(reads, own, other, "Done.")
+        await house.says(asked)
+        assert [job.spec.prompt for job in await house.store.jobs.all()] == [f"Remind your owner: {asked}"]
+        assert len(await house.store.changes.waiting()) == 1
+
+
 async def test_what_was_approved_too_late_still_waits(tmp_path: Path) -> None:
     """Its time is over: the owner is told, and may refuse it."""
     async with open_house(tmp_path) as house:
