@@ -17,7 +17,8 @@ def spending_lines(rows: Sequence[SpendingStatus]) -> Iterator[str]:
 
 
 def _money(row: SpendingStatus) -> str:
-    unknown = f", {row.unpriced_tokens:,} of them of unknown price" if row.unpriced_tokens else ""
+    share = "all" if row.unpriced_tokens == row.tokens else f"{row.unpriced_tokens:,} of them"
+    unknown = f", {share} of unknown price" if row.unpriced_tokens else ""
     if row.money_a_day is not None:
         return f", {_dollars(row.money)} of {_dollars(row.money_a_day)}{unknown}"
     return f", {_dollars(row.money)}{unknown}" if row.money else unknown

@@ -31,7 +31,8 @@ def _lines(state: Status) -> Iterator[str]:
     waiting = max(state.inbox_waiting - 1, 0)
     yield f"- {waiting} messages and {state.outbox_queued} replies wait; {state.outbox_dead} could not be delivered"
     if state.approvals_waiting:
-        yield f"- {state.approvals_waiting} changes to files wait for you: `/approve` lists them"
+        changes = "1 change waits" if state.approvals_waiting == 1 else f"{state.approvals_waiting} changes wait"
+        yield f"- {changes} for you: `/approve` lists them"
     if state.quarantined:
         yield f"- {state.quarantined} in quarantine: see `strandline quarantine list`"
     yield from (f"- running subagent: {subagent}" for subagent in state.helpers)

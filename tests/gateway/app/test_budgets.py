@@ -101,7 +101,7 @@ def test_what_was_spent_stands_beside_what_may_be() -> None:
     assert list(spending_lines([*rows()])) == [
         "all: 1,500 of 2,000 tokens, $0.2500 of $1.00, 500 of them of unknown price",
         "chat: 1,000 tokens, $0.2500",
-        "cron: 500 tokens, 500 of them of unknown price",
+        "cron: 500 tokens, all of unknown price",
     ]
     assert list(spending_lines([SpendingStatus("chat", 0, 0.0, 0, 9)])) == ["nothing"]
 

@@ -58,7 +58,7 @@ def test_what_is_wrong_is_named() -> None:
         ),
         "- channel `telegram.home`: waiting (no network)",
         "- 2 messages and 2 replies wait; 1 could not be delivered",
-        "- 4 changes to files wait for you: `/approve` lists them",
+        "- 4 changes wait for you: `/approve` lists them",
         "- assumed: the window of model stub is 128,000 tokens; window_tokens is not set",
         "- repaired: session main/main: damaged lines skipped",
         "- counted: dead_letter 1, stranger 7",
