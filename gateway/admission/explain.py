@@ -8,7 +8,7 @@ from adapters.channel import InboundMessage
 from gateway.admission.explanation import Explanation
 from gateway.admission.policy import RefusalReason, Refused, admit
 from gateway.admission.routing import Routes, route
-from gateway.stores.admission import UNASKED_PROSE, UNREADABLE_MESSAGE, Silence
+from gateway.stores.admission import BUDGET_SPENT, UNASKED_PROSE, UNREADABLE_MESSAGE, Silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,10 @@ MEANINGS: Mapping[RefusalReason, Meaning] = MappingProxyType(
 
 _OTHERS = {
     UNREADABLE_MESSAGE: Meaning("their message was stored, but could not be read back", "ask them to send it again"),
+    BUDGET_SPENT: Meaning(
+        "the day's budget is spent, of which they had been notified",
+        "it continues tomorrow; sooner with a higher [agents.<name>.budget], which takes effect at once",
+    ),
     UNASKED_PROSE: Meaning(
         "a heartbeat or a job wrote an answer, but such turns only send messages with notify",
         "say in HEARTBEAT.md or in the job that you want to be notified; `strandline sessions export` has the text",

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, TextIO
 
 import typer
@@ -54,8 +54,10 @@ async def _say_once(
     """Print the answer; raise StrandlineError when the message must wait, or there is none in time."""
     replies: list[str] = []
     reasons: list[str] = []
+    shown: list[str] = []
 
     async def on_reply(text: str, is_answer: bool) -> None:
+        shown.append(text)
         if text in reasons:
             return
         if is_answer:
@@ -74,11 +76,18 @@ async def _say_once(
                 answered = await reached.operator.chat(order, on_reply, on_sign)
         except TimeoutError:
             reasons.append(_late(timeout_s))
+    _note_silence([*shown, *reasons], "strandline route why")
     error = {"error": reasons[-1]} if reasons else {}
     if as_json:
         print_json({"agent": answered, "message": order.text, "reply": "\n".join(replies), **error})
     if reasons:
         raise typer.Exit(1) if as_json else StrandlineError(reasons[-1])
+
+
+def _note_silence(shown: Sequence[str], command: str) -> None:
+    """Say on standard error that nothing was *shown*; *command* names the reason, such as a budget that is spent."""
+    if not any(shown):
+        print(f"(no answer to this; {command} names the reason if there is one)", file=sys.stderr)
 
 
 def _late(timeout_s: float | None) -> str:
@@ -119,10 +128,11 @@ async def _say(reached: Reached, order: ChatOrder, timeout_s: float | None) -> N
 
     from gateway.cli.live_answer import LiveAnswer
 
-    console = Console(file=styled_output())
+    console, shown = Console(file=styled_output()), list[str]()
     with LiveAnswer(console) as answer:
 
         async def on_reply(text: str, is_answer: bool) -> None:
+            shown.append(text)
             answer.reply(text, is_answer=is_answer)
 
         try:
@@ -130,6 +140,7 @@ async def _say(reached: Reached, order: ChatOrder, timeout_s: float | None) -> N
                 await reached.operator.chat(order, on_reply, answer.sign)
         except TimeoutError as exc:
             raise StrandlineError(_late(timeout_s)) from exc
+    _note_silence([*shown, answer.reason], "/why silence")
     if not answer.reason and console.is_terminal and (sources := await _sources(reached, order)):
         console.print(Text(sources, style="dim"))
 

@@ -13,6 +13,8 @@ from gateway.stores.rows import OutboxRow, Outgoing
 
 SILENCES_KEPT = 1_000
 """Lines kept of the ledger of silences, newest first. Our choice: few enough to read; no flood fills a disk."""
+BUDGET_SPENT = "budget"
+"""Reason code: the day's budget is spent, and the chat has been notified of that before."""
 UNASKED_PROSE = "unasked_prose"
 """Reason code: a heartbeat or a job wrote an answer and did not use `notify`; the answer was discarded."""
 UNREADABLE_MESSAGE = "unreadable_message"

@@ -42,7 +42,7 @@ from gateway.runtime.clock import unless
 from gateway.runtime.lanes import RetryLater
 from gateway.sessions.hook_events import leaving, note_end
 from gateway.sessions.turn_request import Plan, Shortcut, TurnRequest
-from gateway.stores.admission import UNASKED_PROSE, Silence
+from gateway.stores.admission import BUDGET_SPENT, UNASKED_PROSE, Silence
 from gateway.stores.ports import Store
 from gateway.stores.rows import Enclosure, InboxRow, OutboxRow, Outgoing, TurnCommit
 from gateway.transcripts.store import Sessions
@@ -362,7 +362,13 @@ class Turn:
         await self.journal.append(UNANSWERED)
         if notice:
             self.turns.outcome(self.row, [notice])
+        else:
+            await self.turns.store.silences.record(self._silence(BUDGET_SPENT))
         return ""
+
+    def _silence(self, reason: str) -> Silence:
+        message = self.row.message
+        return Silence(self.turns.planner.clock(), message.address, principal(message), reason)
 
     async def _commit(self, text: str, files: tuple[Enclosure, ...] = ()) -> None:
         """Commit *text* and *files* as the answer to all messages of the turn."""
@@ -370,8 +376,7 @@ class Turn:
         kind, answer = self.envelope.access.session_type, report_of(row.message, entries, text)
         reminder = await self.reminder()
         if not reminder and is_unasked_prose(row.message, kind, answer, entries):
-            silence = Silence(self.turns.planner.clock(), row.message.address, principal(row.message), UNASKED_PROSE)
-            await asyncio.gather(store.count(UNASKED_PROSE), store.silences.record(silence))
+            await asyncio.gather(store.count(UNASKED_PROSE), store.silences.record(self._silence(UNASKED_PROSE)))
         text = self._with_receipts(visible_answer(row.message, kind, answer, entries, reminder))
         offer = self.turns.offer if text else None
         buttons = () if offer is None else offer(row.message, self.envelope.access, entries)

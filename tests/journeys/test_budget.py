@@ -71,6 +71,8 @@ async def test_the_owner_is_told_once_what_stops_it_and_the_next_day_goes_on(tmp
             assert 0 < asked < 6
             reasons = (await app.operator.ask(StatusOrder())).reasons
             assert reasons["budget.chat"] == 6 - asked
+            (silence,) = (await says(app, "/why silence"))[0].splitlines()
+            assert f"terminal:0: {5 - asked} times, because the day's budget is spent" in silence
         async with running(home, clock) as app:
             assert await says(app, "again") == []
             assert len(model.bodies) == asked

@@ -128,6 +128,17 @@ async def test_a_full_disk_is_told(tmp_path: Path) -> None:
     assert stderr.decode().startswith("strandline: the output cannot be written: ")
 
 
+async def test_silence_is_noted(tmp_path: Path) -> None:
+    """The first message is told that the budget is spent, the second that none comes, and where to look."""
+    home = make_home(tmp_path / "home", model=openai_section("http://127.0.0.1:9/v1"))
+    budget = "\n[agents.main.budget]\ntokens_a_day = 1\n"
+    home.write(home.config_file, home.config_file.read_text("utf-8") + budget)
+    told, silent = await run(home, "-m", "hello"), await run(home, "-m", "hello again")
+    assert "budget" in told.stdout + told.stderr
+    assert (silent.returncode, silent.stdout) == (0, "")
+    assert silent.stderr == "(no answer to this; strandline route why names the reason if there is one)\n"
+
+
 class Screen:
     """A pseudo-terminal with a chat in it."""
 
