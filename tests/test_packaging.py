@@ -13,6 +13,7 @@ from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from gateway.cli.main import COMMANDS
 from gateway.config import Config
 
 ROOT = Path(__file__).parent.parent
@@ -145,6 +146,16 @@ def test_compose_publishes_the_page_to_this_machine_alone_and_keeps_the_home() -
     assert "home" in compose["volumes"]
     secrets = [value for name, value in gateway["environment"].items() if name.endswith(("_KEY", "_TOKEN"))]
     assert all(value.startswith("${") for value in secrets)
+
+
+def test_commands_for_containers_name_the_program_once() -> None:
+    """The image's entry point is the program, which `run` keeps and `exec` does not."""
+    assert 'ENTRYPOINT ["strandline"]' in (ROOT / "deploy/Dockerfile").read_text("utf-8").splitlines()
+    pages = "\n".join(page.read_text("utf-8") for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")))
+    ran = re.findall(r"docker compose run (?:--\w+ )*gateway (\w+)", pages)
+    assert ran
+    assert set(ran) <= {entry.name for entry in COMMANDS}
+    assert set(re.findall(r"docker compose exec gateway (\w+)", pages)) == {"strandline"}
 
 
 def test_ci_runs_the_readmes_command() -> None:
