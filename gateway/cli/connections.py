@@ -92,6 +92,10 @@ def mcp(
 ) -> None:
     """Connect a tool server: its tools are asked for before anything is written."""
     invocation, place = invoked(context, home)
+    if not (url or command):
+        raise ConfigError(
+            f"name a program after --, or its address: strandline connect mcp {name} -- uvx mcp-server-time"
+        )
     table: dict[str, object] = {"url": url} if url else {"command": list(command or ())}
     secret = f"MCP_{name.upper().replace('-', '_')}_TOKEN"
     environ = dict(invocation.environ_of(place))

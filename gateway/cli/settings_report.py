@@ -45,6 +45,8 @@ async def taken_up(home: Home, start: str) -> str:
         await asyncio.sleep(0.1)
     else:
         return "The running gateway is still finishing its work, and takes the change up afterwards."
+    if report.fault and report.restart:
+        return f"The change {report.fault}."
     if report.fault:
         return f"The running gateway keeps its earlier settings: {report.fault}"
     if report.restart:

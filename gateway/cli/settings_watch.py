@@ -128,7 +128,7 @@ class SettingsWatch:
         self._report = replace(self._report, restart=waiting, fault="")
         config = live_part(self.running.config, fresh.config)
         if config is None:
-            why = f"takes effect at the next start: {', '.join(waiting)}"
+            why = f"takes effect at the next start, with all other changes: {', '.join(waiting)}"
             self._report = replace(self._report, seen=fresh.digest, fault=why)
             self._tell("the changed settings are not taken up", self._report.fault)
             return None

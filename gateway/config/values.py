@@ -67,9 +67,12 @@ def value_in(table: Mapping[str, object], path: Path) -> object:
 def with_value(text: str, path: Path, value: object) -> str:
     """Return *text* with *value* at *path*; a missing table is added at the end.
 
-    Raises ConfigError if the file is written in a form that cannot be changed line by line.
+    Raises ConfigError if the file is no TOML, or is written in a form that cannot be changed line by line.
     """
-    wanted = _merged(tomllib.loads(text), path, value)
+    try:
+        wanted = _merged(tomllib.loads(text), path, value)
+    except tomllib.TOMLDecodeError as exc:
+        raise ConfigError(f"config.toml is not TOML: {exc}; correct it: strandline config edit") from exc
     for candidate in _candidates(text, path, value):
         with suppress(tomllib.TOMLDecodeError):
             if tomllib.loads(candidate) == wanted:

@@ -54,7 +54,7 @@ async def _look(settings: ServerSettings) -> Finding:
     if troubles or not found:
         detail = "; ".join(troubles) or "it lists no tools yet: it is still starting, or has none"
         return Finding(check, Level.WARN, detail, _mend(settings))
-    return Finding(check, Level.OK, f"{len(found)}: {', '.join(found)}")
+    return Finding(check, Level.OK, f"{len(found)} {'tool' if len(found) == 1 else 'tools'}: {', '.join(found)}")
 
 
 def _mend(settings: ServerSettings) -> str:

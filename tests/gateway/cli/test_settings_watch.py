@@ -124,8 +124,9 @@ async def test_an_agent_that_came_and_went_again_leaves_no_fault(
     async with up(home, gateway):
         before = home.config_file.read_text("utf-8")
         home.write(home.config_file, f"{before}\n[agents.second]\n")
-        await taken_up(home, "start")
-        assert await examined() == (0, ["warn  settings: a change takes effect at the next start: agents.second"])
+        later = "takes effect at the next start, with all other changes: agents.second"
+        assert await taken_up(home, "start") == f"The change {later}."
+        assert await examined() == (0, [f"warn  settings: a change {later}"])
         gateway.may_end.clear()
         home.write(home.config_file, before)
         async with asyncio.timeout(PATIENCE_S):
@@ -242,8 +243,13 @@ def test_a_damaged_configuration_is_mended_by_the_editor_alone(
         out.write(damage)
     status, told = run("config", "set", "limits.steps", "9")
     assert (status, told.startswith(f"strandline: {home.config_file}: is not TOML: ")) == (2, True)
+    if damage.startswith(b"x"):
+        assert run("connect", "mcp", "clock", "--url", "http://127.0.0.1:9")[1].startswith(
+            "strandline: config.toml is not TOML: "
+        )
     assert run("config", "edit")[0] == 0
     assert run("config", "set", "limits.steps", "9")[0] == 0
+    assert "name a program after --, or its address" in run("connect", "mcp", "clock")[1]
 
 
 def test_a_key_that_cannot_be_stored_is_told(
