@@ -3,6 +3,7 @@
 That part stays in the transcript, word for word. Nothing is summarised before it is in the notes.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -153,7 +154,7 @@ class Compaction:
         last = latest_summary(crowded.session.transcript.records) if previous else None
         stays = any(map(is_house, [*previous, *older]))
         model = paid_for(crowded.session.agent.model, CostCause.FLUSH)
-        orders = standing_orders(older, last.orders if last else ())
+        orders = await asyncio.to_thread(standing_orders, older, last.orders if last else ())
         before = last.text if last else ""
         task = _Task(
             model,
@@ -166,9 +167,9 @@ class Compaction:
         text = await task.summary(before, older)
         outside = any(map(is_from_outside, [*previous, *older]))
         if text is None:
-            return SummaryEntry(
-                extract(older, before, longest_summary(crowded.window_tokens)), "", orders, outside, BY_WORDING, stays
-            )
+            longest = longest_summary(crowded.window_tokens)
+            extracted = await asyncio.to_thread(extract, older, before, longest)
+            return SummaryEntry(extracted, "", orders, outside, BY_WORDING, stays)
         return SummaryEntry(text, "", orders, outside, model.name, stays)
 
 

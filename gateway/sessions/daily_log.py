@@ -4,6 +4,7 @@ The lines to write are recorded in the transcript first, word for word; after a 
 they are in the notes. Everything before that mark is logged; entries after it are not.
 """
 
+import asyncio
 from collections.abc import Sequence
 from datetime import tzinfo
 from itertools import groupby
@@ -60,7 +61,7 @@ class DailyLog:
         records = session.transcript.records
         fresh = records_after(records, LogEntry)
         earlier = records[: len(records) - len(fresh)]
-        said = conversation(fresh, session.agent.id, self._zone, earlier)
+        said = await asyncio.to_thread(conversation, fresh, session.agent.id, self._zone, earlier)
         sections = []
         for day, part in groupby(said, key=lambda each: each.at.date()):
             text = await self._text(session, list(part), why)

@@ -38,19 +38,23 @@ async def day_summary(said: Sequence[SpokenLine], model: Model | None) -> list[s
     that was not said are dropped, and statements with one that it left out are added word for word. `None`, or no
     usable answer: the statements themselves. It is not asked about lines with the mark `house`, which keep it.
     """
-    return [
-        *await _day_summary([each for each in said if not each.is_house], model),
-        *map(tagged, extract([each for each in said if each.is_house])),
-    ]
+    stays = await asyncio.to_thread(extract, [each for each in said if each.is_house])
+    return [*await _day_summary([each for each in said if not each.is_house], model), *map(tagged, stays)]
 
 
 async def _day_summary(said: Sequence[SpokenLine], model: Model | None) -> list[str]:
-    lines = extract(said)
+    lines = await asyncio.to_thread(extract, said)  # a long conversation takes seconds
     if model is None or model.name == OFFLINE or len(lines) < LEAST_LINES:
         return lines
-    told = [(each, text) for each in said if (text := stated(each))]
+    told = await asyncio.to_thread(lambda: [(each, text) for each in said if (text := stated(each))])
+    asked = await _asked(model, told)
+    return await asyncio.to_thread(_merged, asked, told, lines) if asked else lines
+
+
+def _merged(asked: Sequence[str], told: Sequence[tuple[SpokenLine, str]], lines: list[str]) -> list[str]:
+    """Return the lines that a model was *asked* for, if their facts were *told*, and *lines* with those they lack."""
     source = folded(" ".join(text for _, text in told))
-    written = [line for line in await _asked(model, told) if all(folded(f.value) in source for f in _checked(line))]
+    written = [line for line in asked if all(folded(each.value) in source for each in _checked(line))]
     if not written:
         return lines
     known = folded(" ".join(written))

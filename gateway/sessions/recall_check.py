@@ -66,8 +66,9 @@ class RecallCheck:
             return []
         records = session.transcript.records
         fresh = records_after(records, RecallEntry)
-        said = conversation(fresh, session.agent.id, self._zone, records[: len(records) - len(fresh)])
-        facts = stated_facts(said)
+        earlier = records[: len(records) - len(fresh)]
+        said = await asyncio.to_thread(conversation, fresh, session.agent.id, self._zone, earlier)
+        facts = await asyncio.to_thread(stated_facts, said)
         if not facts:
             return []
         began, asked = self._monotonic(), facts[-MOST_FACTS:]

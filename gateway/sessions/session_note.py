@@ -45,7 +45,8 @@ class SessionNote:
 
         Raises StoreError and WorkspaceError.
         """
-        every = conversation(session.transcript.records, session.agent.id, self._zone)
+        records = [*session.transcript.records]
+        every = await asyncio.to_thread(conversation, records, session.agent.id, self._zone)
         said = [each for each in every if each.kind is not LineKind.SMALL_TALK][-MESSAGES:]
         states = any(each.kind in EVIDENCE for each in said)
         if isinstance(why, Pause) or not states or not rights(session.access).flush:

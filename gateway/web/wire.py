@@ -15,6 +15,8 @@ from gateway.agent.entries import Usage
 from gateway.web.errors import HttpError
 from gateway.web.images import ImageCaps, image
 
+LONGEST_PREFACE = 100_000
+"""Characters of a program's system messages, which are kept in the conversation whole: a user's text becomes a file."""
 _SAID = ("text", "image_url")
 
 
@@ -86,13 +88,16 @@ def completion(body: bytes, caps: ImageCaps) -> Completion:
     text = _text(asked.messages[last], f"messages[{last}]", _SAID)
     if not text.strip() and not images:
         raise HttpError(400, "the last message is empty", param=f"messages[{last}].content")
-    preface = [
+    preface = "\n\n".join(
         _text(message, f"messages[{place}]")
         for place, message in enumerate(asked.messages)
         if message.role in {"system", "developer"}
-    ]
+    )
+    if len(preface) > LONGEST_PREFACE:
+        said = f"the system messages have {len(preface):,} characters and may have {LONGEST_PREFACE:,}"
+        raise HttpError(400, said, param="messages", code="system_too_long")
     include_usage = asked.stream_options is not None and asked.stream_options.include_usage
-    return Completion(asked.model, text, "\n\n".join(preface), asked.user, bool(asked.stream), include_usage, images)
+    return Completion(asked.model, text, preface, asked.user, bool(asked.stream), include_usage, images)
 
 
 def _refuse_other_shapes(asked: _CompletionBody) -> None:

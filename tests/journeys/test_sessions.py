@@ -6,6 +6,7 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.entries import UserEntry
 from gateway.control.stream_wire import ChatOrder
 from gateway.control.wire import SessionsOrder
+from tests.fakes.loop_probe import LoopProbe
 from tests.fakes.openai_stub import OpenAIStub
 from tests.journeys.house import make_home, openai_section, running
 from workspaces.access import AgentId
@@ -54,3 +55,15 @@ async def test_a_conversation_is_noted_goes_on_and_ends(tmp_path: Path) -> None:
         assert session_note.count(PORT) == 1
         assert "And now?" in session_note
         assert not any("Hello again." in text for text in notes.values())
+
+
+async def test_reading_a_long_conversation_holds_up_no_other(tmp_path: Path) -> None:
+    """It is read for a summary, for the day's notes, and for facts that are to be found: 100,000 characters here."""
+    async with (
+        OpenAIStub(lambda _: "Yes.") as provider,
+        running(make_home(tmp_path / "home", model=openai_section(provider.url))) as app,
+    ):
+        with LoopProbe() as probe:
+            for text in ("- a\n" * 12_000, "- b\n" * 12_000, "/new"):
+                await app.operator.chat(ChatOrder(text), _unread)
+    assert probe.longest_s < 0.2, probe.culprit

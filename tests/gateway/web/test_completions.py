@@ -14,7 +14,7 @@ from gateway.admission.routing import SessionKey
 from gateway.web.completions import Growing, chat_name
 from gateway.web.errors import HttpError
 from gateway.web.images import ImageCaps
-from gateway.web.wire import completion
+from gateway.web.wire import LONGEST_PREFACE, completion
 from tests.fakes.provider_stub import Body, Fault, Refusal, Reply, Step, call, without_note
 from tests.gateway.web.house import GUEST_TOKEN, OWNER_TOKEN, House, bearer, client, open_house
 from workspaces.access import AgentId
@@ -221,6 +221,15 @@ async def test_a_wrong_token_opens_nothing(house: House) -> None:
 
 
 GOOD = {"model": "main", "messages": [{"role": "user", "content": "hi"}]}
+
+
+def test_system_messages_may_have_so_many_characters_and_no_more() -> None:
+    """They stay in the conversation, and whatever looks through it at its end would take as long as they are."""
+    asked = [{"role": "system", "content": "a" * (LONGEST_PREFACE // 2)}] * 2 + [{"role": "user", "content": "hi"}]
+    with pytest.raises(HttpError) as caught:
+        completion(json.dumps({"model": "main", "messages": asked}).encode(), ImageCaps(1, 1))
+    assert (caught.value.status, caught.value.code) == (400, "system_too_long")
+    assert completion(json.dumps({"model": "main", "messages": asked[1:]}).encode(), ImageCaps(1, 1)).system
 
 
 @pytest.mark.parametrize(
