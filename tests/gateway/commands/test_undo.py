@@ -238,7 +238,9 @@ async def test_correcting_says_what_it_cannot(house: House) -> None:
     assert await house.says(f"{correct.command} \n ") == await press(house, correct)
     await press(house, undo)
     assert "was undone" in await house.says(f"{correct.command} milk")
-    house.model = ScriptedModel(says("", call("add_note", text="a")), says("", call("add_note", text="b")), "Done.")
+    house.model = ScriptedModel(
+        says("", call("add_note", text="tea")), says("", call("add_note", text="milk")), "Done."
+    )
     (undo,) = await buttons(house, "two notes")
     assert "wrote 2 passages" in await house.says("/correct c")
 
