@@ -70,6 +70,28 @@ def reverted_text(before: str | None, after: str | None, now: str | None) -> str
     return "".join(lines)
 
 
+def with_added_items(before: str, after: str, now: str) -> str:
+    """Return the text *now* with the list items that the change from *before* to *after* added.
+
+    Each stands behind the nearest line above it that is still there, no higher than its heading; what is there already
+    is not added again. Raises EditError if the change did anything else, or its place is gone.
+    """
+    old, new, lines = _lines(before), _lines(after), _lines(now)
+    places = _places(old, lines)
+    for kind, first, _, begin, end in reversed(list(_difference_ranges(old, new))):
+        if kind == "equal":
+            continue
+        added = new[begin:end]
+        if kind != "insert" or not all(not line.strip() or line.startswith("- ") for line in added):
+            raise EditError(_TOUCHED)
+        at = _behind(first, old, places)
+        if at and not lines[at - 1].endswith("\n"):
+            raise EditError(_TOUCHED)
+        if lines[at : at + len(added)] != added:
+            lines[at:at] = added
+    return "".join(lines)
+
+
 def corrected_text(before: str | None, after: str | None, now: str | None, words: str) -> str:
     """Return the text *now* with *words* in place of the one passage written by the change from *before*.
 
@@ -150,6 +172,16 @@ def _run(wanted: range, places: Mapping[int, int]) -> int:
     if at is None or any(places.get(line) != at + number for number, line in enumerate(wanted)):
         raise EditError(_TOUCHED)
     return at
+
+
+def _behind(line: int, old: Sequence[str], places: Mapping[int, int]) -> int:
+    """Return the present position behind the nearest line above *line* of *old* that still stands."""
+    for above in range(line - 1, -1, -1):
+        if above in places:
+            return places[above] + 1
+        if _HEADING.match(old[above]):
+            break
+    raise EditError(_TOUCHED)
 
 
 def _gap(line: int, places: Mapping[int, int], total: int, now: int) -> int:

@@ -10,7 +10,7 @@ from adapters.channel import Address, Button
 from gateway.agent.agent import Agent
 from gateway.agent.write_guard import ProjectedFile
 from gateway.agent.write_policy import ApprovalReason
-from gateway.approvals.diff import difference, notice_of
+from gateway.approvals.diff import code_block, difference, notice_of
 from gateway.approvals.job_changes import is_of_jobs, make
 from gateway.approvals.outgoing_acts import WaysOut, carry_out, is_outgoing, name_of
 from gateway.errors import ApprovalError, ToolError
@@ -18,8 +18,10 @@ from gateway.schedule.jobs import JobSchedule
 from gateway.stores.ports import Store
 from gateway.stores.rows import ChangeId, ChangeState, OutboxRow, Outgoing, PendingChange, Proposal
 from workspaces.access import AgentId, Grant, owner_access
+from workspaces.errors import EditError
 from workspaces.history import Origin
 from workspaces.house import has_tag
+from workspaces.revert import with_added_items
 from workspaces.workspace import Workspace
 
 MOST_WAITING = 20
@@ -30,6 +32,7 @@ Our choice.
 TOO_MANY = "limit.approvals"
 """Reason code: a change was requested, and not stored."""
 _WITHHELD = "(withheld here, as some files are marked house: the page and `strandline approvals show` have it)"
+_MEMORY = frozenset({"MEMORY.md", "memory.md"})
 OWNER = "owner"
 """The name recorded for the only possible approver."""
 
@@ -193,19 +196,31 @@ def _make(workspace: Workspace, proposal: Proposal, number: int) -> None:
     access = owner_access(workspace.agent, OWNER, frozenset({Grant.APPROVED}))
     now = workspace.present(proposal.path, access)
     text = now.whole if now is not None else None
-    if text == proposal.after:
+    after = proposal.after if text in {proposal.before, proposal.after} else _added(proposal, text, number)
+    if text == after:
         return  # a crash occurred between the file and the store, or the owner made the same change
-    if text != proposal.before:
-        raise ApprovalError(_stale(proposal, text, number))
-    if proposal.after is not None:
-        workspace.write(proposal.path, proposal.after, access, now)
+    if after is not None:
+        workspace.write(proposal.path, after, access, now)
     elif now is not None:
         workspace.delete(proposal.path, access, now)
+
+
+def _added(proposal: Proposal, text: str | None, number: int) -> str:
+    """Return *text*, the long-term memory as it is now, with the items that *proposal* adds to it.
+
+    Raises ApprovalError for any other change, with the difference: it was shown for another text.
+    """
+    try:
+        if proposal.path in _MEMORY and text and proposal.before and proposal.after:
+            return with_added_items(proposal.before, proposal.after, text)
+    except EditError:
+        pass
+    raise ApprovalError(_stale(proposal, text, number))
 
 
 def _stale(proposal: Proposal, text: str | None, number: int) -> str:
     return (
         f"{proposal.path} has changed since change #{number} was proposed, so nothing was written and it still waits: "
-        "approve the changes before it, or undo the newer edit, or refuse it.\n"
-        f"{difference(proposal.before, text)}"
+        "approve the changes before it, or undo the newer edit, or refuse it.\n\n"
+        f"{code_block(difference(proposal.before, text))}"
     )

@@ -6,10 +6,12 @@ from functools import partial
 
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
+from gateway.approvals.diff import difference
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
+from gateway.commands.wording import quoted
 from gateway.errors import ApprovalError, ToolError
-from gateway.stores.rows import PendingChange
+from gateway.stores.rows import PendingChange, Proposal
 from workspaces.access import AgentId, Locality
 
 _NUMBER = re.compile(r"#?([0-9]{1,15})", re.ASCII)
@@ -48,7 +50,7 @@ async def _decide(call: CommandCall, approvals: Approvals, verb: str, decide: De
     else:
         waiting = await approvals.waiting(agent)
         if len(waiting) != 1:
-            return "\n".join(_pending_lines(waiting, verb))
+            return "\n".join(_pending_lines(waiting, verb, may_tell=call.access.reader is Locality.HERE))
         number = waiting[0].id
     try:
         return f"{await decide(number, agent)}."
@@ -57,10 +59,18 @@ async def _decide(call: CommandCall, approvals: Approvals, verb: str, decide: De
         raise ToolError(told) from exc
 
 
-def _pending_lines(waiting: Sequence[PendingChange], verb: str) -> Iterator[str]:
+def _pending_lines(waiting: Sequence[PendingChange], verb: str, *, may_tell: bool) -> Iterator[str]:
     if not waiting:
         yield "No changes wait for you."
         return
     for change in waiting:
-        yield f"- **#{change.id}** `{change.proposal.path}`: {ApprovalReason(change.proposal.reason).in_words}"
+        last = _last_added(change.proposal) if may_tell else ""
+        about = f"\n  {quoted(last)}" if last else f" {ApprovalReason(change.proposal.reason).in_words}"
+        yield f"- **#{change.id}** `{change.proposal.path}`:{about}"
     yield f"\n`/{verb} {waiting[0].id}` decides about the first of them."
+
+
+def _last_added(proposal: Proposal) -> str:
+    """Return the last line that *proposal* adds: of a job what it is about; empty if it adds none."""
+    lines = difference(proposal.before, proposal.after).split("\n")
+    return next((line[1:].strip() for line in reversed(lines) if line.startswith("+")), "")

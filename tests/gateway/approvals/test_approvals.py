@@ -4,6 +4,7 @@ import errno
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -266,6 +267,35 @@ async def test_changes_of_one_file_follow_each_other(house: House) -> None:
     await house.approvals.approve(first)
     await house.approvals.approve(second)
     assert house.text("MEMORY.md") == "one\ntwo\nthree\n"
+
+
+async def test_notes_that_wait_do_not_depend_on_those_before_them(house: House) -> None:
+    """One of three is refused, and the owner adds a line: the others are added where they were shown, once."""
+    head, tail = "# Memory\n\n## Projects\n\n- fair\n", "\n## Notes\n\n- key\n"
+    texts = [f"{head}{added}{tail}" for added in ("", "- one\n", "- one\n- two\n", "- one\n- two\n- three\n")]
+    house.put("MEMORY.md", texts[0])
+    proposed = [await house.proposes("MEMORY.md", before, after) for before, after in pairwise(texts)]
+    first, second, third = proposed
+    await house.approvals.refuse(first)
+    house.put("MEMORY.md", f"{texts[0]}- alarm\n")
+    await house.approvals.approve(third)
+    await house.approvals.approve(second)
+    assert house.text("MEMORY.md") == f"{head}- two\n- three\n{tail}- alarm\n"
+
+
+async def test_another_change_of_memory_is_made_of_the_text_that_was_shown_alone(house: House) -> None:
+    """An item that is reworded, and one whose heading has gone, wait; so does an addition to any other file."""
+    house.put("MEMORY.md", "## A\n\n- a\n\n## B\n\n- b\n")
+    reworded = await house.proposes("MEMORY.md", house.text("MEMORY.md"), "## A\n\n- c\n\n## B\n\n- b\n")
+    below = await house.proposes("MEMORY.md", house.text("MEMORY.md"), "## A\n\n- a\n\n## B\n\n- b\n- d\n")
+    house.put("AGENTS.md", "- be kind\n")
+    behaviour = await house.proposes("AGENTS.md", "- be kind\n", "- be kind\n- be quick\n")
+    house.put("MEMORY.md", "## A\n\n- z\n")
+    house.put("AGENTS.md", "- be kind\n- be slow\n")
+    for number in (reworded, below, behaviour):
+        with pytest.raises(ApprovalError, match="has changed since"):
+            await house.approvals.approve(number)
+    assert house.text("MEMORY.md") == "## A\n\n- z\n"
 
 
 async def test_what_the_owner_wrote_meanwhile_is_what_the_next_change_is_made_from(house: House) -> None:

@@ -25,14 +25,14 @@ async def test_the_only_change_needs_no_number(house: House) -> None:
 
 
 async def test_several_are_listed_until_one_is_named(house: House) -> None:
-    """Nothing is decided by a command that could mean several."""
+    """Nothing is decided by a command that could mean several; each is listed with what it adds."""
     house.put("SOUL.md", "old\n")
     await propose(house, "SOUL.md", "old\n", "new\n")
     await propose(house, "TOOLS.md", None, "tools\n")
     for verb in ("approve", "refuse"):
         listed = await house.says(f"/{verb}")
         assert "**#1** `SOUL.md`" in listed
-        assert "**#2** `TOOLS.md`: this file decides how the agent behaves" in listed
+        assert "**#2** `TOOLS.md`:\n  > tools" in listed
     assert house.text("SOUL.md") == "old\n"
     assert await house.says("/refuse #1") == "#1 refused; SOUL.md stays as it is."
     assert house.text("SOUL.md") == "old\n"
