@@ -67,6 +67,10 @@ async def test_past_conversations_are_read_and_searched(house: House, browser: B
     assert "The **heron** nests &lt;i&gt;here&lt;/i&gt;" in page
     assert "<strong>heron</strong>" in page
     assert "sessions/main.jsonl#L" in await look(browser, "/work/conversations", q="heron")
+    cited = re.search(r"sessions/main\.jsonl#L\d+-L\d+", await look(browser, "/work/conversations", q="heron"))
+    origin = await look(browser, "/memory/line", cite=cited[0] if cited else "")
+    assert "said in this conversation" in origin
+    assert "origin unknown" not in origin
     assert "Nobody said that." in await look(browser, "/work/conversations", q="ostrich")
     assert (await browser.http.get("/agents/main/work/conversation?session=nope")).status_code == 400
 
