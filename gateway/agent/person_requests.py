@@ -32,6 +32,10 @@ LONGEST_READ = 2_000
 """Characters of a message that are read: orders are short, and pasted texts hold orders to others."""
 LONGEST_LEAD = 60
 """Characters before an order to remind that may name its time."""
+_PERIODS = frozenset(
+    """week month year woche monat jahr semaine mois an semana mes año settimana mese anno mês ano maand jaar tydzień
+    miesiąc rok săptămână lună неделю месяц год тиждень місяць рік""".split()  # noqa: SIM905 # reads as text
+)
 _ANY_DAY = datetime(2026, 11, 24, 10, tzinfo=UTC)
 _MENTION = re.compile(r"\s{0,9}@\w{1,64}[\s,:]{0,9}")
 _SENTENCE = re.compile(r"[^.!?…。！？\n]+(?:[.!?…。！？](?=\S)[^.!?…。！？\n]+)*[.!?…。！？]?")
@@ -70,8 +74,10 @@ def _is_behind_time(sentence: str, order: re.Pattern[str]) -> bool:
     last = before.rstrip(" ,:").rpartition(" ")[2]
     if not last or len(before) > LONGEST_LEAD or (before[-1].isascii() and before[-1].isalnum()):
         return False
-    from gateway.schedule.named_time import when_named  # its patterns take 10 ms of a start
+    from gateway.schedule.named_time import names_repetition, when_named  # its patterns take 10 ms of a start
 
+    if last.casefold() in _PERIODS and names_repetition(before):
+        return True
     ends = any(when_named(form.format(last), _ANY_DAY) for form in ("every {}", "in 2 {}", "at {}"))
     return (ends or last[-1].isdigit()) and when_named(before, _ANY_DAY) is not None
 

@@ -86,6 +86,11 @@ def when_named(text: str, now: datetime) -> str | None:
     return f"at {day} {hour:02}:{minute:02}" if day else None
 
 
+def names_repetition(text: str) -> bool:
+    """Tell whether *text* names a repetition, also one that has no form, such as "every month"."""
+    return any(each.search(text[:LONGEST_READ]) for each in (_EVERY, _DAILY, _REPEATS))
+
+
 def _repeated(text: str, rest: str, *, is_daily: bool, today: date) -> str | None:
     """Return the form of a repetition; *rest* of the text follows the word for "every"."""
     hour, minute = _clock(text) or (MORNING, 0)
