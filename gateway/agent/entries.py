@@ -139,14 +139,14 @@ class ReplyEntry:
     is_house: bool = False
     """It stays on the owner's machines: its model had read text that does."""
     own: str | None = None
-    """The part of the text that goes beyond the notes that its model was shown; `None` if that is all of it.
+    """The part of the text that goes beyond the notes and messages that its model was shown; `None`: all of it.
 
-    The rest is no evidence: it stands in those notes.
+    The rest is no evidence: it stands in those.
     """
 
 
 def own_answer(entry: ReplyEntry) -> str:
-    """Return the part of *entry* that repeats no note; empty if it only quotes some."""
+    """Return the part of *entry* that repeats no note and no message; empty if it only quotes."""
     return entry.text if entry.own is None else entry.own
 
 

@@ -1,4 +1,7 @@
-"""The part of an answer that repeats no note of those that its model was shown: only that may become a note later."""
+"""The part of an answer that repeats neither a note that its model was shown nor a message of the conversation.
+
+Only that part may become a note later: messages do so by themselves.
+"""
 
 import json
 import re
@@ -8,9 +11,10 @@ from contextlib import suppress
 from datetime import date
 from functools import lru_cache
 
-from gateway.agent.entries import ResultEntry, TurnNoteEntry
+from gateway.agent.entries import ResultEntry, TurnNoteEntry, UserEntry, own_words
 from gateway.agent.models.port import ModelRequest
 from workspaces.memory.text.dates import mentions
+from workspaces.memory.text.dialogue import is_question
 from workspaces.memory.text.facts import Fact, FactKind, facts_in, sentences
 from workspaces.memory.text.tokens import STOP_WORDS, query_terms, terms
 
@@ -33,9 +37,9 @@ _FULL_HOUR = ":00"
 
 
 def own_part(answer: str, request: ModelRequest) -> str | None:
-    """Return the part of *answer* that goes beyond the notes in *request*; `None` if that is all of it.
+    """Return the part of *answer* that goes beyond the notes and messages in *request*; `None` if that is all of it.
 
-    Empty if some of it repeats notes and the rest states no fact.
+    Empty if some of it repeats these and the rest states no fact.
     """
     said, begun = sentences(answer), _beginnings(answer)
     is_spaced = max(answer, default="") < _UNSPACED
@@ -68,7 +72,7 @@ class _ShownNotes:
 
     def hold(self, sentence: str) -> bool:
         """Tell whether *sentence* repeats a line, or two."""
-        words = frozenset(query_terms(sentence))
+        words = _stems(sentence)
         sources = list(self._nearest(words))
         held = frozenset(word for line in sources for word in _words(line))
         share = len(words & held) / max(len(words), 1)
@@ -78,7 +82,7 @@ class _ShownNotes:
         if not facts:
             return share >= _WORDS_SHARE
         days = [*self._days, *_days(sources)]
-        return all(frozenset(terms(each.value)) <= held or _is_on(each, days) for each in facts)
+        return all(_stems(each.value) <= held or _is_on(each, days) for each in facts)
 
     def _nearest(self, words: frozenset[str]) -> Iterator[str]:
         """Yield the line with most of *words*, then the one with most of the rest."""
@@ -93,9 +97,11 @@ class _ShownNotes:
 
 
 def _shown_lines(request: ModelRequest) -> Iterator[str]:
-    """Yield the lines of the workspace, of memories and of notes that *request* holds."""
+    """Yield the lines of the workspace, of memories, of notes and of messages that *request* holds."""
     texts = [request.stable]
     for entry in request.entries:
+        if isinstance(entry, UserEntry):
+            texts += [each for each in sentences(own_words(entry)) if not is_question(each)]
         if isinstance(entry, TurnNoteEntry):
             texts.append(entry.text)
         elif isinstance(entry, ResultEntry) and entry.name in _READ_BY and not entry.is_error:
@@ -124,6 +130,11 @@ def _strings(value: object) -> Iterator[str]:
 @lru_cache(_LINES_KEPT)
 def _words(line: str) -> frozenset[str]:
     return frozenset(terms(line.replace(_FULL_HOUR, "")))
+
+
+def _stems(text: str) -> frozenset[str]:
+    """Return the stems of *text*, in small letters: "Your WiFi" is "wifi"."""
+    return frozenset(query_terms(text.casefold()))
 
 
 def _facts(sentence: str) -> list[Fact]:

@@ -63,10 +63,24 @@ def test_what_a_model_adds_to_a_quotation_stays() -> None:
 
 
 def test_only_what_the_workspace_holds_is_quoted() -> None:
-    """Results of other tools stand nowhere yet; neither do messages of this conversation."""
-    answer = "The wifi code is KX-4471."
-    assert own(answer, found("web_search")) is None
-    assert own(answer, UserEntry("the wifi code is KX-4471", ASKED.at, "", "0")) is None
+    """Results of other tools stand nowhere yet."""
+    assert own("The wifi code is KX-4471.", found("web_search")) is None
+
+
+def test_what_a_person_told_is_repeated_and_what_they_asked_is_not() -> None:
+    """The message is evidence by itself; of two values in a question the answer says which one holds."""
+    told, asked, passed_on = (
+        UserEntry(text, ASKED.at, "", "0", from_outside=is_others)
+        for text, is_others in (
+            ("the WiFi code is KX-4471", False),
+            ("is the wifi code KX-4471 or KX-4472?", False),
+            ("the wifi code is KX-4471", True),
+        )
+    )
+    assert own("Got it: the wifi code is KX-4471.", told) == ""
+    assert own("Your WiFi code is KX-4471.", told) == ""
+    assert own("The wifi code is KX-4471.", asked) is None
+    assert own("The wifi code is KX-4471.", passed_on) is None
 
 
 def test_a_result_that_was_shortened_is_read_as_text() -> None:
