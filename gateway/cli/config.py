@@ -19,7 +19,7 @@ from gateway.home import Home
 if TYPE_CHECKING:
     from gateway.config import Config
 
-app = command_app("Show and change settings: get, set, edit.")
+app = command_app("Show and change settings: get, set, unset, edit.")
 
 Key = Annotated[str, typer.Argument(help="Dotted key, such as agents.main.model.")]
 EDITORS = ("VISUAL", "EDITOR")
@@ -52,6 +52,17 @@ def set_(
     invocation, place = invoked(context, home)
     set_text(place, key, value)
     print(f"Set {key} in {place.config_file}.")
+    print(asyncio.run(taken_up(place, invocation.command("up", place))))
+
+
+@app.command()
+def unset(context: typer.Context, key: Key, home: HomeOption = None) -> None:
+    """Remove a setting or a table from config.toml, preserving comments: its default counts again."""
+    from gateway.config import changes
+
+    invocation, place = invoked(context, home)
+    changes.unset(place, key)
+    print(f"Removed {key} from {place.config_file}.")
     print(asyncio.run(taken_up(place, invocation.command("up", place))))
 
 

@@ -34,7 +34,7 @@ COMMANDS = tuple(
             START,
             "Connect chat platforms, models and tools: telegram, discord, model, mcp, claim.",
         ),
-        ("config", "config:app", START, "Show and change settings: get, set, edit."),
+        ("config", "config:app", START, "Show and change settings: get, set, unset, edit."),
         ("keys", "keys:app", START, "Manage keys and tokens: set, list, remove."),
         (
             "import",

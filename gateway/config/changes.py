@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from gateway.channels.settings import STAYS_CLOSED
 from gateway.config.reading import parse_config, parse_toml
 from gateway.config.schema import Config
-from gateway.config.values import Path, key_path, with_value
+from gateway.config.values import Path, key_path, with_value, without_value
 from gateway.errors import ConfigError
 from gateway.home import FILE_MODE, Home
 from gateway.settings.secrets_file import checked_secret, read_secrets, secrets_text
@@ -80,6 +80,17 @@ def set_text(home: Home, key: str, value: str) -> None:
             else:
                 return
     set_values(home, {path: value})
+
+
+def unset(home: Home, key: str) -> None:
+    """Remove the dotted *key*, a setting or a table, so that its default counts again. Raises ConfigError."""
+    path = key_path(key)
+
+    def edit(text: str) -> str:
+        parse_toml(text, home.config_file)
+        return without_value(text, path)
+
+    change_config(home, edit)
 
 
 def set_secret(home: Home, name: str, secret: str) -> None:

@@ -80,6 +80,55 @@ def with_value(text: str, path: Path, value: object) -> str:
     raise ConfigError(f"{dotted(path)} cannot be set in a file of this form; edit it by hand: strandline config edit")
 
 
+def without_value(text: str, path: Path) -> str:
+    """Return *text* without the value or the table at *path*.
+
+    Raises ConfigError if there is none, or if the file is written in a form that cannot be changed line by line.
+    """
+    table = tomllib.loads(text)
+    if value_in(table, path) is None:
+        raise ConfigError(f"{dotted(path)} is not set in the file")
+    wanted = (_reduced(table, path, keeps_empty=True), _reduced(table, path, keeps_empty=False))
+    for candidate in _shorter(text, path):
+        with suppress(tomllib.TOMLDecodeError):
+            if tomllib.loads(candidate) in wanted:
+                return candidate
+    raise ConfigError(f"{dotted(path)} cannot be removed from a file of this form: strandline config edit")
+
+
+def _reduced(table: Mapping[str, object], path: Path, *, keeps_empty: bool) -> dict[str, object]:
+    inside = table[path[0]]
+    rest = _reduced(inside, path[1:], keeps_empty=keeps_empty) if path[1:] and isinstance(inside, Mapping) else {}
+    kept = {name: value for name, value in table.items() if name != path[0]}
+    return {**table, path[0]: rest} if path[1:] and (rest or keeps_empty) else kept
+
+
+def _shorter(text: str, path: Path) -> Iterator[str]:
+    """Yield *text* without its line, without its tables, and with an inline table around it written anew."""
+    sections = list(_sections(text.splitlines(keepends=True)))
+    for place, section in enumerate(sections):
+        begins = [at for at, line in enumerate(section) if _path_of(section) == path[:-1] and _key_in(line) == path[-1]]
+        for begin in begins:
+            rest = [*section[:begin], *section[_end_of_value(section, begin) :]]
+            yield _joined([*sections[:place], rest, *sections[place + 1 :]])
+    yield _joined([_comments_after(each) if (_path_of(each) or ())[: len(path)] == path else each for each in sections])
+    for depth in range(len(path) - 1, 0, -1):
+        around = value_in(tomllib.loads(text), path[:depth])
+        if isinstance(around, Mapping):
+            with suppress(ConfigError):
+                yield with_value(text, path[:depth], _reduced(around, path[depth:], keeps_empty=True))
+
+
+def _comments_after(section: Sequence[str]) -> list[str]:
+    """Return the comments and blank lines at the end of *section*, which belong to the next one."""
+    set_lines = (number for number, line in enumerate(section, 1) if line.strip() and not line.lstrip().startswith("#"))
+    return [*section[max(set_lines, default=0) :]]
+
+
+def _joined(sections: Sequence[Sequence[str]]) -> str:
+    return "".join(line for section in sections for line in section)
+
+
 def _merged(table: Mapping[str, object], path: Path, value: object) -> dict[str, object]:
     first, rest = path[0], path[1:]
     if not rest:

@@ -165,6 +165,9 @@ def test_a_setting_is_shown_and_changed_at_the_command_line(
     assert run("config", "get", "limits.steps") == (0, f"{Config().limits.steps}\n")
     assert run("config", "set", "limits.steps", "9")[0] == 0
     assert run("config", "get", "limits.steps") == (0, "9\n")
+    assert run("config", "unset", "limits.steps")[0] == 0
+    assert run("config", "get", "limits.steps") == (0, f"{Config().limits.steps}\n")
+    assert "limits.steps is not set in the file" in run("config", "unset", "limits.steps")[1]
     assert run("config", "set", "owner.time_zone", "Asia/Tokyo")[0] == 0
     assert "# decides which day a note belongs to" in home.config_file.read_text("utf-8")
     now = home.config_file.read_text("utf-8")

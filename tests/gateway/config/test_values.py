@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.config.values import dotted, key_path, value_in, with_value
+from gateway.config.values import dotted, key_path, value_in, with_value, without_value
 from gateway.errors import ConfigError
 
 FILE = """\
@@ -55,6 +55,32 @@ def test_a_value_is_set_and_everything_else_stays(key: str, value: object) -> No
     assert [line for line in lines if line in kept] == kept
     for comment in ("# top", "# who", "# only me # really", "# about main", "# inline", '# time_zone = "Asia/Tokyo"'):
         assert comment in changed
+
+
+@pytest.mark.parametrize(
+    ("key", "gone"),
+    [
+        ("owner.people", ['people = ["telegram:1"]   # only me # really']),
+        ("agents.main.model", ['model = "a"']),
+        ("agents.main", ["[agents.main]", 'model = "a"']),
+        ("channels.telegram", ["[channels.telegram.home]", 'token_env = "T"', FILE.splitlines()[12]]),
+        ('channels.telegram.home.groups."-5".mention', [FILE.splitlines()[12]]),
+    ],
+)
+def test_a_value_is_removed_and_everything_else_stays(key: str, gone: list[str]) -> None:
+    """A line, a table, and one inside an inline table, whose line is written anew."""
+    changed = without_value(FILE, key_path(key))
+    assert value_in(tomllib.loads(changed), key_path(key)) is None
+    kept = changed.splitlines()
+    assert [line for line in FILE.splitlines() if line and line not in kept] == gone
+    with pytest.raises(ConfigError, match="is not set in the file"):
+        without_value(changed, key_path(key))
+
+
+def test_a_list_of_tables_is_removed_by_hand() -> None:
+    """Its lines would have to be counted."""
+    with pytest.raises(ConfigError, match="cannot be removed from a file of this form"):
+        without_value(FILE, ("bindings",))
 
 
 def test_a_list_of_several_lines_is_replaced_whole() -> None:
