@@ -207,8 +207,8 @@ def jitter(job: Job, most_s: int) -> timedelta:
     return timedelta(seconds=number % (most_s + 1))
 
 
-_EXACT = re.compile(r"\d{4}-\d|[*/@]")
-"""Dates and cron expressions: an invalid one is refused, and not read as words."""
+_EXACT = re.compile(r"\d{4}-\d|[*/@]|(?<!\d)(?:2[4-9]|[3-9]\d):\d\d|\d:[6-9]\d")
+"""Dates, cron expressions, and times that no day has: an invalid one is refused, and not read as words."""
 
 
 def _read(when: str, zone: tzinfo, now: datetime) -> tuple[str, Schedule]:

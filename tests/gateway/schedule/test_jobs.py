@@ -56,6 +56,8 @@ def test_an_invalid_date_is_not_read_as_words(job_schedule: JobSchedule, when: s
     [
         (Wish("main", "whenever", "tea", "you"), "is not a schedule"),
         (Wish("main", "remind me to buy milk", "tea", "you"), "is not a schedule"),
+        (Wish("main", "daily 25:00", "tea", "you"), "the hour in '0 25"),
+        (Wish("main", "tomorrow at 7:61", "tea", "you"), "is not a schedule"),
         (Wish("main", "in 5m", "  ", "you"), "something to do"),
         (Wish("main", "in 5m", "tea", "you", zone="Mars/Base"), "not a time zone"),
         (Wish("main", "0 0 30 2 *", "tea", "you"), "day of the month|never occurs"),
