@@ -4,9 +4,11 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 
+from gateway.agent.person_requests import REMINDER
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
 from gateway.approvals.diff import difference
+from gateway.approvals.job_changes import is_of_jobs
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.commands.wording import quoted
@@ -66,11 +68,13 @@ def _pending_lines(waiting: Sequence[PendingChange], verb: str, *, may_tell: boo
     for change in waiting:
         last = _last_added(change.proposal) if may_tell else ""
         about = f"\n  {quoted(last)}" if last else f" {ApprovalReason(change.proposal.reason).in_words}"
-        yield f"- **#{change.id}** `{change.proposal.path}`:{about}"
+        what = "a job" if is_of_jobs(change.proposal) else f"`{change.proposal.path}`"
+        yield f"- **#{change.id}** {what}:{about}"
     yield f"\n`/{verb} {waiting[0].id}` decides about the first of them."
 
 
 def _last_added(proposal: Proposal) -> str:
     """Return the last line that *proposal* adds: of a job what it is about; empty if it adds none."""
     lines = difference(proposal.before, proposal.after).split("\n")
-    return next((line[1:].strip() for line in reversed(lines) if line.startswith("+")), "")
+    last = next((line[1:].strip() for line in reversed(lines) if line.startswith("+")), "")
+    return last.removeprefix("what: ").removeprefix(REMINDER).removeprefix("- ")

@@ -28,7 +28,7 @@ async def test_several_are_listed_until_one_is_named(house: House) -> None:
     """Nothing is decided by a command that could mean several; each is listed with what it adds."""
     house.put("SOUL.md", "old\n")
     await propose(house, "SOUL.md", "old\n", "new\n")
-    await propose(house, "TOOLS.md", None, "tools\n")
+    await propose(house, "TOOLS.md", None, "- tools\n")
     for verb in ("approve", "refuse"):
         listed = await house.says(f"/{verb}")
         assert "**#1** `SOUL.md`" in listed

@@ -107,11 +107,14 @@ async def test_a_turn_that_read_others_words_waits_for_its_owner(tmp_path: Path)
         assert any(
             "+when: at 2026-03-01 14:25\n+with private memory: yes\n+what: look after the oven" in t for t in texts
         )
+        await asked(house, planned("in 30m"), quote=quote)
+        assert "- **#1** a job:\n  > look after the oven" in await house.says("/approve")
+        await house.says("/refuse 2")
         assert await house.says("/approve 1") == "job 1 scheduled, as approved in #1."
         assert "private" in await house.says("/cron")
         said = await asked(house, ToolCall("c5", "cancel_schedule", '{"number": 1}'), quote=quote)
-        assert "approval as #2" in said
-        assert await house.says("/approve 2") == "job 1 removed, as approved in #2."
+        assert "approval as #3" in said
+        assert await house.says("/approve 3") == "job 1 removed, as approved in #3."
         assert await house.says("/cron") == "No jobs are scheduled."
 
 
