@@ -71,7 +71,7 @@ class Adapters:
         if adapter := self.loaded.get(key):
             return adapter
         if key in self._configured:
-            raise ChannelUnavailableError("the channel is still being loaded")
+            raise ChannelUnavailableError("the channel is being loaded, or was refused: `strandline status` says which")
         raise SendRefusedError(f"no account {address.account!r} of {address.channel!r} is configured")
 
 
