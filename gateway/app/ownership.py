@@ -47,8 +47,7 @@ def _refuse_lost(home: Home, agent: str, folder: Path) -> None:
         return  # whatever is in the way is told when it is opened
     if is_empty and home.agent(agent).history.is_dir():
         make = f"mkdir -p {shlex.quote(str(folder))} && touch {shlex.quote(str(folder / 'MEMORY.md'))}"
-        state = "empty" if folder.is_dir() else "gone"
         raise WorkspaceUnusableError(
-            f"the workspace of agent {agent}, {folder}, is {state}, and had files before. Mount its disk, or restore "
-            f"it (strandline docs troubleshooting); to begin with an empty one: {make}"
+            f"there are no files in the workspace of agent {agent}, {folder}, although it had some before. Mount its "
+            f"disk, or restore or move them (strandline docs troubleshooting); to begin with none: {make}"
         )
