@@ -40,7 +40,7 @@ def dotted(path: Sequence[str]) -> str:
 
 
 def toml_value(value: object) -> str:
-    """Return *value* (text, number, truth value, list or table) in one line of TOML."""
+    """Return *value* (text, number, truth value, list or table) in one line of TOML; `None` in a table is left out."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -49,8 +49,9 @@ def toml_value(value: object) -> str:
         case list() | tuple():
             return f"[{', '.join(map(toml_value, value))}]"
         case Mapping():
-            inside = (f"{dotted([str(name)])} = {toml_value(each)}" for name, each in value.items())
-            return f"{{ {', '.join(inside)} }}" if value else "{}"
+            there = ((str(name), each) for name, each in value.items() if each is not None)
+            inside = ", ".join(f"{dotted([name])} = {toml_value(each)}" for name, each in there)
+            return f"{{ {inside} }}" if inside else "{}"
     return str(value)
 
 

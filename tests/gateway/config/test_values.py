@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.config.values import dotted, key_path, value_in, with_value, without_value
+from gateway.config.values import dotted, key_path, toml_value, value_in, with_value, without_value
 from gateway.errors import ConfigError
 
 FILE = """\
@@ -75,6 +75,13 @@ def test_a_value_is_removed_and_everything_else_stays(key: str, gone: list[str])
     assert [line for line in FILE.splitlines() if line and line not in kept] == gone
     with pytest.raises(ConfigError, match="is not set in the file"):
         without_value(changed, key_path(key))
+
+
+def test_a_table_is_shown_as_a_file_may_hold_it() -> None:
+    """Settings without a value have no place in TOML."""
+    table = {"model": "offline", "queue": None, "budget": {"money_a_day": None}}
+    assert toml_value(table) == '{ model = "offline", budget = {} }'
+    assert tomllib.loads(f"main = {toml_value(table)}") == {"main": {"model": "offline", "budget": {}}}
 
 
 def test_a_list_of_tables_is_removed_by_hand() -> None:
