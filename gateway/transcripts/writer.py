@@ -3,6 +3,7 @@
 In memory it keeps the part that a turn needs (`read_tail.py`); `codec.py` defines the lines and explains new types.
 """
 
+import errno
 import os
 import threading
 from collections.abc import Awaitable, Callable, Sequence
@@ -156,6 +157,8 @@ class Transcript:
     def _read(self) -> None:
         try:
             if self._path.exists():
+                if not self._path.is_file():  # opening a FIFO would wait for ever
+                    raise PermissionError(errno.EPERM, "not a regular file")
                 torn = _mend_end(self._path)
                 self._load(torn)
         except OSError as exc:
@@ -210,11 +213,12 @@ class Transcript:
 
         The first record never waits, in a file that a crash left without one too.
         """
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK  # a FIFO is refused, not waited for
         try:
-            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            file = os.open(self._path, flags, 0o600)
         except FileNotFoundError:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            file = os.open(self._path, flags, 0o600)
         try:
             self._cut_leftover(file)
             end = os.fstat(file).st_size

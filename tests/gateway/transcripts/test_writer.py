@@ -359,3 +359,14 @@ async def test_what_a_turn_used_is_kept_and_shown_to_no_model(path: Path) -> Non
     assert again.entries == transcript.entries == [SAID]
     assert again.used_by(ONE) == (replace(found, score=0.7), UsedMemory("a.md#L2-L2", "read"))
     assert again.used_by(TurnId("absent")) == ()
+
+
+async def test_a_fifo_in_its_place_is_an_error_and_no_hang(path: Path) -> None:
+    """Before it is opened and while it is used: opening one waits for ever, and so would the end of the gateway."""
+    transcript = await Transcript.open(path, here)
+    path.parent.mkdir(exist_ok=True)
+    os.mkfifo(path)
+    with pytest.raises(StoreError):
+        await transcript.append(ONE, SAID)
+    with pytest.raises(StoreError, match="not a regular file"):
+        await Transcript.open(path, here)
