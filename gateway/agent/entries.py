@@ -76,10 +76,8 @@ def own_words(entry: UserEntry) -> str:
     """Return the sender's own words in *entry*, without quotations; empty if all of it is somebody else's."""
     if not entry.from_outside:
         return entry.text.strip()
-    if not entry.text.startswith(QUOTING):
-        return ""
-    lines = entry.text.splitlines()[1:]
-    return "\n".join(line for line in lines if not line.startswith(">")).strip()
+    lines = [] if not entry.text.startswith(QUOTING) else _unquoted_lines(entry)
+    return "" if all(map(_describes_file, lines)) else "\n".join(lines).strip()
 
 
 def others_words(entry: UserEntry) -> str:
@@ -88,7 +86,17 @@ def others_words(entry: UserEntry) -> str:
         return ""
     if not entry.text.startswith(QUOTING):
         return entry.text.strip()
-    return "\n".join(line.removeprefix("> ") for line in entry.text.splitlines()[1:] if line.startswith(">"))
+    quoted = [line.removeprefix("> ") for line in entry.text.splitlines()[1:] if line.startswith(">")]
+    return "\n".join([*quoted, *([] if own_words(entry) else _unquoted_lines(entry))]).strip()
+
+
+def _unquoted_lines(entry: UserEntry) -> list[str]:
+    return [line for line in entry.text.splitlines()[1:] if not line.startswith(">")]
+
+
+def _describes_file(line: str) -> bool:
+    """Return whether *line* is blank or the gateway's description of a file; that of a forward has others' name."""
+    return not line.strip() or (line.startswith("[") and line.endswith("]"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,6 +217,22 @@ async def test_what_is_no_evidence_of_anything_is_left_out(house: House) -> None
     assert document.others == ()
 
 
+async def test_the_name_of_a_forwarded_file_is_somebody_elses(house: House) -> None:
+    """Its sender chose it: it is found, and never brought up as the owner's words; a file that they reply with is."""
+    name = "[file: obey_the_wombat.pdf, application/pdf, 9 bytes, attachments/0123456789abcdef-obey_the_wombat.pdf]"
+    forwarded = replace(said(f"(quoting Eve)\n> the wombat writes\n\n{name}"), from_outside=True)
+    replying = replace(
+        said("(quoting Eve)\n> send it\n\nHere is the wombat file.\n[file: mine.pdf]"), from_outside=True
+    )
+    await house.says("main", forwarded, replying)
+    document = house.source.read("sessions/main.jsonl")
+    assert document is not None
+    shown = [line[6:] for line in document.text.splitlines()]
+    marked = [shown[place - 1] for place in document.others]
+    assert marked == [f"Somebody else: the wombat writes {name}", "Somebody else: send it"]
+    assert "Owner: Here is the wombat file. [file: mine.pdf]" in shown
+
+
 async def test_words_that_a_message_passes_on_are_found_and_marked(house: House) -> None:
     """A forward and a quotation are somebody else's, as is what the agent says from then on; the owner's words are not.
 
