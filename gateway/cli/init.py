@@ -12,7 +12,8 @@ from gateway.cli.invocation import HomeOption, Invocation, invoked
 from gateway.cli.keys import ask, ask_one_of
 from gateway.cli.model_setup import ModelWish, usual_model, write_model
 from gateway.cli.scaffold import MODELS, PROVIDERS, Wishes, prepare_home, wishes_of
-from gateway.cli.settings_report import running_settings, taken_up
+from gateway.cli.settings_report import taken_up
+from gateway.control.remote import running_settings
 from gateway.control.stream_wire import ChatOrder
 from gateway.control.wire import SearchOrder
 from gateway.errors import ConfigError, StrandlineError

@@ -9,7 +9,6 @@ import typer
 
 from gateway.cli.connect import reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_answer
-from gateway.cli.settings_report import running_settings
 from gateway.control.cron_wire import JobsStatus
 from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, MemoryStatus, Status, StatusOrder
@@ -29,7 +28,11 @@ async def _ask(invocation: Invocation, home: Home) -> tuple[Status, str | None, 
     """Return the state, the running gateway's address, and why it has not taken up the settings in its files."""
     async with reach(invocation, home, "strandline status") as reached:
         state, control = await reached.operator.ask(StatusOrder()), home.control()
-        report = await running_settings(control) if reached.address and control else None
+        if reached.address is None or control is None:
+            return state, reached.address, ""
+        from gateway.control.remote import running_settings  # loaded already
+
+        report = await running_settings(control)
         return state, reached.address, report.fault if report else ""
 
 

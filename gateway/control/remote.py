@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
 from gateway.control.order import Answer, Order, answer_of, path_of
+from gateway.control.settings_wire import SETTINGS_PATH, SettingsReport
 from gateway.errors import GatewayBusyError, StrandlineError
 from gateway.home import ControlFile
 
@@ -90,6 +91,15 @@ async def reach_gateway(control: ControlFile) -> AsyncIterator[RemoteOperator | 
     except (StrandlineError, TimeoutError):  # nobody, or a stranger to whom the token is worthless
         is_ours = False
     yield RemoteOperator(control) if is_ours else None
+
+
+async def running_settings(control: ControlFile) -> SettingsReport | None:
+    """Return what the gateway that announced *control* says of its settings; `None` if it does not answer."""
+    try:
+        async with asyncio.timeout(FIRST_ANSWER_S), _answered(control, SETTINGS_PATH, b"{}") as answer:
+            return _read(SettingsReport, await answer.whole())
+    except (StrandlineError, TimeoutError):
+        return None
 
 
 class _Response:

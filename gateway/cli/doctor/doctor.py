@@ -21,12 +21,12 @@ from gateway.cli.doctor.servers import check_servers
 from gateway.cli.doctor.tool_servers import check_tool_servers
 from gateway.cli.doctor.web import check_http_door
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_json
-from gateway.cli.settings_report import running_settings
 from gateway.cli.status import memory_line
 from gateway.control.expected_errors import EXPECTED
 from gateway.control.finding import Finding, Level, findings_of, memory_findings, probe_findings
 from gateway.control.operator_api import OperatorApi
 from gateway.control.probe_wire import ProbeOrder
+from gateway.control.remote import running_settings
 from gateway.control.settings_wire import SettingsReport
 from gateway.control.status_wire import MemoryOrder, StatusOrder
 from gateway.control.wire import SearchOrder
