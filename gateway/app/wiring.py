@@ -9,16 +9,14 @@ from gateway.admission.gate import AdmissionGate
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import SessionKey, route
 from gateway.admission.sign_in import SignIns
-from gateway.agent.models.choose import provider_faults
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.receipts import ReceiptLevel
-from gateway.agent.tools.loading import tool_faults
 from gateway.agent.whole_memory import WholeMemory
 from gateway.app.admission import gate_of, group_requests_of
-from gateway.app.agents import assumed_windows, lifecycle_settings, queue_modes, rhythms, turn_settings
-from gateway.app.budgets import unpriced_models
+from gateway.app.agents import lifecycle_settings, queue_modes, rhythms, turn_settings
 from gateway.app.channels import TERMINAL
 from gateway.app.files import enclosures_of, intake_of
+from gateway.app.health import health_of
 from gateway.app.house import chat_reader, may_carry
 from gateway.app.metering import count_accepted, sent_counter, time_turns
 from gateway.app.resources import Resources
@@ -33,7 +31,6 @@ from gateway.commands.offers import Offers
 from gateway.commands.registry import Commands
 from gateway.commands.resources import CommandResources
 from gateway.commands.session import ENDS, STOP
-from gateway.config import Config
 from gateway.control.agents import AgentDirectory
 from gateway.control.chat import ChatOperator
 from gateway.control.health import Health
@@ -44,7 +41,6 @@ from gateway.delivery.outgoing_files import Enclosures
 from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import Pacing
 from gateway.delivery.sender import Delivery, DeliveryObservers
-from gateway.hooks import hook_faults
 from gateway.inbound.agent_crosstalk import Neighbours
 from gateway.inbound.backlog import Backlog
 from gateway.inbound.outcomes import Outcomes
@@ -52,7 +48,6 @@ from gateway.inbound.overflow import Overflow
 from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.receive import Reception, StoreTrouble
 from gateway.inbound.session_settings import Choices
-from gateway.plugins import CHANNELS, clashes
 from gateway.runtime.lanes import Lanes
 from gateway.runtime.queues import Queues
 from gateway.schedule.jobs import JobSchedule
@@ -72,12 +67,6 @@ from gateway.web.page_mirror import PageMirror
 from workspaces.access import AgentId
 
 log = structlog.get_logger()
-
-
-def plugin_faults(config: Config) -> tuple[str, ...]:
-    """Return a sentence for each plug-in that cannot be used; commands and configured accounts tell of their own."""
-    providers = {model.provider for model in config.models.values()}
-    return (*clashes(CHANNELS), *provider_faults(providers), *tool_faults(), *hook_faults())
 
 
 class Parts:
@@ -236,20 +225,7 @@ class Parts:
 
     @cached_property
     def health(self) -> Health:
-        share = self._home.share
-        return Health(
-            self.resources.channels.bots,
-            str(self._home.files.path),
-            share.is_standby,
-            depths=self.overflow.depths,
-            helpers=self.subagents.running,
-            disabled=self._home.files.disabled(),
-            assumed=(*assumed_windows(self._config), *unpriced_models(self._config)),
-            tool_troubles=self.resources.tool_servers.troubles,
-            model_troubles=self.resources.troubles,
-            plugin_faults=(*plugin_faults(self._config), *self.resources.gaps),
-            waits_for=share.told,
-        )
+        return health_of(self.resources, self.overflow, self.subagents)
 
     @cached_property
     def status(self) -> StatusOperator:
@@ -334,6 +310,7 @@ class Parts:
             presence=resources.channels.presence,
             outcome=time_turns(self._committed, resources.meter, home.clock),
             postponed=self.outcomes.postpone,
+            unstored=self.direct_notices.kept,
             shortcut=self.commands,
             take_in=intake_of(resources),
             queueing=self.queueing,
@@ -341,7 +318,6 @@ class Parts:
             is_house=self.choices.is_house,
             chat_reader=partial(chat_reader, self._config.house),
             offer=Offers(policy, receipts is not ReceiptLevel.OFF) if self._config.memory.undo_buttons else None,
-            unstored=self.direct_notices.kept,
             receipts=receipts,
         )
 

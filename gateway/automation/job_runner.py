@@ -215,6 +215,11 @@ def _head(job: Job) -> str:
     return f"(Nobody wrote this now: job {job.id} is due, {job.spec.schedule}.)\n\n"
 
 
+def is_reminder(message: InboundMessage) -> bool:
+    """Return whether a job made of its owner's own words sent *message*."""
+    return message.address.channel == CLOCK and REMINDER in message.text
+
+
 async def reminder_of(job_schedule: JobSchedule | None, message: InboundMessage) -> str:
     """Return the own words of the job that sent *message*, if it runs once or was made of its owner's words.
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType
+from typing import NewType, Self
 
-from adapters.channel import Address, Button, InboundMessage
+from adapters.channel import Address, Button, ChatKind, InboundMessage, Via
 
 InboxId = NewType("InboxId", int)
 OutboxId = NewType("OutboxId", int)
@@ -88,6 +88,13 @@ class Outgoing:
     """Sent after the text, in order."""
     buttons: tuple[Button, ...] = ()
     """Below the last message of the reply."""
+
+    @classmethod
+    def answering(cls, message: InboundMessage, text: str) -> Self:
+        """Return *text* as an answer to *message*; in a group, and below a slash command, it refers to that."""
+        is_tied = (message.kind is ChatKind.GROUP and message.via is not Via.AGENT) or message.via is Via.SLASH
+        is_back = message.answers_to is None
+        return cls(message.answer_address, text, message.reply_target if is_tied and is_back else None)
 
 
 NOTICE_PREFIX = "notice:"

@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import partial
 
 import structlog
 
 from adapters.channel import Button, ChatKind, InboundMessage, Via
-from gateway.admission.internal_channels import CLOCK, is_heartbeat, is_inner
+from gateway.admission.internal_channels import CLOCK, is_inner
 from gateway.admission.pairing import examine
 from gateway.admission.policy import Admitted, Refused
 from gateway.admission.routing import Envelope, Routes, SessionKey, principal
@@ -18,10 +17,9 @@ from gateway.agent.entries import HALTED, UNFINISHED, Entry, ReplyEntry, Usage, 
 from gateway.agent.limits import narrow_limits
 from gateway.agent.loop import UNANSWERED, TurnOutlets, run_turn
 from gateway.agent.models.port import ModelRequest, reader_of, unshown
-from gateway.agent.person_requests import REMINDER
 from gateway.agent.receipts import ReceiptLevel, receipt_line, with_receipts
 from gateway.agent.tools.tool import Toolbox
-from gateway.automation.job_runner import reminder_of, reminders_of
+from gateway.automation.job_runner import is_reminder, reminder_of, reminders_of
 from gateway.automation.silence import is_unasked, is_unasked_prose, visible_answer
 from gateway.automation.subagents import is_task, report_of
 from gateway.delivery.outgoing_files import enclosed_by
@@ -46,7 +44,7 @@ from gateway.stores.admission import BUDGET_SPENT, UNASKED_PROSE, Silence
 from gateway.stores.ports import Store
 from gateway.stores.rows import Enclosure, InboxRow, OutboxRow, Outgoing, TurnCommit
 from gateway.transcripts.store import Sessions
-from gateway.turns.apology import apology, code_of
+from gateway.turns.apology import code_of
 from gateway.turns.attachments import TakeIn, TakenIn
 from gateway.turns.cost_cause import asked_for, budget_notice
 from gateway.turns.drafts import Draft
@@ -55,6 +53,7 @@ from gateway.turns.join import Joining
 from gateway.turns.journal import TransientJournal, TurnJournal
 from gateway.turns.message_entry import entry_of
 from gateway.turns.planning import Planner
+from gateway.turns.postponement import Postponement
 from gateway.turns.presence import Presence
 from gateway.turns.quoted_answers import may_hold_others
 from workspaces.access import Access, AgentId, Locality, may_know, read_by, reader_in, rights
@@ -62,21 +61,14 @@ from workspaces.errors import WorkspaceUnusableError
 from workspaces.history import Origin
 from workspaces.house import has_tag
 
-__all__ = ["GIVE_UP_AFTER", "Turns"]
-
 log = structlog.get_logger()
 
-GIVE_UP_AFTER = timedelta(hours=24)
-"""How long a message waits for an unavailable model before its sender is asked to try again."""
-FIRST_RETRY_S = 5.0
-LONGEST_RETRY_S = 600.0
 _NO_ROOM = (
     "This is more than my language model can read at once, so I could not answer. Everything is kept; a smaller part "
     "may work, or a new conversation with /new."
 )
 _TOO_LATE = "I could not answer this within a day, so I gave up. Please ask again."
 _NO_MODEL = "my language model could not be reached in time."
-_LATER = "My language model gives no answer now; what it makes of this follows as soon as it is back."
 _UNBEGUN = "A hook that checks my answers failed, so I did not answer. `strandline status` names it."
 _FAILED = "Something went wrong on my side, so I could not answer. The log has the details (code {code})."
 
@@ -114,12 +106,9 @@ class Turns:
     receipts: ReceiptLevel = ReceiptLevel.OFF
     """How much is told below an answer about what its turn did."""
     postponed: Callable[[InboxRow, str, bool], None] = lambda *_: None
-    """Called with each message that must wait, the reason as a sentence, and whether commands may pass it.
-
-    Once for each failed attempt.
-    """
+    """As in `Postponement`."""
     unstored: Callable[[InboundMessage, StoreError], Awaitable[None]] | None = None
-    """Told of a message whose answer, and even the notice that it must wait, cannot be stored."""
+    """As in `Postponement`."""
 
     async def answer(self, row: InboxRow, envelope: Envelope, *, is_passing: bool = False) -> RetryLater | None:
         """Answer the message of *row*, routed by *envelope* for this attempt; the result asks for another attempt.
@@ -135,7 +124,8 @@ class Turns:
                     else:
                         await turn.run(current)
             except (ModelError, StoreError, WorkspaceUnusableError) as exc:
-                return await self._postpone(row, envelope, exc)
+                wait = Postponement(self.store, self.planner.clock, self.outcome, self.postponed, self.unstored)
+                return await wait.postpone(row, envelope, exc, partial(self._open, row, envelope))
             finally:
                 self.agents[envelope.key.agent].history_writer.ended(row.turn_id)
             return None
@@ -144,43 +134,6 @@ class Turns:
         journal_of = TransientJournal if is_passing else TurnJournal
         journal = journal_of(await self.sessions.open(envelope.key), row.turn_id)
         return Turn(self, row, envelope, self.agents[envelope.key.agent], journal)
-
-    async def _postpone(self, row: InboxRow, envelope: Envelope, exc: Exception) -> RetryLater | None:
-        """Postpone the message and notify its sender once; after a day give up with a plain sentence.
-
-        The attempt may have failed because its session could not be opened, so none is needed until it gives up.
-        """
-        log.warning("turn postponed", why=type(exc).__name__, detail=str(exc))
-        waited, reason = self.planner.clock() - row.received_at, apology(exc, envelope)
-        delay_s = min(LONGEST_RETRY_S, max(FIRST_RETRY_S, waited.total_seconds()))
-        later = RetryLater(delay_s, lets_pass=isinstance(exc, ModelError))
-        try:
-            if waited >= _patience(row.message):
-                await self.store.count("gave_up")
-                await (await self._open(row, envelope)).give_up()
-                return None
-            await self.store.count(f"postponed.{type(exc).__name__}")
-            if is_inner(row.message):  # nobody waits for an answer
-                await self._remind(row, envelope)
-                return later
-            notice = await self.store.notify(f"postponed:{row.turn_id}", _outgoing(row.message, reason))
-        except StoreError as trouble:
-            log.error("the store cannot be written", detail=str(trouble))
-            later = replace(later, lets_pass=False)
-            self.postponed(row, reason, later.lets_pass)
-            if self.unstored is not None and not is_inner(row.message):
-                await self.unstored(row.message, trouble)
-            return later
-        self.outcome(row, [notice] if notice else [])
-        self.postponed(row, reason, later.lets_pass)
-        return later
-
-    async def _remind(self, row: InboxRow, envelope: Envelope) -> None:
-        """Send the words of a job that runs once and waits for its model, once. Raises StoreError."""
-        reminder = await (await self._open(row, envelope)).reminder()
-        said = _outgoing(row.message, f"{reminder}\n\n{_LATER}")
-        if reminder and (notice := await self.store.notify(f"postponed:{row.turn_id}", said)):
-            self.outcome(row, [notice])
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +169,7 @@ class Turn:
     async def give_up(self) -> None:
         """Commit the sentence for a message that could not be answered in time. Raises StoreError."""
         message = self.row.message
-        if _is_reminder(message) and await self.reminder():  # needs no model: it is sent in its own words
+        if is_reminder(message) and await self.reminder():  # needs no model: it is sent in its own words
             await self.journal.append(UNANSWERED)
             await self._commit("")
         elif is_task(message.address) or message.address.channel == CLOCK:
@@ -358,7 +311,7 @@ class Turn:
         if is_task(self.row.message.address):  # each of these has a waiting caller
             return await self._end(str(exc))
         key, said = budget_notice(exc, self.envelope)
-        notice = await self.turns.store.notify(key, _outgoing(self.row.message, said))
+        notice = await self.turns.store.notify(key, Outgoing.answering(self.row.message, said))
         await self.journal.append(UNANSWERED)
         if notice:
             self.turns.outcome(self.row, [notice])
@@ -380,8 +333,8 @@ class Turn:
         text = self._with_receipts(visible_answer(row.message, kind, answer, entries, reminder))
         offer = self.turns.offer if text else None
         buttons = () if offer is None else offer(row.message, self.envelope.access, entries)
-        outgoing = [replace(_outgoing(row.message, text), files=files, buttons=buttons)] if text or files else []
-        outgoing = await leaving(self.turns.planner.hooks, self.envelope, outgoing)
+        reply = replace(Outgoing.answering(row.message, text), files=files, buttons=buttons)
+        outgoing = await leaving(self.turns.planner.hooks, self.envelope, [reply] if text or files else [])
         answers = [row.id, *self.journal.joined]
         rows = await store.commit_turn(TurnCommit(row.turn_id, answers, outgoing, self.journal.has_failed))
         self._tell(list(rows))
@@ -404,20 +357,3 @@ class Turn:
         """Report *rows*, committed for the turn, as the outcome of each of its messages."""
         for answered in self.turns.queueing.answered(self.envelope.key, self.row):
             self.turns.outcome(answered, rows)
-
-
-def _patience(message: InboundMessage) -> timedelta:
-    if is_heartbeat(message) or _is_reminder(message):  # the next one comes anyway; a reminder is due now
-        return timedelta(0)
-    return timedelta(seconds=message.allowance.seconds) if message.allowance else GIVE_UP_AFTER
-
-
-def _is_reminder(message: InboundMessage) -> bool:
-    """Return whether a job made of its owner's own words sent *message*."""
-    return message.address.channel == CLOCK and REMINDER in message.text
-
-
-def _outgoing(message: InboundMessage, text: str) -> Outgoing:
-    is_tied = (message.kind is ChatKind.GROUP and message.via is not Via.AGENT) or message.via is Via.SLASH
-    is_back = message.answers_to is None
-    return Outgoing(message.answer_address, text, message.reply_target if is_tied and is_back else None)

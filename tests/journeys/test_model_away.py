@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.control.stream_wire import ChatOrder, ChatSign
-from gateway.turns.turn import FIRST_RETRY_S
+from gateway.turns.postponement import FIRST_RETRY_S
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, Refusal, Step

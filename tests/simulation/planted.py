@@ -158,8 +158,8 @@ PLANTED: Sequence[Planted] = (
     Planted(
         "a turn that must wait gives its place to the next message",
         "gateway.turns.turn:Turns.answer",
-        "return await self._postpone(row, envelope, exc)",
-        "await self._postpone(row, envelope, exc)",
+        "return await wait.postpone(",
+        "await wait.postpone(",
     ),
     Planted(
         "a message for which there is no room is forgotten",

@@ -42,8 +42,9 @@ from gateway.stores.sqlite.store import SqliteStore
 from gateway.transcripts.store import Sessions
 from gateway.turns.attachments import TakenIn
 from gateway.turns.planning import Planner, TurnSettings
+from gateway.turns.postponement import GIVE_UP_AFTER
 from gateway.turns.tools import TurnTools
-from gateway.turns.turn import GIVE_UP_AFTER, Turns
+from gateway.turns.turn import Turns
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel, call, note_of, says
 from workspaces.access import Access, AgentId, SessionType
