@@ -45,7 +45,7 @@ from gateway.agent.entries import (
     own_answer,
     own_words,
 )
-from gateway.agent.models.offline_intents import orders_note
+from gateway.agent.models.offline_intents import only_forgets, orders_note
 from gateway.stores.codec import KEYS_ALONE, to_json
 from gateway.stores.rows import TurnId
 from workspaces.memory.text.dialogue import LineKind, is_empty_answer, kind_of_speech
@@ -79,6 +79,8 @@ def kind_of_entry(entry: Entry | Mark) -> LineKind | None:
     match entry:
         case UserEntry() if text := own_words(entry):
             kind = kind_of_speech(text)
+            if kind in _STATED and only_forgets(text):
+                return LineKind.SMALL_TALK
             return LineKind.ORDER if kind in _STATED and orders_note(text) else kind
         case ReplyEntry(model=model) if entry.text.strip():
             text = own_answer(entry)

@@ -125,6 +125,12 @@ def _question_intent(text: str, quoted: str, before: Sequence[str]) -> Intent:
     return Intent(query=_query(topic_asked or text, quoted, before))
 
 
+def only_forgets(text: str) -> bool:
+    """Tell whether *text* is an order to forget something, and says nothing else."""
+    order = _MENTION.sub("", text).strip()
+    return bool(topic_to_forget(order)) and len(_SENTENCE_END.split(order)) == 1 and ", " not in order
+
+
 def orders_note(text: str) -> bool:
     """Tell whether *text* orders something that it says to be remembered, and asks nothing."""
     noted = _note_intent(_MENTION.sub("", text).strip(), "", ())

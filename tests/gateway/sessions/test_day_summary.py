@@ -130,3 +130,16 @@ async def test_a_list_in_an_answer_is_no_list_of_notes(tmp_path: Path) -> None:
         text = house.file(str(path))
     assert "  - 6 eggs\n  - milk\n" in text
     assert "main answered: Here it is: - 200 g of flour - 2 eggs\n" in text
+
+
+async def test_an_order_to_forget_is_no_note(tmp_path: Path) -> None:
+    """Neither in the day's notes nor in those of an ended conversation; a message that tells something too is one."""
+    async with resting(tmp_path, LifecycleSettings(), model=ScriptedModel("plumber", name="scripted")) as house:
+        told = "Forget the tent, we have a new one now."
+        await house.talk(
+            KEY, ("The plumber comes on Tuesday.", "Fine."), ("forget the plumber", "Gone."), (told, "OK.")
+        )
+        paths = await house.lifecycle.end_session(KEY, Ending.NEW)
+        texts = [house.file(str(path)) for path in paths]
+    assert len(texts) == 2
+    assert all("forget the plumber" not in text and "Forget the tent" in text for text in texts)

@@ -46,7 +46,7 @@ class LineKind(IntEnum):
     QUESTION = 3
     """Questions only: leads to its answer, and is never evidence."""
     SMALL_TALK = 4
-    """A greeting, thanks, an agreement: never evidence."""
+    """A greeting, thanks, an agreement, an order to forget: never evidence."""
     HEADING = 5
     """Precedes dialogue, or counts omitted messages: never evidence."""
     NO_ANSWER = 6
