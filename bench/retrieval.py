@@ -129,6 +129,7 @@ class Bench:
         self._index.commit(complete=True)
         self._engine = self._index.answering.engine
         self._manifest = self._index.answering.manifest
+        self._vectors = self._index.answering.vectors
         self.today = max(
             (day for path in corpus.notes if (day := date_in(PurePosixPath(path).stem))), default=date(1970, 1, 1)
         )
@@ -143,7 +144,9 @@ class Bench:
 
     def found(self, text: str, limit: int) -> list[MatchingEntry]:
         """Return the results of a search as shipped, with the parts of their scores."""
-        return Finder(self._engine, self._manifest, self._embedder).find(replace(self._asked(text), limit=limit))
+        return Finder(self._engine, self._manifest, self._embedder, self._vectors).find(
+            replace(self._asked(text), limit=limit)
+        )
 
     def rerank(self, text: str) -> list[Entry]:
         """Return the results of a search as shipped, reordered by the configured reranker."""
@@ -187,7 +190,7 @@ class Bench:
         return _by(found, [(entry.date or date.min).toordinal() for entry in found])
 
     def _find(self, text: str, embedder: Embedder | None) -> list[Entry]:
-        finder = Finder(self._engine, self._manifest, embedder)
+        finder = Finder(self._engine, self._manifest, embedder, self._vectors)
         return [found.entry for found in finder.find(self._asked(text))]
 
     def _all(self, text: str) -> tuple[Scores, list[Entry]]:

@@ -68,7 +68,7 @@ def figures(name: str, home: Path, store: CollectionStore, entries: int, searche
                 f"{name}, {entries:,} entries: indexing", [entries / (time.perf_counter() - begun)], "entries/s"
             ).line()
         )
-        finder = Finder(index.answering.engine, index.answering.manifest, embedder)
+        finder = Finder(index.answering.engine, index.answering.manifest, embedder, index.answering.vectors)
         times, asked = [], []
         for number, text in enumerate(questions(WARM + searches)):
             before, begun = nodes.requests if nodes else 0, time.perf_counter()

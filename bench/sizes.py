@@ -140,7 +140,7 @@ def _race(index: Index, embedder: MadeVectors, other: SqliteWay, searches: int) 
 
     They alternate in going first: the second finds the question and the model in the CPU caches.
     """
-    finder = Finder(index.answering.engine, index.answering.manifest, embedder)
+    finder = Finder(index.answering.engine, index.answering.manifest, embedder, index.answering.vectors)
     ours: list[Spent] = []
     theirs: list[Spent] = []
     for number, question in enumerate(questions(WARM + searches)):

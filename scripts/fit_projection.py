@@ -35,8 +35,15 @@ from workspaces.memory.index.embeddings.transformer import PASSAGE, QUERY, WINDO
 SAMPLE = 150
 """Texts taken from one source."""
 SEED = 20240517
-SHIPPED: tuple[str, ...] = ("centres.npy", "model.onnx", "projection.npy", "tokenizer.json", "weights.bin")
-SHIPPED_MULTILINGUAL = ("adapter.npz", "centres.npy", "graph.onnx", "projection.npy")
+SHIPPED: tuple[str, ...] = (
+    "centres.npy",
+    "change.npy",
+    "model.onnx",
+    "projection.npy",
+    "tokenizer.json",
+    "weights.bin",
+)
+SHIPPED_MULTILINGUAL = ("adapter.npz", "centres.npy", "change.npy", "graph.onnx", "projection.npy")
 
 
 def read(source: Path, letters: str) -> list[str]:

@@ -71,7 +71,7 @@ def test_an_identifier_is_found_first_at_any_age(embedder: Embedder | None, tmp_
         for _ in index.building.put(document, document.digest):
             pass
     index.commit(complete=True)
-    finder = Finder(index.answering.engine, index.answering.manifest, embedder)
+    finder = Finder(index.answering.engine, index.answering.manifest, embedder, index.answering.vectors)
     today = FIRST_DAY + timedelta(DAYS)
     missed = []
     for number, name in enumerate(planted()):

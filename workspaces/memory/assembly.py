@@ -47,8 +47,7 @@ def assembled(hits: Sequence[Hit], question: str, today: date) -> tuple[Hit, ...
     ages = {place: age for age, place in enumerate(sorted(order, key=lambda place: moment_of(said[place].hit)))}
     for one, other in combinations(order.copy(), 2):
         older, newer = (one, other) if ages[one] < ages[other] else (other, one)
-        _compare(said, older, newer, marks)
-        is_replaced = older in marks and marks[older].startswith("until") and not asked.names_day
+        is_replaced = _is_replaced(said, older, newer, marks) and not asked.names_day
         is_asked_for = said[older].is_named and not said[newer].is_named
         if not is_asked_for and (is_replaced or said[newer].replaces(said[older])):
             _place_before(order, newer, older)
@@ -80,19 +79,18 @@ def _with_whole_answers(hits: Sequence[Hit]) -> list[Hit]:
     return [replace(hit, is_answer=True) if (hit.path, hit.start_line) in answers else hit for hit in hits]
 
 
-def _compare(said: Sequence[Statement], older: int, newer: int, marks: dict[int, str]) -> None:
-    """Mark two hits where one certainly replaces the other: both have a day, or stand in one file."""
+def _is_replaced(said: Sequence[Statement], older: int, newer: int, marks: dict[int, str]) -> bool:
+    """Tell whether *newer* certainly replaces *older*, both of which have a day, and mark them, or that they differ."""
     first, second = said[older].hit, said[newer].hit
-    if first.date is None or second.date is None or older in marks:
-        return
+    if first.date is None or second.date is None:
+        return False
     relations = [relation(before, after, second.date) for before in said[older].claims for after in said[newer].claims]
     is_replaced = Relation.REPLACES in relations and not said[newer].names_another_thing(said[older])
-    if is_replaced or said[newer].corrects(said[older]):
-        marks[older] = until_mark(second)
-        marks.setdefault(newer, since_mark(second))
-    elif Relation.CONTRADICTS in relations:
-        marks.setdefault(older, f"contradicts {second.citation}")
-        marks.setdefault(newer, f"contradicts {first.citation}")
+    is_replaced = is_replaced or said[newer].corrects(said[older])
+    if older not in marks and (is_replaced or Relation.CONTRADICTS in relations):
+        marks[older] = until_mark(second) if is_replaced else f"contradicts {second.citation}"
+        marks.setdefault(newer, since_mark(second) if is_replaced else f"contradicts {first.citation}")
+    return is_replaced
 
 
 def _place_corrections(said: Sequence[Statement], order: list[int]) -> None:

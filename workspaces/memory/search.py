@@ -28,7 +28,6 @@ from workspaces.memory.source_index import (
     QueryRefusedError,
     SourceIndex,
 )
-from workspaces.memory.successors import answering, with_successor
 from workspaces.memory.sync import Progress, SyncReport
 from workspaces.memory.text.languages import ENGLISH
 from workspaces.memory.wire import HOUSE
@@ -46,9 +45,6 @@ __all__ = [
 
 @dataclass(eq=False)
 class MemoryIndex(SourceIndex):
-    near_within_s: float = 0.06
-    """Longest wait for the lines near the best hit unless a search is patient, so that recall meets its deadline."""
-
     def __post_init__(self) -> None:
         self._every = self._sources
         self._marked = [MarkedDocuments(source) for source in self._every]
@@ -151,14 +147,6 @@ class MemoryIndex(SourceIndex):
         is_here, holds = access.reader is Locality.HERE, await self._holds_house(query.as_of, access)
         query = replace(query, stays_here=query.stays_here or access.is_house or (is_here and holds))
         found = await super().search(query, access, is_patient=is_patient)
-        is_seekable = found.mode == "hybrid" and not query.as_of  # words alone, or files, seldom lead from line to line
-        if is_seekable and (best := answering(found.hits, query.text, self._clock.today())):
-            with suppress(MemoryUnavailableError, TimeoutError):
-                like_best = replace(query, text=best.snippet, stays_here=True)  # the notes' words are not asked for
-                async with asyncio.timeout(None if is_patient else self.near_within_s):
-                    near = await super().search(like_best, access, is_patient=False)
-                hits = with_successor(found.hits, best, near.hits, query.text)
-                found = replace(found, hits=tuple(hits[: self.defaults.applied_to(query).most]))
         if not holds or query.as_of:
             return replace(found, is_house=holds and is_here)
         with suppress(WorkspaceError) if not is_patient else suppress(MemoryUnavailableError):

@@ -205,3 +205,11 @@ def test_thirty_lines_are_compared_by_one_look_at_each(monkeypatch: pytest.Monke
     assert tells_change.cache_info().misses - before <= len(lines)
     assert len(asked) <= DEPTH
     assert len(spoken) == 0
+
+
+def test_only_what_replaces_a_line_moves_above_it() -> None:
+    """Other newer lines stay where they fit, although the line is marked as replaced."""
+    first, now = hit("The rent is 900 a month", OLD), hit("The rent is now 950 a month", NEW)
+    boat, choir = hit("The boat is green", NEW, 7), hit("Ann sings in a choir", NEW, 8)
+    found = assembled([first, boat, choir, now], "What is the rent?", TODAY)
+    assert [each.snippet for each in found] == [now.snippet, first.snippet, boat.snippet, choir.snippet]

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +25,6 @@ from workspaces.memory.query import Query
 from workspaces.memory.search import CHECK_EVERY_S, MemoryIndex, QueryRefusedError
 from workspaces.memory.search_notes import LONGEST_QUERY, notice
 from workspaces.memory.source_index import JUST_BEGUN_S
-from workspaces.memory.wire import Frame
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.run_blocking import P, RunBlocking, T
 from workspaces.starting_files import starting_text
@@ -203,47 +202,16 @@ async def test_a_hit_is_checked_again_when_it_is_returned(home: Home) -> None:
 
 
 async def test_a_correction_without_a_word_of_the_question_stands_above_what_it_corrects(home: Home) -> None:
-    """The line's own words lead to it, for a question for a value; other questions are one request."""
+    """The older line's vector leads to it, within one request, for recall too."""
     home.write("memory/2026-03-01.md", "the technician Rashid comes on Thursday", "the boat is green")
     home.write("memory/2026-03-02.md", "Rashid called, not Thursday, Monday instead", "Ann called on Thursday")
     hits = (await home.index.search(Query("when does the technician come?"), MAIN)).hits
     newer, older = "Rashid called, not Thursday, Monday instead", "the technician Rashid comes on Thursday"
     assert [each.snippet for each in hits[:2]] == [newer, older]
     assert [each.mark.split(",")[0] for each in hits[:2]] == ["now", "until 2026-03-02"]
-    home.index.near_within_s = 10
     unasked = await home.index.search(Query("when does the technician come?"), MAIN, is_patient=False)
     assert [each.snippet for each in unasked.hits[:2]] == [newer, older]
-    home.worker.calls.clear()
-    assert older in await home.found("the technician Rashid")
-    assert home.worker.calls.count("search") == 1
-
-
-async def test_a_search_by_words_alone_seeks_no_later_line(tmp_path: Path) -> None:
-    """Without an embedder, as while the files answer for an index that is away, it asks the worker once."""
-    home = Home(tmp_path, None)
-    home.write("memory/2026-03-01.md", "the technician Rashid comes on Thursday")
-    home.write("memory/2026-03-02.md", "Rashid called, not Thursday, Monday instead")
-    assert await home.found("when does the technician come?")
-    assert home.worker.calls.count("search") == 1
-    home.worker.handler.close()
-
-
-async def test_slow_near_lines_cost_recall_nothing_else(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that is not patient waits a moment for the second request, then answers with the hits of the first."""
-    home.write("memory/2026-03-01.md", "the technician Rashid comes on Thursday")
-    home.write("memory/2026-03-02.md", "Rashid called, not Thursday, Monday instead")
-    await home.index.sync()
-    ask = home.worker.call
-
-    async def slow(op: str, folder: Path, arguments: Mapping[str, object]) -> Frame:
-        if home.worker.calls.count("search"):
-            await asyncio.sleep(5)
-        return await ask(op, folder, arguments)
-
-    monkeypatch.setattr(home.worker, "call", slow)
-    home.index.near_within_s = 0.01
-    hits = (await home.index.search(Query("when does the technician come?"), MAIN, is_patient=False)).hits
-    assert [each.snippet for each in hits] == ["the technician Rashid comes on Thursday"]
+    assert home.worker.calls.count("search") == 2
 
 
 async def test_a_passage_holds_others_words_if_one_of_its_lines_does(home: Home) -> None:

@@ -83,7 +83,7 @@ class Collection:
         self.manifest = Manifest(folder / "manifest.db")
         late = LateInteraction(self.manifest.points, vectors.store) if vectors else None
         self.engine = HybridEngine(self._shard, self.manifest.points, late)
-        self._vectors = vectors
+        self.vectors = vectors
         self._chunking = chunking
         self._complete = folder / "complete"
         self._folder = folder
@@ -134,8 +134,8 @@ class Collection:
         for place, some in enumerate(slices):
             if place + 1 < len(slices):
                 learned.append(self._learn(slices[place + 1]))
-            if self._vectors:
-                yield from self._vectors.arrive(learned[place])
+            if self.vectors:
+                yield from self.vectors.arrive(learned[place])
                 learned[place] = replace(learned[place], portions=())  # their vectors are stored
             fresh = self._fresh(some)  # again: it may have changed in between
             yield from self._store([(id_, wanted[id_]) for id_ in fresh])
@@ -153,9 +153,9 @@ class Collection:
 
     def _learn(self, entries: Mapping[PointId, Entry]) -> Learning:
         """Start to embed those of *entries* that are new or changed."""
-        if self._vectors is None:
+        if self.vectors is None:
             return NOTHING_TO_LEARN
-        return self._vectors.begin([entries[id_].text for id_ in self._fresh(entries)])
+        return self.vectors.begin([entries[id_].text for id_ in self._fresh(entries)])
 
     def _fresh(self, entries: Mapping[PointId, Entry]) -> list[PointId]:
         """Return those of *entries* that are new or changed."""
@@ -165,7 +165,7 @@ class Collection:
     @property
     def owing(self) -> list[PointId]:
         """Entries waiting for a provider's vector, or to be stored again."""
-        vectors = self._vectors
+        vectors = self.vectors
         if vectors is None:
             return []
         return [id_ for id_, scope in self.manifest.owing() if vectors.wants_far(scope)]
@@ -175,8 +175,8 @@ class Collection:
 
         Raises EndpointError; nothing is lost then, and the next call continues.
         """
-        while self._vectors and (ids := list(islice(self.owing, FETCHED))):
-            yield from self._vectors.fetch(self.engine.entries(ids).values())
+        while self.vectors and (ids := list(islice(self.owing, FETCHED))):
+            yield from self.vectors.fetch(self.engine.entries(ids).values())
             still = set(self.owing)  # between two steps documents may have been added or removed
             entries = self.engine.entries([id_ for id_ in ids if id_ in still])
             yield from self._store(list(entries.items()))
@@ -199,8 +199,8 @@ class Collection:
         if self.manifest.is_clean:
             return False
         self.engine.flush()
-        if self._vectors:
-            self._vectors.store.flush()
+        if self.vectors:
+            self.vectors.store.flush()
         self.manifest.commit()
         if self.is_littered and len(self.manifest.points) <= SWEPT_AT_ONCE:
             self.sweep()
@@ -263,7 +263,7 @@ class Collection:
 
     def _point(self, id_: PointId, entry: Entry) -> tuple[Point, PointRow, PointContent]:
         words = dated_vector(entry)
-        vectors = self._vectors.of(entry) if self._vectors else None
+        vectors = self.vectors.of(entry) if self.vectors else None
         point = Point(
             id=id_,
             entry=entry,

@@ -70,6 +70,12 @@ class DayRange:
     since: date | None
     until: date | None
 
+    def includes(self, day: date | None) -> bool:
+        """Tell whether *day*, `None` for an undated entry, is within the bounds."""
+        if self.since is None and self.until is None:
+            return True
+        return day is not None and (self.since or date.min) <= day <= (self.until or date.max)
+
 
 @dataclass(frozen=True, slots=True)
 class CandidateRequest:

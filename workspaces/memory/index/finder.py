@@ -9,7 +9,7 @@ import numpy as np
 
 from workspaces.access import Scope
 from workspaces.memory.entry import Entry
-from workspaces.memory.index.embeddings import QueryReader
+from workspaces.memory.index.embeddings import ChangeReader, QueryReader
 from workspaces.memory.index.engine import (
     CandidateRequest,
     Column,
@@ -56,6 +56,7 @@ from workspaces.memory.index.rarity import unpack
 from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
 from workspaces.memory.index.settings import GENTLE, Blend, Decay
 from workspaces.memory.index.spelling import OFTEN, Spelling
+from workspaces.memory.index.successor import EntryVectorReader, Successors, may_have_changed
 from workspaces.memory.index.translation import Translation
 from workspaces.memory.index.word_coverage import covered_shares
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind
@@ -104,10 +105,20 @@ class SearchRequest:
 class Finder:
     """Searches one collection."""
 
-    def __init__(self, engine: HybridEngine, manifest: Manifest, embedder: QueryReader | None) -> None:
+    def __init__(
+        self,
+        engine: HybridEngine,
+        manifest: Manifest,
+        embedder: QueryReader | None,
+        vectors: EntryVectorReader | None = None,
+    ) -> None:
+        """*vectors* are those that were stored; without them, no later line that changed the best result is found."""
         self._engine = engine
         self._manifest = manifest
         self._embedder = embedder
+        reader: object = embedder
+        change = reader.change if isinstance(reader, ChangeReader) else None
+        self._successors = None if vectors is None else Successors(engine, manifest.points, vectors, change)
         self._spelling = Spelling(manifest.words, embedder, self._tells)
         self._translation = Translation(manifest.words)
 
@@ -137,7 +148,7 @@ class Finder:
         ids: list[PointId] = scores.ids.tolist()
         pool = Pool(scores, list(self._manifest.points.among(ids).values()), self._identifiers_in(question, ids))
         ranked = rank(question, pool, _decayed(self._weights(request, asked), asked.decay), asked.today)
-        within = (each for each in ranked if _is_within(pool.entries[each.row].date, asked.days))
+        within = (each for each in ranked if asked.days.includes(pool.entries[each.row].date))
         matched = self._matched_shares(request.bm25, pool)
         is_lookup = len(request.bm25.indices) == 1 and len(asked.text.split()) <= LOOKUP_WORDS
         told = _Telling(self._engine, pool, matched, request.dense is not None, asked, is_lookup).found(within)
@@ -145,7 +156,10 @@ class Finder:
         found = without_noted_orders(list(islice(evidence, max(asked.limit, DEPTH) + SPARE)))
         if asked.blend:
             return found
-        return self._with_context(self._with_corrections(reordered(found, asked.text), pool), pool)
+        found = self._with_corrections(reordered(found, asked.text), pool)
+        if self._successors and may_have_changed(asked.text, asked.today):
+            found = self._successors.placed(found, asked.text, request, scores.ids)
+        return self._with_context(found, pool)
 
     def _with_context(self, found: Sequence[MatchingEntry], pool: Pool) -> list[MatchingEntry]:
         """Return *found*, best first, the first ones with the lines that they are understood with."""
@@ -328,10 +342,3 @@ def _promise(scores: Scores) -> Column:
 
 def _decayed(weights: Weights, decay: Decay) -> Weights:
     return replace(weights, floor=decay.floor, half_life_days=decay.half_life_days)
-
-
-def _is_within(day: date | None, days: DayRange) -> bool:
-    """Tell whether it is within the bounds; a neighbour of a match may be outside."""
-    if days.since is None and days.until is None:
-        return True
-    return day is not None and (days.since or date.min) <= day <= (days.until or date.max)

@@ -233,6 +233,15 @@ class HybridEngine:
             late_context=late_context,
         )
 
+    def cosines(self, vectors: Sequence[FloatArray], scopes: frozenset[Scope] | None, ids: Ids) -> list[Column]:
+        """Return for each of *vectors* the cosine with each of *ids* (ascending, distinct, of *scopes*); 0 without."""
+        where = Where(scopes, ids=frozenset(ids.tolist()))
+        columns = [np.zeros(len(ids)) for _ in vectors]
+        legs = self._shard.ask([VectorQuery("dense", vector, where, len(ids)) for vector in vectors])
+        for column, leg in zip(columns, legs, strict=True):
+            column[np.searchsorted(ids, leg.ids)] = leg.scores
+        return columns
+
     def _in_scopes(self, ids: Ids, scopes: frozenset[Scope] | None) -> Ids:
         known = self._places.among(ids.tolist()).items()
         return np.array([id_ for id_, place in known if scopes is None or place.scope in scopes], np.int64)

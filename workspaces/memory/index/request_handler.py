@@ -240,7 +240,7 @@ class RequestHandler:
         collection = index.building if is_next else index.answering
         embedder = index.embedder if is_next else index.answering_embedder
         reader = _reader(embedder, asked.scopes, stays=bool(request["stays"]))
-        finder = Finder(collection.engine, collection.manifest, reader)
+        finder = Finder(collection.engine, collection.manifest, reader, collection.vectors)
         found, unranked = (finder.find(asked), "") if request["stays"] else self._ordered_results(finder, asked)
         answer = {
             "hits": [_result_frame(each) for each in found],

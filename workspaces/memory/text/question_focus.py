@@ -22,6 +22,7 @@ _OPEN_ENDED = re.compile(
 """Words of a request for an overview or for advice: no single passage holds it."""
 _EARLIER = re.compile(
     r"\b(?:before|at first|first|back then)\W*$"
+    r"|\b(?:was|were|had|did)\b.{1,80}\bbefore (?:(?:I|we|he|she|they|it)\b|\w+ (?:\w+ed|put)\b)"
     r"|\b(?:previous(?:ly)?|used to|former(?:ly)?|original(?:ly)?|initial(?:ly)?|(?:my|our|his|her) old"
     r"|in the beginning|to (?:begin|start) with)\b"
     r"|\bfirst (?:due|going|coming|supposed|meant|planned|booked|set|told|said|asked|quoted|agreed|offered|wanted|to)\b"
@@ -35,6 +36,8 @@ _CURRENT = re.compile(
     r"\b(?:now|current(?:ly)?|latest|these days|aktuell\w*|jetzt|maintenant|actuel\w*|ahora|actual\w*|adesso|agora)\b",
     re.IGNORECASE,
 )
+_EVENT = re.compile(r"\bdid\b", re.IGNORECASE)
+"""Word of a question for something that happened, which nothing later changes."""
 _WHETHER = re.compile(
     r"\W*(?:(?:have|did|had|has) (?:I|we)|habe? ich|haben wir|ai-je|avons-nous|est-ce que (?:j['’]ai|nous avons)"
     r"|hemos|abbiamo|heb ik|hebben we)\b",
@@ -88,6 +91,11 @@ def asks_whether(question: str) -> bool:
 def asks_for_earlier(question: str) -> bool:
     """Tell whether *question* asks for the value before the one that holds."""
     return _EARLIER.search(question) is not None
+
+
+def asks_for_event(question: str) -> bool:
+    """Tell whether *question* asks for something that happened: "when did the engineer come?"."""
+    return _EVENT.search(question) is not None
 
 
 def asks_for_current(question: str) -> bool:

@@ -49,7 +49,7 @@ def matching(
     for _ in index.building.put(Document(f"memory/{TODAY}.md", PRIVATE, note, TODAY, "1"), "1"):
         pass
     index.commit(complete=True)
-    finder = Finder(index.answering.engine, index.answering.manifest, embedder)
+    finder = Finder(index.answering.engine, index.answering.manifest, embedder, index.answering.vectors)
     hits = finder.find(SearchRequest(question, None, DayRange(None, None), 3, least, TODAY))
     index.close()
     return hits

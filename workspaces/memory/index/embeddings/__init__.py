@@ -68,6 +68,29 @@ class Vocabulary(Protocol):
         """Tell whether *text*, in small letters, is a common word or name."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ChangeWeights:
+    """A logistic regression on pooled vectors: whether a message says that something is different from before."""
+
+    direction: npt.NDArray[np.float32]
+    """Shape [dimension], length 1."""
+    scale: float
+    constant: float
+
+    def logits(self, cosines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the logits of texts by the *cosines* of their pooled vectors with the direction, shape [n]."""
+        return cosines * self.scale + self.constant
+
+
+@runtime_checkable
+class ChangeReader(Protocol):
+    """An embedder whose pooled vectors tell messages of changes (`scripts/train_change.py`)."""
+
+    @property
+    def change(self) -> ChangeWeights:
+        """Weights for its pooled vectors of passages."""
+
+
 class Embedder(QueryReader, Protocol):
     """A model that turns texts into vectors; its calls block, so they belong in a worker."""
 

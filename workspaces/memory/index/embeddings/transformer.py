@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from workspaces.memory.index.embeddings import EmbedderUnavailableError, Embedding, QueryEmbedding
+from workspaces.memory.index.embeddings import ChangeWeights, EmbedderUnavailableError, Embedding, QueryEmbedding
 
 DIMENSION = 384
 WINDOW = 252
@@ -171,11 +171,14 @@ class TransformerEmbedder:
     dimension = DIMENSION
 
     def __init__(self, pieces: Pieces, network: Network, folder: Path, threads: int) -> None:
-        """Read the means of vectors and the projection from *folder*; *threads* texts run in parallel, a core each."""
+        """Read what belongs to the vectors from *folder*; *threads* texts run in parallel, a core each."""
         self._pieces = pieces
         self._network = network
         self._centres: Floats = np.load(folder / "centres.npy", allow_pickle=False)
         self._projection: Floats = np.load(folder / "projection.npy", allow_pickle=False)
+        *direction, constant = np.load(folder / "change.npy", allow_pickle=False).tolist()
+        length = float(np.linalg.norm(direction))
+        self.change = ChangeWeights(np.array(direction, np.float32) / length, length, constant)
         self._threads = threads
         self._embed_query = lru_cache(QUERIES_KEPT)(self._read_query)
 

@@ -1,0 +1,116 @@
+"""The later line that changed the best result, told in other words than the question's."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from workspaces.access import PRIVATE
+from workspaces.memory.entry import Document
+from workspaces.memory.index.embeddings.local import LocalEmbedder
+from workspaces.memory.index.engine import DayRange
+from workspaces.memory.index.finder import Finder, SearchRequest
+from workspaces.memory.index.index import Index
+from workspaces.memory.index.successor import may_have_changed
+
+THEN, SINCE, TODAY = date(2026, 3, 2), date(2026, 4, 6), date(2026, 5, 1)
+BESIDE = "the boat is painted green\nAnn sings in a choir"
+
+
+@pytest.fixture(scope="module")
+def embedder() -> LocalEmbedder:
+    """Return the model that is built in."""
+    return LocalEmbedder()
+
+
+def found(
+    folder: Path, question: str, older: str, newer: str, embedder: LocalEmbedder, *, others: tuple[int, ...] = ()
+) -> list[str]:
+    """Return the results for *question*, best first, where *newer* was noted a month after *older*."""
+    index = Index(folder, embedder)
+    for day, text, lines in ((THEN, f"{older}\n{BESIDE}", ()), (SINCE, newer, others)):
+        note = "".join(f"- {line}\n" for line in text.splitlines())
+        for _ in index.building.put(Document(f"memory/{day}.md", PRIVATE, note, day, "1", others=lines), "1"):
+            pass
+    index.commit(complete=True)
+    finder = Finder(index.answering.engine, index.answering.manifest, embedder, index.answering.vectors)
+    hits = finder.find(SearchRequest(question, None, DayRange(None, None), 6, None, TODAY))
+    index.close()
+    return [hit.entry.text for hit in hits]
+
+
+CHANGED = [
+    (
+        "when is the recycling picked up",
+        "recycling is picked up on tuesdays",
+        "bin round changed, recycling is fridays",
+    ),
+    ("what does the dog weigh", "the dog weighs 14.6 kg", "vet put him on the scales, the dog is down to 14.1 kg"),
+    (
+        "where does Yusuf work",
+        "Yusuf works nights at the bakery",
+        "Yusuf works at the post office now, new job",
+    ),
+    ("what do we pay the cleaner", "cleaner is 15 an hour", "cleaner rang, she has to go up to 17.50 from may"),
+    (
+        "where does the yoga take place",
+        "yoga is at the rowing club",
+        "club needs its room, so yoga is in Claddagh",
+    ),
+]
+
+
+CORRECTED = (
+    "when does the technician come",
+    "the technician Rashid comes on Thursday",
+    "Rashid rang, not Thursday, Monday instead",
+)
+
+
+@pytest.mark.parametrize(("question", "older", "newer"), [*CHANGED, CORRECTED])
+def test_a_later_line_that_changes_the_best_result_stands_above_it(
+    tmp_path: Path, embedder: LocalEmbedder, question: str, older: str, newer: str
+) -> None:
+    """Each stands there once."""
+    assert found(tmp_path, question, older, newer, embedder)[:2] == [newer, older]
+
+
+UNCHANGED = [
+    ("what does the dog weigh", "the dog weighs 14.6 kg", "the dog has eaten the whole cheese"),
+    ("where does Yusuf work", "Yusuf works nights at the bakery", "Ann got a new job at the harbour"),
+    ("what do we pay the cleaner", "cleaner is 15 an hour", "paid 15 for parking in town, robbery"),
+    ("when did Yusuf work at the bakery", *CHANGED[2][1:]),
+]
+
+
+@pytest.mark.parametrize(("question", "older", "newer"), UNCHANGED)
+def test_a_later_line_about_something_else_stays_below(
+    tmp_path: Path, embedder: LocalEmbedder, question: str, older: str, newer: str
+) -> None:
+    """So does what came later than the time that is asked for."""
+    assert found(tmp_path, question, older, newer, embedder)[0] == older
+
+
+def test_others_words_replace_nothing_that_the_owner_said(tmp_path: Path, embedder: LocalEmbedder) -> None:
+    """A forwarded text may say whatever it wants to have changed."""
+    question, older, newer = CHANGED[2]
+    assert found(tmp_path, question, older, newer, embedder, others=(1,))[0] == older
+
+
+@pytest.mark.parametrize(
+    ("question", "may"),
+    [
+        ("what is the gate code", True),
+        ("how much is the rent now", True),
+        ("what did the roofer quote", False),
+        ("what was the rent before they raised it", False),
+        ("what was the rent before the move", True),
+        ("what did we do on 3 march", False),
+        ("have I ever been to Linz", False),
+        ("which films did we watch", False),
+        ("what did you recommend for the bike", False),
+    ],
+)
+def test_only_questions_for_what_holds_now_have_a_successor(question: str, may: bool) -> None:
+    """A day, an event, an earlier value, a list and the agent's advice stay as they were."""
+    assert may_have_changed(question, TODAY) is may

@@ -1,0 +1,144 @@
+"""The later line that changed the statement of the best result, found by vectors.
+
+People rarely repeat the words of a thing that they change: "code for the gate is 5518", weeks later "gate people have been,
+its 2047". So such a line is near to the question and to the older line, and says that something is different, which a
+logistic regression tells by its vector (`scripts/train_change.py`). The sum of the three is compared with a threshold,
+chosen on ten talks (docs/measurements/retrieval.md).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Protocol
+
+import numpy as np
+
+from workspaces.memory.entry import Entry
+from workspaces.memory.index.embeddings import ChangeWeights
+from workspaces.memory.index.engine import CandidateRequest, Column, FloatArray, Ids, PointId
+from workspaces.memory.index.hybrid import HybridEngine
+from workspaces.memory.index.order import MatchingEntry
+from workspaces.memory.index.ranking import FITTING, EntryFacts, asks_agent
+from workspaces.memory.text.answer_kind import asked_kind, holds
+from workspaces.memory.text.claims import claims_in, corrected, may_correct
+from workspaces.memory.text.day_spans import days_named
+from workspaces.memory.text.dialogue import TOLD, LineKind, is_evidence, read_line
+from workspaces.memory.text.list_questions import asks_for_several
+from workspaces.memory.text.question_focus import asks_for_earlier, asks_for_event, asks_whether
+
+_LEAST = 1.0
+"""Least sum from which on a line is the successor."""
+_CHANGE, _MOST_CHANGE = 0.1, 1.0
+"""Weight of the logit, and its limit: a clear change of another thing is none of this one."""
+_UNTOLD = 2.0
+"""Subtracted where vectors tell no change."""
+_READ = 4
+"""Most lines that are read, best first."""
+
+
+class StoredVectors(Protocol):
+    """The vectors of an entry."""
+
+    @property
+    def dense(self) -> FloatArray: ...
+
+
+class EntryVectorReader(Protocol):
+    """Access to stored vectors."""
+
+    def of(self, entry: Entry) -> StoredVectors:
+        """Return the vectors of *entry*."""
+
+
+class EntryRows(Protocol):
+    """The data of all searchable entries, known without reading them."""
+
+    def among(self, ids: Iterable[PointId]) -> Mapping[PointId, EntryFacts]:
+        """Return those of the known ones among *ids*, in their order."""
+
+
+def may_have_changed(question: str, today: date) -> bool:
+    """Tell whether *question*, asked *today*, asks for a present value: not for a day, an event, an earlier one."""
+    is_past = asks_for_earlier(question) or asks_for_event(question) or asks_whether(question)
+    return not (is_past or asks_for_several(question) or asks_agent(question) or any(days_named(question, today)))
+
+
+@dataclass(frozen=True, slots=True)
+class Successors:
+    """Finds the successors of a collection's entries."""
+
+    engine: HybridEngine
+    points: EntryRows
+    vectors: EntryVectorReader
+    change: ChangeWeights | None
+    """`None` if the vectors tell no change: then a line has to name the value that it changes."""
+
+    def placed(
+        self, found: list[MatchingEntry], question: str, request: CandidateRequest, ids: Ids
+    ) -> list[MatchingEntry]:
+        """Return *found*, the results for *question*, best first, with the successor of the best one above it.
+
+        It is looked for among *ids*, the candidates, and stands there as relevant as the best one.
+        """
+        best = found[0] if found else None
+        if best is None or best.score < FITTING or best.entry.date is None or best.kind is LineKind.ANSWER:
+            return found
+        question_vector, vector = request.dense, self.vectors.of(best.entry).dense
+        if question_vector is None or not (np.any(question_vector) and np.any(vector)):  # a provider was away
+            return found
+        if not len(later := self._later(best.entry, request, ids)):
+            return found
+        fits = self._fits([question_vector, vector], request, later)
+        nearest = [(PointId(int(later[row])), fits[row]) for row in np.argsort(-fits, kind="stable")[:_READ]]
+        entries = self.engine.entries([id_ for id_, _ in nearest])
+        for id_, fit in nearest:
+            if id_ in entries and _replaces(entries[id_], best.entry, question, fit):
+                [row] = self.points.among([id_]).values()
+                return _headed(found, replace(best, entry=entries[id_], kind=row.kind, subject=0.0))
+        return found
+
+    def _fits(self, vectors: Sequence[FloatArray], request: CandidateRequest, later: Ids) -> Column:
+        """Return how well *later* fit as successors: cosines with the question's and the older line's *vectors*."""
+        if self.change is None:
+            asked, before = self.engine.cosines(vectors, request.scopes, later)
+            return asked + before - _UNTOLD
+        asked, before, told = self.engine.cosines([*vectors, self.change.direction], request.scopes, later)
+        return np.asarray(asked + before + _CHANGE * np.minimum(self.change.logits(told), _MOST_CHANGE), np.float64)
+
+    def _later(self, best: Entry, request: CandidateRequest, ids: Ids) -> Ids:
+        """Return the statements after *best* among *ids*."""
+        rows = self.points.among(ids.tolist()).items()
+        said = ((id_, row) for id_, row in rows if row.kind in TOLD and request.days.includes(row.date))
+        return np.array([id_ for id_, row in said if _is_later(row, best)], np.int64)
+
+
+def _is_later(row: EntryFacts, best: Entry) -> bool:
+    """Tell whether the entry of *row* was said after *best*, which has a day; an undated one may hold since before."""
+    if row.path == best.path:
+        return row.position > best.position
+    return row.date is not None and best.date is not None and (row.date, row.path) > (best.date, best.path)
+
+
+def _replaces(later: Entry, best: Entry, question: str, fit: float) -> bool:
+    """Tell whether *later* stands above *best*: others' words move nothing above the owner's own."""
+    if later.is_others > best.is_others or not is_evidence(later.text, question):
+        return False
+    text, kind = read_line(later.text).text, asked_kind(question)
+    if text.casefold() == read_line(best.text).text.casefold():
+        return False
+    if kind and kind.is_told_by_text and not holds(kind, text, question):
+        return False
+    return fit >= _LEAST or _corrects(later, best)
+
+
+def _corrects(later: Entry, best: Entry) -> bool:
+    """Tell whether *later* names a value of *best* and gives another in its place: "not Tuesday, Thursday"."""
+    if not may_correct(later.text):
+        return False
+    return any(corrected(before, after) for before in claims_in(best.text) for after in claims_in(later.text))
+
+
+def _headed(found: Sequence[MatchingEntry], later: MatchingEntry) -> list[MatchingEntry]:
+    """Return *found* with *later* at its head, once, whether its note or its conversation was found."""
+    text = read_line(later.entry.text).text
+    return [later, *(each for each in found if read_line(each.entry.text).text != text)]
