@@ -1,9 +1,9 @@
 """The later line that changed the statement of the best result, found by vectors.
 
-People rarely repeat the words of a thing that they change: "code for the gate is 5518", weeks later "gate people have been,
-its 2047". So such a line is near to the question and to the older line, and says that something is different, which a
-logistic regression tells by its vector (`scripts/train_change.py`). The sum of the three is compared with a threshold,
-chosen on ten talks (docs/measurements/retrieval.md).
+People rarely repeat the words of a thing that they change: "code for the gate is 5518", weeks later "gate people have
+been, its 2047". So such a line is near to the question and to the older line, and says that something is different,
+which a logistic regression tells by its vector (`scripts/train_change.py`). The sum of the three is compared with a
+threshold, chosen on ten talks (docs/measurements/retrieval.md).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -81,7 +81,9 @@ class Successors:
         It is looked for among *ids*, the candidates, and stands there as relevant as the best one.
         """
         best = found[0] if found else None
-        if best is None or best.score < FITTING or best.entry.date is None or best.kind is LineKind.ANSWER:
+        if best is None or best.is_exact or best.score < FITTING:
+            return found
+        if best.entry.date is None or best.kind is LineKind.ANSWER:
             return found
         question_vector, vector = request.dense, self.vectors.of(best.entry).dense
         if question_vector is None or not (np.any(question_vector) and np.any(vector)):  # a provider was away
@@ -121,14 +123,19 @@ def _is_later(row: EntryFacts, best: Entry) -> bool:
 
 def _replaces(later: Entry, best: Entry, question: str, fit: float) -> bool:
     """Tell whether *later* stands above *best*: others' words move nothing above the owner's own."""
-    if later.is_others > best.is_others or not is_evidence(later.text, question):
+    if later.is_others > best.is_others or not is_evidence(later.text, question) or not _is_news(later, best):
         return False
-    text, kind = read_line(later.text).text, asked_kind(question)
-    if text.casefold() == read_line(best.text).text.casefold():
-        return False
-    if kind and kind.is_told_by_text and not holds(kind, text, question):
+    kind = asked_kind(question)
+    if kind and kind.is_told_by_text and not holds(kind, read_line(later.text).text, question):
         return False
     return fit >= _LEAST or _corrects(later, best)
+
+
+def _is_news(later: Entry, best: Entry) -> bool:
+    """Tell whether *later* repeats *best* nowhere, and came after it where a day's note and conversation have both."""
+    line, older = read_line(later.text), read_line(best.text)
+    is_beside = later.date == best.date and later.path != best.path
+    return line.text.casefold() != older.text.casefold() and (not is_beside or line.time > older.time)
 
 
 def _corrects(later: Entry, best: Entry) -> bool:

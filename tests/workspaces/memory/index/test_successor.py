@@ -91,6 +91,23 @@ def test_a_later_line_about_something_else_stays_below(
     assert found(tmp_path, question, older, newer, embedder)[0] == older
 
 
+def test_of_a_day_only_a_later_minute_replaces(tmp_path: Path, embedder: LocalEmbedder) -> None:
+    """A conversation and the note of its day stand in two files, whose names say nothing of the order."""
+    question, older, newer = CHANGED[2]
+    index = Index(tmp_path, embedder)
+    for path, line in (
+        (f"memory/{THEN}.md", f"- Owner (11:00): {older}\n"),
+        ("sessions/main.jsonl", f"10:00 Owner: {newer}\n"),
+    ):
+        for _ in index.building.put(Document(path, PRIVATE, line, THEN, "1"), "1"):
+            pass
+    index.commit(complete=True)
+    finder = Finder(index.answering.engine, index.answering.manifest, embedder, index.answering.vectors)
+    hits = finder.find(SearchRequest(question, None, DayRange(None, None), 6, None, TODAY))
+    index.close()
+    assert "bakery" in hits[0].entry.text
+
+
 def test_others_words_replace_nothing_that_the_owner_said(tmp_path: Path, embedder: LocalEmbedder) -> None:
     """A forwarded text may say whatever it wants to have changed."""
     question, older, newer = CHANGED[2]
