@@ -215,5 +215,5 @@ def excerpt(text: str, question: str) -> str:
     start = starts[best]
     shown = text[start : start + QUOTE_CAP]
     if start + QUOTE_CAP < len(text):
-        shown = shown.rsplit(None, 1)[0] + " …"
+        shown = " ".join([*shown.rsplit(None, 1)[:1], "…"])
     return f"… {shown}" if start else shown

@@ -401,3 +401,4 @@ def test_a_long_note_is_quoted_where_it_bears_on_the_question() -> None:
     assert shown.endswith(" …")
     assert len(shown) <= QUOTE_CAP + 4
     assert excerpt("short", "x") == "short"
+    assert excerpt(" " * (QUOTE_CAP + 1), "x") == "…"
