@@ -909,8 +909,8 @@ GUARDS = (
     Guard(
         "gateway/turns/turn.py",
         "the text of an unrequested turn is withheld with a reason",
-        "            await asyncio.gather(store.count(UNASKED_PROSE), store.silences.record(silence))",
-        "            pass",
+        "store.count(UNASKED_PROSE), store.silences.record(self._silence(UNASKED_PROSE))",
+        "*[],",
         "tests/gateway/automation/test_heartbeat_runner.py::test_silence_reaches_nobody_and_news_go_to_the_owners_chat",
     ),
     Guard(
@@ -1377,8 +1377,8 @@ GUARDS = (
     Guard(
         "gateway/sessions/day_summary.py",
         "no model is asked about marked lines for the day's notes, and they keep the mark",
-        "        *await _day_summary([each for each in said if not each.is_house], model),",
-        "        *await _day_summary(said, model),",
+        "*await _day_summary([each for each in said if not each.is_house], model)",
+        "*await _day_summary(said, model)",
         "tests/gateway/sessions/test_day_summary.py::test_marked_lines_are_shown_to_no_model_and_keep_the_mark",
     ),
     Guard(
