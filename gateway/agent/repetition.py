@@ -6,7 +6,7 @@ Only that part may become a note later: messages do so by themselves.
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import lru_cache
@@ -41,19 +41,19 @@ def own_part(answer: str, request: ModelRequest) -> str | None:
 
     Empty if some of it repeats these and the rest states no fact.
     """
-    said, begun = sentences(answer), _beginnings(answer)
-    is_spaced = max(answer, default="") < _UNSPACED
-    lines = (line for line in _shown_lines(request) if not (is_spaced and begun.isdisjoint(_beginnings(line))))
-    shown = _ShownNotes(lines)
+    said, lines = sentences(answer), _shown_lines(request)
+    shown = _ShownNotes(_alike(lines, answer) if max(answer, default="") < _UNSPACED else lines)
     own = [each for each in said if not shown.hold(_plain(each))]
     if len(own) == len(said):
         return None
     return "\n".join(own) if any(map(_facts, map(_plain, own))) else ""
 
 
-def _beginnings(text: str) -> frozenset[str]:
-    """Return the beginnings of the words of *text*: a line without one of the answer's need not be read."""
-    return frozenset(word[:_BEGINNING] for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS)
+def _alike(lines: Sequence[str], answer: str) -> list[str]:
+    """Return those of *lines* with a word that begins as one of *answer* does: the others need not be read."""
+    words = _WORD.findall(answer.casefold())
+    begun = frozenset(word[:_BEGINNING] for word in words if word not in STOP_WORDS)
+    return [line for line in lines if any(word[:_BEGINNING] in begun for word in _WORD.findall(line.casefold()))]
 
 
 class _ShownNotes:
@@ -96,8 +96,8 @@ class _ShownNotes:
             yield self._lines[place]
 
 
-def _shown_lines(request: ModelRequest) -> Iterator[str]:
-    """Yield the lines of the workspace, of memories, of notes and of messages that *request* holds."""
+def _shown_lines(request: ModelRequest) -> list[str]:
+    """Return the lines of the workspace, of memories, of notes and of messages that *request* holds."""
     texts = [request.stable]
     for entry in request.entries:
         if isinstance(entry, UserEntry):
@@ -106,7 +106,7 @@ def _shown_lines(request: ModelRequest) -> Iterator[str]:
             texts.append(entry.text)
         elif isinstance(entry, ResultEntry) and entry.name in _READ_BY and not entry.is_error:
             texts += _texts_of(entry.text)
-    yield from (line for text in texts for line in text.splitlines() if line.strip())
+    return [line for text in texts for line in text.splitlines() if line.strip()]
 
 
 def _texts_of(result: str) -> Iterator[str]:
