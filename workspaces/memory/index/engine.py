@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from workspaces.access import Scope
 from workspaces.memory.entry import Entry
+from workspaces.memory.text.dates import is_between
 from workspaces.memory.text.sparse import SparseVector
 
 FloatArray = NDArray[np.float32]
@@ -72,9 +73,7 @@ class DayRange:
 
     def includes(self, day: date | None) -> bool:
         """Tell whether *day*, `None` for an undated entry, is within the bounds."""
-        if self.since is None and self.until is None:
-            return True
-        return day is not None and (self.since or date.min) <= day <= (self.until or date.max)
+        return is_between(day, self.since, self.until)
 
 
 @dataclass(frozen=True, slots=True)

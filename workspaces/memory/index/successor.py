@@ -18,11 +18,11 @@ from workspaces.memory.index.embeddings import ChangeWeights
 from workspaces.memory.index.engine import CandidateRequest, Column, FloatArray, Ids, PointId
 from workspaces.memory.index.hybrid import HybridEngine
 from workspaces.memory.index.order import MatchingEntry
-from workspaces.memory.index.ranking import FITTING, EntryFacts, asks_agent
+from workspaces.memory.index.ranking import EntryFacts, asks_agent
 from workspaces.memory.text.answer_kind import asked_kind, holds
-from workspaces.memory.text.claims import claims_in, corrected, may_correct
+from workspaces.memory.text.claims import claims_in, corrected
 from workspaces.memory.text.day_spans import days_named
-from workspaces.memory.text.dialogue import TOLD, LineKind, is_evidence, read_line
+from workspaces.memory.text.dialogue import TOLD, is_evidence, read_line
 from workspaces.memory.text.list_questions import asks_for_several
 from workspaces.memory.text.question_focus import asks_for_earlier, asks_for_event, asks_whether
 
@@ -81,16 +81,12 @@ class Successors:
         It is looked for among *ids*, the candidates, and stands there as relevant as the best one.
         """
         best = found[0] if found else None
-        if best is None or best.is_exact or best.score < FITTING:
+        if best is None or best.is_exact or best.entry.date is None or request.dense is None:
             return found
-        if best.entry.date is None or best.kind is LineKind.ANSWER:
+        later = self._later(best.entry, request, ids)
+        if not len(later):
             return found
-        question_vector, vector = request.dense, self.vectors.of(best.entry).dense
-        if question_vector is None or not (np.any(question_vector) and np.any(vector)):  # a provider was away
-            return found
-        if not len(later := self._later(best.entry, request, ids)):
-            return found
-        fits = self._fits([question_vector, vector], request, later)
+        fits = self._fits([request.dense, self.vectors.of(best.entry).dense], request, later)
         nearest = [(PointId(int(later[row])), fits[row]) for row in np.argsort(-fits, kind="stable")[:_READ]]
         entries = self.engine.entries([id_ for id_, _ in nearest])
         for id_, fit in nearest:
@@ -110,7 +106,7 @@ class Successors:
     def _later(self, best: Entry, request: CandidateRequest, ids: Ids) -> Ids:
         """Return the statements after *best* among *ids*."""
         rows = self.points.among(ids.tolist()).items()
-        said = ((id_, row) for id_, row in rows if row.kind in TOLD and request.days.includes(row.date))
+        said = ((id_, row) for id_, row in rows if row.kind in TOLD)
         return np.array([id_ for id_, row in said if _is_later(row, best)], np.int64)
 
 
@@ -123,7 +119,7 @@ def _is_later(row: EntryFacts, best: Entry) -> bool:
 
 def _replaces(later: Entry, best: Entry, question: str, fit: float) -> bool:
     """Tell whether *later* stands above *best*: others' words move nothing above the owner's own."""
-    if later.is_others > best.is_others or not is_evidence(later.text, question) or not _is_news(later, best):
+    if later.is_others > best.is_others or not is_evidence(later.text, question) or not _is_said_later(later, best):
         return False
     kind = asked_kind(question)
     if kind and kind.is_told_by_text and not holds(kind, read_line(later.text).text, question):
@@ -131,17 +127,14 @@ def _replaces(later: Entry, best: Entry, question: str, fit: float) -> bool:
     return fit >= _LEAST or _corrects(later, best)
 
 
-def _is_news(later: Entry, best: Entry) -> bool:
-    """Tell whether *later* repeats *best* nowhere, and came after it where a day's note and conversation have both."""
-    line, older = read_line(later.text), read_line(best.text)
+def _is_said_later(later: Entry, best: Entry) -> bool:
+    """Tell whether *later* came after *best* within a day, whose note and conversation are two files; else it did."""
     is_beside = later.date == best.date and later.path != best.path
-    return line.text.casefold() != older.text.casefold() and (not is_beside or line.time > older.time)
+    return not is_beside or read_line(later.text).time > read_line(best.text).time
 
 
 def _corrects(later: Entry, best: Entry) -> bool:
     """Tell whether *later* names a value of *best* and gives another in its place: "not Tuesday, Thursday"."""
-    if not may_correct(later.text):
-        return False
     return any(corrected(before, after) for before in claims_in(best.text) for after in claims_in(later.text))
 
 
