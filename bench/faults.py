@@ -39,7 +39,7 @@ class Servers:
         if not self.qdrant:
             return ""
         first, *rest = (f'"{node.url}"' for node in self.qdrant)
-        return f'[qdrant]\nurl = {first}\nother_urls = [{", ".join(rest)}]\nreplication_factor = 2\nlayout = "shared"\n'
+        return f"[qdrant]\nurl = {first}\nother_urls = [{', '.join(rest)}]\nreplication_factor = 2\n"
 
     def indexed(self) -> list[set[int]]:
         """Return the numbers of the questions that each Qdrant node finds; none while it refuses or is away."""

@@ -1,10 +1,10 @@
 """Benchmark of an index on a Qdrant server beside the embedded engine: indexing, searches, and requests a search.
 
-python -m bench.server http://127.0.0.1:6333 [--others URL ...] [--sizes 1000 10000] [--layout shared]
-                       [--tenants 1000] [--tenant-entries 1000] [--minutes 35]
+python -m bench.server http://127.0.0.1:6333 [--others URL ...] [--sizes 1000 10000]
+                       [--other-agents 100] [--other-entries 1000] [--minutes 35]
 
-Vectors are made as in `bench.sizes`. With `--tenants`, as many other agents are in the same collection before anything
-is measured, or fewer if `--minutes` are over first. Collections are removed afterwards; the server should hold nothing
+Vectors are made as in `bench.sizes`. With `--other-agents`, as many have collections on the server before anything is
+measured, or fewer if `--minutes` are over first. Collections are removed afterwards; the server should hold nothing
 else.
 """
 
@@ -97,24 +97,21 @@ def main() -> None:
     parser.add_argument("--others", nargs="*", default=[])
     parser.add_argument("--sizes", type=int, nargs="*", default=[1_000, 10_000])
     parser.add_argument("--searches", type=int, default=200)
-    parser.add_argument("--layout", choices=("agent", "shared"), default="agent")
-    parser.add_argument("--tenants", type=int, default=0, help="other agents in the same collection")
-    parser.add_argument("--tenant-entries", type=int, default=100, help="entries of each of them")
+    parser.add_argument("--other-agents", type=int, default=0, help="agents whose collections are there too")
+    parser.add_argument("--other-entries", type=int, default=100, help="entries of each of them")
     parser.add_argument("--minutes", type=float, default=60, help="longest time for storing them")
     options = parser.parse_args()
     replicas = 2 if options.others else None
-    server = QdrantServer(
-        options.url, 30, "bench", options.layout, other_urls=tuple(options.others), replication_factor=replicas
-    )
+    server = QdrantServer(options.url, 30, "bench", other_urls=tuple(options.others), replication_factor=replicas)
     nodes = Counted(connected(server, ""))
     store = ServerCollections(server, lambda: nodes)  # type: ignore[arg-type, return-value]  # counts what it passes on
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
-        if options.tenants:
-            _store_others(home, store, options.tenants, options.tenant_entries, options.minutes * 60)
+        if options.other_agents:
+            _store_others(home, store, options.other_agents, options.other_entries, options.minutes * 60)
         for size in options.sizes:
             figures("embedded", home / f"{size}", EdgeCollections(), size, options.searches, None)
-            figures(f"server, {options.layout}", home / f"{size}s", store, size, options.searches, nodes)
+            figures("server", home / f"{size}s", store, size, options.searches, nodes)
             for folder in (home / f"{size}s").glob("*/index/*/manifest.db"):
                 store.remove(folder.parent)
     for each in nodes.ask(lambda client: client.get_collections()).collections:

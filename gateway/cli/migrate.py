@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,9 +23,6 @@ def migrate(
     context: typer.Context,
     url: Annotated[str, typer.Argument(metavar="URL", help="URL of the Qdrant server, such as http://qdrant:6333.")],
     api_key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the API key.")] = None,
-    layout: Annotated[
-        Literal["agent", "shared"], typer.Option(help="One collection per agent, or one shared by all.")
-    ] = "agent",
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -41,7 +38,7 @@ def migrate(
     config = read_config(place.config_file)
     if config.qdrant.url is not None:
         raise ConfigError(f"qdrant.url: the index is already on {config.qdrant.url}")
-    server = _server(QdrantSettings, url, api_key_env, layout)
+    server = _server(QdrantSettings, url, api_key_env)
     with own(place, "strandline memory migrate"), _bar() as progress:
         compared = asyncio.run(_build_and_compare(invocation, place, config, server, progress))
     _tell(compared, server, as_json)
@@ -49,11 +46,11 @@ def migrate(
         raise typer.Exit(1)
 
 
-def _server(kind: "type[QdrantSettings]", url: str, api_key_env: str | None, layout: str) -> "QdrantSettings":
+def _server(kind: "type[QdrantSettings]", url: str, api_key_env: str | None) -> "QdrantSettings":
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        return TypeAdapter(kind).validate_python({"url": url, "api_key_env": api_key_env, "layout": layout})
+        return TypeAdapter(kind).validate_python({"url": url, "api_key_env": api_key_env})
     except ValidationError as exc:
         fault = exc.errors(include_url=False, include_input=False)[0]
         raise ConfigError(f"qdrant.{fault['loc'][0]}: {fault['msg'].removeprefix('Value error, ')}") from exc
@@ -84,8 +81,6 @@ def _tell(compared: "list[Compared]", server: "QdrantSettings", as_json: bool) -
     print(f'url = "{server.url}"')
     if server.api_key_env:
         print(f'api_key_env = "{server.api_key_env}"')
-    if server.layout != "agent":
-        print(f'layout = "{server.layout}"')
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from workspaces.memory.index.engine import (
 )
 from workspaces.memory.index.hybrid import ALWAYS, SPARE, HybridEngine, Leg, Shard, VectorQuery, Where
 from workspaces.memory.index.nodes import Nodes, connected
-from workspaces.memory.index.server import ALONE, ServerShard, Tenant
+from workspaces.memory.index.server import ServerShard
 from workspaces.memory.text.sparse import SparseVector
 
 __all__ = ["real"]
@@ -40,21 +40,13 @@ GROUP = Scope("shared:telegram.home.-100")
 OTHER = Scope("shared:telegram.home.-200")
 
 
-def _made(client: QdrantClient, name: str = "notes", tenant: Tenant = ALONE) -> ServerShard:
-    return ServerShard(Nodes([client]), name, tenant).make(DIMENSION)
+def _made(client: QdrantClient, name: str = "notes") -> ServerShard:
+    return ServerShard(Nodes([client]), name).make(DIMENSION)
 
 
 def _oracle() -> ServerShard:
     """The server's own requests, on qdrant-client's in-memory mode."""
     return _made(in_memory())
-
-
-def _shared() -> Shard:
-    """One agent's part of a collection in which another agent has the same points, and some of its own."""
-    client = in_memory()
-    other = _made(client, tenant=Tenant("other"))
-    other.upsert([_point(n, (PRIVATE, GROUP, OTHER)[n % 3]) for n in range(30)])
-    return _made(client, tenant=Tenant("main"))
 
 
 @contextmanager
@@ -84,13 +76,11 @@ def _opened(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator
         case "edge":
             with closing(EdgeShard(folder, DIMENSION)) as edge:
                 yield edge
-        case "shared":
-            yield _shared()
         case _:
             yield _oracle()
 
 
-@pytest.fixture(params=["edge", "memory", "shared", "stub", "server"])
+@pytest.fixture(params=["edge", "memory", "stub", "server"])
 def shard(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shard]:
     with _opened(request.param, request, tmp_path / "shard") as opened:
         yield opened

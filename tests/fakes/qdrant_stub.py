@@ -165,7 +165,7 @@ class QdrantStub:
         return self.memory.upsert(name, models.PointsList.model_validate(body).points)
 
     def _delete(self, name: str, body: Any) -> Any:
-        return self.memory.delete(name, models.FilterSelector.model_validate(body))
+        return self.memory.delete(name, models.PointIdsList.model_validate(body))
 
     def _query(self, name: str, body: Any) -> Any:
         asked = models.QueryRequestBatch.model_validate(body)

@@ -377,8 +377,8 @@ GUARDS = (
     Guard(
         "workspaces/memory/index/server.py",
         "a Qdrant server is queried within scopes",
-        "        if where.scopes is not None:",
-        "        if False:",
+        "    if where.scopes is not None:",
+        "    if False:",
         "tests/contracts/test_engine.py::test_the_engine_itself_sees_the_scopes_alone",
     ),
     Guard(

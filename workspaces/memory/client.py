@@ -89,7 +89,7 @@ class WorkerSettings:
     def layout(self) -> str:
         """Digest of the settings that an index depends on; with other ones it may have to be built anew."""
         hosted = [(each.provider, each.model, each.dimension, each.may_leave) for each in self.hosted]
-        server = (self.qdrant.url, self.qdrant.prefix, self.qdrant.layout) if self.qdrant else None
+        server = (self.qdrant.url, self.qdrant.prefix) if self.qdrant else None
         facts = repr((VERSION, self.embedder, hosted, server, self.chunking))
         return hashlib.blake2b(facts.encode(), digest_size=16).hexdigest()
 

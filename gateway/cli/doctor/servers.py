@@ -178,7 +178,7 @@ def qdrant_findings(settings: "QdrantSettings", url: str, greeting: Any, status:
         mend = "name the variable that holds it in qdrant.api_key_env"
         yield Finding("qdrant", Level.FAIL, f"Qdrant {version} rejects the API key", mend)
         return
-    if fault := version_fault(version, settings.layout):
+    if fault := version_fault(version):
         detail, mend = fault.split("; ")
         yield Finding("qdrant", Level.FAIL, detail, mend)
         return
@@ -186,16 +186,11 @@ def qdrant_findings(settings: "QdrantSettings", url: str, greeting: Any, status:
 
 
 def _collections(settings: "QdrantSettings", version: str, names: Sequence[str]) -> Iterator[Finding]:
-    ours = [name for name in names if name.startswith(f"{settings.prefix}_")]
-    shared = [name for name in ours if name.startswith(f"{settings.prefix}_shared.")]
-    used = shared if settings.layout == "shared" else [name for name in ours if name not in shared]
-    detail = f'Qdrant {version}, layout "{settings.layout}", {len(used)} of its {len(names)} collections are ours'
-    yield Finding("qdrant", Level.OK, detail)
-    if left := sorted({*ours} - {*used}):
-        mend = f"once the index is complete, delete them: {', '.join(left[:3])}{' …' if len(left) > 3 else ''}"
-        yield Finding("qdrant", Level.WARN, f"{len(left)} collections of the other layout are not used", mend)
-    if settings.layout == "agent" and len(used) > MANY_COLLECTIONS:
-        yield Finding("qdrant", Level.WARN, f"{len(used)} collections", 'qdrant.layout = "shared" needs one')
+    ours = sum(name.startswith(f"{settings.prefix}_") for name in names)
+    yield Finding("qdrant", Level.OK, f"Qdrant {version}, {ours} of its {len(names)} collections are ours")
+    if ours > MANY_COLLECTIONS:
+        mend = "divide the agents among several servers, each with gateways and a home of its own"
+        yield Finding("qdrant", Level.WARN, f"{ours} collections of ours, more than Qdrant advises", mend)
 
 
 def _release(version: str) -> tuple[int, ...]:

@@ -1,20 +1,14 @@
 """Collections on a Qdrant server, queried exactly as in the embedded engine.
 
-A collection may hold several agents: then every point carries its agent, ids are the agent's own, and every request is
-limited to one agent by the same function that limits it to scopes.
-
 A server is remote, so it may be gone or slow (`nodes.py`). After a fault it is left alone for a moment, so that the
 worker stays free for requests that need no server; then the collection is opened anew and compared, because a server
 may come back with another day's points, or none.
 """
 
-import hashlib
 import logging
 import shutil
 import time
-import uuid
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -37,57 +31,15 @@ PAUSES = Backoff(0.5, 5.0)
 """Pauses after failures of the server in a row; our choice."""
 HEDGED_AFTER_MS = 100
 """Time after which a node asks another replica too: one that hangs would take a search's whole time."""
-TENANT_KEY = "agent_id"
-EVERYWHERE = Where(None)
+_INDEXES = {"scope": models.PayloadSchemaType.KEYWORD, "day": models.PayloadSchemaType.INTEGER}
+"""Of the payload, by key."""
 _EXACTLY = models.SearchParams(exact=True)
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Tenant:
-    """Owner of points in a collection: one agent, or all points if the collection is the agent's alone."""
-
-    agent: str = ""
-    """Empty: the only one."""
-
-    @property
-    def payload(self) -> dict[str, str]:
-        """Payload added to each point."""
-        return {TENANT_KEY: self.agent} if self.agent else {}
-
-    def stored(self, id_: PointId) -> int:
-        """Return the number under which the server stores the point *id_*: two agents may have the same note."""
-        return id_ ^ self._mask
-
-    def own(self, stored: int | str | uuid.UUID) -> PointId:
-        """Return the id of the point stored as *stored*."""
-        return PointId(int(stored) ^ self._mask)
-
-    def filter(self, where: Where) -> models.Filter:
-        """Return the filter of every request: this agent, and *where*."""
-        must: list[models.Condition] = []
-        if self.agent:
-            must.append(models.FieldCondition(key=TENANT_KEY, match=models.MatchValue(value=self.agent)))
-        if where.scopes is not None:
-            must.append(models.FieldCondition(key="scope", match=models.MatchAny(any=sorted(map(str, where.scopes)))))
-        if where.ids is not None:
-            must.append(models.HasIdCondition(has_id=[self.stored(id_) for id_ in where.ids]))
-        if where.days != ALWAYS:
-            since, until = (day.toordinal() if day else None for day in (where.days.since, where.days.until))
-            must.append(models.FieldCondition(key="day", range=models.Range(gte=since, lte=until)))
-        return models.Filter(must=must)
-
-    @property
-    def _mask(self) -> int:
-        return int.from_bytes(hashlib.blake2b(self.agent.encode(), digest_size=8).digest()) >> 1 if self.agent else 0
-
-
-ALONE = Tenant()
-
-
 class ServerShard:
-    """A `Shard` of *tenant* in the collection *name*."""
+    """A `Shard` in the collection *name*."""
 
     is_remote = True
     stores_at_once = 64
@@ -95,10 +47,9 @@ class ServerShard:
     reads_at_once = 50
     """A search considers 30 results: a request takes longer than they do."""
 
-    def __init__(self, nodes: Nodes, name: str, tenant: Tenant = ALONE, settings: QdrantServer = ONE_NODE) -> None:
+    def __init__(self, nodes: Nodes, name: str, settings: QdrantServer = ONE_NODE) -> None:
         self._nodes = nodes
         self._name = name
-        self._tenant = tenant
         self._settings = settings
         self._agreed: Any = settings.read_consistency
         self.was_away = False
@@ -127,19 +78,18 @@ class ServerShard:
         """Return the existing entries among *ids*."""
         if not ids:
             return {}
-        wanted = self._tenant.filter(Where(None, ids=frozenset(ids)))
+        wanted = _filter(Where(None, ids=frozenset(ids)))
         patience = self._nodes.patience_s
         records, _ = self._ask(
             lambda client: client.scroll(
                 self._name, wanted, limit=len(ids), with_payload=True, consistency=self._agreed, timeout=patience
             )
         )
-        return {self._tenant.own(record.id): entry_of(record.payload) for record in records if record.payload}
+        return {_id(record): entry_of(record.payload) for record in records if record.payload}
 
     def holds(self, ids: Collection[PointId]) -> bool:
         """Tell whether its points are *ids*: an older state that was restored may have as many others."""
-        everything = self._tenant.filter(EVERYWHERE)
-        count = self._ask(lambda client: client.count(self._name, everything, exact=True)).count
+        count = self._ask(lambda client: client.count(self._name, exact=True)).count
         return count == len(ids) and self.ids() == set(ids)
 
     def ids(self) -> set[PointId]:
@@ -148,24 +98,21 @@ class ServerShard:
         offset: Any = None
         while True:
             records, offset = self._ask(partial(self._page, offset))
-            found.update(self._tenant.own(record.id) for record in records)
+            found.update(map(_id, records))
             if offset is None:
                 return found
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Store *points*; those with a known id are replaced."""
         if points:
-            stored = [_struct(point, self._tenant) for point in points]
+            stored = [_struct(point) for point in points]
             self._ask(lambda client: client.upsert(self._name, stored, wait=True), is_change=True)
 
     def delete(self, ids: Sequence[PointId]) -> None:
         """Remove the points; unknown ids are ignored."""
         if ids:
-            self._delete(Where(None, ids=frozenset(ids)))
-
-    def clear(self) -> None:
-        """Remove all points of the tenant."""
-        self._delete(EVERYWHERE)
+            selected = models.PointIdsList(points=list(ids))
+            self._ask(lambda client: client.delete(self._name, selected, wait=True), is_change=True)
 
     def sweep(self) -> None:
         """No-op: a server optimises by itself."""
@@ -193,7 +140,7 @@ class ServerShard:
                 f"the collection {self._name} on the Qdrant server was made by something else: delete it there, "
                 "or set another qdrant.prefix"
             )
-        for key, kind in _indexes(self._tenant).items():
+        for key, kind in _INDEXES.items():
             if key not in found.payload_schema:
                 client.create_payload_index(self._name, key, kind)
 
@@ -207,7 +154,6 @@ class ServerShard:
     def _page(self, offset: Any, client: QdrantClient) -> tuple[list[models.Record], Any]:
         return client.scroll(
             self._name,
-            self._tenant.filter(EVERYWHERE),
             limit=SCROLL,
             offset=offset,
             with_payload=False,
@@ -218,23 +164,19 @@ class ServerShard:
         return models.QueryRequest(
             query=models.NearestQuery(nearest=_nearest(query.vector)),
             using=query.using,
-            filter=self._tenant.filter(query.where),
+            filter=_filter(query.where),
             limit=query.limit,
             score_threshold=query.above,
             params=_EXACTLY,
         )
 
     def _leg(self, points: Sequence[models.ScoredPoint]) -> Leg:
-        ids = np.array([self._tenant.own(point.id) for point in points], np.int64)
+        ids = np.array([_id(point) for point in points], np.int64)
         return Leg(ids, np.array([point.score for point in points], np.float32))
-
-    def _delete(self, where: Where) -> None:
-        selected = models.FilterSelector(filter=self._tenant.filter(where))
-        self._ask(lambda client: client.delete(self._name, selected, wait=True), is_change=True)
 
 
 class ServerCollections:
-    """Collections on one server, named after the gateway's prefix, the agent (or `shared.`) and the index's layout."""
+    """Collections on one server, named after the gateway's prefix, the agent and the index's layout."""
 
     def __init__(
         self, server: QdrantServer, connect: Callable[[], Nodes], clock: Callable[[], float] = time.monotonic
@@ -249,21 +191,21 @@ class ServerCollections:
     def _nodes(self) -> Nodes:
         """The nodes, once one of them is known to have a suitable version. Raises EngineAwayError."""
         nodes = self._connect()
-        if fault := version_fault(nodes.ask(lambda client: client.info()).version, self._server.layout):
+        if fault := version_fault(nodes.ask(lambda client: client.info()).version):
             raise EngineAwayError(f"the server at {self._server.url} cannot hold the index: {fault}")
         return nodes
 
     @property
     def name(self) -> str:
         """The server, and the prefix of our collections on it."""
-        return f"{self._server.url} {self._server.layout} {self._server.prefix}"
+        return f"{self._server.url} agent {self._server.prefix}"  # the word is in stored manifests
 
     def open(self, folder: Path, dimension: int) -> Shard:
         """Return the collection of the index folder's *folder*. Raises EngineAwayError."""
         if self._clock() < self._away_until:
             raise EngineAwayError(self._trouble)
         try:
-            shard = self._shard(folder).make(dimension)
+            shard = ServerShard(self._nodes, self._collection(folder), self._server).make(dimension)
         except EngineAwayError as exc:
             self._away_until, self._trouble = self._clock() + PAUSES.delay_s(self._failures), str(exc)
             self._failures += 1
@@ -272,28 +214,16 @@ class ServerCollections:
         return shard
 
     def remove(self, folder: Path) -> None:
-        """Remove the agent's points and their folder; a server that is unavailable keeps them, unused."""
+        """Remove the collection and its folder; a server that is unavailable keeps it, unused."""
         shutil.rmtree(folder, ignore_errors=True)
-        name, tenant = self._place(folder)
+        name = self._collection(folder)
         try:
-            if not tenant.agent:
-                self._nodes.ask(lambda client: client.delete_collection(name))
-            elif self._nodes.ask(lambda client: client.collection_exists(name)):
-                self._shard(folder).clear()
+            self._nodes.ask(lambda client: client.delete_collection(name))
         except EngineAwayError as exc:
             _log.warning("an old collection stays on the Qdrant server: %s", exc)
 
-    def _shard(self, folder: Path) -> ServerShard:
-        return ServerShard(self._nodes, *self._place(folder), self._server)
-
-    def _place(self, folder: Path) -> tuple[str, Tenant]:
-        """Return collection and tenant of *folder*; no agent's name contains a dot."""
-        agent = folder.parent.parent.name
-        match self._server.layout:
-            case "agent":
-                return f"{self._server.prefix}_{agent}_{folder.name}", ALONE
-            case "shared":
-                return f"{self._server.prefix}_shared.{folder.name}", Tenant(agent)
+    def _collection(self, folder: Path) -> str:
+        return f"{self._server.prefix}_{folder.parent.parent.name}_{folder.name}"
 
 
 def connect(server: QdrantServer, api_key: str = "") -> ServerCollections:
@@ -330,20 +260,28 @@ def _replication(nodes: QdrantServer) -> dict[str, Any]:
     return {name: factor for name, factor in factors.items() if factor is not None}
 
 
-def _indexes(tenant: Tenant) -> dict[str, models.PayloadSchemaType | models.KeywordIndexParams]:
-    """Return the payload's indexes; the tenant's lets the server store an agent's points together."""
-    keyword, whole = models.PayloadSchemaType.KEYWORD, models.PayloadSchemaType.INTEGER
-    by_agent = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
-    return ({TENANT_KEY: by_agent} if tenant.agent else {}) | {"scope": keyword, "day": whole}
+def _filter(where: Where) -> models.Filter | None:
+    """Return the filter of a query by *where*; `None` for all points."""
+    must: list[models.Condition] = []
+    if where.scopes is not None:
+        must.append(models.FieldCondition(key="scope", match=models.MatchAny(any=sorted(map(str, where.scopes)))))
+    if where.ids is not None:
+        must.append(models.HasIdCondition(has_id=list(where.ids)))
+    if where.days != ALWAYS:
+        since, until = (day.toordinal() if day else None for day in (where.days.since, where.days.until))
+        must.append(models.FieldCondition(key="day", range=models.Range(gte=since, lte=until)))
+    return models.Filter(must=must) if must else None
 
 
-def _struct(point: Point, tenant: Tenant) -> models.PointStruct:
+def _id(stored: models.Record | models.ScoredPoint) -> PointId:
+    return PointId(int(stored.id))
+
+
+def _struct(point: Point) -> models.PointStruct:
     vectors: dict[str, Any] = {"bm25": _sparse(point.bm25), "bm25_context": _sparse(point.bm25_context)}
     if point.dense is not None and np.any(point.dense):
         vectors["dense"] = point.dense.tolist()
-    return models.PointStruct(
-        id=tenant.stored(point.id), vector=vectors, payload={**payload_of(point.entry), **tenant.payload}
-    )
+    return models.PointStruct(id=point.id, vector=vectors, payload=dict(payload_of(point.entry)))
 
 
 def _sparse(vector: SparseVector) -> models.SparseVector:

@@ -65,8 +65,6 @@ class QdrantServer:
     """For one request, in whole seconds; a search falls back to the files before that."""
     prefix: str = "strandline"
     """Prefix of each collection's name: gateways that share a server need different ones."""
-    layout: Literal["agent", "shared"] = "agent"
-    """A collection per agent, or one for all: Qdrant advises against thousands of collections."""
     replication_factor: _Nodes = None
     """Number of nodes with each point, for new collections; not set: the server's own default."""
     write_consistency_factor: _Nodes = None
@@ -89,17 +87,16 @@ class QdrantServer:
 
 ONE_NODE = QdrantServer()
 MAJOR = 1
-OLDEST = {"agent": (1, 10), "shared": (1, 11)}
-"""Oldest release for each layout, by Qdrant's release notes: one query interface and multivectors; tenants."""
+OLDEST = (1, 10)
+"""Oldest release with one query interface and multivectors, by Qdrant's release notes."""
 
 
-def version_fault(version: str, layout: Literal["agent", "shared"]) -> str:
+def version_fault(version: str) -> str:
     """Return why a server of *version* cannot hold the index, or nothing."""
     release = tuple(map(int, re.findall(r"\d+", version)[:2]))
-    if release >= OLDEST[layout] and release[:1] == (MAJOR,):
+    if release >= OLDEST and release[:1] == (MAJOR,):
         return ""
-    oldest = ".".join(map(str, OLDEST[layout]))
-    return f"it is Qdrant {version}; run {oldest} or a newer release of version {MAJOR}"
+    return f"it is Qdrant {version}; run {'.'.join(map(str, OLDEST))} or a newer release of version {MAJOR}"
 
 
 def settings_frame(kind: type[Reranking | QdrantServer], settings: Reranking | QdrantServer | None) -> Any:

@@ -18,7 +18,7 @@ from workspaces.memory.index.index import layout
 from workspaces.memory.index.nodes import SEARCH_S, connected
 from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.index.server import PAUSES, connect
-from workspaces.memory.index.settings import OLDEST, QdrantServer, version_fault
+from workspaces.memory.index.settings import QdrantServer, version_fault
 from workspaces.memory.index.worker import Loop
 from workspaces.memory.wire import Frame, document_out
 
@@ -133,13 +133,12 @@ async def test_another_major_version_is_not_written_to(stub: QdrantStub, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("version", "agent", "shared"),
-    [("1.9.7", False, False), ("1.10.0", True, False), ("1.18.3", True, True), ("2.0.0", False, False), ("", 0, 0)],
+    ("version", "can_hold"),
+    [("1.9.7", False), ("1.10.0", True), ("1.18.3", True), ("2.0.0", False), ("", False)],
 )
-def test_which_versions_can_hold_the_index(version: str, agent: bool, shared: bool) -> None:
-    """Those of the known major version, from the first with what a layout needs."""
-    assert OLDEST.keys() == {"agent", "shared"}
-    assert (not version_fault(version, "agent"), not version_fault(version, "shared")) == (agent, shared)
+def test_which_versions_can_hold_the_index(version: str, can_hold: bool) -> None:
+    """Those of the known major version, from the first with what the index needs."""
+    assert (not version_fault(version)) == can_hold
 
 
 async def test_what_is_not_qdrant_or_has_no_authority_is_told(stub: QdrantStub, tmp_path: Path) -> None:

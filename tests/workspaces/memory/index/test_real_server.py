@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import httpx2
 import numpy as np
@@ -27,7 +26,7 @@ from workspaces.memory.index.edge import EdgeCollections
 from workspaces.memory.index.engine import EngineAwayError, Point, PointId, quantised
 from workspaces.memory.index.hybrid import ALWAYS, CollectionStore, VectorQuery, Where
 from workspaces.memory.index.nodes import connected
-from workspaces.memory.index.server import ServerShard, Tenant, connect
+from workspaces.memory.index.server import ServerShard, connect
 from workspaces.memory.index.settings import QdrantServer
 from workspaces.memory.text.sparse import SparseVector
 from workspaces.memory.wire import Frame
@@ -94,14 +93,10 @@ def differences(here: list[Frame], there: list[Frame]) -> list[str]:
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("layout", ["agent", "shared"])
-def test_a_server_answers_as_the_embedded_engine_does(
-    own: Real, tmp_path: Path, layout: Literal["agent", "shared"]
-) -> None:
+def test_a_server_answers_as_the_embedded_engine_does(own: Real, tmp_path: Path) -> None:
     """The same hits in the same order, each part of a score within a thousandth, ties too, for owner and group."""
-    server = replace(own.server, layout=layout)
     _, local = filled(tmp_path / "here", EdgeCollections(), ENTRIES)
-    _, remote = filled(tmp_path / "there", connect(server, own.key), ENTRIES)
+    _, remote = filled(tmp_path / "there", connect(own.server, own.key), ENTRIES)
     texts = [*questions(QUESTIONS - 20), *(f"the same line of {n % 2} again reference {n:06d}" for n in range(20))]
     odd = {}
     for number, text in enumerate(texts):
@@ -139,7 +134,7 @@ def test_multivectors_are_scored_as_ours_are(own: Real) -> None:
 
 def test_a_sweep_by_the_server_changes_no_answer(own: Real) -> None:
     """Its optimiser moves points into other segments, which add up in other orders: weights are exact in any."""
-    shard = ServerShard(connected(own.server, own.key), f"{own.server.prefix}_sweep", Tenant("main")).make(8)
+    shard = ServerShard(connected(own.server, own.key), f"{own.server.prefix}_sweep").make(8)
     chance = random.Random(3)
     points = [made_point(chance, n) for n in range(3_000)]
     for start in range(0, len(points), 500):
@@ -170,7 +165,7 @@ def test_every_filter_has_its_payload_index(own: Real) -> None:
     """Strict mode refuses a filter without one; every request of ours passes it."""
     name = f"{own.server.prefix}_strict"
     nodes = connected(own.server, own.key)
-    shard = ServerShard(nodes, name, Tenant("main"), own.server).make(8)
+    shard = ServerShard(nodes, name, own.server).make(8)
     strict = models.StrictModeConfig(
         enabled=True,
         unindexed_filtering_retrieve=False,

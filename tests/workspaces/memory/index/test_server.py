@@ -1,13 +1,11 @@
 """The index on a Qdrant server, also when that is slow, gone, or comes back empty."""
 
 import asyncio
-import random
 import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -40,6 +38,10 @@ KEY = "canary-qdrant-key"
 def stub() -> Iterator[QdrantStub]:
     with QdrantStub() as stub:
         yield stub
+
+
+OTHER_AGENT = AgentId("other")
+OTHER_OWNER = replace(MAIN, agent=OTHER_AGENT)
 
 
 class StoreWorker(HandlerWorker):
@@ -233,7 +235,7 @@ async def test_a_server_that_says_how_long_it_is_busy_is_left_alone(stub: Qdrant
 @pytest.mark.parametrize("made", [0, 1])
 async def test_a_collection_that_was_made_by_halves_is_made_whole(stub: QdrantStub, tmp_path: Path, made: int) -> None:
     """Whoever made it was cut off before its indexes were there; what is there is left as it is."""
-    worker = _shared_worker(stub)
+    worker = StoreWorker(connect(QdrantServer(stub.url)))
     home = Home(tmp_path, worker)
     home.write("MEMORY.md", "- likes tea\n")
     await home.index.sync()
@@ -241,21 +243,21 @@ async def test_a_collection_that_was_made_by_halves_is_made_whole(stub: QdrantSt
     ((name, whole),) = stub.indexes.items()
     stub.indexes[name] = set(sorted(whole)[:made])
     stub.requests.clear()
-    worker = _shared_worker(stub)
+    worker = StoreWorker(connect(QdrantServer(stub.url)))
     assert (await Home(tmp_path, worker).search("tea")).mode == "hybrid"
-    assert stub.indexes[name] == whole == {"agent_id", "scope", "day"}
-    assert len([each for each in stub.requests if each.partition("?")[0].endswith("/index")]) == 3 - made
+    assert stub.indexes[name] == whole == {"scope", "day"}
+    assert len([each for each in stub.requests if each.partition("?")[0].endswith("/index")]) == 2 - made
     worker.handler.close()
 
 
 async def test_a_collection_that_another_gateway_makes_meanwhile_is_used(stub: QdrantStub, tmp_path: Path) -> None:
     """Both see that it is not there; the second is told that it is there, and goes on."""
-    for number, agent in enumerate((AGENT, OTHER_AGENT)):
+    for number, place in enumerate(("one", "other")):
         stub.hides = number
-        worker = _shared_worker(stub)
-        home = Home(tmp_path, worker, agent)
+        worker = StoreWorker(connect(QdrantServer(stub.url)))
+        home = Home(tmp_path / place, worker)
         home.write("MEMORY.md", "- likes tea\n")
-        assert (await home.search("tea", MAIN if agent == AGENT else OTHER_OWNER)).mode == "hybrid"
+        assert (await home.search("tea")).mode == "hybrid"
         worker.handler.close()
     assert len(stub.memory.get_collections().collections) == 1
     assert stub.hides == 0
@@ -314,91 +316,6 @@ async def test_several_nodes_keep_a_collection_as_it_is_set(stub: QdrantStub, tm
         asked = {parse_qs(urlsplit(each).query).get("consistency", [None])[0] for each in questions}
         assert asked == {nodes.read_consistency}
         worker.handler.close()
-
-
-WORDS = ["apple", "bicycle", "candle", "dragon", "engine", "ferry", "garden", "harbour"]
-OTHER_AGENT = AgentId("other")
-OTHER_OWNER = replace(MAIN, agent=OTHER_AGENT)
-
-
-def _shared_worker(stub: QdrantStub, embedder: WordsEmbedder | None = None) -> StoreWorker:
-    return StoreWorker(connect(QdrantServer(stub.url, layout="shared")), embedder)
-
-
-def _fill(home: Home, chance: random.Random) -> None:
-    lines = (f"- {' '.join(chance.choices(WORDS, k=4))}\n" for _ in range(12))
-    home.write("MEMORY.md", "- likes apple cake\n" + "".join(lines))
-
-
-def _told(result: SearchResult) -> list[tuple[str, ...]]:
-    """Return the hits with the parts of their scores to five places: the in-memory mode multiplies a whole collection
-    at once, and the last bit of a product changes with the size of the matrix."""
-    return [
-        (hit.citation, hit.snippet, *(f"{part:.5f}" for part in (hit.score, hit.similarity, hit.late, hit.keyword)))
-        for hit in result.hits
-    ]
-
-
-@pytest.mark.parametrize("seed", range(5))
-async def test_agents_of_one_collection_do_not_notice_each_other(stub: QdrantStub, tmp_path: Path, seed: int) -> None:
-    """Hits, their order and every part of their scores are the same with another agent's notes beside and without,
-    even where both have the same line in the same place of the same file."""
-    worker = _shared_worker(stub)
-    mine, other = Home(tmp_path, worker), Home(tmp_path, worker, OTHER_AGENT)
-    chance = random.Random(seed)
-    _fill(mine, chance)
-    alone = [_told(await mine.search(word)) for word in WORDS]
-    _fill(other, chance)
-    theirs = [_told(await other.search(word, OTHER_OWNER)) for word in WORDS]
-    assert [_told(await mine.search(word)) for word in WORDS] == alone
-    assert len(stub.memory.get_collections().collections) == 1
-    mine.write("MEMORY.md", "- nothing left\n")
-    await mine.index.sync()
-    assert [_told(await other.search(word, OTHER_OWNER)) for word in WORDS] == theirs
-    assert await other.search("apple cake", OTHER_OWNER) != await mine.search("apple cake")
-    worker.handler.close()
-
-
-async def test_no_request_to_a_shared_collection_is_without_its_agent(stub: QdrantStub, tmp_path: Path) -> None:
-    """Every point carries its agent, and every question, list, count and deletion is limited to it."""
-    worker = _shared_worker(stub)
-    home = Home(tmp_path, worker)
-    home.write("MEMORY.md", "- likes tea\n- hates rain\n")
-    await home.search("tea")
-    home.write("MEMORY.md", "- likes tea\n")
-    await home.search("tea")
-    asked: dict[str, list[Any]] = {path: [] for path, _ in stub.bodies}
-    for path, body in stub.bodies:
-        asked[path] += body["points"] if "points" in body else body.get("searches", [body])
-    for point in asked.pop("/points"):
-        assert point["payload"]["agent_id"] == "main"
-    agent = {"key": "agent_id", "match": {"value": "main"}}
-    for path in ("/points/query/batch", "/points/scroll", "/points/count", "/points/delete"):
-        for each in asked.pop(path):
-            assert agent in each["filter"]["must"], path
-    by_agent = {"field_name": "agent_id", "field_schema": {"type": "keyword", "is_tenant": True}}
-    assert by_agent in asked.pop("/index")
-    assert asked.keys() == {""}  # the collection itself
-    worker.handler.close()
-
-
-async def test_a_new_model_moves_one_agent_and_leaves_the_others(stub: QdrantStub, tmp_path: Path) -> None:
-    """Its points are built in the new model's collection, then they go from the old one; other agents' stay."""
-    worker = _shared_worker(stub)
-    mine, other = Home(tmp_path, worker), Home(tmp_path, worker, OTHER_AGENT)
-    for home in (mine, other):
-        home.write("MEMORY.md", "- likes tea\n")
-        await home.index.sync()
-    worker.handler.close()
-    worker = _shared_worker(stub, WordsEmbedder("new", 8))
-    mine = Home(tmp_path, worker)
-    await mine.index.sync()
-    held = {each.name: stub.memory.count(each.name).count for each in stub.memory.get_collections().collections}
-    old, new = (f"strandline_shared.{layout(embedder)}" for embedder in (WordsEmbedder(), WordsEmbedder("new", 8)))
-    assert held == {old: 1, new: 1}
-    [left], _ = stub.memory.scroll(old)
-    assert (left.payload or {})["agent_id"] == "other"
-    worker.handler.close()
 
 
 def _lose(what: str, memory: QdrantClient, home: Path) -> None:
