@@ -85,8 +85,14 @@ async def _reached(stack: AsyncExitStack, invocation: Invocation, home: Home, pu
         try:
             return await stack.enter_async_context(_local_operator(invocation, home, purpose, answers))
         except HomeLockedError:
-            if "(strandline up)" not in holder_in(home.holder_file) or time.monotonic() > until:
+            holder = holder_in(home.holder_file)
+            if "(strandline up)" not in holder:
                 raise
+            if time.monotonic() > until:
+                raise HomeLockedError(
+                    f"the gateway of {home.path}, {holder}, does not answer: it is starting, waits for its store, or "
+                    "hangs; its log says more"
+                ) from None
             await asyncio.sleep(0.2)
 
 

@@ -127,6 +127,8 @@ def memory_line(memory: MemoryStatus | None) -> str:
     """Return the state of an index in a few words."""
     if memory is None:
         return "memory: at rest; the next search starts it"
+    if memory.away:
+        return f"memory: {memory.away}; searches read the files meanwhile"
     entries = "1 entry" if memory.entries == 1 else f"{memory.entries:,} entries"
     embedder = f" by {memory.embedder}" if memory.embedder else ""
     found = f"memory: {entries}, {memory.mode} search{embedder}{_parenthesised(memory.reason)}"

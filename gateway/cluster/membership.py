@@ -41,6 +41,8 @@ log = structlog.get_logger()
 
 LOOK_EVERY_S = 1.0
 """Seconds between checks whether our membership has changed; our choice."""
+COMMAND_PATIENCE_S = 2.0
+"""Seconds that a command without a gateway waits for the store: somebody looks at the terminal. Our choice."""
 
 
 def fair_share(agents: int, members: int) -> int:
@@ -242,7 +244,7 @@ async def open_share(home: Home, config: Config, environ: Mapping[str, str], *, 
     if config.redis.url is None:
         yield Share(home, config, agents=list(config.agents))
         return
-    leases = await _join(home, config, environ)
+    leases = await _join(home, config, environ, alone=alone)
     share = Share(home, config, leases, volume_of(home))
     keeping = asyncio.get_running_loop().create_task(share.keep(leases), name="lease")
     try:
@@ -255,15 +257,18 @@ async def open_share(home: Home, config: Config, environ: Mapping[str, str], *, 
         await (leases.leave() if share.is_leaving else leases.close())
 
 
-async def _join(home: Home, config: Config, environ: Mapping[str, str]) -> "RedisLeases":
+async def _join(home: Home, config: Config, environ: Mapping[str, str], *, alone: bool) -> "RedisLeases":
     try:
-        from gateway.stores.redis.leases import RedisLeases
+        from gateway.stores.redis.leases import START_PATIENCE_S, RedisLeases
         from gateway.stores.redis.server import server_of
     except ImportError as exc:
         raise ConfigError(f"redis.url: the package for it is missing; run: {install_command('redis')}") from exc
     settings, server = config.redis, server_of(config.redis, environ)
     name, lease_s = member_name(home), settings.lease_s
-    return await RedisLeases.join(server, settings.prefix, name, lease_s, accept_loss=settings.accept_loss)
+    patience_s = COMMAND_PATIENCE_S if alone else START_PATIENCE_S
+    return await RedisLeases.join(
+        server, settings.prefix, name, lease_s, accept_loss=settings.accept_loss, patience_s=patience_s
+    )
 
 
 def member_name(home: Home) -> str:

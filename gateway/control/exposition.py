@@ -115,8 +115,9 @@ def _queues(state: Status) -> Iterator[_Labelled]:
 
 
 def _memories(state: Status) -> Iterator[_Labelled]:
-    memories = [([each.agent], each.memory) for each in state.agents if each.memory is not None]
-    keywords = [(agent, memory.mode == "keyword") for agent, memory in memories]
+    opened = [([each.agent], each.memory) for each in state.agents if each.memory is not None]
+    memories = [(agent, memory) for agent, memory in opened if not memory.away]
+    keywords = [(agent, memory.mode == "keyword") for agent, memory in opened]
     yield "memory_entries", "Indexed passages.", ["agent"], [(agent, memory.entries) for agent, memory in memories]
     yield (
         "memory_owing",

@@ -1,5 +1,6 @@
 """Operator requests about the state of the gateway and of its agents."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -42,6 +43,11 @@ from workspaces.folder_entries import describe_left_out, mend
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.skills import read_skills
 
+STORE_ANSWERS_S = 2.0
+"""Seconds that a report waits for a store on another machine; our choice."""
+MEMORY_ANSWERS_S = 2.0
+"""The same for the indexes: less than their own deadline, as a person waits. Our choice."""
+
 
 @dataclass(frozen=True, slots=True)
 class AgentReports:
@@ -53,6 +59,7 @@ class AgentReports:
     heartbeats: Heartbeats
     job_runner: JobRunner
     budgets: Mapping[AgentId, AgentBudget]
+    memory_answers_s: float = MEMORY_ANSWERS_S
 
     async def of(self, agent: Agent) -> AgentStatus:
         """Return the part of its state that this process knows without the store."""
@@ -71,9 +78,10 @@ class AgentReports:
         if not agent.memory.is_open:
             return bare
         try:
-            memory = await memory_status(agent)
-        except MemoryUnavailableError as exc:
-            memory = MemoryStatus(0, "keyword", str(exc))
+            async with asyncio.timeout(self.memory_answers_s):
+                memory = await memory_status(agent)
+        except (MemoryUnavailableError, TimeoutError) as exc:
+            memory = MemoryStatus(0, "keyword", away=str(exc) or f"no answer within {self.memory_answers_s:g} s")
         return replace(bare, memory=memory)
 
     async def with_store(self, known: AgentStatus) -> AgentStatus:
@@ -96,15 +104,17 @@ class StatusOperator:
     store: Store
     delivery: Delivery
     policy: Policy
+    store_answers_s: float = STORE_ANSWERS_S
 
     async def status(self, _: StatusOrder) -> Status:
         """Return the state of the gateway; while the store cannot be read, only the part known without it."""
         known = await self._process_status()
+        distant = self.store if isinstance(self.store, Distant) else None
         try:
-            return await self._with_store(known)
-        except StoreError as exc:
-            outage = self.store.outage() if isinstance(self.store, Distant) else None
-            outage = outage or StoreOutage(str(exc), 0)
+            async with asyncio.timeout(self.store_answers_s if distant else None):
+                return await self._with_store(known)
+        except (StoreError, TimeoutError) as exc:
+            outage = (distant.outage() if distant else None) or StoreOutage(str(exc) or "it does not answer", 0)
             return replace(known, store_trouble=outage.why, store_away_s=outage.seconds)
 
     async def brief(self) -> str:
@@ -113,7 +123,8 @@ class StatusOperator:
 
     async def _process_status(self) -> Status:
         """Return the part of the state that this process knows by itself."""
-        health, zone, agents = self.health, self.reports.zone, [await self.reports.of(agent) for agent in self.agents]
+        health, zone = self.health, self.reports.zone
+        agents = await asyncio.gather(*map(self.reports.of, self.agents))
         return Status(
             version=health.version,
             home=health.home,

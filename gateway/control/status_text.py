@@ -47,7 +47,9 @@ def _lines(state: Status) -> Iterator[str]:
 
 def _agent(agent: AgentStatus) -> str:
     parts = [f"model `{agent.model}`"]
-    if agent.memory is not None:
+    if agent.memory is not None and agent.memory.away:
+        parts.append(f"memory: {agent.memory.away}; searches read the files meanwhile")
+    elif agent.memory is not None:
         reason = f" ({agent.memory.reason})" if agent.memory.reason else ""
         entries = agent.memory.entries
         parts.append(f"{entries:,} {'memory' if entries == 1 else 'memories'}, {agent.memory.mode} search{reason}")

@@ -34,6 +34,8 @@ class MemoryStatus:
     """Languages of the notes that the embedding model does not read; told by `memory status` and doctor."""
     held: str = ""
     """The reason why a change of the index was not taken into use, and the ways on."""
+    away: str = ""
+    """The reason why the index does not answer; nothing else is known of it then."""
 
 
 @dataclass(frozen=True, slots=True)

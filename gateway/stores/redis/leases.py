@@ -179,13 +179,14 @@ async def _first_lease(server: RedisAddress, ask: Callable[[], Awaitable[int]], 
     deadline, failures, said = loop.time() + patience_s, 0, ""
     while True:
         try:
-            return await ask()
+            async with asyncio.timeout_at(deadline):
+                return await ask()
         except (RedisError, OSError) as exc:
             end_if_cancelled()
             trouble = describe_error(exc, server)
             server.heed(exc)
             if trouble != said:
-                log.warning("redis", detail=trouble)
+                log.info("redis", detail=trouble)
             said = trouble
             wait_s = STARTING.delay_s(failures)
             if loop.time() + wait_s > deadline:

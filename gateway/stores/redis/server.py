@@ -183,23 +183,22 @@ def _would_forget(keeps_log: bool, policy: str) -> Sequence[str]:
 
 
 _SAID = {
-    AuthenticationError: "{server} rejects the password ({exc}); check redis.password_env. It is tried again",
-    AuthorizationError: "{server} rejects the password ({exc}); check redis.password_env. It is tried again",
+    AuthenticationError: "{server} rejects the password ({exc}); check redis.password_env",
+    AuthorizationError: "{server} rejects the password ({exc}); check redis.password_env",
     ReadOnlyError: "{server} is a replica, which accepts no writes; name the primary, or a sentinel, in redis.url",
     OutOfMemoryError: "{server} is out of memory; nothing was stored. Give it more, or raise maxmemory",
-    BusyLoadingError: "{server} is still loading its data; it is tried again",
-    TryAgainError: "the cluster at {server} is moving our keys; it is tried again",
-    AskError: "the cluster at {server} is moving our keys; it is tried again",
+    BusyLoadingError: "{server} is still loading its data",
+    TryAgainError: "the cluster at {server} is moving our keys",
+    AskError: "the cluster at {server} is moving our keys",
     MovedError: "the cluster at {server} keeps our keys elsewhere ({exc}); that is tried next",
-    ClusterDownError: "the cluster at {server} accepts no writes now ({exc}); it is tried again",
-    MasterDownError: "the cluster at {server} accepts no writes now ({exc}); it is tried again",
-    SentinelRefusalError: "a sentinel of {server} rejects the password ({exc}); check redis.sentinel_password_env. "
-    "It is tried again",
-    MasterNotFoundError: "no sentinel of {server} knows a primary ({exc}); it is tried again. If it stays so, "
+    ClusterDownError: "the cluster at {server} accepts no writes now ({exc})",
+    MasterDownError: "the cluster at {server} accepts no writes now ({exc})",
+    SentinelRefusalError: "a sentinel of {server} rejects the password ({exc}); check redis.sentinel_password_env",
+    MasterNotFoundError: "no sentinel of {server} knows a primary ({exc}); if it stays so, "
     "check the name after the hosts in redis.url",
     ResponseError: "{server} refuses what is asked of it ({exc}); nothing was stored",
-    RedisError: "{server} does not answer ({exc}); it is tried again",
-    OSError: "{server} does not answer ({exc}); it is tried again",
+    RedisError: "{server} does not answer ({exc})",
+    OSError: "{server} does not answer ({exc})",
 }
 
 
@@ -207,7 +206,7 @@ def describe_error(exc: RedisError | OSError, server: RedisAddress) -> str:
     """Return *exc*, raised while talking to *server*, as a sentence with its remedy."""
     cause = exc.__cause__ if isinstance(exc.__cause__, RedisError) else exc  # redis-py wraps the handshake's error
     if _is_without_replica(cause):
-        return f"{server} takes no writes without a replica in step (min-replicas-to-write); it is tried again"
+        return f"{server} takes no writes without a replica in step (min-replicas-to-write)"
     by_tls = tls_fault(exc, lacks_certificate=server.lacks_certificate)
     sentence = by_tls or next(_SAID[kind] for kind in type(cause).__mro__ if kind in _SAID)
     return sentence.format(server=server, exc=str(exc) or type(exc).__name__)

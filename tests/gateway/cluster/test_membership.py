@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
@@ -17,6 +18,7 @@ from gateway.home import Home
 from gateway.runtime.clock import SystemClock
 from gateway.stores.pins import Pin
 from gateway.stores.ports import Arrivals, Store
+from gateway.stores.redis.leases import START_PATIENCE_S
 from gateway.stores.sqlite.store import SqliteStore
 from strandline.testing.adapter import message
 from tests.fakes.patience import PATIENCE_S
@@ -214,3 +216,15 @@ async def test_an_agent_taken_before_the_store_went_away_is_looked_after(
     monkeypatch.setattr(two.leases, "take", once)
     assert await two._has_changed(two.leases)
     assert two.agents == taken == ["a"]
+
+
+async def test_a_command_gives_up_soon_where_nothing_listens(tmp_path: Path) -> None:
+    """Somebody looks at a terminal, while the start of a gateway waits for its store."""
+    nowhere = Config.model_validate({"agents": {"a": {}}, "redis": {"url": f"unix://{tmp_path}/nobody"}})
+    async with asyncio.timeout(PATIENCE_S), AsyncExitStack() as stack:
+        home = Home(tmp_path / "home")
+        home.create()
+        began = time.monotonic()
+        with pytest.raises(StoreError, match="does not answer"):
+            await stack.enter_async_context(open_share(home, nowhere, {}, alone=True))
+        assert time.monotonic() - began < START_PATIENCE_S / 2

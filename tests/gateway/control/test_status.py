@@ -1,0 +1,64 @@
+"""What a gateway says of itself while a part of it does not answer."""
+
+import asyncio
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.cli.status import memory_line
+from gateway.control.status_text import brief
+from gateway.control.status_wire import StatusOrder
+from gateway.control.wire import SearchOrder
+from gateway.stores.rows import StoreOutage
+from tests.fakes.patience import PATIENCE_S
+from tests.journeys.house import make_home, running
+from workspaces.access import AgentId
+from workspaces.memory.client import WorkerClient
+
+
+class SilentStore:
+    """A store on another machine that has not answered for a minute, if it is known."""
+
+    def __init__(self, known: StoreOutage | None) -> None:
+        self.known = known
+
+    def outage(self) -> StoreOutage | None:
+        return self.known
+
+    async def report(self) -> Any:
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("known", [StoreOutage("it is gone", 60), None])
+async def test_status_does_not_wait_for_a_store_that_does_not_answer(tmp_path: Path, known: StoreOutage | None) -> None:
+    """It says so, with what it knows without the store."""
+    async with running(make_home(tmp_path / "home")) as app, asyncio.timeout(PATIENCE_S):
+        silent: Any = SilentStore(known)
+        state = await replace(app.parts.status, store=silent, store_answers_s=0.1).status(StatusOrder())
+    assert (state.store_trouble, state.store_away_s) == (("it is gone", 60) if known else ("it does not answer", 0))
+    assert [agent.agent for agent in state.agents] == ["main"]
+
+
+async def test_status_does_not_wait_for_a_memory_worker_that_hangs(tmp_path: Path) -> None:
+    """It says that the index does not answer, and not that it is empty."""
+    home = make_home(tmp_path / "home")
+    (home.agent("main").workspace / "MEMORY.md").write_text("- likes green tea\n", "utf-8")
+    async with running(home) as app, asyncio.timeout(PATIENCE_S):
+        await app.operator.ask(SearchOrder("tea", None, 1))
+        worker = app.parts.resources.agents[AgentId("main")].memory._worker
+        assert isinstance(worker, WorkerClient)
+        assert worker.pid is not None
+        os.kill(worker.pid, signal.SIGSTOP)
+        try:
+            reports = replace(app.parts.status.reports, memory_answers_s=0.1)
+            state = await replace(app.parts.status, reports=reports).status(StatusOrder())
+        finally:
+            os.kill(worker.pid, signal.SIGCONT)
+        assert memory_line(state.agents[0].memory) == (
+            "memory: no answer within 0.1 s; searches read the files meanwhile"
+        )
+        assert "no answer within 0.1 s; searches read" in brief(state)
