@@ -26,6 +26,10 @@ from workspaces.memory_trim import EVERY_S, LARGE_ARRAY_BYTES, avoid_holes, give
 
 BUSY_EVERY_S = 1.0
 """Interval at which a long request reports that it is alive."""
+FULL_DISK_EVERY_S = 600.0
+"""Least interval between two lines of the log about a full disk, which each change of a note meets. Our choice."""
+_FULL_DISK = ("No space left on device", "disk is full", "quota exceeded")
+"""Texts of the system's, SQLite's and the engine's errors: the engine's have no number."""
 SETTLE_EVERY_S = 1.0
 """Interval of checking whether a failed provider may be called again."""
 READ_SIZE = 1 << 16
@@ -63,6 +67,7 @@ class Loop:
         """Delay between work and freeing memory."""
         self._giving_back_at = math.inf
         """Time of the next release; never, if there was no work since the last one."""
+        self._told_full_at = -math.inf
 
     def run(self, requests: "queue.SimpleQueue[Frame | None]") -> None:
         """Serve until `None` arrives, or all indexes were closed after long disuse.
@@ -132,10 +137,20 @@ class Loop:
             self._reply(job, {"failed": str(exc)})
             return True
         except Exception as exc:  # noqa: BLE001 — the border of a request: it fails, the others go on
-            _log.error("a memory request failed", exc_info=exc)
-            self._reply(job, {"failed": f"{type(exc).__name__}: {exc}"})
+            self._reply(job, {"failed": self._explain(job, exc)})
             return True
         return False
+
+    def _explain(self, job: _QueuedCall, exc: Exception) -> str:
+        """Log why *job* failed: an error of ours with its traceback, a full disk in a line and seldom. Return it."""
+        if not any(each in str(exc) for each in _FULL_DISK):
+            _log.error("a memory request failed", exc_info=exc)
+            return f"{type(exc).__name__}: {exc}"
+        told = f"the disk that holds {job.folder or 'the index'} is full; free some space and it continues by itself"
+        if self._clock() >= self._told_full_at + FULL_DISK_EVERY_S:
+            self._told_full_at = self._clock()
+            _log.error("new and changed notes are not indexed: %s", told)
+        return told
 
     def _speak(self) -> None:
         """Report at intervals, for the current job and all that wait behind it, that the worker is alive."""

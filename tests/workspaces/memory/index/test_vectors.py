@@ -1,8 +1,10 @@
 """Embedding of texts beside other work, each once."""
 
+import errno
 import itertools
 import os
 import queue
+import sqlite3
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -19,7 +21,7 @@ from workspaces.memory.index.embedding_store import EmbeddingStore
 from workspaces.memory.index.embeddings import Embedding
 from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.index.vectors import NICENESS, PORTION, Vectors
-from workspaces.memory.index.worker import Loop
+from workspaces.memory.index.worker import FULL_DISK_EVERY_S, Loop
 from workspaces.memory.wire import Frame, document_out
 from workspaces.memory_trim import EVERY_S
 
@@ -123,6 +125,45 @@ def test_who_waits_behind_others_hears_that_we_live(tmp_path: Path) -> None:
     first_done = next(place for place, reply in enumerate(replies) if "done" in reply)
     assert {reply["id"] for reply in replies[:first_done]} >= {2, 3}
     handler.close()
+
+
+class OnAFullDisk(WordsEmbedder):
+    """A model whose vectors find no room: as the system, SQLite and the engine say it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._errors = itertools.cycle(
+            [
+                OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+                sqlite3.OperationalError("database or disk is full"),
+                RuntimeError("Service runtime error: No space left on device (os error 28)"),
+            ]
+        )
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        raise next(self._errors)
+
+
+def test_a_full_disk_is_told_in_one_line_and_seldom(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Each change of a note meets it, and a traceback says nothing of the remedy; the gateway hears it each time."""
+    now_s = 0.0
+    requests: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+    replies: list[Frame] = []
+
+    def send(reply: Frame) -> None:
+        nonlocal now_s
+        replies.append(reply)
+        now_s = FULL_DISK_EVERY_S * (len(replies) // 3)
+        requests.put(_put(len(replies) + 1, tmp_path) if len(replies) < 6 else None)
+
+    requests.put(_put(1, tmp_path))
+    handler = RequestHandler(OnAFullDisk(), "", lambda: 0.0)
+    Loop(handler, send, lambda: now_s).run(requests)
+    handler.close()
+    told = f"the disk that holds {tmp_path} is full; free some space and it continues by itself"
+    assert [reply["failed"] for reply in replies] == [told] * 6
+    assert [record.getMessage() for record in caplog.records] == [f"new and changed notes are not indexed: {told}"] * 2
+    assert "Traceback" not in caplog.text
 
 
 class Watched:
