@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,9 +29,11 @@ from workspaces.notes import NoteReceipt, append_note
 log = structlog.get_logger()
 
 MOST_FACTS = 200
-"""Facts of one check, the latest: about a second of searches. Our choice."""
-PATIENCE_S = 10.0
-"""For the whole check, in seconds: a person may wait for `/new`. The rest is counted as not looked for."""
+"""Facts of one check, the latest. Our choice."""
+MOST_OF_A_MESSAGE = 40
+"""Facts of one message, its first: a pasted list of 20,000 characters has 1,500, and leaves no time for others."""
+PATIENCE_S = 3.0
+"""For the whole check, in seconds: a person may wait for it. The rest is counted as not looked for. Our choice."""
 RESULTS = 6
 """As many as `memory_search` returns unless told otherwise."""
 _OCCASIONS = frozenset({*Ending, Pause.REST, Pause.COMPACTION})
@@ -71,13 +74,14 @@ class RecallCheck:
         facts = await asyncio.to_thread(stated_facts, said)
         if not facts:
             return []
-        began, asked = self._monotonic(), facts[-MOST_FACTS:]
+        began = self._monotonic()
         try:
             deadline = began + PATIENCE_S
-            missed = await self._missed(session, asked, deadline)
+            missed = await self._missed(session, checked_facts(facts), deadline - PATIENCE_S / 3)
             lost = [each for each in missed if missed[each]]
             noted = await _note(session, lost)
-            lost = [each for each, is_lost in (await self._missed(session, lost, deadline)).items() if is_lost]
+            again = await self._missed(session, lost, deadline)
+            lost = [each for each in lost if again.get(each, True)]
         except MemoryUnavailableError:
             return []  # the next occasion checks this part too
         took_ms = round((self._monotonic() - began) * 1_000)
@@ -111,6 +115,17 @@ def stated_facts(said: Sequence[SpokenLine]) -> list[StatedFact]:
                 if fact.kind is FactKind.IDENTIFIER or not each.is_answer:
                     found.setdefault((folded(fact.value), folded(fact.question)), StatedFact(fact, each))
     return list(found.values())
+
+
+def checked_facts(facts: Sequence[StatedFact]) -> list[StatedFact]:
+    """Return those of *facts* that one check searches for."""
+    of_message = Counter[SpokenLine]()
+    chosen = []
+    for each in facts:
+        of_message[each.said] += 1
+        if of_message[each.said] <= MOST_OF_A_MESSAGE:
+            chosen.append(each)
+    return chosen[-MOST_FACTS:]
 
 
 async def _is_found(session: Session, fact: Fact) -> bool:

@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count, repeat
 from pathlib import Path
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import RecallEntry
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.lifecycle import LifecycleSettings
-from gateway.sessions.recall_check import MOST_FACTS, PATIENCE_S, RecallCheck
+from gateway.sessions.recall_check import MOST_FACTS, MOST_OF_A_MESSAGE, PATIENCE_S, RecallCheck
 from gateway.sessions.session import Session
 from gateway.transcripts.records import records_after
 from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder
@@ -103,6 +103,27 @@ async def test_only_a_pause_with_notes_is_checked(tmp_path: Path) -> None:
         for why in (Pause.DAY, Pause.SHUTDOWN):
             assert await checked(house, why=why) == (None, [])
         assert (await checked(house, why=Pause.REST))[0] is not None
+
+
+async def test_a_pasted_list_takes_no_time_from_the_rest_of_a_conversation(tmp_path: Path) -> None:
+    """Of one message its first facts are looked for; the others are counted."""
+    pasted = "\n".join(f"The code of door {n} is XQ-{n}77." for n in range(1000, 1000 + MOST_FACTS))
+    async with remembering(tmp_path) as house:
+        await house.talk(KEY, *TALK, (pasted, "A long list."))
+        await house.lifecycle.pause_session(KEY, Pause.REST)
+        receipt, _ = await checked(house)
+        assert receipt is not None
+        assert receipt.asked == receipt.found == FACTS + MOST_OF_A_MESSAGE
+        assert receipt.unasked == 2 * MOST_FACTS - MOST_OF_A_MESSAGE
+
+
+async def test_a_fact_that_nobody_looked_for_again_is_not_findable(tmp_path: Path) -> None:
+    """It was noted when the time was over."""
+    async with remembering(tmp_path) as house:
+        await house.talk(KEY, *TALK)
+        ticks = chain([0.0] * (1 + FACTS), repeat(PATIENCE_S))
+        receipt, _ = await checked(house, clock=lambda: next(ticks))
+        assert str(receipt) == "0 of 4 facts findable, 2 of them noted word for word"
 
 
 async def test_a_check_ends_in_time(tmp_path: Path) -> None:
