@@ -56,10 +56,10 @@ class Agent:
         The caller notifies the history writer when the turn of *origin* has ended. *used* is called with the memories
         that the tools return; changes that *guard* holds back wait for the owner.
         """
-        history_writer = self.history_writer
+        history_writer, origins = self.history_writer, self.history_writer.origins
         run = history_writer.noting(self.run, origin.turn or "", origin, lambda: guard.has_read_others)
         history = await history_writer.ready()
-        writer = WritingTurn(self.workspace, origin, guard, history_writer.origins.held_house)
+        writer = WritingTurn(self.workspace, origin, guard, origins.held_house, origins.names_others)
         resources = ToolResources(
             self.workspace,
             access,
@@ -72,13 +72,14 @@ class Agent:
             guard,
             self.model,
             actions,
-            history_writer.origins.holds_others,
+            origins.holds_others,
+            origins.names_others,
         )
         return Toolbox(
             [self._as_offered(each) for each in load_tools(resources)],
             access,
             guard.hears,
-            history_writer.origins.holds_others,
+            origins.holds_others,
             guard.ask_to_call,
             lambda: guard.has_read_house,
         )

@@ -143,7 +143,7 @@ def _memory(
 ) -> MemoryIndex:
     name, settings, origins = workspace.agent, worker.settings, history_writer.origins
     folder, texts_on = home.files.agent(name).index, partial(_texts_on, history_writer)
-    past = (worker, beside, time.monotonic, origins.others_in, workspace.house, origins.held_house)
+    past = (worker, beside, time.monotonic, origins.others_in_file, workspace.house, origins.held_house)
     return MemoryIndex(
         name,
         folder,
@@ -171,7 +171,7 @@ def memory_sources(
 
     *origins* tell which lines of the notes hold others' words.
     """
-    house, others = workspace.house, origins.others_in
+    house, others = workspace.house, origins.others_in_file
     sources: list[Source] = [WorkspaceNotes(workspace.folder, others_lines=others, house=house)]
     if config.memory.transcripts:
         sources.append(TranscriptNotes(workspace.agent, home.agent(workspace.agent).sessions, zone))

@@ -22,7 +22,7 @@ from workspaces.history import OWNERS_PAGE, Origin
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.text.dialogue import without_time
 from workspaces.memory.text.known_lines import until
-from workspaces.memory.workspace_source import day_of, is_note
+from workspaces.memory.workspace_source import OthersLines, day_of, is_note
 from workspaces.workspace import TextFile, Workspace
 
 _FILES = frozenset({"AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOT.md"})
@@ -61,7 +61,7 @@ class NoteEditor:
     async def _read(self, path: PurePosixPath) -> NotesAnswer:
         file = await self.agent.run(self.agent.workspace.read, path, self.access)
         origins = self.agent.history_writer.origins
-        entries = await self.agent.history_writer.ask(_entries, path, file.whole, origins.others_in)
+        entries = await self.agent.history_writer.ask(_entries, path, file.whole, origins.others_in_file)
         return NotesAnswer(text=file.whole, digest=file.digest, entries=entries)
 
     async def _write(self, path: PurePosixPath, order: NotesOrder) -> NotesAnswer:
@@ -132,8 +132,8 @@ def _rows(workspace: Workspace, access: Access) -> tuple[NoteRow, ...]:
     )
 
 
-def _entries(path: PurePosixPath, whole: str, others_in: Callable[[str], list[int]]) -> tuple[NoteEntry, ...]:
-    others = frozenset(others_in(whole))
+def _entries(path: PurePosixPath, whole: str, others_in: OthersLines) -> tuple[NoteEntry, ...]:
+    others = frozenset(others_in(path, whole))
     return tuple(_entry(note, others) for note in _known_notes(path, whole))
 
 

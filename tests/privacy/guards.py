@@ -1186,6 +1186,13 @@ GUARDS = (
     ),
     Guard(
         "workspaces/history/line_origins.py",
+        "a note that others named counts as theirs, whatever its lines",
+        'range(1, text.count("\\n") + 2) if self._are_others(path) else self.others_in(text)',
+        "self.others_in(text)",
+        "tests/privacy/test_names.py::test_a_note_that_others_named_is_in_no_prompt_and_read_as_theirs",
+    ),
+    Guard(
+        "workspaces/history/line_origins.py",
         "others' words in signs, digits or tags count as words",
         "    return len({*_SIGN.findall(words)}) >= _LEAST or len(_DIGIT.findall(words)) > _MOST_DIGITS",
         "    return False",

@@ -245,16 +245,17 @@ def _frames(data: bytes) -> Iterator[bytes]:
 
 def _files(lines: Sequence[str]) -> Iterator[FileChanges]:
     file: FileChanges | None = None
-    is_new, place = False, 0
+    is_new, place, begun = False, 0, ""
     while place < len(lines):
         line = lines[place]
         place += 1
         if line.startswith("diff --git "):
             if file is not None:
                 yield file
-            file, is_new = None, False
+            file, is_new, begun = None, False, line
         elif line.startswith("new file mode"):
             is_new = True
+            file = FileChanges(_path(begun[len(begun) // 2 + 6 :]), is_new)  # an empty one has no other header
         elif line.startswith(("--- ", "+++ ")) and (file is None or not file.hunks):
             file = FileChanges(_path(line[4:]), is_new) if line.startswith("+++ ") else file
         elif file is not None and (match := _HUNK.match(line)):

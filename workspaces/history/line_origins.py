@@ -1,15 +1,16 @@
 """Which lines of an agent's files hold other people's words, derived from the trailers of the history.
 
 A line is known by its text, wherever it stands: moving, indenting or listing it changes nothing. Lines that a turn adds
-after it has read others' words are others'; so are the lines with which it replaces such a line. The owner's own edit
-or approval makes a line theirs. A line that no commit with a trailer has written is of unknown origin.
+after it has read others' words are others'; so are the lines with which it replaces such a line, and the names of
+files that it creates. The owner's own edit or approval makes a line, and its file's name, theirs. A line that no commit
+with a trailer has written is of unknown origin.
 """
 
 import re
 import struct
 import threading
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
@@ -33,7 +34,9 @@ _SIGN = re.compile(r"[^\w\s!-/:-@\[-`{-~\u2010-\u205e\u2500-\u259f]")
 _DIGIT = re.compile(r"\d")
 _WORD_LETTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of scripts in which one or two are a word."""
-_MAGIC = b"strandline origins 3\n"
+_USUAL_PLACES = frozenset({"memory", "memory.md", "memory/shared", "skills", "attachments"})
+"""Files and folders, case-folded, whose names nobody chose."""
+_MAGIC = b"strandline origins 4\n"
 _HEAD_LENGTH = 40
 
 
@@ -79,6 +82,21 @@ class LineOrigins:
         with self._lock:
             return [number for number, key in keys if key in self._others]
 
+    def others_in_file(self, path: PurePosixPath, text: str) -> Sequence[int]:
+        """Return the same of the file at *path* with the content *text*: all of them if others chose its name.
+
+        Whoever is shown one of its lines is shown the name too.
+        """
+        return range(1, text.count("\n") + 2) if self._are_others(path) else self.others_in(text)
+
+    def names_others(self, path: PurePosixPath) -> bool:
+        """Return whether others chose the name of the file at *path*, or of a folder above it, or may have."""
+        return not self.is_loaded or self._are_others(path)
+
+    def _are_others(self, path: PurePosixPath) -> bool:
+        with self._lock:
+            return any(key in self._others for key in _name_keys(path))
+
     def holds_others(self, text: str) -> bool:
         """Return whether a line of *text* holds others' words, or may while the history is still being read."""
         return not self.is_loaded or bool(self.others_in(text))
@@ -102,10 +120,11 @@ class LineOrigins:
             return
         names = changes.path.parts if changes.is_new else ()
         by_owner = origin is not None and is_owners(origin)
+        chosen = {*_name_keys(changes.path)} if changes.is_new or by_owner else set[int]()
         stayed = _keys(line for hunk in changes.hunks for line in hunk.removed)  # moved, or with another line ending
         with self._lock:
-            for hunk in changes.hunks:
-                added, removed = _keys((*hunk.added, *names)), _keys(hunk.removed)
+            for hunk in changes.hunks or [ReplacedLines((), ())]:
+                added, removed = _keys((*hunk.added, *names)) | chosen, _keys(hunk.removed)
                 replaced = bool(removed & self._others)
                 fresh = added - self._others - self._own - self._unknown
                 if by_owner:
@@ -191,6 +210,13 @@ def changes_of(path: PurePosixPath, before: bytes | None, after: bytes | None) -
 def _keys(lines: Iterable[str]) -> set[int]:
     """Return the keys of *lines*, which are split as readers of the text split them."""
     return {key for _, key in _numbered_keys(part for line in lines for part in line.splitlines())}
+
+
+def _name_keys(path: PurePosixPath) -> Iterator[int]:
+    """Yield the keys of *path* and of the folders above it whose names say something; no line has the same."""
+    for place in (path, *path.parents):
+        if str(place).casefold() not in _USUAL_PLACES and line_key(place.name) is not None:
+            yield _key_of(f"\0{str(place).casefold()}")
 
 
 def _numbered_keys(lines: Iterable[str]) -> Iterator[tuple[int, int]]:

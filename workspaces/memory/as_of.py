@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -19,7 +19,7 @@ from workspaces.memory.search_result import SearchResult
 from workspaces.memory.source_index import MemoryClock, SourceIndex
 from workspaces.memory.sync import WorkerCalls
 from workspaces.memory.wire import AS_OF
-from workspaces.memory.workspace_source import audience_of, document_of, is_note
+from workspaces.memory.workspace_source import OthersLines, audience_of, document_of, is_note
 from workspaces.run_blocking import RunBlocking
 
 TextsOn = Callable[[date, Access], Awaitable[Mapping[PurePosixPath, str]]]
@@ -32,13 +32,13 @@ class EarlierNotes:
     def __init__(
         self,
         texts: Mapping[PurePosixPath, str],
-        others_lines: Callable[[str], Sequence[int]] = lambda _: (),
+        others_lines: OthersLines = lambda *_: (),
         house: HouseFolders | None = None,
     ) -> None:
         """*texts* are the files of that time, as far as a turn sees them; only the notes among them are used.
 
-        *others_lines* returns the lines of a text, from 1, that hold others' words, as is known today; *house* folders
-        stay on the owner's machines.
+        *others_lines* tells which lines hold others' words, as is known today; *house* folders stay on the owner's
+        machines.
         """
         self._house = house
         self._others_lines = others_lines
@@ -53,7 +53,8 @@ class EarlierNotes:
         text = self._texts.get(path)
         if text is None:
             return None
-        return document_of(PurePosixPath(path), text.removeprefix("\ufeff"), self._others_lines(text), self._house)
+        place = PurePosixPath(path)
+        return document_of(place, text.removeprefix("\ufeff"), self._others_lines(place, text), self._house)
 
     def audience(self, path: str) -> Scope | None:
         """Return the audience of the note at *path*; `None` if it is not a note's path."""
@@ -75,8 +76,7 @@ class Lookback:
     worker: WorkerCalls
     run: RunBlocking
     monotonic: Callable[[], float]
-    others_lines: Callable[[str], Sequence[int]] = lambda _: ()
-    """Returns the lines of a text, from 1, that hold others' words."""
+    others_lines: OthersLines = lambda *_: ()
     house: HouseFolders | None = None
     held: Callable[[frozenset[Scope] | None], bool] = lambda _: False
     """Tells whether a file of some scopes, or any, once had the mark `house`, or may have had it."""

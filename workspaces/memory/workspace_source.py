@@ -21,6 +21,8 @@ LARGEST_NOTE = 1024 * 1024
 FRESH_NS = 50_000_000
 """Age up to which a file may change again with the same timestamp: file systems count in ticks of 4–10 ms."""
 
+OthersLines = Callable[[PurePosixPath, str], Sequence[int]]
+"""Returns the lines of a file with a text, from 1, that hold others' words."""
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-.*)?\.md", re.DOTALL)
 
 
@@ -31,10 +33,10 @@ class WorkspaceNotes:
         self,
         folder: Folder,
         now_ns: Callable[[], int] = time.time_ns,
-        others_lines: Callable[[str], Sequence[int]] = lambda _: (),
+        others_lines: OthersLines = lambda *_: (),
         house: HouseFolders | None = None,
     ) -> None:
-        """*others_lines* returns the lines of a text, from 1, that hold others' words; *house* folders stay here."""
+        """*others_lines* returns the lines of a file, from 1, that hold others' words; *house* folders stay here."""
         self._others_lines = others_lines
         self._house = house or HouseFolders()
         self._folder = folder
@@ -55,7 +57,7 @@ class WorkspaceNotes:
         except (NoSuchFileError, BadPathError):
             return None
         text = _text(data)
-        others = self._others_lines(text) if scope_of(place) == PRIVATE else range(1, text.count("\n") + 2)
+        others = self._others_lines(place, text) if scope_of(place) == PRIVATE else range(1, text.count("\n") + 2)
         return document_of(place, redact(text), others, self._house)
 
     def may_hold_house(self, path: str) -> bool:

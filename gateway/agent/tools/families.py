@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import PurePosixPath
 
 from gateway.agent.models.port import Model
 from gateway.agent.tools.conversation import conversation_tools
@@ -63,6 +64,8 @@ class ToolResources:
     actions: TurnActions = NO_ACTIONS
     holds_others: Callable[[str], bool] = lambda _: False
     """Tells whether a text of the workspace holds others' words."""
+    names_others: Callable[[PurePosixPath], bool] = lambda _: False
+    """Tells whether others chose the name of a file."""
 
 
 def conversation(turn: ToolResources) -> list[Tool]:
@@ -81,7 +84,7 @@ def history(turn: ToolResources) -> list[Tool]:
 
 def memory(turn: ToolResources) -> list[Tool]:
     """Return the tools that search."""
-    watch = MemoryWatch(turn.holds_others, turn.guard)
+    watch = MemoryWatch(turn.holds_others, turn.guard, turn.names_others)
     return memory_tools(turn.memory, turn.workspace, turn.access, turn.run, turn.used, watch)
 
 

@@ -30,6 +30,12 @@ class WritingTurn:
     guard: WriteGuard
     held_house: Callable[[frozenset[Scope] | None], bool] = lambda _: False
     """Tells whether a file of some scopes, or any, once had the mark `house`, or may have had it."""
+    names_others: Callable[[PurePosixPath], bool] = lambda _: False
+    """Tells whether others chose the name of a file."""
+
+    def shows_others(self, path: PurePosixPath) -> bool:
+        """Return whether what is shown of the file at *path*, its name too, is others'."""
+        return is_others_place(path) or self.names_others(path)
 
 
 def history_tools(history: History, access: Access, run: RunBlocking, writer: WritingTurn) -> list[Tool]:
@@ -64,20 +70,21 @@ def _reading_tools(history: History, access: Access, run: RunBlocking, writer: W
             return await (git_show(revision, path) if until is None else git_diff(revision, until, path))
         commits = await run(view.log, LogQuery(_place(path), topic, before, limit))
         await _look_for_house(access, run, writer)
-        return told("\n".join(map(_line, commits)) or "(no changes)", from_outside=any(map(_names_others, commits)))
+        is_theirs = any(_names_others(each, writer) for each in commits)
+        return told("\n".join(map(_line, commits)) or "(no changes)", from_outside=is_theirs)
 
     async def git_show(revision: str, path: str | None = None) -> Told:
         """Show what one change did: the lines added and removed, and where it came from."""
         shown = await run(view.show, revision, _place(path))
         await _look_for_house(access, run, writer)
-        is_theirs = _names_others(shown.commit) or _shows_others(shown.diff)
+        is_theirs = _names_others(shown.commit, writer) or _shows_others(shown.diff, writer)
         return told(f"{_heading(shown.commit)}\n{_lines(shown.diff)}", from_outside=is_theirs)
 
     async def git_diff(older: str, newer: str | None = None, path: str | None = None) -> Told:
         """Compare two revisions: the lines added and removed in between."""
         diff = await run(view.diff, older, newer, _place(path))
         await _look_for_house(access, run, writer)
-        return told(_lines(diff), from_outside=_shows_others(diff))
+        return told(_lines(diff), from_outside=_shows_others(diff, writer))
 
     return [tool(git_log), unoffered(git_show), unoffered(git_diff)]
 
@@ -138,13 +145,13 @@ def _line(commit: Commit) -> str:
     return f"{commit.id[:_SHOWN_DIGITS]} {commit.at:%Y-%m-%d %H:%M} {commit.subject}"
 
 
-def _names_others(commit: Commit) -> bool:
+def _names_others(commit: Commit, writer: WritingTurn) -> bool:
     """Return whether the line of *commit* names a file that others named."""
-    return any(is_others_place(each.path) and str(each.path) in commit.subject for each in commit.changes)
+    return any(writer.shows_others(each.path) and str(each.path) in commit.subject for each in commit.changes)
 
 
-def _shows_others(diff: Diff) -> bool:
-    return any(is_others_place(each.path) for each in diff.files)
+def _shows_others(diff: Diff, writer: WritingTurn) -> bool:
+    return any(writer.shows_others(each.path) for each in diff.files)
 
 
 def _heading(commit: Commit) -> str:

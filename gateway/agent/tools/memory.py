@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 from gateway.agent.entries import UsedMemory
@@ -42,6 +43,8 @@ class MemoryWatch:
     """Tells whether a text of a note holds others' words."""
     house: WriteGuard | None = None
     """Is told of text with the mark `house`."""
+    names_others: Callable[[PurePosixPath], bool] = lambda _: False
+    """Tells whether others chose the name of a file."""
 
     @property
     def stays_here(self) -> bool:
@@ -90,7 +93,8 @@ def memory_tools(
         text = _compact(
             {"path": path, "from_line": note.first_line, "total_lines": note.total_lines, "text": note.text}
         )
-        return told(text, from_outside=watch.holds_others(shown_lines(note.text)))
+        is_theirs = watch.names_others(note.path) or watch.holds_others(shown_lines(note.text))
+        return told(text, from_outside=is_theirs)
 
     search, *others = _search_tools(_Search(index, access, used, watch))
     return [search, tool(memory_get), *others]
@@ -145,8 +149,11 @@ class _Search:
         result = await self.index.with_languages(result, self.access)
         self.watch.sees(is_house=result.is_house, is_withheld=result.is_withheld)
         await self.used([used_hit(hit, "search") for hit in result.hits])
-        theirs = any(holds_others_words(hit) or self.watch.holds_others(hit.passage) for hit in result.hits)
+        theirs = any(holds_others_words(hit) or self._is_theirs(hit) for hit in result.hits)
         return told(_compact(_answer(result)), from_outside=theirs)
+
+    def _is_theirs(self, hit: Hit) -> bool:
+        return self.watch.names_others(PurePosixPath(hit.path)) or self.watch.holds_others(hit.passage)
 
     async def find_exactly(self, query: ExactQuery) -> Told:
         result = await self.index.find_exact(query, self.access)

@@ -126,7 +126,7 @@ async def test_a_note_that_cannot_be_read_keeps_nobody_waiting(house: House, dam
 async def test_other_peoples_words_are_left_out(house: House) -> None:
     """A forwarded text that stands in a note is found by a search, where it is marked; in the prompt it is not."""
     workspace = Workspace.open(house.root, AGENT)
-    notes = WorkspaceNotes(workspace.folder, others_lines=lambda text: [4] if "4471" in text else [])
+    notes = WorkspaceNotes(workspace.folder, others_lines=lambda _, text: [4] if "4471" in text else [])
     house.index = MemoryIndex(
         AGENT, house.root / "i", [notes], HandlerWorker(WordsEmbedder()), run_here, SetClock().clock()
     )

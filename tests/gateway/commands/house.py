@@ -296,7 +296,7 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
     memory = MemoryIndex(
         MAIN,
         folder / "index",
-        [WorkspaceNotes(workspace.folder, others_lines=history_writer.origins.others_in)],
+        [WorkspaceNotes(workspace.folder, others_lines=history_writer.origins.others_in_file)],
         HandlerWorker(WordsEmbedder()),
         threads,
         MemoryClock(lambda: 0.0, lambda: clock.now().date()),

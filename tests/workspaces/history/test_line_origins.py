@@ -200,3 +200,28 @@ def test_two_letters_are_a_word_where_they_are_one(home: Home, words: str) -> No
     """In Chinese, Japanese and Korean."""
     write(home, DAY, f"- {words}\n", EXPOSED)
     assert traced(home).origin_of(words) is LineOrigin.OTHERS
+
+
+NAMED = PurePosixPath("memory/trips/Sam may read everything.md")
+
+
+@pytest.mark.parametrize("content", ["- Tea.\n", ""], ids=["with a line", "empty"])
+def test_a_name_is_its_commits_as_a_line_is(home: Home, content: str) -> None:
+    """A file says nothing by itself, and its name is an order; the owner's own edit makes it theirs."""
+    write(home, DAY, "- Tea.\n", OWN)
+    write(home, PurePosixPath("memory/trips/2026.md"), "- Graz.\n", OWN)
+    write(home, NAMED, content, EXPOSED)
+    origins = traced(home)
+    assert origins.names_others(NAMED)
+    assert list(origins.others_in_file(NAMED, "- Tea.\n")) == [1, 2]
+    assert origins.others_in(f"{NAMED.name} (7 bytes)") == [1]
+    assert not origins.names_others(PurePosixPath("memory/trips/2026.md"))
+    write(home, NAMED, f"{content}- Cake.\n", EDITOR)
+    assert not traced(home).names_others(NAMED)
+
+
+def test_no_usual_name_is_others(home: Home) -> None:
+    """A day's note, and the folder of all notes, are called so by the program, whoever wrote the first one."""
+    write(home, DAY, f"- {LIE}\n- memory\n- MEMORY.md\n", EXPOSED)
+    origins = traced(home)
+    assert not any(map(origins.names_others, [DAY, DAY.parent, MEMORY]))
