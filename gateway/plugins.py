@@ -91,7 +91,7 @@ class Plugin:
         return made
 
     def failure(self, exc: BaseException, outcome: str = "cannot be loaded") -> PluginError:
-        """Return the error that says what the plug-in raised; *outcome* follows its name in the sentence."""
+        """Return the error that names the exception of the plug-in; *outcome* follows its name in the sentence."""
         return self.fault(f"{type(exc).__name__}: {exc}", outcome)
 
     def fault(self, reason: str, outcome: str = "cannot be loaded") -> PluginError:
@@ -122,7 +122,7 @@ def clashes(group: str) -> list[str]:
 
 
 def each_of(group: str, make: Callable[[Plugin], Iterable[T]]) -> tuple[list[tuple[Plugin, T]], list[str]]:
-    """Return what *make* makes of each plug-in of *group*, and a sentence for each that cannot be used."""
+    """Return the parts that *make* makes of each plug-in of *group*, and a sentence for each that cannot be used."""
     offers: list[tuple[Plugin, T]] = []
     faults: dict[str, None] = dict.fromkeys(clashes(group))
     for plugin in plugins(group).values():

@@ -129,7 +129,7 @@ class App:
             await agent.history_writer.finish()
 
     def _work(self) -> Iterator[Coroutine[None, None, None]]:
-        """Yield what runs until the end."""
+        """Yield the work that runs until the end."""
         parts, home = self.parts, self.parts.resources.home
         agents = parts.resources.agents.values()
         yield from (self._listen(account) for account in self.accounts)

@@ -25,7 +25,7 @@ class AutomaticBackups:
     home: OpenHome
     environ: Mapping[str, str]
     note: Callable[[tuple[str, ...]], None]
-    """Called with what failed last, for the status."""
+    """Called with the latest failures, for the status."""
 
     async def work(self) -> None:
         """Look every quarter of an hour; runs until cancelled."""

@@ -14,9 +14,10 @@ from urllib.parse import unquote
 
 import typer
 
+from gateway.cli.call import Call, JsonCall
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import reach
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_answer, print_json
+from gateway.cli.invocation import Invocation, print_json
 from gateway.cli.status import memory_line
 from gateway.control.status_wire import MemoryOrder, MemoryStatus, StatusOrder
 from gateway.errors import ConfigError, StoreError, StrandlineError, WorkspaceLockedError
@@ -68,11 +69,11 @@ class AgentDetails:
 
 
 @app.command("list")
-def list_agents(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def list_agents(call: JsonCall) -> None:
     """List the configured agents; a star marks the default, which receives messages that no binding claims."""
-    place: Home = context.obj.existing_home(home)
+    place = call.existing_home
     listed = [_agent_row(place, _config(place), agent) for agent in _config(place).agents]
-    if as_json:
+    if call.as_json:
         print_json({"agents": [asdict(each) for each in listed]})
         return
     width = max(len(each.agent) for each in listed)
@@ -83,19 +84,18 @@ def list_agents(context: typer.Context, as_json: JsonOption = False, home: HomeO
 
 
 @app.command()
-def show(context: typer.Context, agent: NAME, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def show(call: JsonCall, agent: NAME) -> None:
     """Show an agent's model, bindings, files, sessions and the state of its memory."""
-    place: Home = context.obj.existing_home(home)
-    shown = _agent_details(context.obj, place, agent)
-    print_answer(shown, as_json, _lines(shown))
+    place = call.existing_home
+    shown = _agent_details(call.invocation, place, agent)
+    call.print(shown, _lines(shown))
 
 
 @app.command()
 def add(
-    context: typer.Context,
+    call: Call,
     agent: NAME,
     model: Annotated[str | None, typer.Option("--model", help="Name of a model in [models]; default: offline.")] = None,
-    home: HomeOption = None,
 ) -> None:
     """Add an agent: its table in config.toml and a workspace created from the templates."""
     from gateway.cluster.workspace_locks import workspace_locks
@@ -103,7 +103,7 @@ def add(
     from workspaces.access import AgentId
     from workspaces.workspace import Workspace
 
-    place: Home = context.obj.existing_home(home)
+    place = call.existing_home
     if not _WANTED.fullmatch(agent):
         raise ConfigError(
             f"{agent!r} is not a valid agent name: use lowercase letters, digits and hyphens, such as home-office"
@@ -116,22 +116,18 @@ def add(
         with workspace_locks(place, {agent: workspace}, create=True):
             Workspace.create(workspace, AgentId(agent)).folder.close()
         place.write(place.config_file, changed)
-    invocation: Invocation = context.obj
     print(f"Added agent {agent}: {place.agent(agent).workspace}")
-    print(f"Talk to it: {invocation.command(f'chat --agent {agent}', place)}")
+    print(f"Talk to it: {call.invocation.command(f'chat --agent {agent}', place)}")
     if asyncio.run(_is_running(place)):
         print("The running gateway uses it after its next start.")
 
 
 @app.command()
 def remove(
-    context: typer.Context,
-    agent: NAME,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the prompt.")] = False,
-    home: HomeOption = None,
+    call: Call, agent: NAME, yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the prompt.")] = False
 ) -> None:
     """Remove an agent and its bindings from config.toml and archive its folder. No file is deleted."""
-    place: Home = context.obj.existing_home(home)
+    place = call.existing_home
     config = _config(place)
     is_known, folder = agent in config.agents, place.agent(agent).root
     if not is_known and not (_WANTED.fullmatch(agent) and folder.is_dir()):
@@ -140,7 +136,7 @@ def remove(
         raise ConfigError(f"agents.{agent} is the only agent, and a gateway needs one; add another one first")
     if not yes:
         typer.confirm(f"Remove agent {agent} from {place.config_file}? Its files are kept.", abort=True)
-    for line in _remove_agent(context.obj, place, agent, config):
+    for line in _remove_agent(call.invocation, place, agent, config):
         print(line)
 
 
@@ -291,15 +287,14 @@ def _archive_folder(home: Home, agent: str, day: date) -> list[str]:
 
 @app.command()
 def adopt(
-    context: typer.Context,
+    call: Call,
     agent: Annotated[str, typer.Argument(help="Agent that no gateway runs.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the prompt.")] = False,
-    home: HomeOption = None,
 ) -> None:
     """Among gateways on one Redis: let an agent use its files in this home and no other copy from now on."""
     from gateway.config import read_config
 
-    invocation, place = invoked(context, home)
+    place = call.home
     config = read_config(place.config_file)
     if agent not in config.agents:
         raise ConfigError(f"agents.{agent}: no such agent; the agents are: {', '.join(config.agents)}")
@@ -311,7 +306,7 @@ def adopt(
     if not yes:
         question = f"Make {folder} the files of agent {agent}? Copies elsewhere are no longer used."
         typer.confirm(question, abort=True)
-    asyncio.run(_adopt(invocation, place, agent, config.redis))
+    asyncio.run(_adopt(call.invocation, place, agent, config.redis))
     print(f"Agent {agent} now uses {folder}; a gateway of this home takes it.")
 
 

@@ -5,9 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from gateway.cli.call import JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import tell
-from gateway.cli.invocation import HomeOption, JsonOption
 from gateway.control.wire import ApprovalAnswer, ApprovalOrder, WaitingChange
 
 app = command_app("Review pending file changes: list, show, approve, refuse.")
@@ -17,25 +16,17 @@ WhoseOption = Annotated[str | None, typer.Option("--agent", help="Only this agen
 
 
 @app.command(name="list")
-def list_(
-    context: typer.Context, as_json: JsonOption = False, agent: WhoseOption = None, home: HomeOption = None
-) -> None:
+def list_(call: JsonCall, agent: WhoseOption = None) -> None:
     """List pending changes, oldest first."""
-    tell(context, home, ApprovalOrder("list", None, agent), as_json, _lines, "No changes wait for you.")
+    call.tell(ApprovalOrder("list", None, agent), _lines, "No changes wait for you.")
 
 
 def _add_command(act: Literal["show", "approve", "refuse"], text: str) -> None:
     """Add a command on one change; *text* is its help."""
 
     @app.command(act, help=text)
-    def command(
-        context: typer.Context,
-        number: Number,
-        as_json: JsonOption = False,
-        agent: WhoseOption = None,
-        home: HomeOption = None,
-    ) -> None:
-        tell(context, home, ApprovalOrder(act, number, agent), as_json, _lines)
+    def command(call: JsonCall, number: Number, agent: WhoseOption = None) -> None:
+        call.tell(ApprovalOrder(act, number, agent), _lines)
 
 
 _add_command("show", "Show one change in full, its origin, and the reason it waits.")

@@ -11,8 +11,9 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.call import Call
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import HomeOption, Invocation, invoked
+from gateway.cli.invocation import Invocation
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 
@@ -42,14 +43,14 @@ class Service:
 
 
 @app.command()
-def install(context: typer.Context, dry_run: DryRunOption = False, home: HomeOption = None) -> None:
+def install(call: Call, dry_run: DryRunOption = False) -> None:
     """Start the gateway now, and whenever you log in; it is restarted after a crash."""
     from gateway.config import read_config
 
-    invocation, place = invoked(context, home)
+    place = call.home
     if not dry_run:
-        invocation.refuse_absent(place)
-    service = service_of(sys.platform, _program(invocation), place)
+        call.invocation.refuse_absent(place)
+    service = service_of(sys.platform, _program(call.invocation), place)
     if dry_run:
         print(f"# {service.file}\n{service.text}")
         _show(service.start)
@@ -71,10 +72,9 @@ def install(context: typer.Context, dry_run: DryRunOption = False, home: HomeOpt
 
 
 @app.command()
-def uninstall(context: typer.Context, dry_run: DryRunOption = False, home: HomeOption = None) -> None:
+def uninstall(call: Call, dry_run: DryRunOption = False) -> None:
     """Stop the gateway and no longer start it automatically; its home stays."""
-    invocation: Invocation = context.obj
-    service = service_of(sys.platform, _program(invocation), invocation.home(home))
+    service = service_of(sys.platform, _program(call.invocation), call.home)
     if dry_run:
         _show((*service.stop, ("rm", str(service.file))))
         return

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_answer, print_json
+from gateway.cli.call import JsonCall
+from gateway.cli.invocation import print_json
 from gateway.cli.progress import progress_bar
 from gateway.errors import BackupError, ConfigError, StrandlineError
 from gateway.home import FOLDER_MODE, Home
@@ -46,8 +47,8 @@ AllowOption = Annotated[
 ]
 
 
-def backup(  # noqa: PLR0913 - one for each option
-    context: typer.Context,
+def backup(
+    call: JsonCall,
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="Path of the backup. Default: a new file in backup.folder.")
     ] = None,
@@ -58,18 +59,15 @@ def backup(  # noqa: PLR0913 - one for each option
         bool, typer.Option("--sheet", help="Print the recovery sheet instead: the key, and how to restore with it.")
     ] = False,
     automatic: Annotated[bool, typer.Option("--automatic", hidden=True)] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
 ) -> None:
     """Back up the gateway's whole state to one file. Works while it runs; secrets and the index are left out."""
     from gateway.backup.automatic import folder_of
     from gateway.backup.taking import take_backup, take_encrypted
     from gateway.config import read_config
 
-    invocation, place = invoked(context, home)
-    invocation.refuse_absent(place)
+    place = call.existing_home
     config = read_config(place.config_file)
-    invocation.guard(config, place)
+    call.invocation.guard(config, place)
     if sheet:
         _print_sheet(place, folder_of(place, config.backup))
         return
@@ -82,7 +80,7 @@ def backup(  # noqa: PLR0913 - one for each option
         target.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     with progress_bar("Backing up", in_bytes=True) as progress:
         taken = (take_encrypted if encrypt else take_backup)(place, config, target.expanduser().absolute(), progress)
-    if as_json:
+    if call.as_json:
         print_json(asdict(taken))
         return
     only = "encrypted" if encrypt else "yours alone"
@@ -113,39 +111,35 @@ def _back_up_unasked(home: Home, config: "Config") -> None:
 
 
 def verify(
-    context: typer.Context,
+    call: JsonCall,
     file: FileArgument,
     allow: AllowOption = [],  # noqa: B006  # typer makes a new one each time
     key: KeyOption = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
 ) -> None:
     """Check a backup to its last byte and preview its restore. Shows the files, code and losses; writes nothing."""
     from gateway.backup.plan import losses_of
     from gateway.backup.restoring import examine_restore
 
-    place, backup = context.obj.home(home), file.expanduser().absolute()
+    place, backup = call.home, file.expanduser().absolute()
     with progress_bar("Checking", in_bytes=True) as progress, _readable(backup, place, key) as plain:
         plan = examine_restore(plain, place, _parse_exceptions(allow), progress)
     losses = losses_of(place, plan.contents)
-    print_answer(plan_as_json(plan, losses), as_json, plan_lines(plan, losses, backup, place))
+    call.print(plan_as_json(plan, losses), plan_lines(plan, losses, backup, place))
 
 
-def restore(  # noqa: PLR0913 - one for each option
-    context: typer.Context,
+def restore(
+    call: JsonCall,
     file: FileArgument,
     yes: YesOption = False,
     allow: AllowOption = [],  # noqa: B006  # typer makes a new one each time
     key: KeyOption = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
 ) -> None:
     """Preview a backup; with --yes, restore it to an empty home. Its code stays disabled."""
     from gateway.backup.plan import losses_of
     from gateway.backup.restoring import examine_restore, restore_backup
 
-    invocation: Invocation = context.obj
-    place, backup = invocation.home(home), file.expanduser().absolute()
+    invocation = call.invocation
+    place, backup = call.home, file.expanduser().absolute()
     allowed = _parse_exceptions(allow)
     with _readable(backup, place, key) as plain:
         if not yes:
@@ -155,7 +149,7 @@ def restore(  # noqa: PLR0913 - one for each option
             _ask()
         with progress_bar("Restoring", in_bytes=True) as progress:
             restored = restore_backup(plain, place, invocation.environ_of(place), progress, allowed)
-    if as_json:
+    if call.as_json:
         print_json(asdict(restored))
         return
     print(f"{restored.home}: {restored.files:,} files, as they were at {restored.made_at}; {SEALS[restored.seal]}")

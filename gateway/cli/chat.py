@@ -8,8 +8,9 @@ from typing import Annotated, TextIO
 import typer
 from anyio.from_thread import BlockingPortal
 
+from gateway.cli.call import JsonCall
 from gateway.cli.connect import Reached, reach
-from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, invoked, print_json
+from gateway.cli.invocation import AgentOption, Invocation, print_json
 from gateway.cli.redacted_output import styled_output
 from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.control.expected_errors import EXPECTED
@@ -24,20 +25,18 @@ SOURCES_SHOWN = 3
 
 
 def chat(
-    context: typer.Context,
+    call: JsonCall,
     message: Annotated[
         str | None, typer.Option("--message", "-m", help="Send this message, print the answer and exit.")
     ] = None,
-    as_json: JsonOption = False,
     timeout: Annotated[
         float | None, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Stop waiting after this time.")
     ] = None,
     agent: AgentOption = None,
-    home: HomeOption = None,
 ) -> None:
     """Talk to an agent, with or without a running gateway."""
-    invocation, place = invoked(context, home)
-    if as_json and message is None:
+    invocation, place = call.invocation, call.home
+    if call.as_json and message is None:
         raise ConfigError("--json needs --message: an interactive chat has no JSON output")
     if not place.exists:
         with prepare_home(place, wishes_of(invocation.environ), "strandline chat"):
@@ -45,7 +44,7 @@ def chat(
     if message is None:
         _converse(invocation, place, agent, timeout)
     else:
-        asyncio.run(_say_once(invocation, place, ChatOrder(message, agent), as_json, timeout))
+        asyncio.run(_say_once(invocation, place, ChatOrder(message, agent), call.as_json, timeout))
 
 
 async def _say_once(

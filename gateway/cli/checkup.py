@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from gateway.cli.call import JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import reach, tell
-from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer
+from gateway.cli.invocation import AgentOption
 from gateway.cli.progress import progress_bar
 from gateway.control.checkup_wire import CheckupAnswer, CheckupOrder
 from gateway.control.stream_wire import CheckOrder
@@ -23,39 +23,30 @@ Marks = Annotated[list[str], typer.Argument(help="Marks of proposals, as `checku
 
 @app.callback(invoke_without_command=True)
 def checkup(
-    context: typer.Context,
-    as_json: JsonOption = False,
+    call: JsonCall,
     agent: AgentOption = None,
-    home: HomeOption = None,
     kind: Annotated[str | None, typer.Option("--kind", help="Show only this kind, such as double.")] = None,
 ) -> None:
     """Find doubles, copies, outdated and invented notes, and propose changes; nothing is changed."""
-    if context.invoked_subcommand is not None:
+    if call.context.invoked_subcommand is not None:
         return
-    invocation: Invocation = context.obj
 
     async def checked() -> tuple[str, CheckupAnswer]:
-        async with reach(invocation, invocation.home(home), context.command_path) as reached:
+        async with call.reach() as reached:
             with progress_bar("Checking") as progress:
                 outcome = await reached.operator.check(CheckOrder(agent), progress)
             return outcome, await reached.operator.ask(CheckupOrder(agent=agent))
 
     outcome, answer = asyncio.run(checked())
-    print_answer(answer, as_json, [outcome, *_lines(answer, kind)])
+    call.print(answer, [outcome, *_lines(answer, kind)])
 
 
 def _add_command(act: Literal["accept", "refuse"], text: str) -> None:
     """Add a command on some proposals; *text* is its help."""
 
     @app.command(act, help=text)
-    def command(
-        context: typer.Context,
-        marks: Marks,
-        as_json: JsonOption = False,
-        agent: AgentOption = None,
-        home: HomeOption = None,
-    ) -> None:
-        tell(context, home, CheckupOrder(act, tuple(marks), None, agent), as_json, _outcome)
+    def command(call: JsonCall, marks: Marks, agent: AgentOption = None) -> None:
+        call.tell(CheckupOrder(act, tuple(marks), None, agent), _outcome)
 
 
 _add_command("accept", "Carry out proposals; those that do not fit any more are left, and listed.")
@@ -64,27 +55,23 @@ _add_command("refuse", "Leave the notes as they are, and never propose it again.
 
 @app.command()
 def edit(
-    context: typer.Context,
+    call: JsonCall,
     mark: Annotated[str, typer.Argument(help="Mark of a proposal, as `checkup` shows it.")],
     words: Annotated[str, typer.Argument(help="The note in your own words.")],
-    as_json: JsonOption = False,
     agent: AgentOption = None,
-    home: HomeOption = None,
 ) -> None:
     """Write your own words in the place of the note that a proposal is about."""
-    tell(context, home, CheckupOrder("accept", (mark,), words, agent), as_json, _outcome)
+    call.tell(CheckupOrder("accept", (mark,), words, agent), _outcome)
 
 
 @app.command()
 def undo(
-    context: typer.Context,
+    call: JsonCall,
     mark: Annotated[str, typer.Argument(help="Mark of an accepted or refused proposal.")],
-    as_json: JsonOption = False,
     agent: AgentOption = None,
-    home: HomeOption = None,
 ) -> None:
     """Undo an accepted change, with those accepted in the same command, or a refusal."""
-    tell(context, home, CheckupOrder("undo", (mark,), None, agent), as_json, _outcome)
+    call.tell(CheckupOrder("undo", (mark,), None, agent), _outcome)
 
 
 def _outcome(answer: CheckupAnswer) -> Iterator[str]:

@@ -4,11 +4,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import groupby
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
+
+from gateway.cli.call import command_of
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 WHOLE = 1_000
 """Characters: a limit that no help line reaches, so that lines wrap instead of ending in an ellipsis."""
@@ -33,7 +37,7 @@ class CommandEntry:
             command: Any = get_group(found)
         else:
             app = typer.Typer(add_completion=False, rich_markup_mode=None)
-            app.command(name=self.name)(cast("Callable[..., None]", found))
+            app.command(name=self.name)(command_of(cast("Callable[..., None]", found)))
             command = get_command(app)
         command.name = self.name
         return command
@@ -54,9 +58,27 @@ class CommandGroup(TyperGroup):
             yield "Commands", name, command.get_short_help_str(WHOLE)
 
 
-def command_app(description: str, *, runs_alone: bool = False) -> typer.Typer:
+class CommandApp(typer.Typer):
+    """A group of commands whose functions may take a `Call`."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Function], Function]:
+        return _adding(super().command(name, **settings))
+
+    def callback(self, **settings: Any) -> Callable[[Function], Function]:
+        return _adding(super().callback(**settings))
+
+
+def _adding(add: Callable[[Any], object]) -> Callable[[Function], Function]:
+    def added(function: Function) -> Function:
+        add(command_of(function))
+        return function
+
+    return added
+
+
+def command_app(description: str, *, runs_alone: bool = False) -> CommandApp:
     """Return an empty group of commands, described by *description*; *runs_alone*: it is a command itself too."""
-    return typer.Typer(cls=CommandGroup, help=description, no_args_is_help=not runs_alone, rich_markup_mode=None)
+    return CommandApp(cls=CommandGroup, help=description, no_args_is_help=not runs_alone, rich_markup_mode=None)
 
 
 def lazy_group(entries: Iterable[CommandEntry]) -> type[CommandGroup]:

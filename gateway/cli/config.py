@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.call import Call, JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_json
+from gateway.cli.invocation import print_json
 from gateway.cli.settings_report import taken_up
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
@@ -26,14 +27,13 @@ EDITORS = ("VISUAL", "EDITOR")
 
 
 @app.command()
-def get(context: typer.Context, key: Key, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def get(call: JsonCall, key: Key) -> None:
     """Show the value of a setting, also where it is the default."""
     from gateway.config import read_config
     from gateway.config.values import toml_value
 
-    invocation: Invocation = context.obj
-    value = _value(read_config(invocation.home(home).config_file), key)
-    if as_json:
+    value = _value(read_config(call.home.config_file), key)
+    if call.as_json:
         print_json({"key": key, "value": value})
     else:
         print("(not set)" if value is None else value if isinstance(value, str) else toml_value(value))
@@ -41,37 +41,36 @@ def get(context: typer.Context, key: Key, as_json: JsonOption = False, home: Hom
 
 @app.command(name="set", context_settings={"ignore_unknown_options": True})  # a value such as -1
 def set_(
-    context: typer.Context,
+    call: Call,
     key: Key,
     value: Annotated[str, typer.Argument(help="Value as in TOML; quotes around text may be left out.")],
-    home: HomeOption = None,
 ) -> None:
     """Change a setting in config.toml, preserving comments; a running gateway takes it up."""
     from gateway.config.changes import set_text
 
-    invocation, place = invoked(context, home)
+    place = call.home
     set_text(place, key, value)
     print(f"Set {key} in {place.config_file}.")
-    print(asyncio.run(taken_up(place, invocation.command("up", place))))
+    print(asyncio.run(taken_up(place, call.invocation.command("up", place))))
 
 
 @app.command()
-def unset(context: typer.Context, key: Key, home: HomeOption = None) -> None:
+def unset(call: Call, key: Key) -> None:
     """Remove a setting or a table from config.toml, preserving comments: its default counts again."""
     from gateway.config import changes
 
-    invocation, place = invoked(context, home)
+    place = call.home
     changes.unset(place, key)
     print(f"Removed {key} from {place.config_file}.")
-    print(asyncio.run(taken_up(place, invocation.command("up", place))))
+    print(asyncio.run(taken_up(place, call.invocation.command("up", place))))
 
 
 @app.command()
-def edit(context: typer.Context, home: HomeOption = None) -> None:
+def edit(call: Call) -> None:
     """Edit config.toml in your editor ($VISUAL or $EDITOR); it is checked before it is written."""
     from gateway.config.changes import change_config, present_text
 
-    invocation, place = invoked(context, home)
+    invocation, place = call.invocation, call.home
     editor = next((invocation.environ[name] for name in EDITORS if invocation.environ.get(name)), "vi")
     before = present_text(place)
     after = _edited(editor, before, place, invocation.environ)

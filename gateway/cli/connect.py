@@ -2,16 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import typer
-
-from gateway.cli.invocation import Composed, Invocation, print_answer
-from gateway.control.order import Answer, Order
+from gateway.cli.invocation import Composed, Invocation
 from gateway.errors import HomeLockedError
 from gateway.home import Home, holder_in
 
@@ -29,33 +25,6 @@ class Reached:
     operator: "OperatorApi"
     address: str | None
     """Address of the running gateway; `None` if this process composed one."""
-
-
-def ask(context: typer.Context, home: Path | None, order: Order[Answer]) -> Answer:
-    """Return the answer to *order* for one command; other processes see the command's words as the purpose.
-
-    Raises what `reach` and the operator raise.
-    """
-    invocation: Invocation = context.obj
-
-    async def asked() -> Answer:
-        async with reach(invocation, invocation.home(home), context.command_path) as reached:
-            return await reached.operator.ask(order)
-
-    return asyncio.run(asked())
-
-
-def tell(
-    context: typer.Context,
-    home: Path | None,
-    order: Order[Answer],
-    as_json: bool,
-    lines: Callable[[Answer], Iterable[str]],
-    none: str = "",
-) -> None:
-    """Print the answer to *order* as JSON or as its *lines*; *none* stands for no line at all."""
-    answer: Any = ask(context, home, order)
-    print_answer(answer, as_json, lines(answer), none)
 
 
 @asynccontextmanager

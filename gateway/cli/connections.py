@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.call import Call
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import reach
-from gateway.cli.invocation import HomeOption, Invocation, invoked
+from gateway.cli.invocation import Invocation
 from gateway.cli.keys import ask_secret
 from gateway.cli.model_setup import ModelWish, connect_model
 from gateway.cli.settings_report import taken_up
@@ -37,36 +38,34 @@ ClaimOption = Annotated[bool, typer.Option("--claim", help="Ask nothing; who sen
 
 @app.command()
 def telegram(
-    context: typer.Context,
+    call: Call,
     account: AccountOption = "home",
     owner: OwnerOption = None,
     claim: ClaimOption = False,
     base_url: BaseUrlOption = None,
-    home: HomeOption = None,
 ) -> None:
     """Connect a Telegram bot: paste the token from @BotFather, write to the bot, confirm that it is you."""
     print("Telegram: write /newbot to @BotFather (https://t.me/BotFather) and copy the token that it answers with.")
-    connect_bot(context.obj, context.obj.home(home), BotWish("telegram", account, base_url, owner, claim))
+    connect_bot(call.invocation, call.home, BotWish("telegram", account, base_url, owner, claim))
 
 
 @app.command()
 def discord(
-    context: typer.Context,
+    call: Call,
     account: AccountOption = "home",
     owner: OwnerOption = None,
     claim: ClaimOption = False,
     base_url: BaseUrlOption = None,
-    home: HomeOption = None,
 ) -> None:
     """Connect a Discord bot: paste its token from the Developer Portal, confirm that it is yours."""
     print("Discord: in https://discord.com/developers/applications make a New Application; under Bot, turn on")
     print("MESSAGE CONTENT INTENT, then choose Reset Token and copy the token.")
-    connect_bot(context.obj, context.obj.home(home), BotWish("discord", account, base_url, owner, claim))
+    connect_bot(call.invocation, call.home, BotWish("discord", account, base_url, owner, claim))
 
 
 @app.command()
-def model(  # noqa: PLR0913  # each option is a parameter to typer
-    context: typer.Context,
+def model(
+    call: Call,
     provider: Annotated[str | None, typer.Option(help="cohere, openai, anthropic or google; default: ask.")] = None,
     model: Annotated[str | None, typer.Option(help="Its name at the provider; default: a usual one, or ask.")] = None,
     name: Annotated[str | None, typer.Option(help="Its name in the configuration; default: the provider's.")] = None,
@@ -74,37 +73,34 @@ def model(  # noqa: PLR0913  # each option is a parameter to typer
     agent: Annotated[
         str | None, typer.Option(help="Agent that uses it from now on; default: the default agent.")
     ] = None,
-    home: HomeOption = None,
 ) -> None:
     """Connect a language model: paste its key; one small call proves that it works before anything is written."""
-    invocation: Invocation = context.obj
-    connect_model(invocation, invocation.home(home), ModelWish(provider, model, name, base_url, agent))
+    connect_model(call.invocation, call.home, ModelWish(provider, model, name, base_url, agent))
 
 
 @app.command()
 def mcp(
-    context: typer.Context,
+    call: Call,
     name: Annotated[str, typer.Argument(help="Its name, which begins those of its tools.")],
     command: Annotated[list[str] | None, typer.Argument(help="The program and its arguments, after --.")] = None,
     url: Annotated[str | None, typer.Option(help="Its address, instead of a program.")] = None,
     token: Annotated[bool, typer.Option("--token", help="It needs a token; paste it.")] = False,
-    home: HomeOption = None,
 ) -> None:
     """Connect a tool server: its tools are asked for before anything is written."""
-    invocation, place = invoked(context, home)
+    place = call.home
     if not (url or command):
         raise ConfigError(
             f"name a program after --, or its address: strandline connect mcp {name} -- uvx mcp-server-time"
         )
     table: dict[str, object] = {"url": url} if url else {"command": list(command or ())}
     secret = f"MCP_{name.upper().replace('-', '_')}_TOKEN"
-    environ = dict(invocation.environ_of(place))
+    environ = dict(call.invocation.environ_of(place))
     if token:
         environ[secret] = ask_secret("Token (not shown)")
         table["token_env"] = secret
     for line in connect_tools(place, name, table, environ, secret if token else ""):
         print(visible(line))
-    print(asyncio.run(taken_up(place, invocation.command("up", place))))
+    print(asyncio.run(taken_up(place, call.invocation.command("up", place))))
 
 
 def connect_tools(
@@ -135,10 +131,9 @@ def connect_tools(
 
 
 @app.command()
-def claim(context: typer.Context, home: HomeOption = None) -> None:
+def claim(call: Call) -> None:
     """Show new codes for bots without an owner: sending one to its bot within 15 minutes makes the sender its owner."""
-    invocation: Invocation = context.obj
-    asyncio.run(_show_codes(invocation, invocation.home(home)))
+    asyncio.run(_show_codes(call.invocation, call.home))
 
 
 async def _show_codes(invocation: Invocation, home: Home, account: str | None = None) -> None:

@@ -4,9 +4,8 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.call import JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import tell
-from gateway.cli.invocation import HomeOption, JsonOption
 from gateway.control.cron_wire import CronAnswer, CronOrder
 
 app = command_app("Schedule agent jobs: list, add, run, remove, enable, history.")
@@ -25,52 +24,48 @@ PrivateOption = Annotated[bool, typer.Option("--private", help="Give the job acc
 
 
 @app.command(name="list")
-def list_(
-    context: typer.Context, agent: WhoseOption = None, as_json: JsonOption = False, home: HomeOption = None
-) -> None:
+def list_(call: JsonCall, agent: WhoseOption = None) -> None:
     """List jobs with their next run; stopped ones are marked."""
-    tell(context, home, CronOrder("list", agent), as_json, _lines, "There are no jobs.")
+    call.tell(CronOrder("list", agent), _lines, "There are no jobs.")
 
 
 @app.command()
 def add(  # noqa: PLR0913  # each option is a parameter to typer
-    context: typer.Context,
+    call: JsonCall,
     when: When,
     what: What,
     agent: WhoseOption = None,
     zone: ZoneOption = None,
     main: MainOption = False,
     private: PrivateOption = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+) -> None:  # each option is a parameter to typer
     """Add a job; its answer goes to your own chat with the agent."""
     order = CronOrder("add", agent, when=when, what=what, zone=zone, in_main=main, private=private)
-    tell(context, home, order, as_json, _lines)
+    call.tell(order, _lines)
 
 
 @app.command()
-def run(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def run(call: JsonCall, number: Number) -> None:
     """Run a job now, in addition to its schedule."""
-    tell(context, home, CronOrder("run", number=number), as_json, _lines)
+    call.tell(CronOrder("run", number=number), _lines)
 
 
 @app.command()
-def remove(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def remove(call: JsonCall, number: Number) -> None:
     """Remove a job and its history."""
-    tell(context, home, CronOrder("remove", number=number), as_json, _lines)
+    call.tell(CronOrder("remove", number=number), _lines)
 
 
 @app.command()
-def enable(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def enable(call: JsonCall, number: Number) -> None:
     """Re-enable a job that was disabled after repeated failures."""
-    tell(context, home, CronOrder("enable", number=number), as_json, _lines)
+    call.tell(CronOrder("enable", number=number), _lines)
 
 
 @app.command()
-def history(context: typer.Context, number: Number, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def history(call: JsonCall, number: Number) -> None:
     """Show the outcome of a job's latest runs: silent, delivered, failed, dead, missed."""
-    tell(context, home, CronOrder("history", number=number), as_json, _lines, "It was not due yet.")
+    call.tell(CronOrder("history", number=number), _lines, "It was not due yet.")
 
 
 def _lines(answer: CronAnswer) -> list[str]:

@@ -10,14 +10,13 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.invocation import HomeOption, invoked
+from gateway.cli.call import Call
 from gateway.errors import ConfigError
 
 
 def docs(
-    context: typer.Context,
+    call: Call,
     page: Annotated[str | None, typer.Argument(metavar="[PAGE]", help="Name of a page; none lists all.")] = None,
-    home: HomeOption = None,
 ) -> None:
     """Read the documentation: lists its pages, or shows one."""
     files = pages()
@@ -32,7 +31,7 @@ def docs(
         raise ConfigError(f"the documentation has no page {name}; {nearest(name, files)}")
     text = files[name].read_text("utf-8")
     if sys.stdout.isatty():
-        _show(text, invoked(context, home)[0].environ)
+        _show(text, call.invocation.environ)
     else:
         print(text, end="")
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.call import JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import ask, tell
-from gateway.cli.invocation import AgentOption, HomeOption, JsonOption, print_answer
+from gateway.cli.invocation import AgentOption
 from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryOrder
 from gateway.errors import ConfigError
 
@@ -23,70 +23,55 @@ Revision = Annotated[str, typer.Argument(help="Revision, as shown by `log`.")]
 
 @app.command()
 def log(
-    context: typer.Context,
-    as_json: JsonOption = False,
+    call: JsonCall,
     agent: AgentOption = None,
     path: PathOption = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Maximum number of changes.")] = 20,
-    home: HomeOption = None,
 ) -> None:
     """List changes, newest first."""
     order = HistoryOrder("log", agent, path, limit=limit)
-    answer = ask(context, home, order)
+    answer = call.ask(order)
     commits = {"commits": [asdict(commit) for commit in answer.commits]}
-    print_answer(commits, as_json, map(_line, answer.commits))
+    call.print(commits, map(_line, answer.commits))
 
 
 @app.command()
-def show(
-    context: typer.Context,
-    revision: Revision,
-    as_json: JsonOption = False,
-    agent: AgentOption = None,
-    path: PathOption = None,
-    home: HomeOption = None,
-) -> None:
+def show(call: JsonCall, revision: Revision, agent: AgentOption = None, path: PathOption = None) -> None:
     """Show one change and the message it came from."""
-    tell(context, home, HistoryOrder("show", agent, path, revision), as_json, _lines)
+    call.tell(HistoryOrder("show", agent, path, revision), _lines)
 
 
 @app.command()
 def diff(
-    context: typer.Context,
+    call: JsonCall,
     revisions: Annotated[
         list[str], typer.Argument(help="Two revisions, older one first; a single one is compared with the newest.")
     ],
-    as_json: JsonOption = False,
     agent: AgentOption = None,
     path: PathOption = None,
-    home: HomeOption = None,
 ) -> None:
     """Compare two revisions."""
     if len(revisions) > 2:
         raise ConfigError("strandline history diff compares two revisions at most")
     newer = revisions[1] if len(revisions) == 2 else None
-    tell(context, home, HistoryOrder("diff", agent, path, revisions[0], newer), as_json, _lines)
+    call.tell(HistoryOrder("diff", agent, path, revisions[0], newer), _lines)
 
 
 @app.command()
 def restore(
-    context: typer.Context,
+    call: JsonCall,
     revision: Revision,
     path: Annotated[str, typer.Argument(help="Path of the file, relative to the workspace.")],
-    as_json: JsonOption = False,
     agent: AgentOption = None,
-    home: HomeOption = None,
 ) -> None:
     """Restore a file to a revision; its current content stays in the history."""
-    tell(context, home, HistoryOrder("restore", agent, path, revision), as_json, _lines)
+    call.tell(HistoryOrder("restore", agent, path, revision), _lines)
 
 
 @app.command()
-def bundle(
-    context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
-) -> None:
+def bundle(call: JsonCall, agent: AgentOption = None) -> None:
     """Export the whole history to one file for `git clone`, and print its path."""
-    tell(context, home, HistoryOrder("bundle", agent), as_json, _lines)
+    call.tell(HistoryOrder("bundle", agent), _lines)
 
 
 def _lines(answer: HistoryAnswer) -> Iterator[str]:

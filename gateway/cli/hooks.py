@@ -6,16 +6,14 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateway.cli.call import Call, JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import HomeOption, JsonOption, print_answer
 from gateway.control.status_wire import disabled_line
 from gateway.errors import ConfigError
-from gateway.home import Home
 from gateway.runtime.escape import visible
 
 if TYPE_CHECKING:
@@ -27,41 +25,37 @@ FAILED = 1
 
 
 @app.command(name="list")
-def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def list_(call: JsonCall) -> None:
     """List hooks in the order in which they run, and the rule for failures."""
-    found = [_facts(hook) for hook in _hooks(context, home)]
-    print_answer(
-        {"hooks": found}, as_json, map(_line, found), "There are no hooks; to write one: strandline docs hooks"
-    )
+    found = [_facts(hook) for hook in _hooks(call)]
+    call.print({"hooks": found}, map(_line, found), "There are no hooks; to write one: strandline docs hooks")
 
 
 @app.command()
-def enable(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def enable(call: JsonCall) -> None:
     """Enable the hooks and tool-server commands of a restored backup, from the next start on. Read them first."""
-    place: Home = context.obj.home(home)
+    place = call.home
     enabled = place.disabled()
     place.disabled_code.unlink(missing_ok=True)
     last = "They run from the next start of the gateway." if enabled else "No hook or tool server is disabled."
-    print_answer({"enabled": enabled}, as_json, [*(f"enabled  {each}" for each in enabled), last])
+    call.print({"enabled": enabled}, [*(f"enabled  {each}" for each in enabled), last])
 
 
 @app.command(name="test")
 def try_out(
-    context: typer.Context,
+    call: JsonCall,
     source: Annotated[str, typer.Argument(help="Name of a hook, as shown by `list`, such as team.py:team_rules.")],
     payload: Annotated[str, typer.Option(help="JSON object with fields to set in the sample payload.")] = "{}",
-    as_json: JsonOption = False,
-    home: HomeOption = None,
 ) -> None:
     """Run one hook, for real, with a sample payload, and show the changes it would make. Nothing reaches a chat."""
     from gateway.hooks import event_of
 
-    hook = _find_hook(_hooks(context, home), source)
+    hook = _find_hook(_hooks(call), source)
     event = event_of(hook.event)
     if event is None:
         raise ConfigError(f"{hook.event} is not an event")
     trial = asyncio.run(_run_trial(hook, event, _parse_payload(payload)))
-    print_answer(trial.as_json(event), as_json, trial.lines(event))
+    call.print(trial.as_json(event), trial.lines(event))
     if trial.failure:
         raise typer.Exit(FAILED)
 
@@ -140,11 +134,11 @@ def _parse_payload(payload: str) -> dict[str, object]:
     return found
 
 
-def _hooks(context: typer.Context, home: Path | None) -> "list[Hook]":
+def _hooks(call: Call) -> "list[Hook]":
     from gateway.hooks import hooks_of
     from gateway.hooks.running import in_order
 
-    place: Home = context.obj.home(home)
+    place = call.home
     for line in disabled_line(place.disabled()):
         print(visible(line), file=sys.stderr)
     return in_order(hooks_of(place))

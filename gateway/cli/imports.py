@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.invocation import HomeOption, invoked
+from gateway.cli.call import Call
 from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.errors import ConfigError
 from gateway.home import Home
@@ -25,7 +25,7 @@ SHOWN = 20
 
 
 def import_(  # noqa: PLR0913  # each option is a parameter to typer
-    context: typer.Context,
+    call: Call,
     source: Annotated[
         str | None,
         typer.Argument(
@@ -46,12 +46,11 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
     undo: Annotated[
         str | None, typer.Option("--undo", metavar="IMPORT", help="Take back an import, by its name, such as claude-1.")
     ] = None,
-    home: HomeOption = None,
-) -> None:
+) -> None:  # each option is a parameter to typer
     """Import notes and conversations from other programs; your own files are not overwritten."""
     from gateway.importers.loading import imported
 
-    invocation, place = invoked(context, home)
+    invocation, place = call.invocation, call.home
     if undo is None and (source is None or file is None):
         raise ConfigError("name a format and a file: strandline import chatgpt export.zip; --help lists the formats")
     chosen = []

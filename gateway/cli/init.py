@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.call import Call
 from gateway.cli.connect import reach
 from gateway.cli.connections import BotWish, connect_bot
-from gateway.cli.invocation import HomeOption, Invocation, invoked
+from gateway.cli.invocation import Invocation
 from gateway.cli.keys import ask, ask_one_of
 from gateway.cli.model_setup import ModelWish, usual_model, write_model
 from gateway.cli.scaffold import MODELS, PROVIDERS, Wishes, prepare_home, wishes_of
@@ -30,17 +31,16 @@ BaseUrlOption = Annotated[str | None, typer.Option("--base-url", help="Another a
 
 
 def init(  # noqa: PLR0913  # each option is a parameter to typer
-    context: typer.Context,
+    call: Call,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Use the defaults without a prompt.")] = False,
     owner_name: OwnerNameOption = None,
     time_zone: ZoneOption = None,
     provider: ProviderOption = None,
     model: ModelOption = None,
     base_url: BaseUrlOption = None,
-    home: HomeOption = None,
-) -> None:
+) -> None:  # each option is a parameter to typer
     """Create a home: config.toml and the workspace of agent main. Safe to repeat."""
-    invocation, place = invoked(context, home)
+    invocation, place = call.invocation, call.home
     asks = not yes and not _is_settled(place)
     has_bots = place.config_file.exists() and _has_bots(place)
     zone = time_zone or wishes_of(invocation.environ).time_zone

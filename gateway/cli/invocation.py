@@ -116,12 +116,6 @@ class Invocation:
         return f"{self.program} {words}" + ("" if is_default else f" --home {home.path}")
 
 
-def invoked(context: typer.Context, home: Path | None) -> tuple[Invocation, Home]:
-    """Return the start of the program that a command belongs to, and the home that it uses; *home* is its option."""
-    invocation: Invocation = context.obj
-    return invocation, invocation.home(home)
-
-
 HomeOption = Annotated[
     Path | None,
     typer.Option("--home", metavar="DIR", help="Folder of the gateway. Default: $STRANDLINE_HOME or ~/.strandline"),

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.call import Call
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import HomeOption, Invocation, invoked
 from gateway.cli.redacted_output import styled_output
 from gateway.cli.settings_report import taken_up
 from gateway.errors import ConfigError
@@ -22,38 +22,37 @@ KeyName = Annotated[str, typer.Argument(help="Name that the configuration uses, 
 
 
 @app.command(name="set")
-def set_(context: typer.Context, name: KeyName, home: HomeOption = None) -> None:
+def set_(call: Call, name: KeyName) -> None:
     """Store a key, pasted at a prompt that shows nothing, or read from standard input."""
     from gateway.config.changes import set_secret
     from gateway.settings.key_kinds import key_kind
 
     if key_kind(name):
         raise ConfigError("that is a key, not its name: your shell's history has it now, so replace it by a new one")
-    invocation, place = invoked(context, home)
+    place = call.home
     set_secret(place, name, ask_secret(f"{name} (not shown)"))
     print(f"Stored {name} in {place.secrets_file}, which only you can read.")
-    print(asyncio.run(taken_up(place, invocation.command("up", place))))
+    print(asyncio.run(taken_up(place, call.invocation.command("up", place))))
 
 
 @app.command(name="list")
-def list_(context: typer.Context, home: HomeOption = None) -> None:
+def list_(call: Call) -> None:
     """List the names of the stored keys."""
-    invocation: Invocation = context.obj
-    for name in _names(invocation.home(home)) or ["No keys are stored."]:
+    for name in _names(call.home) or ["No keys are stored."]:
         print(name)
 
 
 @app.command()
-def remove(context: typer.Context, name: KeyName, home: HomeOption = None) -> None:
+def remove(call: Call, name: KeyName) -> None:
     """Remove a key."""
     from gateway.config.changes import remove_secret
     from gateway.config.reading import nearest
 
-    invocation, place = invoked(context, home)
+    place = call.home
     if not remove_secret(place, name):
         raise ConfigError(f"{name} is not stored; {nearest(name, _names(place))}")
     print(f"Removed {name}.")
-    print(asyncio.run(taken_up(place, invocation.command("up", place))))
+    print(asyncio.run(taken_up(place, call.invocation.command("up", place))))
 
 
 def ask_secret(prompt: str) -> str:

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from gateway.agent.entries import HOW_USED
+from gateway.cli.call import Call, JsonCall
 from gateway.cli.checkup import app as checkup
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import ask, reach, tell
 from gateway.cli.history import SHOWN_DIGITS
-from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer
+from gateway.cli.invocation import AgentOption
 from gateway.cli.migrate import migrate
 from gateway.cli.progress import progress_bar
 from gateway.cli.status import memory_line
@@ -31,37 +31,31 @@ app = command_app("Manage memory: status, index, search, exam, accept, checkup, 
 
 
 @app.command()
-def status(
-    context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
-) -> None:
+def status(call: JsonCall, agent: AgentOption = None) -> None:
     """Show the number of indexed entries, the search method, and the files left out."""
-    state = ask(context, home, MemoryOrder(agent))
+    state = call.ask(MemoryOrder(agent))
     skipped = (f"not indexed: {path}: {reason}" for path, reason in state.skipped.items())
-    print_answer(state, as_json, [memory_line(state), *filter(None, [state.foreign]), *skipped])
+    call.print(state, [memory_line(state), *filter(None, [state.foreign]), *skipped])
 
 
 @app.command()
-def index(
-    context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
-) -> None:
+def index(call: JsonCall, agent: AgentOption = None) -> None:
     """Update the index from the files; only changed files are read again."""
-    invocation: Invocation = context.obj
 
     async def indexed() -> tuple[str, MemoryStatus]:
-        async with reach(invocation, invocation.home(home), context.command_path) as reached:
+        async with call.reach() as reached:
             with progress_bar("Indexing") as progress:
                 outcome = await reached.operator.index(IndexOrder(agent), progress)
             return outcome, await reached.operator.ask(MemoryOrder(agent))
 
     outcome, state = asyncio.run(indexed())
-    print_answer({"outcome": outcome, **asdict(state)}, as_json, [outcome])
+    call.print({"outcome": outcome, **asdict(state)}, [outcome])
 
 
 @app.command()
-def search(  # noqa: PLR0913 - one for each option
-    context: typer.Context,
+def search(
+    call: JsonCall,
     query: Annotated[str, typer.Argument(help="Query in your own words.")],
-    as_json: JsonOption = False,
     agent: AgentOption = None,
     max_results: Annotated[
         int | None, typer.Option("--max-results", min=1, max=50, help="Maximum number of results.")
@@ -70,51 +64,44 @@ def search(  # noqa: PLR0913 - one for each option
         datetime | None,
         typer.Option("--as-of", formats=["%Y-%m-%d"], help="Search the notes as they were on this day."),
     ] = None,
-    home: HomeOption = None,
 ) -> None:
     """Search MEMORY.md and the daily notes as their owner."""
     order = SearchOrder(query, agent, max_results, as_of.date() if as_of else None)
-    found = ask(context, home, order)
+    found = call.ask(order)
     hits = [asdict(hit) for hit in found.hits]
-    print_answer({"hits": hits, "mode": found.mode, "reason": found.reason}, as_json, hit_lines(found))
+    call.print({"hits": hits, "mode": found.mode, "reason": found.reason}, hit_lines(found))
 
 
 @app.command()
-def exam(
-    context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
-) -> None:
+def exam(call: JsonCall, agent: AgentOption = None) -> None:
     """Ask the search questions made from the agent's own notes; 1 if it lost more than 1 % since the last time."""
-    report = ask(context, home, ExamOrder(agent))
-    print_answer(report, as_json, _exam_lines(report))
+    report = call.ask(ExamOrder(agent))
+    call.print(report, _exam_lines(report))
     if report.lost > LOST:
         raise typer.Exit(1)
 
 
 @app.command()
-def accept(context: typer.Context, agent: AgentOption = None, home: HomeOption = None) -> None:
+def accept(call: Call, agent: AgentOption = None) -> None:
     """Use a change of embedder, chunking or version that memory held back since it finds less."""
-    was_held = ask(context, home, AcceptIndexOrder(agent))
+    was_held = call.ask(AcceptIndexOrder(agent))
     print("The new index is in use." if was_held else "No change was held back.")
 
 
 @app.command()
-def why(
-    context: typer.Context, as_json: JsonOption = False, agent: AgentOption = None, home: HomeOption = None
-) -> None:
+def why(call: JsonCall, agent: AgentOption = None) -> None:
     """Show the memories that the latest answer in your own conversation used, with their scores."""
-    tell(context, home, WhyOrder(agent), as_json, _reasons)
+    call.tell(WhyOrder(agent), _reasons)
 
 
 @app.command()
 def origin(
-    context: typer.Context,
+    call: JsonCall,
     citation: Annotated[str, typer.Argument(help="Citation of a passage from a search, such as MEMORY.md#L3-L5.")],
-    as_json: JsonOption = False,
     agent: AgentOption = None,
-    home: HomeOption = None,
 ) -> None:
     """Show the change that wrote a passage, and the message that led to it."""
-    tell(context, home, OriginOrder(citation, agent), as_json, origin_lines)
+    call.tell(OriginOrder(citation, agent), origin_lines)
 
 
 def _exam_lines(report: ExamReport) -> Iterator[str]:

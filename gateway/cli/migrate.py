@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_json
+from gateway.cli.call import JsonCall
+from gateway.cli.invocation import Invocation, print_json
 from gateway.errors import ConfigError
 from gateway.runtime.escape import visible
 
@@ -20,11 +21,9 @@ if TYPE_CHECKING:
 
 
 def migrate(
-    context: typer.Context,
+    call: JsonCall,
     url: Annotated[str, typer.Argument(metavar="URL", help="URL of the Qdrant server, such as http://qdrant:6333.")],
     api_key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the API key.")] = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
 ) -> None:
     """Build every agent's index on a Qdrant server and compare its answers; then print the settings that use it.
 
@@ -33,15 +32,14 @@ def migrate(
     from gateway.app.ownership import own
     from gateway.config import QdrantSettings, read_config
 
-    invocation, place = invoked(context, home)
-    invocation.refuse_absent(place)
+    place = call.existing_home
     config = read_config(place.config_file)
     if config.qdrant.url is not None:
         raise ConfigError(f"qdrant.url: the index is already on {config.qdrant.url}")
     server = _server(QdrantSettings, url, api_key_env)
     with own(place, "strandline memory migrate"), _bar() as progress:
-        compared = asyncio.run(_build_and_compare(invocation, place, config, server, progress))
-    _tell(compared, server, as_json)
+        compared = asyncio.run(_build_and_compare(call.invocation, place, config, server, progress))
+    _tell(compared, server, call.as_json)
     if not all(each.is_same for each in compared):
         raise typer.Exit(1)
 

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.call import JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import tell
-from gateway.cli.invocation import HomeOption, JsonOption
 from gateway.control.admission_wire import PairAnswer, PairOrder
 
 app = command_app("Manage pairing requests: list, approve, refuse, revoke, people.")
@@ -17,33 +16,33 @@ Person = Annotated[str, typer.Argument(help="Id of the guest, such as telegram:1
 
 
 @app.command(name="list")
-def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def list_(call: JsonCall) -> None:
     """List pairing requests with their codes; a code is valid for an hour."""
-    tell(context, home, PairOrder("list"), as_json, _lines, "No pairing requests.")
+    call.tell(PairOrder("list"), _lines, "No pairing requests.")
 
 
 @app.command()
-def people(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def people(call: JsonCall) -> None:
     """List the guests admitted by a code."""
-    tell(context, home, PairOrder("people"), as_json, _lines, "No guests were approved by pairing.")
+    call.tell(PairOrder("people"), _lines, "No guests were approved by pairing.")
 
 
 @app.command()
-def approve(context: typer.Context, code: Code, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def approve(call: JsonCall, code: Code) -> None:
     """Admit a person by their code or number (telegram:12345): as a guest, in direct chats only."""
-    tell(context, home, PairOrder("approve", code), as_json, _lines)
+    call.tell(PairOrder("approve", code), _lines)
 
 
 @app.command()
-def refuse(context: typer.Context, code: Code, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def refuse(call: JsonCall, code: Code) -> None:
     """Refuse a pairing request; the person is not notified and gets no new code for a week."""
-    tell(context, home, PairOrder("refuse", code), as_json, _lines)
+    call.tell(PairOrder("refuse", code), _lines)
 
 
 @app.command()
-def revoke(context: typer.Context, person: Person, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def revoke(call: JsonCall, person: Person) -> None:
     """Revoke a guest's access; their pending messages are dropped."""
-    tell(context, home, PairOrder("revoke", person), as_json, _lines)
+    call.tell(PairOrder("revoke", person), _lines)
 
 
 def _lines(answer: PairAnswer) -> Iterator[str]:

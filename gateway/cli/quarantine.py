@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.call import JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import tell
-from gateway.cli.invocation import HomeOption, JsonOption
 from gateway.control.quarantine_wire import QuarantineAnswer, QuarantineOrder
 
 app = command_app("List, retry or drop messages, replies and jobs that could not be processed.")
@@ -16,21 +15,21 @@ Row = Annotated[str, typer.Argument(metavar="ID", help="Row, as shown by `list`.
 
 
 @app.command(name="list")
-def list_(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def list_(call: JsonCall) -> None:
     """List quarantined rows, oldest first, with the reason."""
-    tell(context, home, QuarantineOrder("list"), as_json, _lines, "The quarantine is empty.")
+    call.tell(QuarantineOrder("list"), _lines, "The quarantine is empty.")
 
 
 @app.command()
-def retry(context: typer.Context, row: Row, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def retry(call: JsonCall, row: Row) -> None:
     """Process a row again, as if it had just come."""
-    tell(context, home, QuarantineOrder("retry", row), as_json, _lines)
+    call.tell(QuarantineOrder("retry", row), _lines)
 
 
 @app.command()
-def drop(context: typer.Context, row: Row, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def drop(call: JsonCall, row: Row) -> None:
     """Delete a row for good."""
-    tell(context, home, QuarantineOrder("drop", row), as_json, _lines)
+    call.tell(QuarantineOrder("drop", row), _lines)
 
 
 def _lines(answer: QuarantineAnswer) -> Iterator[str]:

@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from gateway.admission.explanation import Explanation
+from gateway.cli.call import JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import tell
-from gateway.cli.invocation import HomeOption, JsonOption
 from gateway.control.admission_wire import RouteOrder, SilencesAnswer, SilencesOrder
 
 app = command_app("Explain routes and unanswered messages: explain, why.")
@@ -27,7 +26,7 @@ MentionOption = Annotated[
 
 @app.command()
 def explain(  # noqa: PLR0913  # each option is a parameter to typer
-    context: typer.Context,
+    call: JsonCall,
     channel: ChannelOption,
     account: AccountOption,
     chat: ChatOption = None,
@@ -36,24 +35,20 @@ def explain(  # noqa: PLR0913  # each option is a parameter to typer
     guild: GuildOption = None,
     role: RoleOption = None,
     mention: MentionOption = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+) -> None:  # each option is a parameter to typer
     """Show the agent, chat type and rule for a message, and whether it would be admitted."""
     order = RouteOrder(channel, account, chat, thread, person, guild, tuple(role or ()), mention)
-    tell(context, home, order, as_json, _explanation)
+    call.tell(order, _explanation)
 
 
 @app.command()
 def why(
-    context: typer.Context,
+    call: JsonCall,
     chat: Annotated[str | None, typer.Option(help="Show only this chat, by its id.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of messages.")] = 20,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
 ) -> None:
     """List the latest unanswered messages, with the reason and the remedy."""
-    tell(context, home, SilencesOrder(chat, limit), as_json, _ledger, "No unanswered messages.")
+    call.tell(SilencesOrder(chat, limit), _ledger, "No unanswered messages.")
 
 
 def _explanation(answer: Explanation) -> Iterator[str]:

@@ -14,12 +14,11 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.call import Call, JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.connect import ask, reach
-from gateway.cli.invocation import AgentOption, HomeOption, Invocation, JsonOption, print_answer
+from gateway.cli.invocation import AgentOption
 from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, SessionsAnswer, SessionsOrder
 from gateway.errors import StrandlineError
-from gateway.home import Home
 
 app = command_app("Read stored conversations: list, show, export, search.")
 
@@ -39,70 +38,62 @@ class Form(StrEnum):
 
 
 @app.command(name="list")
-def list_(
-    context: typer.Context, as_json: JsonOption = False, agent: WhoseOption = None, home: HomeOption = None
-) -> None:
+def list_(call: JsonCall, agent: WhoseOption = None) -> None:
     """List conversations: current ones first, then ended ones, latest first."""
-    answer = ask(context, home, SessionsOrder("list", agent))
+    answer = call.ask(SessionsOrder("list", agent))
     rows = {"sessions": [asdict(row) for row in answer.sessions]}
-    print_answer(rows, as_json, map(_row, answer.sessions), "No conversations yet.")
+    call.print(rows, map(_row, answer.sessions), "No conversations yet.")
 
 
 @app.command()
 def show(
-    context: typer.Context,
+    call: JsonCall,
     session: Session,
-    as_json: JsonOption = False,
     agent: AgentOption = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Maximum number of records.")] = 50,
-    home: HomeOption = None,
 ) -> None:
     """Show the end of a conversation, newest last."""
-    answer = ask(context, home, SessionsOrder("show", agent, session, limit=limit))
+    answer = call.ask(SessionsOrder("show", agent, session, limit=limit))
     records = [asdict(record) for record in answer.records]
     shown = {"records": records, "damaged": answer.damaged, "unknown": answer.unknown}
-    print_answer(shown, as_json, map(_record_text, answer.records))
-    if not as_json:
+    call.print(shown, map(_record_text, answer.records))
+    if not call.as_json:
         _tell_faults(answer.damaged, answer.unknown)
 
 
 @app.command()
 def export(
-    context: typer.Context,
+    call: Call,
     session: Session,
     form: Annotated[Form, typer.Option("--format", help="Readable text, or the records as stored.")] = Form.MARKDOWN,
     output: Annotated[
         Path | None, typer.Option("--output", help="Write to this new file instead of standard output.")
     ] = None,
     agent: AgentOption = None,
-    home: HomeOption = None,
 ) -> None:
     """Export a whole conversation as Markdown, or its records as stored, one JSON object a line."""
-    invocation: Invocation = context.obj
-    asyncio.run(_export(invocation, invocation.home(home), SessionsOrder("export", agent, session), form, output))
+    asyncio.run(_export(call, SessionsOrder("export", agent, session), form, output))
 
 
 @app.command()
-def search(  # noqa: PLR0913 - one for each option
-    context: typer.Context,
+def search(
+    call: JsonCall,
     text: Annotated[str, typer.Argument(help="Text to find, in any case; at least two characters.")],
-    as_json: JsonOption = False,
     agent: AgentOption = None,
     since: Annotated[datetime | None, typer.Option("--since", formats=DAY, help="First day to search.")] = None,
     until: Annotated[datetime | None, typer.Option("--until", formats=DAY, help="Last day to search.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="Maximum number of matches.")] = 20,
-    home: HomeOption = None,
 ) -> None:
     """Search the conversations' text, newest first; the search includes both days."""
     days = since.date() if since else None, until.date() if until else None
-    answer = ask(context, home, SessionsOrder("search", agent, None, text, *days, limit=limit))
+    answer = call.ask(SessionsOrder("search", agent, None, text, *days, limit=limit))
     found = {"matches": [asdict(match) for match in answer.matches], "notice": answer.notice}
     lines = [_match(match) for match in answer.matches] or ["Nothing found."]
-    print_answer(found, as_json, [*lines, f"({answer.notice})"] if answer.notice else lines)
+    call.print(found, [*lines, f"({answer.notice})"] if answer.notice else lines)
 
 
-async def _export(invocation: Invocation, home: Home, order: SessionsOrder, form: Form, output: Path | None) -> None:
-    async with reach(invocation, home, "strandline sessions export") as reached:
+async def _export(call: Call, order: SessionsOrder, form: Form, output: Path | None) -> None:
+    async with call.reach() as reached:
         part = await reached.operator.ask(order)
         damaged, unknown = part.damaged, part.unknown
         with _writing(output) as write:

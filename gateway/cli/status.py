@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import timedelta
 
-import typer
-
+from gateway.cli.call import JsonCall
 from gateway.cli.connect import reach
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_answer
+from gateway.cli.invocation import Invocation
 from gateway.control.cron_wire import JobsStatus
 from gateway.control.spending_text import spending_lines
 from gateway.control.status_wire import AgentStatus, MemoryStatus, Status, StatusOrder
@@ -16,12 +15,12 @@ from gateway.home import Home
 from workspaces.memory.search_notes import progress_text
 
 
-def status(context: typer.Context, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def status(call: JsonCall) -> None:
     """Show running components, queues and dropped messages. Works without a running gateway too."""
-    invocation, place = invoked(context, home)
-    state, address, fault = asyncio.run(_ask(invocation, place))
+    place = call.home
+    state, address, fault = asyncio.run(_ask(call.invocation, place))
     facts = {"running": address is not None, "address": address, "settings_fault": fault, **asdict(state)}
-    print_answer(facts, as_json, _lines(state, address, fault, invocation.command("up", place)))
+    call.print(facts, _lines(state, address, fault, call.invocation.command("up", place)))
 
 
 async def _ask(invocation: Invocation, home: Home) -> tuple[Status, str | None, str]:

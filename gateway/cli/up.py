@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.invocation import Composed, HomeOption, Invocation
+from gateway.cli.call import Call
+from gateway.cli.invocation import Composed, Invocation
 from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.cli.settings_watch import LiveSettings, SettingsWatch, read_settings
 from gateway.cli.standby import StandbyAddress, composed_again, outlasting
@@ -36,16 +37,14 @@ STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 def up(
-    context: typer.Context,
+    call: Call,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = None,
-    home: HomeOption = None,
 ) -> None:
     """Start the gateway. A new home is set up first; Ctrl-C shuts it down in order."""
-    invocation: Invocation = context.obj
     gc.disable()  # until it is ready: all that is loaded stays, and scanning it took 7 % of the start
     with without("rich"):  # for tracebacks in colour, which the log does not have; 5 % of the start
         import structlog  # noqa: F401
-    asyncio.run(serve(invocation, invocation.home(home), port))
+    asyncio.run(serve(call.invocation, call.home, port))
 
 
 async def serve(invocation: Invocation, home: Home, port: int | None) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_json
+from gateway.cli.call import JsonCall
+from gateway.cli.invocation import Invocation, print_json
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -33,12 +34,10 @@ StepOption = Annotated[Literal["open", "replay"] | None, typer.Option("--step", 
 
 
 def upgrade(
-    context: typer.Context,
+    call: JsonCall,
     python: PythonOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Switch without a prompt if nothing differs.")] = False,
     step: StepOption = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
 ) -> None:
     """Try a new version on a copy of the home, show every difference, and switch to it or stay.
 
@@ -48,7 +47,7 @@ def upgrade(
     from gateway.cli.progress import progress_bar
     from gateway.config import read_config
 
-    invocation, place = invoked(context, home)
+    invocation, place = call.invocation, call.home
     invocation.refuse_absent(place)
     config = read_config(place.config_file)
     invocation.guard(config, place)
@@ -64,13 +63,13 @@ def upgrade(
         _refuse_in_use(place)
     with progress_bar("Trying it on a copy") as progress:
         trial = try_on_copy(place, environ, new, old, place.backups / backup_name(new), progress)
-    if not as_json:
+    if not call.as_json:
         for line in _lines(trial, place, used, new, old):
             print(visible(line), flush=True)
     is_switched = _decide(trial, yes, new)
     if is_switched:
         _switch(invocation, place, new)
-    if as_json:
+    if call.as_json:
         print_json(_as_json(trial, used, new, is_switched))
     elif is_switched:
         start = invocation.command("up", place) if new is here else f"{new.python} -m gateway up --home {place.path}"

@@ -14,11 +14,11 @@ SHOWN_FOR = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class StateLoss:
-    """What a start found missing from the state."""
+    """A loss of state that a start found."""
 
     at: datetime
     said: str
-    """What is lost, where, and what to do, in words."""
+    """The loss, its place and the remedy, in words."""
 
 
 async def keep_loss(store: Store, loss: StateLoss) -> None:

@@ -86,7 +86,7 @@ class FileChanges:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A commit with what it changed."""
+    """A commit with its changes."""
 
     commit: str
     day: date

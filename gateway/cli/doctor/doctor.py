@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.agent.models.optional_packages import missing_extra
+from gateway.cli.call import JsonCall
 from gateway.cli.connect import reach
 from gateway.cli.doctor.channels import check_bots
 from gateway.cli.doctor.exposure import check_exposure
@@ -20,7 +21,7 @@ from gateway.cli.doctor.plugins import check_plugins
 from gateway.cli.doctor.servers import check_servers
 from gateway.cli.doctor.tool_servers import check_tool_servers
 from gateway.cli.doctor.web import check_http_door
-from gateway.cli.invocation import HomeOption, Invocation, JsonOption, invoked, print_json
+from gateway.cli.invocation import Invocation, print_json
 from gateway.cli.status import memory_line
 from gateway.control.expected_errors import EXPECTED
 from gateway.control.finding import Finding, Level, findings_of, memory_findings, probe_findings
@@ -46,7 +47,7 @@ _SERVERS = {"redis", "qdrant"}
 
 
 def doctor(
-    context: typer.Context,
+    call: JsonCall,
     fix: Annotated[
         bool, typer.Option("--fix", help="Mend what can be mended safely: permissions, the time zone.")
     ] = False,
@@ -56,17 +57,15 @@ def doctor(
             "--drill", help="Restore the newest backup to a folder of its own instead, and ask it about notes."
         ),
     ] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
 ) -> None:
     """Check everything a gateway needs. Each model gets one small call; each fault has its remedy.
 
     Exit status 1 if something does not work, 2 if the configuration cannot be read.
     """
-    invocation, place = invoked(context, home)
-    mended = mend_home(place, invocation.environ) if fix else []
-    findings = [*mended, *asyncio.run((_drill if drill else _examine)(invocation, place))]
-    if as_json:
+    place = call.home
+    mended = mend_home(place, call.invocation.environ) if fix else []
+    findings = [*mended, *asyncio.run((_drill if drill else _examine)(call.invocation, place))]
+    if call.as_json:
         print_json({"findings": [asdict(finding) for finding in findings]})
     else:
         for finding in findings:
