@@ -1,5 +1,6 @@
 """Errors of the HTTP server, in the shape that clients of OpenAI's API expect."""
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -32,6 +33,11 @@ class HttpError(Exception):
         if self.status == 401:
             headers["www-authenticate"] = "Bearer"
         return JSONResponse(self.body(), self.status, headers)
+
+
+def is_browser(headers: Headers) -> bool:
+    """Return whether a person's browser asks for a page: programs take JSON."""
+    return "text/html" in headers.get("accept", "")
 
 
 async def answer_error(_: Request, exc: Exception) -> Response:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.runtime.http_server import is_numeric_or_local
-from gateway.web.errors import PERMISSION, HttpError
+from gateway.web.errors import PERMISSION, HttpError, is_browser
 
 WEBHOOKS = "/telegram/"
 """Called by a platform's servers: they know a secret that no browser does, and may use any host that leads here."""
@@ -52,7 +53,9 @@ class RequestGuard:
         try:
             self._check(Headers(scope=scope), scope["path"])
         except HttpError as exc:
-            await exc.response()(scope, receive, with_headers)
+            is_read = is_browser(Headers(scope=scope))
+            refusal = PlainTextResponse(f"{exc}\n", exc.status) if is_read else exc.response()
+            await refusal(scope, receive, with_headers)
             return
         await self.app(scope, receive, with_headers)
 
@@ -67,7 +70,10 @@ class RequestGuard:
     def _check_names(self, host: str, origin: str | None) -> None:
         public = urlsplit(self.public_url).netloc.lower() if self.public_url else None
         if not is_numeric_or_local(host) and host.lower() != public:
-            raise HttpError(421, "the Host header must be an IP address, localhost, or the host of web.public_url")
+            raise HttpError(
+                421,
+                "this page is open at an IP address, at localhost, and at web.public_url: set that to use another name",
+            )
         if origin is not None and origin.lower() not in self.origins(host):
             raise HttpError(403, "not for pages of other origins", PERMISSION)
 

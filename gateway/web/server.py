@@ -31,7 +31,7 @@ from gateway.web.chat import ChatPages
 from gateway.web.checkup_pages import CheckupPages
 from gateway.web.completion_turns import Asking, Prefaces
 from gateway.web.completions import CompletionPages
-from gateway.web.errors import HttpError, answer_error
+from gateway.web.errors import HttpError, answer_error, is_browser
 from gateway.web.guard import RequestGuard
 from gateway.web.history_pages import HistoryPages
 from gateway.web.images import ImageCaps
@@ -116,12 +116,17 @@ def open_web(config: Config, environ: Mapping[str, str], resources: WebResources
         *ActivityPages(frame).routes(),
         *WebhookPages(resources.adapters, telegrams, resources.receive).routes(),
     ]
-    app = Starlette(routes=routes, exception_handlers={HttpError: answer_error, HTTPException: _answer_absent})
+
+    async def absent(request: Request, exc: Exception) -> Response:
+        is_read = is_browser(request.headers) and request.method == "GET"
+        return await frame.absent(request) if is_read else _absent_response(request, exc)
+
+    app = Starlette(routes=routes, exception_handlers={HttpError: answer_error, HTTPException: absent})
     return WebServer(RequestGuard(app, config.web.public_url, config.web.max_body_kb * 1_000), chat.end)
 
 
-async def _answer_absent(request: Request, exc: Exception) -> Response:
-    """Answer an unknown path or method in the shape of every other error."""
+def _absent_response(request: Request, exc: Exception) -> Response:
+    """Return the response to a program at an unknown path or method, in the shape of every other error."""
     status = exc.status_code if isinstance(exc, HTTPException) else 500
     return HttpError(status, f"{request.method} {request.url.path[:80]}: {_WORDS.get(status, 'refused')}").response()
 

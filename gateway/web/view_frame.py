@@ -78,6 +78,15 @@ class ViewFrame:
 
         return answer
 
+    async def absent(self, request: Request) -> Response:
+        """Answer an address without a page: to a browser that is not signed in, as any other."""
+
+        async def nothing(request: Request) -> Response:
+            await self.login.check(request)
+            raise HttpError(404, "Nothing is at this address: perhaps it is misspelt, or of another version.")
+
+        return await self._with_problems(nothing)(request)
+
     async def ask(self, order: Order[Answer]) -> Answer:
         """Execute *order*. Raises one of `EXPECTED`."""
         return await self.operator.ask(order)

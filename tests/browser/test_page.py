@@ -202,7 +202,7 @@ async def test_a_message_that_may_have_been_lost_is_sent_again_and_counts_once(
 
     await page.route("**/chat/messages", lose_the_answer, times=1)
     await say(page, "only once")
-    await expect(page.get_by_role("status")).to_contain_text("cannot be reached")
+    await expect(page.get_by_role("status")).to_have_text("The gateway did not answer; try again.")
     await expect(page.get_by_label("Message")).to_have_value("only once")
     await page.get_by_label("Message").press("Enter")
     await expect(page.get_by_label("Message")).to_have_value("")
@@ -225,7 +225,7 @@ async def test_a_gateway_that_starts_anew_is_found_again(
     house.way.drop()
     await expect(page.get_by_role("status")).not_to_be_empty()
     await say(page, "to nobody")
-    await expect(page.get_by_role("status")).to_contain_text("cannot be reached")
+    await expect(page.get_by_role("status")).to_have_text("The gateway did not answer; try again.")
     async with house.open():
         await expect(page.get_by_role("status")).to_be_empty()
         await expect(answers(page)).to_have_count(1)

@@ -259,7 +259,7 @@ async function enter() {
 async function post(path, body) {
   const headers = { "content-type": "application/json", "x-csrf-token": csrf };
   const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) }).catch(() => null);
-  if (response === null) return "The gateway cannot be reached.";
+  if (response === null) return "The gateway did not answer; try again.";
   if (response.status === 401 && path !== "/sign-in") enter();
   return response.ok ? "" : (await response.json()).error.message;
 }

@@ -1,5 +1,6 @@
 """Which requests pass the guard at the HTTP door."""
 
+import httpx2
 import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Scope
@@ -30,3 +31,13 @@ async def test_a_host_that_is_blank_or_no_host_passes_nowhere(public_url: str | 
     assert await answered(guard, (b"host", host)) == 421
     assert await answered(guard) == 421
     assert await answered(guard, (b"host", b"127.0.0.1:8181")) == 200
+
+
+async def test_a_browser_reads_why_it_is_refused() -> None:
+    """In words, with the setting; programs get JSON."""
+    guard = RequestGuard(PlainTextResponse("passed"), None, 1_000)
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=guard), base_url="http://hall.lan:8181") as http:
+        shown = await http.get("/", headers={"accept": "text/html,*/*;q=0.8"})
+        assert (shown.status_code, shown.headers["content-type"]) == (421, "text/plain; charset=utf-8")
+        assert "web.public_url" in shown.text
+        assert "web.public_url" in (await http.get("/")).json()["error"]["message"]

@@ -222,3 +222,18 @@ async def test_no_path_answers_to_another_name_or_another_site(house: House, bro
             response = await browser.http.request(method, path, headers=shown | wrong, **body)
             assert (response.status_code, path, wrong) == (status, path, wrong)
     assert house.model.bodies == []
+
+
+async def test_an_unknown_address_is_a_page_for_a_browser_and_json_for_programs(house: House) -> None:
+    """A browser that is not signed in is asked to do that first, as at any other address."""
+    reads = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    async with browser_at(str(house.http.base_url)) as browser:
+        stranger = await browser.http.get("/memroy", headers=reads)
+        assert (stranger.status_code, "not signed in" in stranger.text) == (401, True)
+        await browser.sign_in(await a_code(house))
+        shown = await browser.http.get("/memroy", headers=reads)
+        assert (shown.status_code, shown.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "Nothing is at this address" in shown.text
+        for answer in (await browser.http.get("/memroy"), await browser.http.post("/memory", headers=reads)):
+            assert "there is no such path" in answer.text or "does not take that method" in answer.text
+            assert answer.json()["error"]["type"] == "invalid_request_error"
