@@ -47,6 +47,13 @@ class StrandlineError(Exception):
     """A failure that the gateway reports in one plain sentence."""
 
 
+def first_error(exc: BaseException) -> BaseException:
+    """Return *exc*, or the first of a group, however deep."""
+    while isinstance(exc, BaseExceptionGroup):
+        exc = exc.exceptions[0]
+    return exc
+
+
 def leaves(group: BaseExceptionGroup[Exception]) -> list[Exception]:
     """Return the errors in *group*, and in the groups within it; a group has no sentence for a person."""
     found: list[Exception] = []
@@ -105,6 +112,11 @@ class ScheduleError(StrandlineError):
 
 class McpError(StrandlineError):
     """A tool server cannot be used; the message says why, for the owner."""
+
+    def __init__(self, why: str, *, last_line: str = "") -> None:
+        """*last_line* is a program's own last word, which only the log and a terminal may show."""
+        super().__init__(why)
+        self.last_line = last_line
 
 
 class HookError(StrandlineError):

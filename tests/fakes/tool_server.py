@@ -1,7 +1,7 @@
 """Tool server as a separate program, built with the same library, that misbehaves on request.
 
-`python -m tests.fakes.tool_server [garbage|silent|wrong|nonsense]`: prints invalid messages; never answers; offers
-tools that no model accepts; answers everything with the same nonsense.
+`python -m tests.fakes.tool_server [garbage|silent|wrong|nonsense|unset]`: prints invalid messages; never answers;
+offers tools that no model accepts; answers everything with the same nonsense; lacks a setting, says so, and ends.
 """
 
 import json
@@ -105,6 +105,9 @@ def main(manner: str) -> None:
     match manner:
         case "silent":
             time.sleep(600)
+        case "unset":
+            print("starting", "Error: NOTES_DIR is not set", "", sep="\n", file=sys.stderr)
+            sys.exit(3)
         case "nonsense":
             answer_nonsense()
         case "wrong":

@@ -19,7 +19,7 @@ from mcp_types import CONNECTION_CLOSED, CallToolResult, ContentBlock, TextConte
 from gateway.agent.mcp.offered import MOST_TOOLS, Called, ListedTool
 from gateway.agent.mcp.pipe import ALLOWANCE, Pipe, open_pipe
 from gateway.agent.mcp.settings import ProgramServer, ServerSettings, Site
-from gateway.errors import McpError
+from gateway.errors import McpError, first_error
 
 Incoming = MemoryObjectSendStream[SessionMessage | Exception]
 Outgoing = MemoryObjectReceiveStream[SessionMessage]
@@ -92,8 +92,15 @@ async def open_link(settings: ServerSettings) -> AsyncIterator[ToolServerLink]:
     lost = Lost()
     place = settings.place
     transport = _program(place, lost) if isinstance(place, ProgramServer) else _site(place, settings.rules.timeout_s)
-    async with Client(transport, cache=None) as client:
-        yield ToolServerLink(client, lost)
+    try:
+        async with Client(transport, cache=None) as client:
+            yield ToolServerLink(client, lost)
+    except Exception as exc:
+        first = first_error(exc)
+        if not (isinstance(first, McpError) or lost.event.is_set()):
+            raise
+        why = str(first) if isinstance(first, McpError) else lost.why
+        raise McpError(why, last_line=lost.pipe.last_line if lost.pipe else "") from exc
 
 
 # --- a program
@@ -107,6 +114,7 @@ async def _program(program: ProgramServer, lost: Lost) -> AsyncIterator[Transpor
         async with to_us, ours, theirs, to_them, anyio.create_task_group() as tasks:
             tasks.start_soon(_listen, lost.pipe, to_us, lost)
             tasks.start_soon(_speak, lost.pipe, to_them)
+            tasks.start_soon(lost.pipe.read_complaints)
             yield ours, theirs
             tasks.cancel_scope.cancel()
 
@@ -118,6 +126,8 @@ async def _listen(pipe: Pipe, to_us: Incoming, lost: Lost) -> None:
             async for line in pipe.lines():
                 if (message := _message(line)) is not None:
                     await to_us.send(message)
+            if (status := await pipe.status()) is not None:
+                lost.why = f"it ended with status {status}"
         except McpError as exc:
             lost.why = str(exc)
         except anyio.BrokenResourceError:  # no reader is left

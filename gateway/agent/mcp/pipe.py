@@ -13,17 +13,43 @@ from gateway.errors import McpError
 
 ALLOWANCE = 8_000_000
 """Bytes that a program may send for each request, and the longest line; a screenshot fits. Our choice."""
+COMPLAINTS = 1_000
+"""Bytes kept of its standard error: its last line says why it ended. Our choice."""
 END_S = 1.0
 """How long it may take to exit by itself once its input is closed, and to disappear once it was killed."""
 
 
 class Pipe:
-    """The two ends of a running program."""
+    """The ends of a running program."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._process = process
         self._reader = reader
         self._writer = writer
         self._left = ALLOWANCE
+        self._complaints = b""
+        """The end of its standard error."""
+
+    @property
+    def last_line(self) -> str:
+        """The last line of its standard error; empty if it wrote none."""
+        lines = self._complaints.decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    async def read_complaints(self) -> None:
+        """Read its standard error to the end, of which the last is kept."""
+        stream = self._process.stderr
+        while stream is not None and (read := await stream.read(COMPLAINTS)):
+            self._complaints = (self._complaints + read)[-COMPLAINTS:]
+
+    async def status(self) -> int | None:
+        """Return its exit status, once it has closed its output; `None` if it goes on all the same."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_S):
+                return await self._process.wait()
+        return None
 
     def allow(self) -> None:
         """Renew the program's allowance before a request."""
@@ -53,14 +79,14 @@ class Pipe:
 async def open_pipe(program: ProgramServer) -> AsyncIterator[Pipe]:
     """Start *program* in a process group of its own; all of the group are gone afterwards.
 
-    Its standard error is discarded. Raises McpError when it cannot be started.
+    Raises McpError when it cannot be started.
     """
     try:
         process = await asyncio.create_subprocess_exec(
             *program.command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
             env=dict(program.environ),
             cwd=program.folder,
             start_new_session=True,
@@ -72,7 +98,7 @@ async def open_pipe(program: ProgramServer) -> AsyncIterator[Pipe]:
     if process.stdin is None or process.stdout is None:
         raise McpError(f"{program.command[0]} was started without a pipe")
     try:
-        yield Pipe(process.stdout, process.stdin)
+        yield Pipe(process, process.stdout, process.stdin)
     finally:
         with anyio.CancelScope(shield=True):
             process.stdin.close()  # which asks it to exit

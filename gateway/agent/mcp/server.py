@@ -13,7 +13,7 @@ from pydantic import JsonValue, RootModel
 from gateway.agent.mcp.offered import Called, Offer, offer, result_text
 from gateway.agent.mcp.settings import ServerSettings
 from gateway.agent.tools.tool import FromOutside, Told, Tool, done
-from gateway.errors import McpError, StoreError, ToolError
+from gateway.errors import McpError, StoreError, ToolError, first_error
 from gateway.runtime.clock import is_ahead, unless
 from workspaces.backoff import Backoff
 from workspaces.extras import install_command
@@ -69,6 +69,8 @@ class ToolServer:
         self.settings = settings
         self.trouble = ""
         """Why its tools are unavailable, as text; empty while they are available, or before the first use."""
+        self.last_line = ""
+        """The last line of its standard error when it ended: somebody else's words, for a terminal."""
         self.offered = Offer({})
         self._clock = clock
         self._count = count
@@ -116,7 +118,7 @@ class ToolServer:
         except Exception as exc:  # noqa: BLE001 - somebody else's program: no failure of it may end the gateway
             if self._clock() - began > STEADY:
                 self._failures = 0
-            await self._failed(_words(exc))
+            await self._failed(first_error(exc))
         finally:
             self._link = None
             self._running = False
@@ -137,12 +139,19 @@ class ToolServer:
             self._link = None
             raise McpError(self.trouble or link.lost.why)
 
-    async def _failed(self, why: str) -> None:
-        self.trouble = why
+    async def _failed(self, exc: BaseException) -> None:
+        self.trouble = why = _words(exc)
+        self.last_line = exc.last_line if isinstance(exc, McpError) else ""
         rest_s = RESTARTS.delay_s(self._failures)
         self._failures += 1
         self._rests_until = self._clock() + timedelta(seconds=rest_s)
-        log.warning("a tool server is unavailable", server=self.settings.name, why=why, rest_s=rest_s)
+        log.warning(
+            "a tool server is unavailable",
+            server=self.settings.name,
+            why=why,
+            its_last_line=self.last_line,
+            rest_s=rest_s,
+        )
         try:
             await self._count(UNAVAILABLE)
         except StoreError as exc:
@@ -216,8 +225,6 @@ def _load() -> OpenLink:
 
 def _words(exc: BaseException) -> str:
     """Return why a server is unavailable: our own words, or the kind of failure, as a library's text may quote it."""
-    while isinstance(exc, BaseExceptionGroup):
-        exc = exc.exceptions[0]
     match exc:
         case McpError():
             return str(exc)

@@ -53,6 +53,8 @@ async def _look(settings: ServerSettings) -> Finding:
     check = f"tool-server.{settings.name}"
     if troubles or not found:
         detail = "; ".join(troubles) or "it lists no tools yet: it is still starting, or has none"
+        if server.last_line:
+            detail += f'; the last line of its standard error: "{server.last_line}"'
         return Finding(check, Level.WARN, detail, _mend(settings))
     return Finding(check, Level.OK, f"{len(found)} {'tool' if len(found) == 1 else 'tools'}: {', '.join(found)}")
 

@@ -125,6 +125,14 @@ async def test_one_process_serves_all_turns_and_ends_with_the_gateway() -> None:
         os.kill(int(first.text), 0)
 
 
+async def test_of_a_program_that_ends_at_once_its_status_is_told_and_its_last_line_kept() -> None:
+    """The line is somebody else's words: it is shown at a terminal, and in no chat."""
+    async with house([ServerSettings("fake", program("unset"))]) as home:
+        assert await home.names() == []
+        assert home.only.troubles() == ["tool server fake: it ended with status 3"]
+        assert home.only.last_line == "Error: NOTES_DIR is not set"
+
+
 async def test_a_server_that_hangs_costs_one_deadline() -> None:
     """Its call fails; a later turn has a fresh process."""
     async with house([ServerSettings("fake", program(), ToolServerRules(timeout_s=3))]) as home:
