@@ -33,7 +33,7 @@ class AutomaticBackups:
         while True:
             for kind in await asyncio.to_thread(lambda: list(due(home, settings, self.home.clock.now()))):
                 await self._make(kind)
-            self.note(await asyncio.to_thread(backup_troubles, home))
+            self.note(await asyncio.to_thread(backup_troubles, home, self.home.zone.zone))
             await pause(self.home.clock, LOOK_EVERY_S)
 
     async def _make(self, kind: str) -> None:

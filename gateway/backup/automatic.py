@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 from gateway.backup.encryption import ENDING
@@ -94,10 +94,10 @@ def due(home: Home, settings: BackupSettings, now: datetime) -> Iterator[str]:
             yield kind
 
 
-def backup_troubles(home: Home) -> tuple[str, ...]:
-    """Return in one sentence each what failed last."""
+def backup_troubles(home: Home, zone: tzinfo) -> tuple[str, ...]:
+    """Return in one sentence each what failed last; *zone* is the owner's."""
     return tuple(
-        f"the latest {kind} of {each.at:%Y-%m-%d %H:%M} UTC failed: {each.said}"
+        f"the latest {kind} of {each.at.astimezone(zone):%Y-%m-%d %H:%M} failed: {each.said}"
         for kind, each in outcomes(home).items()
         if not each.is_good
     )

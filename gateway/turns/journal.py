@@ -7,8 +7,6 @@ from gateway.stores.rows import InboxId, TurnId
 from gateway.transcripts.codec import Record
 from gateway.transcripts.writer import Transcript
 
-__all__ = ["TransientJournal", "TurnJournal"]
-
 
 class TurnJournal:
     """The entries of one turn, in the transcript of its session: durable, and there again after a crash."""

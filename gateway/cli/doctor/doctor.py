@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -78,7 +79,7 @@ def doctor(
 
 
 async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
-    from gateway.config import read_config
+    from gateway.config import owner_zone, read_config
 
     findings = [check_python(sys.version_info[:2]), check_git(), check_home(home, invocation), check_disk(home)]
     try:
@@ -96,7 +97,7 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
     findings += [
         *check_config(config, home, environ),
         *check_disabled(home),
-        *check_backups(home),
+        *check_backups(home, owner_zone(config.owner.time_zone, environ).zone),
         *check_exposure(config, home),
     ]
     if report is None:  # a running gateway has its own environment, and is asked instead
@@ -111,7 +112,18 @@ async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
             findings += [finding async for finding in check_bots(config, environ)]
             findings += [finding async for finding in check_tool_servers(config, environ, home)]
         findings += await _work(invocation, home)
-    return findings
+    return [*_said_once(findings)]
+
+
+def _said_once(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Leave out faults that an earlier one names, such as the missing secret for which a bot and a model fail too."""
+    named: list[str] = []
+    for each in findings:
+        if each.level is not Level.OK:
+            if any(each.detail in one or one in each.detail for one in named):
+                continue
+            named.append(each.detail)
+        yield each
 
 
 async def _drill(invocation: Invocation, home: Home) -> list[Finding]:
@@ -130,12 +142,12 @@ async def _drill(invocation: Invocation, home: Home) -> list[Finding]:
     return [Finding("drill", Level.FAIL, outcome.said, "make a new backup, then: strandline doctor --drill")]
 
 
-def check_backups(home: Home) -> Iterator[Finding]:
-    """Report the latest automatic backup and the latest drill, if there were any."""
+def check_backups(home: Home, zone: tzinfo) -> Iterator[Finding]:
+    """Report the latest automatic backup and the latest drill, if there were any; *zone* is the owner's."""
     from gateway.backup.automatic import BACKUP, outcomes
 
     for kind, outcome in outcomes(home).items():
-        said = f"{outcome.at:%Y-%m-%d %H:%M} UTC: {outcome.said}"
+        said = f"{outcome.at.astimezone(zone):%Y-%m-%d %H:%M}: {outcome.said}"
         mend = "" if outcome.is_good else "see Backup and restore in: strandline docs operations"
         level = Level.OK if outcome.is_good else Level.WARN
         yield Finding("backup" if kind == BACKUP else "drill", level, said, mend)
@@ -254,7 +266,7 @@ def _secrets(config: "Config", environ: Mapping[str, str]) -> Iterator[Finding]:
         try:
             secret = source.read(environ)
         except ConfigError as exc:
-            yield Finding("secret", Level.FAIL, str(exc), f"the setting is {source.key}")
+            yield Finding("secret", Level.FAIL, str(exc))
             continue
         if is_guarded(secret) or source.env in ORDINARY:
             yield Finding("secret", Level.OK, f"{source.key} is set")

@@ -3,6 +3,7 @@
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -24,6 +25,7 @@ from gateway.config import BackupSettings, read_config
 from gateway.errors import StoreError
 from tests.gateway.backup.homes import make_home
 
+BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 24, 9, tzinfo=UTC)
 DAILY = BackupSettings(every_hours=24)
 LAST_ALONE = BackupSettings(every_hours=24, keep_days=1, keep_weeks=0, keep_months=0)
@@ -89,8 +91,8 @@ async def test_a_failure_stays_until_one_succeeds(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"cannot be used \(Not a directory\); check the path"):
         take_automatic(home, bad, NOW)
     record_outcome(home, DRILL, BackupOutcome(NOW, False, "no key"))
-    assert backup_troubles(home) == ("the latest drill of 2026-11-24 09:00 UTC failed: no key",)
+    assert backup_troubles(home, BERLIN) == ("the latest drill of 2026-11-24 10:00 failed: no key",)
     record_outcome(home, DRILL, BackupOutcome(NOW, True, "all"))
-    assert (backup_troubles(home), outcomes(home)[DRILL].said) == ((), "all")
+    assert (backup_troubles(home, BERLIN), outcomes(home)[DRILL].said) == ((), "all")
     home.backups_file.write_text("[]")
     assert outcomes(home) == {}

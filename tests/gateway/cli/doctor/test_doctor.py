@@ -152,6 +152,17 @@ def test_an_open_home_is_a_warning_with_the_command(patient: Patient) -> None:
     assert f"chmod -R go= {patient.home.path}" in found["home"][1]
 
 
+def test_a_missing_secret_is_named_once(patient: Patient) -> None:
+    """And not again for each model, bot and part that fails without it."""
+    patient.home.config_file.write_text(
+        "[models.c]\nprovider = 'cohere'\nmodel = 'm'\napi_key_env = 'CO_API_KEY'\n[agents.main]\nmodel = 'c'\n"
+        "[channels.telegram.home]\ntoken_env = 'BOT_TOKEN'\n",
+        "utf-8",
+    )
+    _, out = patient.run("doctor")
+    assert (out.count("CO_API_KEY is not set"), out.count("BOT_TOKEN is not set")) == (1, 1)
+
+
 def test_a_guessed_time_zone_is_a_warning(patient: Patient) -> None:
     """Days would change with the machine's settings."""
     patient.home.config_file.write_text("", "utf-8")

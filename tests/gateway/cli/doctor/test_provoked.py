@@ -50,10 +50,8 @@ HOMES = {
     "disabled": Home(
         "warn", "hooks/on-reply: disabled since a backup", files={"disabled": '{"disabled": ["hooks/on-reply"]}'}
     ),
-    "backup": Home(
-        "warn", "09:00 UTC: the disk is full", files={"run/backups.json": failed("backup", "the disk is full")}
-    ),
-    "drill": Home("warn", "09:00 UTC: no key", files={"run/backups.json": failed("drill", "no key")}),
+    "backup": Home("warn", "09:00: the disk is full", files={"run/backups.json": failed("backup", "the disk is full")}),
+    "drill": Home("warn", "09:00: no key", files={"run/backups.json": failed("drill", "no key")}),
     "exposure": Home("ok", "open to nobody else"),
     "exposure-secrets": Home(
         "fail", "others on this machine can read", files={"secrets.toml": ""}, modes={"secrets.toml": 0o644}
