@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -54,6 +54,19 @@ async def running(home: Home, clock: ManualClock) -> AsyncIterator[App]:
             yield app
         finally:
             stop.set()
+
+
+@asynccontextmanager
+async def with_model(
+    path: Path, clock: ManualClock, answer: Callable[[Body], Step], settings: str = ""
+) -> AsyncIterator[App]:
+    """Run the gateway of a new home whose model gives *answer*, while the block runs."""
+    async with OpenAIStub(answer) as model:
+        home = make_home(path, model=openai_section(model.url))
+        home.write(home.config_file, home.config_file.read_text("utf-8") + settings)
+        with home.lock("a journey"):
+            async with running(home, clock) as app:
+                yield app
 
 
 async def after(app: App, clock: ManualClock, seconds: float) -> list[str]:
@@ -123,16 +136,12 @@ async def test_a_job_knows_of_its_earlier_times_only_if_it_is_to(tmp_path: Path,
         return Reply(calls=(Call("notify", json.dumps({"text": f"Look number {len(asked)}."}), f"c{len(asked)}"),))
 
     clock = ManualClock(NOON)
-    async with OpenAIStub(answer) as model:
-        home = make_home(tmp_path / "home", model=openai_section(model.url))
-        with home.config_file.open("a", encoding="utf-8") as config:
-            config.write(f"[schedule]\nremembers = {str(remembers).lower()}\n")
-        with home.lock("a journey"):
-            async with running(home, clock) as app:
-                await app.operator.ask(CronOrder("add", when="every 2h", what="look after the oven"))
-                assert await after(app, clock, 7200) == ["Look number 1."]
-                assert await after(app, clock, 7200) == ["Look number 2."]
-                job = await app.parts.resources.sessions.open(SessionKey(MAIN, "cron:1"))
+    settings = f"[schedule]\nremembers = {str(remembers).lower()}\n"
+    async with with_model(tmp_path / "home", clock, answer, settings) as app:
+        await app.operator.ask(CronOrder("add", when="every 2h", what="look after the oven"))
+        assert await after(app, clock, 7200) == ["Look number 1."]
+        assert await after(app, clock, 7200) == ["Look number 2."]
+        job = await app.parts.resources.sessions.open(SessionKey(MAIN, "cron:1"))
     assert job._is_alone is not remembers
     assert ("Look number 1." in asked[1]) is remembers
     assert "look after the oven" in asked[1]
@@ -142,15 +151,12 @@ async def test_a_job_knows_of_its_earlier_times_only_if_it_is_to(tmp_path: Path,
 async def test_what_a_job_writes_without_notify_is_shown_to_nobody(tmp_path: Path, in_main: bool) -> None:
     """In a session of its own and in the owner's, on their page too; it counts as silent, and the ledger says why."""
     clock = ManualClock(NOON)
-    async with OpenAIStub(lambda _: "I looked around, and here is my report.") as model:
-        home = make_home(tmp_path / "home", model=openai_section(model.url))
-        with home.lock("a journey"):
-            async with running(home, clock) as app:
-                await app.operator.ask(CronOrder("add", when="every 2h", what="look after the oven", in_main=in_main))
-                assert await after(app, clock, 7200) == []
-                assert " silent" in (await told(app, CronOrder("history", number=1)))[0]
-                (silence,) = await app.parts.resources.home.store.silences.latest()
-                talk = await app.parts.resources.sessions.open(SessionKey(MAIN, "main" if in_main else "cron:1"))
+    async with with_model(tmp_path / "home", clock, lambda _: "I looked around, and here is my report.") as app:
+        await app.operator.ask(CronOrder("add", when="every 2h", what="look after the oven", in_main=in_main))
+        assert await after(app, clock, 7200) == []
+        assert " silent" in (await told(app, CronOrder("history", number=1)))[0]
+        (silence,) = await app.parts.resources.home.store.silences.latest()
+        talk = await app.parts.resources.sessions.open(SessionKey(MAIN, "main" if in_main else "cron:1"))
     assert (silence.address.channel, silence.reason, silence.times) == ("clock", "unasked_prose", 1)
     assert any(
         "here is my report" in record.entry.text for record in talk.records if isinstance(record.entry, ReplyEntry)
@@ -162,13 +168,10 @@ async def test_what_a_job_writes_without_notify_is_shown_to_nobody(tmp_path: Pat
 async def test_a_reminder_reaches_its_owner_without_notify(tmp_path: Path, in_main: bool) -> None:
     """In the model's plain words, and it counts as delivered."""
     clock = ManualClock(NOON)
-    async with OpenAIStub(lambda _: "Time to stretch!") as model:
-        home = make_home(tmp_path / "home", model=openai_section(model.url))
-        with home.lock("a journey"):
-            async with running(home, clock) as app:
-                await app.operator.ask(CronOrder("add", when="in 1m", what="stretch", in_main=in_main))
-                assert await after(app, clock, 60) == ["Time to stretch!"]
-                assert " delivered" in (await told(app, CronOrder("history", number=1)))[0]
+    async with with_model(tmp_path / "home", clock, lambda _: "Time to stretch!") as app:
+        await app.operator.ask(CronOrder("add", when="in 1m", what="stretch", in_main=in_main))
+        assert await after(app, clock, 60) == ["Time to stretch!"]
+        assert " delivered" in (await told(app, CronOrder("history", number=1)))[0]
 
 
 async def test_what_is_run_without_a_gateway_waits_for_one(tmp_path: Path) -> None:
