@@ -6,7 +6,7 @@ Everything here is pure: it depends on the turn's access, the path, and the text
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from gateway.agent.entries import Entry, Mark, ResultEntry, SummaryEntry, TurnNoteEntry, UserEntry
+from gateway.agent.entries import Entry, Mark, ResultEntry, SummaryEntry, TurnNoteEntry, UserEntry, others_words
 from workspaces.access import PRIVATE, SHARED_FOLDER, Access, SessionType, rights, scope_of
 from workspaces.history import Act
 from workspaces.paths import fold
@@ -85,8 +85,8 @@ def reason_to_ask_for_outgoing(access: Access, *, is_exposed: bool) -> ApprovalR
 def is_from_outside(entry: Entry | Mark) -> bool:
     """Return whether *entry* shows the model text that others wrote, or may have written."""
     match entry:
-        case UserEntry():  # text in a picture may be anybody's words, and the answer may repeat them
-            return entry.from_outside or bool(entry.pictures)
+        case UserEntry():  # text in a picture, or a long name, may be anybody's words, and the answer may repeat them
+            return entry.from_outside or bool(entry.pictures) or bool(others_words(entry))
         case TurnNoteEntry() | ResultEntry() | SummaryEntry():
             return entry.from_outside
         case _:

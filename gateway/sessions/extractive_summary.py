@@ -14,6 +14,7 @@ from gateway.agent.entries import (
     ReplyEntry,
     ResultEntry,
     UserEntry,
+    others_words,
     own_answer,
     own_words,
 )
@@ -127,7 +128,7 @@ def _spoken_lines(turn: Sequence[Record], agent: str, zone: tzinfo, *, reads_oth
     for record in turn:
         kind = record.speech or LineKind.SMALL_TALK
         match record.entry:
-            case UserEntry() as entry if text := own_words(entry) or OTHERS_WORDS * entry.from_outside:
+            case UserEntry() as entry if text := own_words(entry) or OTHERS_WORDS * _passes_on(entry):
                 name = " ".join(entry.sender.split())[:_NAME_CHARS] or OWNER
                 ordered, at = is_noted and kind is LineKind.ORDER, record.at.astimezone(zone)
                 yield SpokenLine(at, name, text, is_answer=False, kind=kind, is_noted=ordered, is_house=entry.is_house)
@@ -139,6 +140,10 @@ def _spoken_lines(turn: Sequence[Record], agent: str, zone: tzinfo, *, reads_oth
                 yield SpokenLine(at, agent, said, is_answer=True, kind=answer_kind(kind), is_house=stays)
             case _:
                 pass
+
+
+def _passes_on(entry: UserEntry) -> bool:
+    return entry.from_outside or bool(others_words(entry))
 
 
 def _is_command(turn: Sequence[Record]) -> bool:

@@ -1213,6 +1213,13 @@ GUARDS = (
         "tests/privacy/test_trusted_turns.py::test_what_a_picture_said_is_others_words_in_later_turns_too",
     ),
     Guard(
+        "gateway/agent/write_policy.py",
+        "a long name of a file or a card in the owner's message counts as others' words",
+        " or bool(others_words(entry))",
+        "",
+        "tests/privacy/test_names.py::test_a_name_in_the_owners_own_message_is_others",
+    ),
+    Guard(
         "gateway/agent/tools/tool.py",
         "a result with a line of others' words makes its turn one with others' words",
         "is_marked or self._is_others(shown_lines(whole))",
