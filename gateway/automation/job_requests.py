@@ -6,7 +6,8 @@ from datetime import tzinfo
 
 from adapters.channel import Address
 from gateway.admission.internal_channels import is_inner
-from gateway.agent.person_requests import REMINDER
+from gateway.agent.entries import UserEntry, own_words
+from gateway.agent.person_requests import REMINDER, Request, request_in
 from gateway.agent.tools.tool import Told, done
 from gateway.agent.write_guard import WriteGuard
 from gateway.agent.write_policy import ApprovalReason
@@ -36,9 +37,8 @@ class TurnJobRequests:
     guard: WriteGuard
 
     async def add(self, when: str, what: str, *, private: bool) -> Told:
-        wish = Wish(
-            self.asked.agent.id, when, self.guard.marked(what), f"turn {self.asked.row.turn_id}", private=private
-        )
+        told = self.guard.marked(f"{REMINDER}{what}" if self._is_reminder(what) else what)
+        wish = Wish(self.asked.agent.id, when, told, f"turn {self.asked.row.turn_id}", private=private)
         try:
             spec, _ = self.job_schedule.check(wish)
             if (reason := self._reason()) and not self._is_owners_own(when, what):
@@ -67,6 +67,12 @@ class TurnJobRequests:
 
     def _reason(self) -> ApprovalReason | None:
         return self.guard.reason_for_job(is_asked=not is_inner(self.asked.row.message))
+
+    def _is_reminder(self, what: str) -> bool:
+        """Return whether a person asked in this turn to be reminded: then no model may keep silent about the job."""
+        said = self.asked.transcript.entries_of(self.asked.row.turn_id)
+        people = (own_words(each) for each in said if isinstance(each, UserEntry) and not each.is_ours)
+        return not what.startswith(REMINDER) and any(request_in(each) is Request.REMIND for each in people)
 
     def _is_owners_own(self, when: str, what: str) -> bool:
         """Return whether the job is word for word the message that began the turn: others can have changed nothing."""

@@ -11,6 +11,7 @@ from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import CLOCK, NOBODY, job_address
 from gateway.agent.models.offline_quotes import as_reminder
 from gateway.agent.person_requests import REMINDER
+from gateway.automation.job_requests import subject
 from gateway.errors import ScheduleError, StoreError
 from gateway.runtime.clock import Clock
 from gateway.schedule.jobs import DueJob, JobSchedule, schedule_of, shown_schedule
@@ -149,9 +150,9 @@ class JobRunner:
                 "of `owner.deliver`. Write to that bot once."
             )
             await self._ways.tell(f"{NO_ROUTE}:{job.spec.agent}", told, None)
-        elif isinstance(schedule_of(job.spec), At):
+        elif _is_due_to_owner(job):
             when = self._local_time(due.slot.at)
-            told = f"Job {job.id} was due {when}, while I was not running; it is too late now: {job.spec.prompt}"
+            told = f"Job {job.id} was due {when}, while I was not running; it is too late now: {subject(job.spec)}"
             await self._ways.tell(f"{MISSED}:{job.id}:{due.slot.at.isoformat()}", told, owner)
         if owner is None:
             await self._store.count(NO_ROUTE)
@@ -230,10 +231,15 @@ async def reminder_of(job_schedule: JobSchedule | None, message: InboundMessage)
         return ""
     try:
         job = await job_schedule.get(int(number), message.address.account)
-        is_due_to_owner = isinstance(schedule_of(job.spec), At) or job.spec.prompt.startswith(REMINDER)
+        is_due_to_owner = _is_due_to_owner(job)
     except ScheduleError:  # removed since
         return ""
     return as_reminder(message.text.removeprefix(_head(job))) if is_due_to_owner else ""
+
+
+def _is_due_to_owner(job: Job) -> bool:
+    """Return whether the owner waits for each run of *job*: it runs once, or it is a reminder. Raises ScheduleError."""
+    return isinstance(schedule_of(job.spec), At) or job.spec.prompt.startswith(REMINDER)
 
 
 async def reminders_of(job_schedule: JobSchedule | None, agent: AgentId) -> list[str]:

@@ -131,6 +131,14 @@ async def test_a_reminder_that_is_too_late_is_told_instead_of_run(tower: Tower) 
     assert await tower.after(HOUR) == []
 
 
+async def test_a_repeated_reminder_that_is_too_late_is_told_too(tower: Tower) -> None:
+    """Its owner relies on each one: an evening without power is no reason to say nothing of the pills."""
+    job = await tower.add("0 14 * * *", "Remind your owner: fill the pill box")
+    assert await tower.after(26.5 * HOUR) == []
+    said, to = tower.told[f"schedule_missed:{job.id}:2026-03-01T13:00:00+00:00"]
+    assert (said.endswith("too late now: fill the pill box"), to) == (True, OWNER)
+
+
 async def test_without_a_way_to_the_owner_nothing_is_run(tower: Tower) -> None:
     """It is counted each time and told once, where there is always somebody."""
     await tower.add("every 1h")

@@ -287,6 +287,29 @@ async def test_a_repeated_reminder_of_its_owner_is_never_silent(tmp_path: Path) 
         assert heard == "A reminder:\n\n> count the till"
 
 
+@pytest.mark.parametrize(("said", "before"), [("Sure, done!", "Sure, done!\n\n"), ("NO_REPLY", "")])
+async def test_a_repeated_reminder_that_a_model_planned_is_never_silent(tmp_path: Path, said: str, before: str) -> None:
+    """Its owner asked to be reminded; a model that forgets `notify`, or answers of something else, does not prevent it.
+
+    A job that its owner did not call a reminder may be silent.
+    """
+    async with open_house(tmp_path) as house:
+        house.policy = INNER
+        for asked, what in (("remind me every Thursday at 19:00 to fill the pill box", "Fill the box"), ("go", "Look")):
+            house.model = ScriptedModel(says("", call("schedule", when="Thu 19:00", what=what)), "All set.")
+            await house.says(asked)
+        for number in (1, 2):
+            await house.job_runner.run_now(number)
+        rows = [r for r in await house.store.inbox.waiting() if r.message.address.channel == "clock"]
+        heard = []
+        for row in rows:
+            house.model = ScriptedModel(said)
+            await house.answer(row)
+            heard.append(await house.answered(row))
+        assert heard == [f"{before}A reminder:\n\n> Fill the box", ""]
+        assert "- job 1: Thu 19:00: Fill the box; next" in await house.says("/cron")
+
+
 async def test_a_job_that_is_gone_or_repeats_may_be_silent(tmp_path: Path) -> None:
     """Nobody is reminded of a job that was removed while it ran."""
     async with open_house(tmp_path) as house:
