@@ -42,8 +42,8 @@ from workspaces.memory.text.values import Value, may_give
 
 DEPTH = 12
 """Number of the best results among which shared words are a sign."""
-_AS_WELL = 0.85
-"""Least relevance of the newer one, as a share of the other's, unless it says that something changed (retrieval.md)."""
+_AS_WELL, _NEARLY = 0.85, 0.6
+"""Least relevance of the newer one, as a share of the other's, and if it says that something changed (retrieval.md)."""
 SIMILAR_SCORE = 0.7
 """Least relevance of the newer one, as a share of the other's, for that sign."""
 _QUOTED = 0.88
@@ -190,10 +190,9 @@ class Statement:
         return not is_other and not self.names_another_thing(older)
 
     def _fits_as_well(self, older: "Statement") -> bool:
-        """Tell whether it is nearly as relevant, or a value is asked for and it says that something changed."""
-        if self.hit.score >= _AS_WELL * older.hit.score:
-            return True
-        return self._asked.asks_for_value and says_otherwise(self.text)
+        """Tell whether it is as relevant, or nearly: if a value is asked for and it says that something changed."""
+        is_change = self._asked.asks_for_value and says_otherwise(self.text)
+        return self.hit.score >= (_NEARLY if is_change else _AS_WELL) * older.hit.score
 
     def names_another_thing(self, older: "Statement") -> bool:
         """Tell whether *older* names what is asked for, and this another thing of its kind."""

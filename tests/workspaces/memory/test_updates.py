@@ -99,6 +99,14 @@ def test_a_change_counts_where_the_current_value_is_asked_for() -> None:
     assert order(hits, "current trial start") == [1, 0]
 
 
+def test_a_change_that_fits_far_less_is_about_another_thing() -> None:
+    """One word of it in common and a number of the kind that is asked for are not enough."""
+    older = told("insurance for the boat: policy number MBK-77140-C", score=0.64)
+    newer = "Evie's number is now 07700 900 318"
+    assert order([older, told(newer, days=9, score=0.36)], "policy number of the boat") == [0, 1]
+    assert order([older, told("policy number is now MBK-88000-D", days=9, score=0.45)], "policy number") == [1, 0]
+
+
 @pytest.mark.parametrize(
     "question",
     [
