@@ -24,7 +24,8 @@ from gateway.app.resources import THIS_MACHINE, Machine, open_resources
 from gateway.app.wiring import Parts
 from gateway.commands.menu import Menus, menu_entries
 from gateway.config import Config
-from gateway.control.operator import LocalOperator, Operations
+from gateway.control.operator import LocalOperator
+from gateway.control.order import Answers
 from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState
@@ -228,10 +229,10 @@ class App:
 
 
 def _operator(parts: Parts) -> LocalOperator:
-    def build() -> Operations:
-        from gateway.app.operator import operations_of  # a tenth of what is loaded, for those who ask
+    def build() -> Answers:
+        from gateway.app.operator import answers_of  # a tenth of what is loaded, for those who ask
 
-        return operations_of(parts)
+        return answers_of(parts)
 
     return LocalOperator(parts.status.agents, parts.conversation, build)
 

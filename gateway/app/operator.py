@@ -17,15 +17,14 @@ from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder
 from gateway.control.history import HistoryOperator
 from gateway.control.memory import MemoryOperator
 from gateway.control.notes_wire import NotesOrder
-from gateway.control.operator import Operations
-from gateway.control.order import Answers
+from gateway.control.order import Answers, ShortAnswers
 from gateway.control.probe_wire import ProbeOrder
 from gateway.control.quarantine import QuarantineOperator
 from gateway.control.quarantine_wire import QuarantineOrder
 from gateway.control.sessions import SessionsOperator
 from gateway.control.settings_wire import OwnerSettingsOrder
 from gateway.control.status_wire import MemoryOrder, StatusOrder
-from gateway.control.stream_wire import CommandsOrder
+from gateway.control.stream_wire import CheckOrder, CommandsOrder, IndexOrder
 from gateway.control.tools import ToolOperator
 from gateway.control.tools_wire import ToolOrder
 from gateway.control.wire import (
@@ -38,16 +37,11 @@ from gateway.control.wire import (
 )
 
 
-def operations_of(parts: Parts) -> Operations:
-    """Return the operations of the gateway that consists of *parts*."""
-    agents, sessions, home = parts.status.agents, parts.resources.sessions, parts.resources.home
-    memory = MemoryOperator(agents, sessions, home.zone.zone)
-    checkups = CheckupOperator(agents, sessions, home.now)
-    return Operations(_answers(parts, memory, checkups), memory.index, checkups.check)
-
-
-def _answers(parts: Parts, memory: MemoryOperator, checkups: CheckupOperator) -> Answers:
+def answers_of(parts: Parts) -> Answers:
+    """Return the functions that answer orders in the gateway that consists of *parts*."""
     resources, home, agents = parts.resources, parts.resources.home, parts.status.agents
+    memory = MemoryOperator(agents, resources.sessions, home.zone.zone)
+    checkups = CheckupOperator(agents, resources.sessions, home.now)
     admission = AdmissionOperator(
         home.routes, home.store, parts.admission.pairing, home.zone.zone, parts.group_requests, parts.admission.claims
     )
@@ -60,7 +54,7 @@ def _answers(parts: Parts, memory: MemoryOperator, checkups: CheckupOperator) ->
     )
     tools = ToolOperator(agents, parts.approvals, home.owner_chats.of, parts.conversation, home.now)
     jobs, delivery, zone = parts.job_runner, parts.delivery, home.zone.zone
-    return {
+    short: ShortAnswers = {
         StatusOrder: parts.status.status,
         ActivityOrder: activity.answer,
         SearchOrder: memory.search,
@@ -90,3 +84,4 @@ def _answers(parts: Parts, memory: MemoryOperator, checkups: CheckupOperator) ->
         CommandsOrder: parts.conversation.commands,
         OwnerSettingsOrder: SettingsOperator(home.files).answer,
     }
+    return Answers(short, {IndexOrder: memory.index, CheckOrder: checkups.check})

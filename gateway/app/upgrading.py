@@ -23,7 +23,7 @@ from gateway.backup.parts import parts_of
 from gateway.backup.restoring import restore_backup
 from gateway.backup.taking import BackupResult, take_backup
 from gateway.config import Config, read_config
-from gateway.control.operator_api import Progress
+from gateway.control.order import Progress
 from gateway.errors import BackupError
 from gateway.home import FOLDER_MODE, Home
 from gateway.stores.disk import disk_trouble

@@ -14,7 +14,8 @@ import typer
 
 from gateway.cli.connect import Reached, reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_answer
-from gateway.control.order import Answer, Order
+from gateway.cli.progress import progress_bar
+from gateway.control.order import Answer, LongOrder, Order
 from gateway.home import Home
 
 if TYPE_CHECKING:
@@ -57,6 +58,17 @@ class Call:
                 return await reached.operator.ask(order)
 
         return asyncio.run(asked())
+
+    def follow(self, title: str, order: LongOrder, then: Order[Answer]) -> tuple[str, Answer]:
+        """Execute *order*, showing its progress after *title*; return its outcome, and the answer to *then*."""
+
+        async def followed() -> tuple[str, Answer]:
+            async with self.reach() as reached:
+                with progress_bar(title) as progress:
+                    outcome = await reached.operator.follow(order, progress)
+                return outcome, await reached.operator.ask(then)
+
+        return asyncio.run(followed())
 
 
 class JsonCall(Call):

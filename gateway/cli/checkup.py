@@ -1,6 +1,5 @@
 """`strandline memory checkup …`: faults of an agent's notes, and decisions about proposals."""
 
-import asyncio
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
@@ -9,7 +8,6 @@ import typer
 from gateway.cli.call import JsonCall
 from gateway.cli.command_group import command_app
 from gateway.cli.invocation import AgentOption
-from gateway.cli.progress import progress_bar
 from gateway.control.checkup_wire import CheckupAnswer, CheckupOrder
 from gateway.control.stream_wire import CheckOrder
 
@@ -30,14 +28,7 @@ def checkup(
     """Find doubles, copies, outdated and invented notes, and propose changes; nothing is changed."""
     if call.context.invoked_subcommand is not None:
         return
-
-    async def checked() -> tuple[str, CheckupAnswer]:
-        async with call.reach() as reached:
-            with progress_bar("Checking") as progress:
-                outcome = await reached.operator.check(CheckOrder(agent), progress)
-            return outcome, await reached.operator.ask(CheckupOrder(agent=agent))
-
-    outcome, answer = asyncio.run(checked())
+    outcome, answer = call.follow("Checking", CheckOrder(agent), CheckupOrder(agent=agent))
     call.print(answer, [outcome, *_lines(answer, kind)])
 
 

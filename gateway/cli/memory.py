@@ -1,6 +1,5 @@
 """`strandline memory …`: the state of an agent's index, its update, and searches."""
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
@@ -15,10 +14,9 @@ from gateway.cli.command_group import command_app
 from gateway.cli.history import SHOWN_DIGITS
 from gateway.cli.invocation import AgentOption
 from gateway.cli.migrate import migrate
-from gateway.cli.progress import progress_bar
 from gateway.cli.status import memory_line
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
-from gateway.control.status_wire import MemoryOrder, MemoryStatus
+from gateway.control.status_wire import MemoryOrder
 from gateway.control.stream_wire import IndexOrder
 from gateway.control.wire import MemorySearchAnswer, MemorySource, OriginOrder, SearchOrder, Why, WhyOrder
 from workspaces.memory.change_exam import LOST
@@ -41,14 +39,7 @@ def status(call: JsonCall, agent: AgentOption = None) -> None:
 @app.command()
 def index(call: JsonCall, agent: AgentOption = None) -> None:
     """Update the index from the files; only changed files are read again."""
-
-    async def indexed() -> tuple[str, MemoryStatus]:
-        async with call.reach() as reached:
-            with progress_bar("Indexing") as progress:
-                outcome = await reached.operator.index(IndexOrder(agent), progress)
-            return outcome, await reached.operator.ask(MemoryOrder(agent))
-
-    outcome, state = asyncio.run(indexed())
+    outcome, state = call.follow("Indexing", IndexOrder(agent), MemoryOrder(agent))
     call.print({"outcome": outcome, **asdict(state)}, [outcome])
 
 

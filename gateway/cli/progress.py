@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gateway.control.operator_api import Progress
+from gateway.control.order import Progress
 
 
 @contextmanager

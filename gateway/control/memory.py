@@ -12,7 +12,7 @@ from gateway.control.exam import earlier_exams, examination
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.notes import NoteEditor
 from gateway.control.notes_wire import NotesAnswer, NotesOrder
-from gateway.control.operator_api import Progress
+from gateway.control.order import Progress
 from gateway.control.status import memory_status
 from gateway.control.status_wire import MemoryOrder, MemoryStatus
 from gateway.control.stream_wire import IndexOrder

@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
-from gateway.control.order import Answer, Answers, Order
+from gateway.control.order import Answer, Answers, LongOrder, Order, Progress, ignore_progress
 
 if TYPE_CHECKING:  # the types of all orders take longer to load than most commands to run
-    from gateway.control.stream_wire import ChatOrder, ChatSign, CheckOrder, IndexOrder
+    from gateway.control.stream_wire import ChatOrder, ChatSign
 
 OnReply = Callable[[str, bool], Awaitable[None]]
 """Takes each delivered message, as Markdown, and whether it answers this request.
@@ -21,10 +21,6 @@ def ignore_sign(_: "ChatSign") -> None:
     """Ignore the signs of an answer, for callers that wait for it alone."""
 
 
-Progress = Callable[[int, int], None]
-"""Receives the number of steps done, such as changed notes that are indexed, and their total."""
-
-
 class OperatorApi(Protocol):
     """The interface that commands use. Everything raises one of `expected_errors`."""
 
@@ -37,11 +33,8 @@ class OperatorApi(Protocol):
         The sign `postponed` says that it must wait.
         """
 
-    async def index(self, order: "IndexOrder", progress: Progress) -> str:
-        """Bring an agent's index up to date, and return a description of the outcome."""
-
-    async def check(self, order: "CheckOrder", progress: Progress) -> str:
-        """Check an agent's notes, and return a description of the outcome; `CheckupOrder` shows the proposals."""
+    async def follow(self, order: LongOrder, progress: Progress = ignore_progress) -> str:
+        """Execute *order*, reporting its *progress*; return a description of the outcome."""
 
 
 class LocalApi(OperatorApi, Protocol):
@@ -49,7 +42,7 @@ class LocalApi(OperatorApi, Protocol):
 
     @property
     def answers(self) -> Answers:
-        """The function for each kind of order that it executes."""
+        """The functions for the orders that it executes."""
 
 
 class Readiness(Protocol):

@@ -1,6 +1,7 @@
 """Orders: the operator's requests, each of which names the type of its answer."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, get_args
 
 Answer = TypeVar("Answer")
@@ -12,8 +13,29 @@ class Order(Generic[Answer]):
     __slots__ = ()
 
 
-Answers = Mapping[type[Order[Any]], Callable[[Any], Awaitable[Any]]]
-"""The function that answers each kind of order."""
+class LongOrder(Order[str]):
+    """A request that reports its progress; its answer describes the outcome."""
+
+    __slots__ = ()
+
+
+Progress = Callable[[int, int], None]
+"""Receives the number of steps done, such as changed notes that are indexed, and their total."""
+
+
+def ignore_progress(_done: int, _total: int) -> None:
+    """Ignore the progress of an order, for callers that wait for the outcome alone."""
+
+
+ShortAnswers = Mapping[type[Order[Any]], Callable[[Any], Awaitable[Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The functions that answer orders, by their kind."""
+
+    short: ShortAnswers
+    long: Mapping[type[LongOrder], Callable[[Any, Progress], Awaitable[str]]]
 
 
 def path_of(kind: type[Order[Answer]]) -> str:

@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 import h11
 from pydantic import TypeAdapter, ValidationError
 
-from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
-from gateway.control.order import Answer, Order, answer_of, path_of
+from gateway.control.operator_api import OnReply, OnSign, ignore_sign
+from gateway.control.order import Answer, LongOrder, Order, Progress, answer_of, ignore_progress, path_of
 from gateway.control.settings_wire import SETTINGS_PATH, SettingsReport
 from gateway.errors import GatewayBusyError, StrandlineError
 from gateway.home import ControlFile
 
 if TYPE_CHECKING:  # as for the API
-    from gateway.control.stream_wire import ChatOrder, CheckOrder, IndexOrder, StreamEvent
+    from gateway.control.stream_wire import ChatOrder, StreamEvent
 
 CONNECT_S = 2.0
 FIRST_ANSWER_S = 20.0
@@ -43,7 +43,7 @@ class RemoteOperator:
         from gateway.control.stream_wire import ChatSign
 
         outcome = ""
-        async for event in self._events("/control/chat", order):
+        async for event in self._events("/control/chat", json.dumps(asdict(order)).encode()):
             match event.event:
                 case "earlier" | "reply":
                     await on_reply(event.text, event.event == "reply")
@@ -52,26 +52,19 @@ class RemoteOperator:
             outcome = event.text
         return outcome
 
-    async def index(self, order: "IndexOrder", progress: Progress) -> str:
-        return await self._follow("/control/index", order, progress)
-
-    async def check(self, order: "CheckOrder", progress: Progress) -> str:
-        return await self._follow("/control/check", order, progress)
-
-    async def _follow(self, path: str, order: "IndexOrder | CheckOrder", progress: Progress) -> str:
-        """Return the outcome of *order*, reporting its progress."""
+    async def follow(self, order: LongOrder, progress: Progress = ignore_progress) -> str:
         outcome = ""
-        async for event in self._events(path, order):
+        async for event in self._events(path_of(type(order)), TypeAdapter(type(order)).dump_json(order)):
             if event.event == "progress":
                 progress(event.done, event.total)
             outcome = event.text
         return outcome
 
-    async def _events(self, path: str, order: "ChatOrder | IndexOrder | CheckOrder") -> AsyncIterator["StreamEvent"]:
+    async def _events(self, path: str, order: bytes) -> AsyncIterator["StreamEvent"]:
         """Yield every event up to the last one; an `error` is raised."""
         from gateway.control.stream_wire import StreamEvent
 
-        async with _answered(self._control, path, json.dumps(asdict(order)).encode()) as answer:
+        async with _answered(self._control, path, order) as answer:
             async for line in answer.lines():
                 event = _read(StreamEvent, line)
                 if event.event == "error":

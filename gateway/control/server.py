@@ -5,6 +5,7 @@ import json
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -16,9 +17,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control.expected_errors import EXPECTED
-from gateway.control.operator_api import LocalApi, Progress, Readiness
-from gateway.control.order import answer_of, path_of
-from gateway.control.stream_wire import ChatOrder, CheckOrder, IndexOrder, StreamEvent
+from gateway.control.operator_api import LocalApi, Readiness
+from gateway.control.order import LongOrder, answer_of, path_of
+from gateway.control.stream_wire import ChatOrder, StreamEvent
 from gateway.errors import StrandlineError
 from gateway.runtime.http_server import is_numeric_or_local
 
@@ -44,8 +45,6 @@ class ControlPages:
             Route("/readyz", self.readyz),
             Route("/control/alive", self.healthz),
             Route("/control/chat", self.chat, methods=["POST"]),
-            Route("/control/index", self.index, methods=["POST"]),
-            Route("/control/check", self.check, methods=["POST"]),
             Route("/control/{order}", self.answer, methods=["POST"]),
         ]
 
@@ -61,11 +60,18 @@ class ControlPages:
         return JSONResponse(told, 200 if state.ready else 503)
 
     async def answer(self, request: Request) -> Response:
-        kind = next((kind for kind in self._operator.answers if path_of(kind) == request.url.path), None)
+        answers = self._operator.answers
+        kind = next((kind for kind in (*answers.short, *answers.long) if path_of(kind) == request.url.path), None)
         if kind is None:
             return _problem(f"{request.url.path} is unknown here; is the command of another version?", 404)
-        answer = await self._operator.ask(await _body(request, kind))
+        order = await _body(request, kind)
+        if isinstance(order, LongOrder):
+            return _LineStream(partial(self._follow, order))
+        answer = await self._operator.ask(order)
         return Response(_shape(answer_of(kind)).dump_json(answer), media_type="application/json")
+
+    async def _follow(self, order: LongOrder, tell: Tell) -> str:
+        return await self._operator.follow(order, lambda *steps: tell(StreamEvent("progress", "", *steps)))
 
     async def chat(self, request: Request) -> Response:
         order = await _body(request, ChatOrder)
@@ -78,12 +84,6 @@ class ControlPages:
             return await self._operator.chat(order, on_reply, lambda sign: tell(StreamEvent(sign.kind, sign.text)))
 
         return _LineStream(work)
-
-    async def index(self, request: Request) -> Response:
-        return await _follow(request, IndexOrder, self._operator.index)
-
-    async def check(self, request: Request) -> Response:
-        return await _follow(request, CheckOrder, self._operator.check)
 
 
 class _LineStream(Response):
@@ -160,11 +160,6 @@ def control_app(operator: LocalApi, readiness: Readiness, token: str) -> ASGIApp
     refusals = dict.fromkeys(EXPECTED, _error_response)
     pages = Starlette(routes=ControlPages(operator, readiness).routes(), exception_handlers=refusals)
     return ControlGuard(pages, token)
-
-
-async def _follow(request: Request, kind: type[Body], execute: Callable[[Body, Progress], Awaitable[str]]) -> Response:
-    order = await _body(request, kind)
-    return _LineStream(lambda tell: execute(order, lambda *steps: tell(StreamEvent("progress", "", *steps))))
 
 
 def _shape(kind: type[Body]) -> TypeAdapter[Body]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from adapters.abilities import MenuEntry
-from gateway.control.order import Order
+from gateway.control.order import LongOrder, Order
 
 SignKind = Literal["draft", "tool", "postponed"]
 
@@ -51,14 +51,14 @@ class CommandsOrder(Order[CommandsAnswer]):
 
 
 @dataclass(frozen=True, slots=True)
-class IndexOrder:
+class IndexOrder(LongOrder):
     """A request to bring an agent's index up to date; `None` is the default agent."""
 
     agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class CheckOrder:
+class CheckOrder(LongOrder):
     """A request to check an agent's notes now, with progress; `None` is the default agent."""
 
     agent: str | None = None

@@ -53,7 +53,7 @@ class CheckupPages:
         """Check the notes now, or decide about one proposal."""
         agent = self.frame.agent(request)
         if form.get("act") == "check":
-            outcome = await self.frame.operator.check(CheckOrder(agent), lambda _done, _total: None)
+            outcome = await self.frame.operator.follow(CheckOrder(agent))
         else:
             outcome = (await self.frame.ask(_decision(agent, form))).outcome
         return self.frame.done(outcome, f"/agents/{agent}/memory/checkup", kind=form.get("kind", ""))

@@ -132,7 +132,7 @@ class WorkPages:
             case "probe":
                 return await self._health(request, (await self.frame.ask(ProbeOrder()),))
             case "index":
-                outcome = await self.frame.operator.index(IndexOrder(agent), lambda _done, _total: None)
+                outcome = await self.frame.operator.follow(IndexOrder(agent))
             case _:
                 is_done = await self.frame.ask(AcceptIndexOrder(agent))
                 outcome = "The changed index is in use." if is_done else "No change of the index was held back."

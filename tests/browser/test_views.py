@@ -171,7 +171,7 @@ async def spend(app: App) -> None:
 async def check_up(app: App) -> None:
     """Check the notes twice, so that there are proposals, scores and a trend."""
     for _ in range(2):
-        await app.operator.check(CheckOrder("main"), lambda _done, _total: None)
+        await app.operator.follow(CheckOrder("main"))
 
 
 async def visit(page: Page, house: House, path: str) -> None:

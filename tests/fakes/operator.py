@@ -33,8 +33,8 @@ from gateway.control.checkup_wire import CheckupAnswer, CheckupOrder, ShownPropo
 from gateway.control.cron_wire import CronAnswer, CronOrder, JobRow, RunRow
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.notes_wire import NoteRow, NotesAnswer, NotesOrder
-from gateway.control.operator_api import OnReply, OnSign, Progress, ignore_sign
-from gateway.control.order import Answer, Answers, Order
+from gateway.control.operator_api import OnReply, OnSign, ignore_sign
+from gateway.control.order import Answer, Answers, LongOrder, Order, Progress, ShortAnswers, ignore_progress
 from gateway.control.probe_wire import ProbeAnswer, ProbeOrder
 from gateway.control.quarantine_wire import QuarantineAnswer, QuarantineLine, QuarantineOrder
 from gateway.control.settings_wire import OwnerSettingsAnswer, OwnerSettingsOrder
@@ -92,11 +92,18 @@ class FakeOperator:
         """Set when a message has arrived."""
 
     async def ask(self, order: Order[Answer]) -> Answer:
-        answer: Answer = await self.answers[type(order)](order)
+        answer: Answer = await self.answers.short[type(order)](order)
         return answer
 
     @property
     def answers(self) -> Answers:
+        return Answers(self._short, {IndexOrder: self.index, CheckOrder: self.check})
+
+    async def follow(self, order: LongOrder, progress: Progress = ignore_progress) -> str:
+        return await self.answers.long[type(order)](order, progress)
+
+    @property
+    def _short(self) -> ShortAnswers:
         return {
             StatusOrder: self.status,
             SearchOrder: self.search,

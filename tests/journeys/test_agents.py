@@ -92,7 +92,7 @@ async def test_no_agent_sees_anything_of_another(tmp_path: Path) -> None:
         home = make_agents(tmp_path / "home", providers)
         async with running(home) as app:
             for each in app.operator.agents:
-                await app.operator.index(IndexOrder(each.id), lambda _done, _total: None)
+                await app.operator.follow(IndexOrder(each.id))
                 history = await each.history_writer.history()
                 known = await each.history_writer.ask(history.view(_owner(each.id)).log, LogQuery())
                 models[models[each.id].other].revisions = [commit.id for commit in known]

@@ -58,7 +58,7 @@ async def test_a_restored_home_gives_the_same_answers_to_200_queries(tmp_path: P
 
 async def answers(app: App) -> list[MemorySearchAnswer]:
     """Return what the agent's memory answers to each question once everything is indexed."""
-    await app.operator.index(IndexOrder(), lambda *_: None)
+    await app.operator.follow(IndexOrder())
     return [await app.operator.ask(SearchOrder(question)) for question in questions(QUERIES)]
 
 

@@ -23,7 +23,7 @@ async def test_the_operator_checks_and_decides(tmp_path: Path) -> None:
     notes.write_text(NOTES, "utf-8")
     async with running(home) as app:
         steps: list[tuple[int, int]] = []
-        said = await app.operator.check(CheckOrder(), lambda done, total: steps.append((done, total)))
+        said = await app.operator.follow(CheckOrder(), lambda done, total: steps.append((done, total)))
         assert "1 of them should change: 1 double" in said
         assert steps[-1][0] == steps[-1][1]
         assert notes.read_text("utf-8") == NOTES
@@ -70,7 +70,7 @@ async def test_a_batch_goes_on_past_a_mark_that_does_not_fit(tmp_path: Path) -> 
     notes = home.agent("main").workspace / "MEMORY.md"
     notes.write_text(NOTES, "utf-8")
     async with running(home) as app:
-        await app.operator.check(CheckOrder(), lambda _done, _total: None)
+        await app.operator.follow(CheckOrder())
         [proposal] = (await app.operator.ask(CheckupOrder())).proposals
         outcome = (await app.operator.ask(CheckupOrder("accept", ("1a2b3c4d", proposal.mark)))).outcome
     assert outcome.split("\n")[0] == f"{proposal.mark} ({proposal.citation}): accepted"

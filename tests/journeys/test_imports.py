@@ -59,7 +59,7 @@ async def test_what_was_told_to_another_program_is_found_here(
         said.append(text)
 
     async with running(home) as app:
-        await app.operator.index(IndexOrder(), lambda *_: None)
+        await app.operator.follow(IndexOrder())
         found = await app.operator.ask(SearchOrder("cabin wifi"))
         exact = await app.operator.ask(SessionsOrder("search", query="trout-lake-77"))
         await app.operator.chat(ChatOrder("what is the wifi at the cabin?"), hear)
@@ -86,7 +86,7 @@ async def test_a_home_of_400_days_comes_along_and_can_be_taken_back_to_the_last_
     assert everything(home) == there
     assert "nothing new" in capsys.readouterr().out
     async with running(home) as app:
-        await app.operator.index(IndexOrder(), lambda *_: None)
+        await app.operator.follow(IndexOrder())
         for day in (123, 250, 399):
             found = await app.operator.ask(SearchOrder(f"K-{day:04}"))
             said = await app.operator.ask(SessionsOrder("search", query=f"K-{day:04}"))

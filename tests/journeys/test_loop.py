@@ -29,7 +29,7 @@ async def _busy_with(app: App, entries: int, notes: Path) -> int:
     answered = 0
     with LoopProbe() as probe, blockbuster_ctx(OURS):
         await asyncio.to_thread(_write, notes, entries)
-        indexing = asyncio.ensure_future(app.operator.index(IndexOrder("main"), _told))
+        indexing = asyncio.ensure_future(app.operator.follow(IndexOrder("main"), _told))
         while not indexing.done():
             for question in questions(3):
                 await memory.search(Query(question), MAIN)

@@ -149,7 +149,7 @@ may_leave = "everything"
             made = Rig(home, elsewhere, here, embeddings)
             async with started(home) as terminal:
                 made.app = terminal.app
-                await terminal.app.operator.index(IndexOrder(), lambda _done, _total: None)
+                await terminal.app.operator.follow(IndexOrder())
                 async with asyncio.timeout(PATIENCE_S):  # a provider embeds a moment later
                     while "search_document" not in made.sent():  # noqa: ASYNC110  # another process sends it
                         await asyncio.sleep(0.02)
@@ -297,7 +297,7 @@ async def test_marked_text_that_was_removed_is_not_read_elsewhere_from_the_histo
         for name in MARKED:
             (workspace / name).unlink()
         await made.say("hello")
-        await made.app.operator.index(IndexOrder(), lambda _done, _total: None)
+        await made.app.operator.follow(IndexOrder())
         await made.say("/new")
         await made.say("What did I remove?")
         assert made.leaks() == []

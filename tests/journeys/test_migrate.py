@@ -65,7 +65,7 @@ async def test_a_gateway_goes_on_with_what_was_built_on_a_server(
 async def answer(home: Home) -> MemorySearchAnswer:
     """Return what the gateway of *home* finds once everything is indexed."""
     async with running(home) as app:
-        await app.operator.index(IndexOrder(), lambda *_: None)
+        await app.operator.follow(IndexOrder())
         return await app.operator.ask(SearchOrder(QUESTION))
 
 

@@ -57,7 +57,7 @@ async def test_nothing_private_reaches_a_groups_model_or_chat(tmp_path: Path) ->
             (workspace / name).write_text(text)
         before = {name: (workspace / name).read_bytes() for name in CANARIES}
         async with running(home) as app:
-            await app.operator.index(IndexOrder(), lambda _done, _total: None)
+            await app.operator.follow(IndexOrder())
             bot.says(GROUP, "@strand_bot hello", user_id=OWNER, chat_type="supergroup")
             (reply, *_) = await bot.wait_for_sent(1, 300)
         requests = json.dumps(provider.bodies, ensure_ascii=False)

@@ -144,7 +144,7 @@ async def test_no_key_is_found_anywhere_after_it_was_pasted_everywhere(tmp_path:
                 await bot.wait_for_sent(2)
                 bot.says(GROUP, f"hello {pasted()}", user_id=8, chat_type="supergroup")
                 await app.operator.chat(ChatOrder(f"remember {pasted()}"), unheard)
-                await app.operator.index(IndexOrder(), lambda *_: None)
+                await app.operator.follow(IndexOrder())
                 found = await app.operator.ask(SearchOrder(SECRETS["EMBEDDING_KEY"]))
                 log = await app.operator.ask(HistoryOrder("log", limit=50))
                 await app.operator.chat(ChatOrder("/new"), unheard)

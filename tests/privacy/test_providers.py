@@ -74,7 +74,7 @@ async def two_worlds(clock: ManualClock, house: str = "") -> AsyncIterator[tuple
                 secret = sentence(random.Random(seed))
                 each.model.reader = Locality.HERE
                 await _say(each, 0, f"{secret} #house", steady(f"So {secret}."))
-                await each.app.operator.index(IndexOrder(), lambda _done, _total: None)
+                await each.app.operator.follow(IndexOrder())
             yield one, other
 
 

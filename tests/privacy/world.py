@@ -119,7 +119,7 @@ class World:
         """
         for _ in range(self.rng.randint(0, 2)):
             await self.rng.choice((self._edit, self._remove, self._talk, self._talk))()
-        await self.app.operator.index(IndexOrder(), lambda _done, _total: None)
+        await self.app.operator.follow(IndexOrder())
 
     async def orders(self) -> list[str]:
         """Return the names of all commands, as the owner is told them in their own chat."""

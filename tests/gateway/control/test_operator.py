@@ -14,7 +14,7 @@ from gateway.control.browsers import BrowserOrder
 from gateway.control.cron_wire import CronOrder
 from gateway.control.exam_wire import ExamOrder
 from gateway.control.operator_api import LocalApi
-from gateway.control.order import Order, answer_of, path_of
+from gateway.control.order import LongOrder, Order, Progress, answer_of, path_of
 from gateway.control.quarantine_wire import QuarantineOrder
 from gateway.control.status_wire import StatusOrder
 from gateway.control.wire import ApprovalOrder
@@ -29,15 +29,23 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 async def test_each_order_is_answered_by_a_function_of_its_types(tmp_path: Path) -> None:
     """The table pairs every kind with a function that takes it and returns its answer, at a path of its own."""
-    kinds = {kind.__name__ for kind in Order.__subclasses__() if kind.__module__.startswith("gateway.")}
+    kinds = {
+        kind.__name__
+        for kind in (*Order.__subclasses__(), *LongOrder.__subclasses__())
+        if kind is not LongOrder and kind.__module__.startswith("gateway.")
+    }
     async with running(make_home(tmp_path / "home")) as app:
         operators: tuple[LocalApi, ...] = (app.operator, FakeOperator())
         for answers in (operator.answers for operator in operators):
-            assert {kind.__name__ for kind in answers} == kinds
-            assert len({path_of(kind) for kind in answers}) == len(answers)
-            for kind, function in answers.items():
+            every = [*answers.short, *answers.long]
+            assert {kind.__name__ for kind in every} == kinds
+            assert len({path_of(kind) for kind in every}) == len(every)
+            for kind, function in answers.short.items():
                 hints = get_type_hints(function)
                 assert (hints.pop("return"), *hints.values()) == (answer_of(kind), kind)
+            for long, follow in answers.long.items():
+                hints = get_type_hints(follow)
+                assert (hints.pop("return"), *hints.values()) == (str, long, Progress)
 
 
 async def test_times_are_in_the_owners_zone(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ async def test_an_unknown_agent_is_named_with_the_known_ones(operator: RemoteOpe
     calls: dict[str, Callable[[], object]] = {
         "search": lambda: operator.ask(SearchOrder("x", "wrok")),
         "memory_status": lambda: operator.ask(MemoryOrder("wrok")),
-        "index": lambda: operator.index(IndexOrder("wrok"), lambda *_: None),
+        "index": lambda: operator.follow(IndexOrder("wrok")),
         "chat": lambda: operator.chat(ChatOrder("x", "wrok"), no_reply),
     }
     with pytest.raises(StrandlineError, match="no agent 'wrok'; the agents are: main, work"):
@@ -218,7 +218,7 @@ async def test_memory_is_searched_and_indexed(operator: RemoteOperator, gateway:
         ("memory/2026-03-03.md#L3-L3", 1 / 3),
     ]
     steps: list[tuple[int, int]] = []
-    assert await operator.index(IndexOrder(), lambda *step: steps.append(step)) == "3 entries"
+    assert await operator.follow(IndexOrder(), lambda *step: steps.append(step)) == "3 entries"
     assert steps == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert await operator.ask(MemoryOrder()) == await gateway.ask(MemoryOrder())
     assert await operator.ask(WhyOrder()) == await gateway.ask(WhyOrder())
@@ -255,7 +255,7 @@ async def test_a_failed_indexing_run_says_why(operator: RemoteOperator, gateway:
     """An error after some progress is still an error."""
     gateway.said["main"] = ["unreadable"]
     with pytest.raises(StrandlineError, match="cannot be read"):
-        await operator.index(IndexOrder(), lambda *_: None)
+        await operator.follow(IndexOrder())
 
 
 async def test_a_malformed_order_is_refused_with_its_field(http: httpx.AsyncClient) -> None:
