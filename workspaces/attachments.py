@@ -11,6 +11,7 @@ from workspaces.access import Access, attachments_folder
 from workspaces.errors import NoSuchFileError, TooLargeError
 from workspaces.file_slot import PIECE
 from workspaces.files import clean_path
+from workspaces.normal_form import normal_form
 from workspaces.workspace import Workspace
 
 _DIGITS = 16
@@ -56,7 +57,7 @@ def cleaned_name(name: str, mime: str) -> str:
 
     Without a name it is `file`, with the extension of *mime*.
     """
-    last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
+    last = normal_form("NFC", name).replace("\\", "/").rpartition("/")[2]
     plain = "".join(char if _is_kept(char) else "_" for char in last.strip()).strip(".")
     stem, dot, ending = plain.rpartition(".")
     if not dot or not stem or len(ending) > 10:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from workspaces.errors import BadPathError
+from workspaces.normal_form import normal_form
 
 COMPONENT_BYTES = 255
 """Longest name of one file or folder; the limit of Linux and macOS."""
@@ -60,7 +61,7 @@ def is_taken(name: str) -> bool:
 
 def fold(name: str) -> str:
     """Return the key under which names that differ only in letter case or Unicode normal form are equal."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+    return normal_form("NFC", normal_form("NFD", name).casefold())
 
 
 def _refuse_characters(text: str) -> None:

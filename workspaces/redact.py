@@ -2,13 +2,13 @@
 
 import json
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.tokens import UNSPACED
+from workspaces.normal_form import normal_form
 
 SHORTEST = 8
 """In letters and digits; one of a script without spaces counts double. A shorter passage may be part of anything."""
@@ -220,4 +220,4 @@ def _weight(words: Sequence[str]) -> int:
 
 
 def _folded_word(word: str) -> str:
-    return unicodedata.normalize("NFC", word).casefold()
+    return normal_form("NFC", word).casefold()

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
@@ -19,6 +18,7 @@ from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
 from workspaces.house import tagged
 from workspaces.memory.text.dialogue import EVIDENCE, LineKind, transcript_line
+from workspaces.normal_form import normal_form
 from workspaces.notes import day_path, list_item
 from workspaces.workspace import Workspace
 
@@ -80,7 +80,7 @@ def _slug(text: str) -> str:
     """Return the ASCII letters and digits of *text* in words joined by hyphens; empty if that is not a usable name."""
     if len(text) > 4 * _SLUG_CHARS:
         return ""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    plain = normal_form("NFKD", text).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_SLUG_CHARS].strip("-")
 
 

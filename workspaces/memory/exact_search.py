@@ -1,7 +1,6 @@
 """Literal, case-insensitive search in the documents themselves: newest first, in linear time."""
 
 import asyncio
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -11,6 +10,7 @@ from workspaces.access import Scope
 from workspaces.errors import WorkspaceError
 from workspaces.memory.entry import Document, Source, UnreadableDocumentError, cited_path
 from workspaces.memory.text.dates import date_in, is_between
+from workspaces.normal_form import normal_form
 from workspaces.run_blocking import RunBlocking
 
 Day = date
@@ -162,7 +162,7 @@ def _days(lines: Sequence[str], day: date | None) -> Iterator[date | None]:
 
 def folded_text(text: str) -> str:
     """Return *text* as it is compared: composed characters, without case."""
-    return unicodedata.normalize("NFC", text).casefold()
+    return normal_form("NFC", text).casefold()
 
 
 def _excerpt(line: str, at: int = 0) -> str:

@@ -12,6 +12,8 @@ from itertools import pairwise
 
 from py_rust_stemmers import SnowballStemmer
 
+from workspaces.normal_form import normal_form
+
 UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f"  # Myanmar
@@ -91,8 +93,8 @@ def normalised(text: str) -> str:
     """
     if text.isascii():
         return text
-    decomposed = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
-    return unicodedata.normalize("NFC", _FOLDED_MARKS.sub("", decomposed)).translate(_UNDECOMPOSED)
+    decomposed = normal_form("NFD", normal_form("NFKC", text))
+    return normal_form("NFC", _FOLDED_MARKS.sub("", decomposed)).translate(_UNDECOMPOSED)
 
 
 def lower_case(text: str) -> str:
