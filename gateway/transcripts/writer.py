@@ -138,8 +138,7 @@ class Transcript:
         Raises StoreError; the file is then unchanged.
         """
         now = self._now()
-        records = [Record(turn_id, now, entry, kind_of_entry(entry)) for entry in entries]
-        await self._run(self._write, records)
+        records = await self._run(self._write, turn_id, now, entries)
         for follower in self._followers:
             follower(records)
         if (begun := self._on_begun) is not None:
@@ -172,7 +171,8 @@ class Transcript:
         self.size = records.size
         self.repairs = Repairs(torn, records.faults[Fault.DAMAGED], records.faults[Fault.UNKNOWN])
 
-    def _write(self, records: Sequence[Record]) -> None:
+    def _write(self, turn_id: TurnId, now: datetime, entries: Sequence[Entry | Mark]) -> list[Record]:
+        records = [Record(turn_id, now, entry, kind_of_entry(entry)) for entry in entries]  # of a long text takes long
         lines = [to_line(record) for record in records]
         with self._one_write:
             try:
@@ -181,6 +181,7 @@ class Transcript:
             except OSError as exc:
                 raise disk_trouble(self._path, exc) from exc
             self._remember(lines)
+        return records
 
     def _remember(self, lines: Sequence[bytes]) -> None:
         """Keep the stored lines, as a restart would read them; of those replaced by a summary, only needed ones."""

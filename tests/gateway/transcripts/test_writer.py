@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from gateway.agent.entries import (
     CallStartEntry,
     Entry,
+    Mark,
     ReplyEntry,
     ResultEntry,
     ToolCall,
@@ -28,7 +30,10 @@ from gateway.agent.entries import (
 )
 from gateway.errors import StoreError
 from gateway.stores.rows import TurnId
+from gateway.transcripts import writer
+from gateway.transcripts.codec import kind_of_entry
 from gateway.transcripts.writer import Record, Repairs, Transcript
+from workspaces.memory.text.dialogue import LineKind
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -95,6 +100,24 @@ async def test_records_come_back_as_they_were_written(path: Path, written: bytes
     assert written.startswith(b'{"v":1,"type":"session",')
     assert written.endswith(b"\n")
     assert written.count(b"\n") == 6
+
+
+async def test_what_a_message_says_is_found_out_on_the_files_own_thread(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a hundred thousand characters in short lines that takes two seconds, in which nobody else was answered."""
+    threads: list[threading.Thread] = []
+
+    def kind(entry: Entry | Mark) -> LineKind | None:
+        threads.append(threading.current_thread())
+        return kind_of_entry(entry)
+
+    monkeypatch.setattr(writer, "kind_of_entry", kind)
+    transcript = await Transcript.open(path, asyncio.to_thread)
+    await transcript.append(ONE, SAID)
+    assert threads
+    assert threading.main_thread() not in threads
+    assert [record.kind for record in transcript.records] == [kind_of_entry(SAID)]
 
 
 async def test_what_is_remembered_is_what_a_restart_reads(path: Path) -> None:
