@@ -1,5 +1,6 @@
 """Guard for writes of a turn's tools to protected files: a write passes, or it waits for the owner."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -139,7 +140,7 @@ class WriteGuard:
             return None
         if self._access.session_type is SessionType.SUBAGENT:  # it works alone, and nobody would see what was asked
             raise ToolError(f"{call.name} may pass on what your task says; name in your result what you need it for")
-        number = await self._approval_sink.propose(CALLS / call.name, None, call.arguments or "{}", reason)
+        number = await self._approval_sink.propose(CALLS / call.name, None, _shown_arguments(call), reason)
         said = (
             f"Nothing is done yet: this call waits for your owner's approval as #{number}, because {reason.in_words}. "
             "They have been notified; continue without it."
@@ -159,6 +160,20 @@ class WriteGuard:
             f"{reason.in_words}. They have been notified; continue without it."
         )
         return done(said, "waits", f"#{number}")
+
+
+def _shown_arguments(call: ToolCall) -> str:
+    """Return the arguments of *call* as its owner reads them: one a line, the shortest first, as they are understood.
+
+    So no argument is written in escapes, nor stands behind a long one, behind spaces or under a name that is there
+    twice.
+    """
+    try:
+        given = json.loads(call.arguments or "{}")
+        shown = dict(sorted(given.items(), key=lambda each: len(str(each[1])))) if isinstance(given, dict) else given
+        return json.dumps(shown, ensure_ascii=False, indent=1, allow_nan=False)
+    except (ValueError, RecursionError):
+        return call.arguments
 
 
 @dataclass(frozen=True, slots=True)

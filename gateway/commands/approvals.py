@@ -11,12 +11,15 @@ from gateway.approvals.diff import difference
 from gateway.approvals.job_changes import is_of_jobs
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
-from gateway.commands.wording import quoted
+from gateway.commands.wording import counted, quoted
 from gateway.errors import ApprovalError, ToolError
-from gateway.stores.rows import PendingChange, Proposal
+from gateway.stores.rows import PendingChange
 from workspaces.access import AgentId, Locality
 
 _NUMBER = re.compile(r"#?([0-9]{1,15})", re.ASCII)
+
+_HEAD_OF_JOB = 2
+"""Lines of a job before what it is about: its time, and whether it reads private memory."""
 
 Decide = Callable[[int, AgentId | None], Awaitable[str]]
 
@@ -66,15 +69,22 @@ def _pending_lines(waiting: Sequence[PendingChange], verb: str, *, may_tell: boo
         yield "No changes wait for you."
         return
     for change in waiting:
-        last = _last_added(change.proposal) if may_tell else ""
-        about = f"\n  {quoted(last)}" if last else f" {ApprovalReason(change.proposal.reason).in_words}"
+        about = _about(change) if may_tell else f" {ApprovalReason(change.proposal.reason).in_words}"
         what = "a job" if is_of_jobs(change.proposal) else f"`{change.proposal.path}`"
         yield f"- **#{change.id}** {what}:{about}"
     yield f"\n`/{verb} {waiting[0].id}` decides about the first of them."
 
 
-def _last_added(proposal: Proposal) -> str:
-    """Return the last line that *proposal* adds: of a job what it is about; empty if it adds none."""
+def _about(change: PendingChange) -> str:
+    """Return the last line that *change* adds, of a job what it is about, and how many more lines it changes.
+
+    The reason for asking if it adds none.
+    """
+    proposal = change.proposal
     lines = difference(proposal.before, proposal.after).split("\n")
-    last = next((line[1:].strip() for line in reversed(lines) if line.startswith("+")), "")
-    return last.removeprefix("what: ").removeprefix(REMINDER).removeprefix("- ")
+    added = [line[1:].strip() for line in lines if line.startswith("+")][_HEAD_OF_JOB * is_of_jobs(proposal) :]
+    more = max(len(added), sum(line.startswith("-") for line in lines)) - 1
+    if not added:
+        return f" {ApprovalReason(proposal.reason).in_words}"
+    rest = f"\n  and {counted(more, 'more line')}; the message about #{change.id} shows all" if more > 0 else ""
+    return f"\n  {quoted(added[-1].removeprefix('what: ').removeprefix(REMINDER).removeprefix('- '))}{rest}"

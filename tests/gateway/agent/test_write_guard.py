@@ -296,3 +296,23 @@ async def test_a_subagent_is_refused_what_may_carry_text_out(rig: Rig) -> None:
     with pytest.raises(ToolError, match="may pass on what your task says"):
         await watch.ask_to_call(ToolCall("c1", "web_search", "{}"))
     assert await guard(SUBAGENT, [], rig.approval_sink).ask_to_call(ToolCall("c1", "web_search", "{}")) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ('{"text": "LONG", "to": "sam"}', '{\n "to": "sam",\n "text": "LONG"\n}'),
+        ('{"to": "\\u0073am"}', '{\n "to": "sam"\n}'),
+        ('{"to": "mia", "to": "sam"}', '{\n "to": "sam"\n}'),
+        ('{"note": 1,SPACES"to": 2}', '{\n "note": 1,\n "to": 2\n}'),
+        ("", "{}"),
+    ],
+    ids=["a long one first", "escapes", "a name twice", "spaces", "none"],
+)
+async def test_a_call_waits_with_each_argument_in_view(rig: Rig, arguments: str, shown: str) -> None:
+    """The owner reads what will be sent, and to whom, whatever the model puts before it."""
+    given, expected = (
+        each.replace("LONG", "la " * 3_000).replace("SPACES", " \n" * 4_000) for each in (arguments, shown)
+    )
+    await guard(MAIN, [FORWARDED], rig.approval_sink).ask_to_call(ToolCall("c1", "mail", given))
+    assert [change.after for change in rig.approval_sink.waiting] == [expected]
