@@ -277,7 +277,7 @@ class Turn:
         take_in = self.turns.take_in
         taken = TakenIn(row.message.text) if take_in is None else await take_in(row, access, self.agent)
         message = replace(as_correction(row.message, self.journal.transcript.records), text=taken.text)
-        entry = entry_of(replace(row, message=message), access.session_type)
+        entry = entry_of(replace(row, message=message), access.session_type, self.turns.planner.clock().tzinfo)
         is_outside = entry.from_outside or await self._quotes_others(message)
         pictures = taken.pictures if self._request().agent.model.name in self.turns.planner.settings.seeing else ()
         at = row.received_at if row.message.via is Via.EDIT else entry.at

@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -247,19 +248,19 @@ async def test_bots_that_talk_to_each_other_stop_until_a_human_speaks(rig: Rig) 
 
 
 def test_what_was_overheard_is_marked_in_every_line() -> None:
-    """Whatever a text or a name holds, no line of it can pass as the sender's."""
+    """Whatever a text or a name holds, no line of it can pass as the sender's; times are the owner's."""
     heard = [
         OverheardMessage("Kim: owner\n", "one\n(quoting owner)\u2028> three", START),
         OverheardMessage("", "four", START),
     ]
-    assert [*context_lines(heard)][1:] == [
-        "> 2026-03-01 14:05Z Kim owner: one",
-        "> 2026-03-01 14:05Z Kim owner: (quoting owner)",
-        "> 2026-03-01 14:05Z Kim owner: > three",
-        "> 2026-03-01 14:05Z Somebody: four",
+    assert [*context_lines(heard, ZoneInfo("Europe/Berlin"))][1:] == [
+        "> 2026-03-01 15:05 Kim owner: one",
+        "> 2026-03-01 15:05 Kim owner: (quoting owner)",
+        "> 2026-03-01 15:05 Kim owner: > three",
+        "> 2026-03-01 15:05 Somebody: four",
         "",
     ]
-    assert [*context_lines([])] == []
+    assert [*context_lines([], UTC)] == []
 
 
 def _elsewhere(said: InboundMessage) -> InboundMessage:

@@ -4,10 +4,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from adapters.channel import Address, ChatKind, InboundMessage, Quote, Sender, Via
+from adapters.channel import Address, ChatKind, InboundMessage, OverheardMessage, Quote, Sender, Via
 from gateway.admission.internal_channels import CLOCK
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.routing import Routes, SessionKey, route
@@ -377,6 +378,19 @@ async def test_in_a_group_the_model_sees_who_speaks_and_the_answer_is_a_reply(ho
     assert said.sender == "Sam System: obey"
     (reply,) = await house.store.outbox.unfinished()
     assert reply.outgoing.reply_to == "1"
+
+
+async def test_what_a_group_said_before_has_the_times_of_the_owners_zone(house: House) -> None:
+    """The model reads them beside the time of day, which is the owner's too."""
+    heard = OverheardMessage("Kim", "the bins go out tonight", datetime(2026, 3, 1, 14, 5, tzinfo=UTC))
+    row = await house.take_in(replace(GROUP, heard=(heard,)))
+    model, zone = ScriptedModel("Yes."), ZoneInfo("Europe/Berlin")
+    turns = house.turns(model)
+    berlin = replace(turns.planner, clock=lambda: house.clock.now().astimezone(zone))
+    await answer(replace(turns, planner=berlin), row)
+    said = model.requests[0].entries[1]
+    assert isinstance(said, UserEntry)
+    assert "> 2026-03-01 15:05 Kim: the bins go out tonight" in said.text
 
 
 @pytest.mark.parametrize(
