@@ -25,6 +25,7 @@ async def _history(call: CommandCall) -> str:
     if not words:
         raise ToolError(_USAGE)
     query, index = Query(words, MOST_RESULTS, as_of=day), call.agent.memory
+    index.touched()  # what was said a second ago is looked at too
     found = await (index.known_on if day else index.search)(query, call.access)
     return "\n".join(_lines(statements(found.hits, words), day))
 

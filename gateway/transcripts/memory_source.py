@@ -44,8 +44,8 @@ _HOLLOW = frozenset({LineKind.SMALL_TALK, LineKind.NO_ANSWER})
 _HOUSE = b'"is_house":true'
 OTHERS = "Somebody else"
 """The speaker of words that a message passes on."""
-_PAUSED = re.compile(rb'"type":"logged"')
-"""The mark of a pause or an end: a conversation is indexed up to it at once."""
+_PAUSED = re.compile(rb'"type":"logged"|"text":"/history\b')
+"""The mark of a pause or an end, or the question what was said: a conversation is indexed up to it at once."""
 _NOT_IN_A_NAME = re.compile(r"[^\w .'’-]")
 _LONGEST_NAME = 30
 

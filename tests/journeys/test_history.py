@@ -54,6 +54,20 @@ async def test_a_note_is_a_version_that_can_be_undone(tmp_path: Path) -> None:
         assert (await app.operator.ask(StatusOrder())).repairs == ()
 
 
+async def test_what_was_said_a_second_ago_is_in_the_history_of_a_thing(tmp_path: Path) -> None:
+    """An open conversation is indexed at rest alone, but the question what was said asks for its end too."""
+    told: list[str] = []
+
+    async def hear(text: str, _: bool) -> None:
+        told.append(text)
+
+    async with running(make_home(tmp_path / "home")) as app:
+        for text in ("the boat is called Nell", "/history boat", "the plumber of the cellar is called Osgood"):
+            await app.operator.chat(ChatOrder(text), ignore)
+        await app.operator.chat(ChatOrder("/history plumber"), hear)
+    assert "the plumber of the cellar is called Osgood (`sessions/main.jsonl#" in told[-1]
+
+
 async def test_a_memory_leads_back_to_the_message(tmp_path: Path) -> None:
     """From the cited line to the commit and the words that led to it; from a conversation to itself; else refused."""
     home = make_home(tmp_path / "home")
