@@ -35,7 +35,7 @@ from workspaces.workspace import TextFile, Workspace
 T = TypeVar("T")
 PART = 1_000
 """Files that are made durable and recorded together; our choice: a second's work."""
-_OTHERS = Origin(OWNERS_COMMANDS, others=True)
+_OWN, _OTHERS = Origin(OWNERS_COMMANDS), Origin(OWNERS_COMMANDS, others=True)
 Step = Callable[[], None]
 """Called after each file and conversation that was written."""
 
@@ -91,6 +91,8 @@ class ImportTarget:
     owner: Access
     source: str
     """Name of the importer."""
+    is_own: bool = False
+    """The notes hold the owner's own words."""
 
     @property
     def _receipts(self) -> Path:
@@ -149,14 +151,15 @@ class ImportTarget:
 
     def _write_all(self, plan: ImportPlan, receipt: ImportReceipt, history: History, step: Step) -> ImportReceipt:
         self._keep(receipt)
-        with ExposedTurns(exposed_place(self.home.history)).during(receipt.id, _OTHERS):
-            left_out = self._write_files(plan, history, step)
+        origin = _OWN if self.is_own else _OTHERS
+        with ExposedTurns(exposed_place(self.home.history)).during(receipt.id, origin):
+            left_out = self._write_files(plan, history, origin, step)
         self._archive(plan.sessions, step)
         done = replace(receipt, is_whole=True, left_out=left_out)
         self._keep(done)
         return done
 
-    def _write_files(self, plan: ImportPlan, history: History, step: Step) -> list[str]:
+    def _write_files(self, plan: ImportPlan, history: History, origin: Origin, step: Step) -> list[str]:
         """Write and record the files; return a line for each that is refused."""
         fresh = {path: text for path, text in plan.files.items() if path not in plan.replaced}
         for path in plan.replaced:
@@ -167,11 +170,11 @@ class ImportTarget:
         for part in _parts(fresh):
             left_out += self._add(part)
             paths = [*recorded, *part]
-            _record(history, paths, f"import: {self.source}, {len(paths):,} files", is_others=True)
+            _record(history, paths, f"import: {self.source}, {len(paths):,} files", origin)
             recorded = []
             for _ in part:
                 step()
-        _record(history, recorded, f"import: {self.source}, {len(recorded):,} files", is_others=True)
+        _record(history, recorded, f"import: {self.source}, {len(recorded):,} files", origin)
         return left_out
 
     def unfinished(self) -> ImportReceipt | None:
@@ -188,7 +191,7 @@ class ImportTarget:
         latest = max((int(number) for number in numbers if number.isdecimal()), default=0)
         earlier = self.unfinished() or ImportReceipt(f"{self.source}-{latest + 1}")
         if earlier.files:  # what it wrote last may not be recorded yet, and must not count as the owner's own words
-            _record(history, [*earlier.files], f"import: {self.source}, continued", is_others=True)
+            _record(history, [*earlier.files], f"import: {self.source}, continued", _OTHERS)
         return ImportReceipt(
             earlier.id,
             {**earlier.files, **{path: _file_digest(text) for path, text in plan.files.items()}},
@@ -259,7 +262,7 @@ class ImportTarget:
             for file in (self.home.archive / name, _part_of(self.home.archive / name)):
                 file.unlink(missing_ok=True)
             step()
-        _record(self._history(), [*receipt.files], f"import: take back {receipt.id}", is_others=False)
+        _record(self._history(), [*receipt.files], f"import: take back {receipt.id}", _OWN)
         _part_of(self._receipt_file(receipt.id)).unlink(missing_ok=True)
         os.truncate(self._receipt_file(receipt.id), 0)
         return tuple(kept)
@@ -289,9 +292,7 @@ class ImportTarget:
         return None if present is None else present.text
 
 
-def _record(history: History, paths: Sequence[str], subject: str, *, is_others: bool) -> None:
-    """Commit *paths*; imported lines count as others' words until the owner has looked through them."""
-    origin = _OTHERS if is_others else Origin(OWNERS_COMMANDS)
+def _record(history: History, paths: Sequence[str], subject: str, origin: Origin) -> None:
     history.record([PurePosixPath(path) for path in paths], subject, origin)
 
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Our choice: a screen's worth of what was left out."""
+_OTHERS_WORDS = (
+    "Its notes count as other people's words: the agent finds them by a search, and asks you before it acts on them. "
+    "If you wrote them, take it back and import with --own."
+)
 
 
 def import_(  # noqa: PLR0913  # each option is a parameter to typer
@@ -46,6 +50,9 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
     undo: Annotated[
         str | None, typer.Option("--undo", metavar="IMPORT", help="Take back an import, by its name, such as claude-1.")
     ] = None,
+    own: Annotated[
+        bool, typer.Option("--own", help="Count the notes as your own words: you wrote them, or know all of them.")
+    ] = False,
 ) -> None:  # each option is a parameter to typer
     """Import notes and conversations from other programs; your own files are not overwritten."""
     from gateway.importers.loading import imported
@@ -68,7 +75,7 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
             if is_new and dry_run:
                 _preview_new(each)
                 continue
-            with _target(place, each.agent, source or "", is_locked=each.agent in locked) as target:
+            with _target(place, each.agent, source or "", is_locked=each.agent in locked, is_own=own) as target:
                 if is_new:
                     print(f"Agent {each.agent} is new.")
                 _take_in(target, each, is_dry=dry_run, command=partial(invocation.command, home=place))
@@ -124,6 +131,8 @@ def _take_in(
             receipt = target.write(plan, step)
         print(f"Agent {found.agent}: imported {count}{known}")
         print(f"Take it back: {command(f'import --undo {receipt.id} --agent {found.agent}')}")
+        if plan.files and not target.is_own:
+            print(_OTHERS_WORDS)
         _print_some("Could not be written", receipt.left_out)
     _print_some("Left out", plan.left_out)
     _print_some("Jobs and bindings that it had, none of which is set up here; for those that you want", found.proposals)
@@ -147,7 +156,7 @@ def _print_some(title: str, lines: Sequence[str]) -> None:
 
 
 @contextmanager
-def _target(home: Home, agent: str, source: str, *, is_locked: bool) -> "Iterator[ImportTarget]":
+def _target(home: Home, agent: str, source: str, *, is_locked: bool, is_own: bool = False) -> "Iterator[ImportTarget]":
     """Yield the agent, which is created first if there is none, with its workspace locked."""
     from gateway.cli.import_writer import ImportTarget
     from gateway.cluster.workspace_locks import workspace_locks
@@ -162,7 +171,8 @@ def _target(home: Home, agent: str, source: str, *, is_locked: bool) -> "Iterato
         caps = FileCaps(quotas=read_config(home.config_file).limits)
         workspace = Workspace.create(folder, AgentId(agent), caps)
         try:
-            yield ImportTarget(home.agent(agent), workspace, owner_access(AgentId(agent), "terminal:owner"), source)
+            owner = owner_access(AgentId(agent), "terminal:owner")
+            yield ImportTarget(home.agent(agent), workspace, owner, source, is_own)
         finally:
             workspace.folder.close()
 

@@ -1193,6 +1193,13 @@ GUARDS = (
     ),
     Guard(
         "workspaces/history/line_origins.py",
+        "imported lines are others' until the owner says that they wrote them",
+        "EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE} and not origin.others",
+        "EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE}",
+        "tests/gateway/cli/test_imports.py::test_imported_notes_are_the_owners_words_if_they_say_so",
+    ),
+    Guard(
+        "workspaces/history/line_origins.py",
         "others' words in signs, digits or tags count as words",
         "    return len({*_SIGN.findall(words)}) >= _LEAST or len(_DIGIT.findall(words)) > _MOST_DIGITS",
         "    return False",

@@ -36,7 +36,7 @@ _WORD_LETTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of scripts in which one or two are a word."""
 _USUAL_PLACES = frozenset({"memory", "memory.md", "memory/shared", "skills", "attachments"})
 """Files and folders, case-folded, whose names nobody chose."""
-_MAGIC = b"strandline origins 4\n"
+_MAGIC = b"strandline origins 5\n"
 _HEAD_LENGTH = 40
 
 
@@ -236,8 +236,9 @@ def _numbered_keys(lines: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 
 def is_owners(origin: Origin) -> bool:
-    """Return whether the owner made or approved the change of *origin*."""
-    return origin.approved_by is not None or origin.session in {EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE}
+    """Return whether the owner made or approved the change of *origin*; an import brings others' words along."""
+    is_by_hand = origin.session in {EDITOR_SESSION, OWNERS_COMMANDS, OWNERS_PAGE} and not origin.others
+    return origin.approved_by is not None or is_by_hand
 
 
 def line_key(line: str) -> int | None:

@@ -1,6 +1,7 @@
 import errno
 import json
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from gateway.importers.loading import imported
 from tests.fakes.operator import FakeGateway, FakeOperator
 from tests.fakes.packages import Install, install
 from tests.journeys.test_tutorial import blocks
+from workspaces.access import AgentId
+from workspaces.history import History, LineOrigin, LineOrigins
+from workspaces.workspace import Workspace
 
 __all__ = ["install"]
 
@@ -98,6 +102,19 @@ def test_another_note_of_that_day_is_never_overwritten(importer: Importer) -> No
     assert mine.read_text("utf-8") == "- my own words\n"
     assert "Tea is ready." in importer.note("main", "2023-05-08-locomo")
     assert "nothing new" in importer("--conversation", "2", "--agent", "main")[1]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_imported_notes_are_the_owners_words_if_they_say_so(importer: Importer, *, own: bool) -> None:
+    """Otherwise another program's model, or anybody, may have written them; the import says so, and the way out."""
+    status, out, _ = importer("--conversation", "1", "--agent", "main", *(["--own"] if own else []))
+    assert status == 0
+    assert ("count as other people's words" in out) is not own
+    home = importer.home.agent("main")
+    workspace, origins = Workspace.open(home.workspace, AgentId("main")), LineOrigins()
+    History.open(home.history, workspace, lambda: datetime.now(UTC)).trace(origins)
+    workspace.folder.close()
+    assert origins.origin_of("- 13:56 Ada: The boat is red.") is (LineOrigin.OWN if own else LineOrigin.OTHERS)
 
 
 def test_the_configuration_keeps_its_comments_and_its_mode(importer: Importer) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.workspaces.history.home import Home
 from workspaces.access import scope_of
-from workspaces.history import EDITOR, LineOrigin, LineOrigins, Origin, changes_of, saved_beside
+from workspaces.history import EDITOR, OWNERS_COMMANDS, LineOrigin, LineOrigins, Origin, changes_of, saved_beside
 from workspaces.house import HouseFolders
 
 DAY = PurePosixPath("memory/2026-03-10.md")
@@ -45,6 +45,8 @@ def traced(home: Home, known: LineOrigins | None = None) -> LineOrigins:
         (OWN, LineOrigin.OWN),
         (EXPOSED, LineOrigin.OTHERS),
         (EDITOR, LineOrigin.OWN),
+        (Origin(OWNERS_COMMANDS), LineOrigin.OWN),
+        (Origin(OWNERS_COMMANDS, others=True), LineOrigin.OTHERS),
         (APPROVED, LineOrigin.OWN),
         (Origin("main", "3", "t-3"), LineOrigin.UNKNOWN),
         (None, LineOrigin.UNKNOWN),
