@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
+from gateway.agent.authorship import own_words
 from gateway.agent.entries import (
     COMMAND,
     HALTED,
@@ -21,7 +22,6 @@ from gateway.agent.entries import (
     ToolActKind,
     UserEntry,
     is_interrupted,
-    own_words,
 )
 from gateway.agent.person_requests import Request, request_in
 from gateway.runtime.escape import visible

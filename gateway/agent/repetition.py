@@ -11,7 +11,8 @@ from contextlib import suppress
 from datetime import date
 from functools import lru_cache
 
-from gateway.agent.entries import ResultEntry, TurnNoteEntry, UserEntry, own_words
+from gateway.agent.authorship import own_words
+from gateway.agent.entries import ResultEntry, TurnNoteEntry, UserEntry
 from gateway.agent.models.port import ModelRequest
 from workspaces.memory.text.dates import mentions
 from workspaces.memory.text.dialogue import is_question

@@ -6,7 +6,8 @@ Everything here is pure: it depends on the turn's access, the path, and the text
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from gateway.agent.entries import Entry, Mark, ResultEntry, SummaryEntry, TurnNoteEntry, UserEntry, others_words
+from gateway.agent.authorship import others_words
+from gateway.agent.entries import Entry, Mark, ResultEntry, SummaryEntry, TurnNoteEntry, UserEntry
 from workspaces.access import PRIVATE, SHARED_FOLDER, Access, SessionType, rights, scope_of
 from workspaces.history import Act
 from workspaces.paths import fold

@@ -6,7 +6,8 @@ from datetime import tzinfo
 
 from adapters.channel import Address
 from gateway.admission.internal_channels import is_inner
-from gateway.agent.entries import UserEntry, own_words
+from gateway.agent.authorship import own_words
+from gateway.agent.entries import UserEntry
 from gateway.agent.person_requests import REMINDER, Request, request_in
 from gateway.agent.tools.tool import Told, done
 from gateway.agent.write_guard import WriteGuard

@@ -9,7 +9,8 @@ from datetime import date, tzinfo
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from gateway.agent.entries import ReplyEntry, ResultEntry, UsedEntry, UserEntry, own_words
+from gateway.agent.authorship import own_words
+from gateway.agent.entries import ReplyEntry, ResultEntry, UsedEntry, UserEntry
 from gateway.checkup.notes import Read
 from gateway.transcripts.archive import ArchivedConversation, archived_sessions, part_at
 from gateway.transcripts.codec import Record

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, UserEntry, own_words
+from gateway.agent.authorship import own_words
+from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.models.offline_intents import content_words, read_intent
 from gateway.agent.person_requests import REMINDER, Request, request_in
 from gateway.automation.job_requests import comes, listed_jobs

@@ -6,7 +6,8 @@ from datetime import tzinfo
 from itertools import groupby
 from textwrap import shorten
 
-from gateway.agent.entries import Entry, UserEntry, own_words
+from gateway.agent.authorship import own_words
+from gateway.agent.entries import Entry, UserEntry
 from gateway.agent.receipts import UNFULFILLED, unfulfilled
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals

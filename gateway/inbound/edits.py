@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from adapters.channel import InboundMessage, Quote, Via
+from gateway.agent.authorship import EARLIER_VERSION
 from gateway.agent.entries import UserEntry
 from gateway.stores.codec import message_key
 from gateway.stores.rows import InboxRow
@@ -18,7 +19,6 @@ from gateway.transcripts.codec import Record
 LATE_AFTER = timedelta(hours=48)
 """As long as Telegram allows edits."""
 _QUOTED_CHARS = 500
-_CORRECTS = "an earlier message of mine, which this one corrects"
 
 
 class Void(StrEnum):
@@ -63,7 +63,7 @@ def as_correction(message: InboundMessage, records: Sequence[Record]) -> Inbound
     if newest is None:
         return message
     cut = "…" if len(newest.text) > _QUOTED_CHARS else ""
-    old = Quote(_CORRECTS, newest.text[:_QUOTED_CHARS] + cut, is_ours=not newest.from_outside)
+    old = Quote(EARLIER_VERSION, newest.text[:_QUOTED_CHARS] + cut, is_ours=not newest.from_outside)
     return replace(message, quote=old)
 
 

@@ -8,19 +8,11 @@ from operator import or_
 
 from pydantic import BaseModel, ValidationError
 
-from gateway.agent.entries import (
-    COMMAND,
-    ForgottenEntry,
-    ReplyEntry,
-    ResultEntry,
-    UserEntry,
-    others_words,
-    own_answer,
-    own_words,
-)
+from gateway.agent.authorship import others_words, own_words
+from gateway.agent.entries import COMMAND, ForgottenEntry, ReplyEntry, ResultEntry, UserEntry, own_answer
 from gateway.agent.receipts import without_imitations
 from gateway.agent.write_policy import is_from_outside
-from gateway.transcripts.writer import Record
+from gateway.transcripts.codec import Record, earlier_versions, is_version
 from workspaces.memory.text.dialogue import (
     EVIDENCE,
     LineKind,
@@ -79,17 +71,17 @@ def conversation(
     """Return people's messages in *records*, and the answers of *agent*; *earlier* records came before these.
 
     Commands, tools and notices are left out, and so are words of third persons: forwards and quotations do not become
-    notes, nor do an agent's answers from then on, nor text that was to be forgotten afterwards.
+    notes, nor do an agent's answers from then on, text that was to be forgotten afterwards, or what an edit corrects.
     """
     every = list(records)
     turns = [list(turn) for _, turn in groupby(every, key=lambda record: record.turn_id)]
     outside = accumulate(map(_reads_others, turns), or_, initial=_reads_others(earlier))
-    noted = _noted_texts(every)
+    noted, old = _noted_texts(every), earlier_versions(every)
     said = (
         replace(each, is_noted=each.is_noted or any(_tells(text, folded(each.text)) for text in noted))
         for turn, reads_others in zip(turns, list(outside)[1:], strict=True)
         if not _is_command(turn)
-        for each in _spoken_lines(turn, agent, zone, reads_others=reads_others)
+        for each in _spoken_lines([r for r in turn if not is_version(r, old)], agent, zone, reads_others=reads_others)
     )
     forgotten = [(r.at, folded(text)) for r in every if isinstance(r.entry, ForgottenEntry) for text in r.entry.texts]
     return [

@@ -11,7 +11,7 @@ meaning of a field takes the next `v`: lines of an unknown version or type are k
 older program does no harm to a newer one's lines.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
@@ -21,6 +21,7 @@ from typing import Annotated, Generic, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from gateway.agent.authorship import corrects_earlier, own_words
 from gateway.agent.entries import (
     COMMAND,
     NO_REPLY,
@@ -43,7 +44,6 @@ from gateway.agent.entries import (
     UsedEntry,
     UserEntry,
     own_answer,
-    own_words,
 )
 from gateway.agent.models.offline_intents import only_forgets, orders_note
 from gateway.stores.codec import KEYS_ALONE, to_json
@@ -101,6 +101,23 @@ class Fault(Enum):
     """Unreadable."""
     UNKNOWN = auto()
     """Whole, but of an unknown type or version."""
+
+
+def earlier_versions(records: Iterable[Record]) -> set[str]:
+    """Return the sources of messages among *records* that their senders edited later: they say something else now."""
+    old, newest = set[str](), dict[str, str]()
+    for record in records:
+        if isinstance(record.entry, UserEntry) and record.entry.source:
+            message = record.entry.source.partition(".")[0]
+            if corrects_earlier(record.entry) and message in newest:
+                old.add(newest[message])
+            newest[message] = record.entry.source
+    return old - {*newest.values()}
+
+
+def is_version(record: Record, sources: Container[str]) -> bool:
+    """Return whether *record* is a message whose source is one of *sources*."""
+    return isinstance(record.entry, UserEntry) and record.entry.source in sources
 
 
 def command_turns(records: Iterable[Record]) -> set[TurnId]:

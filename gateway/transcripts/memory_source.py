@@ -15,10 +15,11 @@ from datetime import date, tzinfo
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from gateway.agent.entries import ReplyEntry, UserEntry, others_words, own_answer, own_words
+from gateway.agent.authorship import others_words, own_words
+from gateway.agent.entries import ReplyEntry, UserEntry, own_answer
 from gateway.agent.house import is_house
 from gateway.agent.receipts import without_imitations
-from gateway.transcripts.codec import Record, command_turns, numbered_records
+from gateway.transcripts.codec import Record, command_turns, earlier_versions, is_version, numbered_records
 from gateway.transcripts.parts import PartsCache
 from gateway.transcripts.store import ARCHIVE
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
@@ -122,7 +123,8 @@ class TranscriptNotes:
             return None
         orders, first = command_turns(record for _, record in records), part * PART_LINES
         own = [(first + number, record) for number, record in records if number <= PART_LINES]
-        said = [(number, record) for number, record in own if record.turn_id not in orders]
+        old = earlier_versions(record for _, record in records)
+        said = [(n, each) for n, each in own if each.turn_id not in orders and not is_version(each, old)]
         shown = list(self._document_lines(said, parts.outside_from))
         text, lines = "".join(f"{each.text}\n" for each in shown), tuple(each.number for each in shown)
         others = tuple(place for place, each in enumerate(shown, 1) if each.is_others)

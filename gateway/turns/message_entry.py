@@ -5,7 +5,8 @@ from datetime import tzinfo
 
 from adapters.channel import InboundMessage, OverheardMessage, Via
 from gateway.admission.internal_channels import SUBAGENT, is_inner
-from gateway.agent.entries import HEARD, UserEntry
+from gateway.agent.authorship import HEARD
+from gateway.agent.entries import UserEntry
 from gateway.stores.rows import InboxRow
 from workspaces.access import SessionType
 

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ValidationError
 
+from gateway.agent.authorship import own_words
 from gateway.agent.entries import (
     NO_REPLY,
     OFFLINE,
@@ -22,7 +23,6 @@ from gateway.agent.entries import (
     TurnNoteEntry,
     Usage,
     UserEntry,
-    own_words,
 )
 from gateway.agent.models.offline_intents import Intent, is_statement, read_intent
 from gateway.agent.models.offline_languages import LANGUAGES

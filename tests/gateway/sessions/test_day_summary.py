@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from gateway.agent.authorship import EARLIER_VERSION, HEARD
 from gateway.agent.entries import ReplyEntry, Usage, UserEntry
 from gateway.errors import ModelUnavailableError
 from gateway.sessions.day_summary import LEAST_LINES, PROMPT, day_summary
 from gateway.sessions.due import Ending, Pause
-from gateway.sessions.extractive_summary import SpokenLine, extract
+from gateway.sessions.extractive_summary import SpokenLine, conversation, extract
 from gateway.sessions.lifecycle import LifecycleSettings
+from gateway.stores.rows import TurnId
+from gateway.transcripts.codec import Record
 from tests.fakes.model import ScriptedModel, Step
 from tests.gateway.sessions.resting import KEY, resting
 from workspaces.memory.text.dialogue import LineKind, kind_of_speech
@@ -52,6 +55,21 @@ async def test_a_short_conversation_asks_no_model() -> None:
     asked = SpokenLine(AT, "Owner", "Where is the 1 boat?", is_answer=False, kind=LineKind.QUESTION)
     for said in (SAID[: LEAST_LINES - 1], (asked,) * 20):
         assert await day_summary(said, ScriptedModel()) == extract(said)
+
+
+def test_notes_hold_the_latest_version_of_an_edited_message_and_what_follows_overheard_talk() -> None:
+    """A wrong number that was corrected is no fact; in a group, most messages to the agent come after others' talk."""
+    said = {
+        "a.1": "Pressure: 142/85",
+        "b.1": f"{HEARD}\n> 2026-03-01 14:00Z Sam: lol\n\nThe party is on 12 December",
+        "a.2": f"(quoting {EARLIER_VERSION})\n> Pressure: 142/85\n\nPressure: 132/85",
+    }
+    records = [
+        Record(TurnId(source), AT, UserEntry(text, AT, "Ann", "1", from_outside="lol" in text, source=source))
+        for source, text in said.items()
+    ]
+    lines = extract(conversation(records, "main", UTC))
+    assert lines == ["Ann (14:05): The party is on 12 December", "Ann (14:05): Pressure: 132/85"]
 
 
 def test_a_question_that_is_answered_at_once_names_the_topic() -> None:

@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from gateway.agent.authorship import EARLIER_VERSION, HEARD
 from gateway.agent.entries import (
     COMMAND,
-    HEARD,
     Entry,
     LoggedEntry,
     Mark,
@@ -244,6 +244,19 @@ async def test_a_long_name_in_the_owners_message_is_somebody_elses(house: House)
     assert {"Owner: Here are the papers.", "Owner: [contact: Ann Berg; +34 956 11 12 22]"} <= {*shown}
 
 
+async def test_an_edited_message_is_found_in_its_latest_version_alone(house: House) -> None:
+    """The wrong number stays in the transcript, and is no memory; nor is the quotation that leads to it."""
+    wrong = replace(said("wombat pressure: 142/85"), source="a.1")
+    right = replace(
+        said(f"(quoting {EARLIER_VERSION})\n> wombat pressure: 142/85\n\nwombat pressure: 132/85"), source="a.2"
+    )
+    await house.says("main", wrong, replace(said("a wombat note"), source="b.1"), right)
+    document = house.source.read("sessions/main.jsonl")
+    assert document is not None
+    shown = [line[6:] for line in document.text.splitlines() if line and not line.startswith("#")]
+    assert shown == ["Owner: a wombat note", "Owner: wombat pressure: 132/85"]
+
+
 async def test_words_that_a_message_passes_on_are_found_and_marked(house: House) -> None:
     """A forward and a quotation are somebody else's, as is what the agent says from then on; the owner's words are not.
 
@@ -251,7 +264,7 @@ async def test_words_that_a_message_passes_on_are_found_and_marked(house: House)
     """
     forwarded = replace(said("wombat nests are forwarded"), from_outside=True)
     quoting = replace(said("(quoting Eve)\n> wombats eat glass\n\nThat wombat story is wrong."), from_outside=True)
-    heard = replace(said(f"{HEARD}\n> 10:00Z Eve: wombat\n\nyes"), from_outside=True)
+    heard = replace(said(f"{HEARD}\n> 10:00Z Eve: wombat\n\nWe meet at the wombat house."), from_outside=True)
     await house.says("main", answered("A wombat digs."), forwarded, answered("So it nests."), quoting, heard)
     result = ResultEntry("c1", "mail_read", "wombat mail", is_error=False, from_outside=True)
     await house.says("other", result, answered("The mail is of a wombat."), said("The wombat is mine."))
@@ -267,6 +280,7 @@ async def test_words_that_a_message_passes_on_are_found_and_marked(house: House)
         "main answered: So it nests.": True,
         "Somebody else: wombats eat glass": True,
         "Owner: That wombat story is wrong.": False,
+        "Owner: We meet at the wombat house.": False,
         "main answered: The mail is of a wombat.": True,
         "Owner: The wombat is mine.": False,
     }
