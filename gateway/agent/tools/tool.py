@@ -16,7 +16,7 @@ from gateway.agent.write_policy import is_others_place
 from gateway.errors import ToolError
 from gateway.observability.spans import span
 from workspaces.access import Access, SessionType, rights
-from workspaces.errors import EditError, NotDurableError, UnusableError, WorkspaceError
+from workspaces.errors import EditError, FileChangedError, NotDurableError, UnusableError, WorkspaceError
 from workspaces.files import clean_path
 from workspaces.house import has_tag
 from workspaces.secrets import redact
@@ -215,6 +215,9 @@ class Toolbox:
             return (done(said, "unsure", call.name) if isinstance(trouble, NotDurableError) else said), True
         except EditError as refusal:  # it quotes lines, shortened and numbered
             return told(str(refusal), from_outside=self._is_others("\n".join(refusal.shown))), True
+        except FileChangedError as refusal:  # it shows parts of lines
+            now = (refusal.current or b"").decode(errors="replace")
+            return told(str(refusal), from_outside=self._is_others(now)), True
         except (ToolError, WorkspaceError) as refusal:
             return str(refusal), True
 
