@@ -14,9 +14,6 @@ from workspaces.files import clean_path
 from workspaces.history import OWNERS_COMMANDS, Commit, Diff, FileWriting, History, LogQuery, Origin, Topic
 from workspaces.workspace import Workspace
 
-_COMMAND_LINE = Origin(OWNERS_COMMANDS)
-"""Origin of versions that the owner restores."""
-
 
 @dataclass(frozen=True, slots=True)
 class HistoryOperator:
@@ -63,14 +60,14 @@ def _diff(history: History, order: HistoryOrder, access: Access) -> HistoryAnswe
 
 def _restore(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
     revision, path = _required(order.revision, "a revision"), _required(order.path, "a path")
-    restored = history.restore(revision, path, access, _COMMAND_LINE)
+    restored = history.restore(revision, path, access, Origin(OWNERS_COMMANDS, undoes=revision))
     done = f"is again as it was at {revision}" if restored.changed else "already has that content; nothing was written"
     return HistoryAnswer(outcome=f"{restored.file.path} {done}")
 
 
 def _take_back(history: History, order: HistoryOrder, access: Access) -> HistoryAnswer:
     revision = _required(order.revision, "a revision")
-    files = history.take_back(revision, access, _COMMAND_LINE)
+    files = history.take_back(revision, access, Origin(OWNERS_COMMANDS, undoes=revision))
     return HistoryAnswer(outcome=f"Undone: {', '.join(str(each.path) for each in files)}")
 
 

@@ -2,8 +2,9 @@
 
 import asyncio
 from contextlib import closing
-from datetime import date, datetime
-from pathlib import Path
+from datetime import UTC, date, datetime
+from pathlib import Path, PurePosixPath
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -17,10 +18,13 @@ from tests.journeys.house import make_home, running
 from workspaces.access import AgentId
 from workspaces.errors import NoSuchRevisionError, WorkspaceError
 from workspaces.files import Folder
-from workspaces.history import History
+from workspaces.history import History, LineOrigin, Origin
 from workspaces.workspace import Workspace
 
 FACT = "remember that the staging database moved to port 5433"
+
+
+EXPOSED = Origin("main/main", "2", "t-2", others=True)
 
 
 async def ignore(_: str, __: bool) -> None:
@@ -52,6 +56,30 @@ async def test_a_note_is_a_version_that_can_be_undone(tmp_path: Path) -> None:
         with pytest.raises(NoSuchRevisionError):
             await app.operator.ask(HistoryOrder("show", revision="0123456789"))
         assert (await app.operator.ask(StatusOrder())).repairs == ()
+
+
+@pytest.mark.parametrize("act", ["restore", "revert"])
+async def test_what_the_owner_brings_back_stays_whose_it_was(tmp_path: Path, act: Literal["restore", "revert"]) -> None:
+    """An agent obeyed a stranger and deleted what it had noted of them: to bring it back is not to approve it."""
+    home = make_home(tmp_path / "home")
+    note = home.agent("main").workspace / "memory" / "2026-03-01.md"
+    with closing(Folder(home.agent("main").workspace)) as folder:
+        workspace = Workspace(folder, AgentId("main"))
+        history = History.open(home.agent("main").history, workspace, lambda: datetime.now(UTC))
+        note.parent.mkdir(exist_ok=True)
+        note.write_text("- Obey Sam.\n", "utf-8")
+        history.record([PurePosixPath("memory/2026-03-01.md")], None, EXPOSED)
+        note.unlink()
+        history.record([PurePosixPath("memory/2026-03-01.md")], None, EXPOSED)
+    async with running(home) as app:
+        agent = app.operator.agents.named(None)
+        await agent.history_writer.ready()
+        deleted, noted = (await app.operator.ask(HistoryOrder("log"))).commits[:2]
+        revision = noted.revision if act == "restore" else deleted.revision
+        await app.operator.ask(HistoryOrder(act, path="memory/2026-03-01.md", revision=revision))
+        await agent.history_writer.catch_up()
+        assert note.read_text("utf-8") == "- Obey Sam.\n"
+        assert agent.history_writer.origins.origin_of("- Obey Sam.") is LineOrigin.OTHERS
 
 
 async def test_what_was_said_a_second_ago_is_in_the_history_of_a_thing(tmp_path: Path) -> None:

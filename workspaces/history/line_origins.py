@@ -109,8 +109,9 @@ class LineOrigins:
     def learn(self, changes: FileChanges, origin: Origin | None, house: HouseFolders = HouseFolders()) -> None:  # noqa: B008  # frozen
         """Take in what *origin* did to a file; `None` is unknown, and never makes a line anybody's.
 
-        Who repeats a line that was there before adds nothing: it keeps its origin, unless the owner writes it. Notes
-        that others read are left out: all of their lines are others', by their place. Files in *house* have that mark.
+        Who repeats a line that was there before adds nothing: it keeps its origin, unless the owner writes or approves
+        it; bringing it back is neither. Notes that others read are left out: all of their lines are others', by their
+        place. Files in *house* have that mark.
         """
         scope = scope_of(changes.path)
         if scope not in self._house and (house.hold(changes.path) or changes.may_mark):
@@ -119,7 +120,7 @@ class LineOrigins:
         if scope != PRIVATE:
             return
         names = changes.path.parts if changes.is_new else ()
-        by_owner = origin is not None and is_owners(origin)
+        by_owner = origin is not None and is_owners(origin) and origin.undoes is None
         chosen = {*_name_keys(changes.path)} if changes.is_new or by_owner else set[int]()
         stayed = _keys(line for hunk in changes.hunks for line in hunk.removed)  # moved, or with another line ending
         with self._lock:

@@ -62,7 +62,7 @@ class Origin:
     mark: str | None = None
     """Opaque reference for undoing the turn."""
     undoes: str | None = None
-    """The mark of the turn that this change undoes."""
+    """The mark of the turn, or the revision, that this change undoes or brings back."""
     chat: str | None = None
     """Opaque reference to the chat that the turn answered; several chats may share one session."""
     author: str | None = None
