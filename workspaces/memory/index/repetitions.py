@@ -1,13 +1,14 @@
 """Repetitions among search results: the same statement twice, one message in two files, an order and its note."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from itertools import chain
 from typing import Protocol, TypeVar
 
 from workspaces.memory.entry import Entry
+from workspaces.memory.index.order import MatchingEntry
 from workspaces.memory.text.dialogue import LineKind, read_line
 from workspaces.memory.text.tokens import terms
 
@@ -60,15 +61,18 @@ NOTED = 0.7
 """Share of a note's terms from which an order to remember them is the same."""
 
 
-def without_noted_orders(found: Sequence[T]) -> list[T]:
-    """Return *found* without orders to remember something that a note among them holds."""
+def without_noted_orders(found: Sequence[MatchingEntry]) -> list[MatchingEntry]:
+    """Return *found*, best first, without orders to remember something that a note among them holds.
+
+    The note ranks as the better of the two: a question may name the day of the order, which the note lacks.
+    """
     said = [_dialogue_turn(each.entry.text) for each in found]
-    notes = [each for each in said if not each.is_order]
-    return [
-        each
-        for each, turn in zip(found, said, strict=True)
-        if not (turn.is_order and any(_is_noted(turn, note) for note in notes))
-    ]
+    kept: dict[int, MatchingEntry] = {}
+    for place, turn in enumerate(said):
+        notes = (at for at, note in enumerate(said) if turn.is_order and not note.is_order and _is_noted(turn, note))
+        stands = next(notes, place)
+        kept.setdefault(stands, replace(found[stands], rank=found[place].rank, subject=found[place].subject))
+    return list(kept.values())
 
 
 def _is_noted(order: "_DialogueTurn", note: "_DialogueTurn") -> bool:

@@ -13,6 +13,7 @@ from tests.fakes.counted import counted
 from workspaces.access import PRIVATE
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.engine import PARTS, Scores
+from workspaces.memory.index.order import MatchingEntry
 from workspaces.memory.index.ranking import (
     KEYWORDS_ALONE,
     WITHOUT_LATE,
@@ -322,6 +323,13 @@ def test_a_line_that_holds_now_is_no_repetition_of_a_copy_with_a_day() -> None:
     assert kept(undated, dated, again) == ["MEMORY.md 1"]
 
 
+def matching(found: Candidate, rank: float = 0.0) -> MatchingEntry:
+    """A candidate with its rank."""
+    return MatchingEntry(
+        found.entry, 0.5, 0.5, 0.5, 0.5, 0.5, is_exact=False, rank=rank, subject=0.0, kind=LineKind.NOTE
+    )
+
+
 @pytest.mark.parametrize(
     ("note", "is_shown"),
     [
@@ -334,8 +342,16 @@ def test_a_line_that_holds_now_is_no_repetition_of_a_copy_with_a_day() -> None:
 def test_an_order_is_no_result_beside_its_note(note: str, is_shown: bool) -> None:
     """Although a date was written beside "tomorrow"; an order to note something else stays."""
     order = candidate("Owner ordered: remember that the dentist is tomorrow", 1)
-    found = without_noted_orders([Result(each.entry, Ranked(0, 0, {})) for each in (order, candidate(note))])
+    found = without_noted_orders([matching(order), matching(candidate(note))])
     assert (order.entry in [each.entry for each in found]) == is_shown
+
+
+def test_a_note_stands_at_the_place_of_the_order_to_write_it() -> None:
+    """The order has the day that a question names, and the note in `MEMORY.md` has none."""
+    order, other = candidate("Owner ordered: remember that Lina is allergic to penicillin", 1), candidate("tea", 2)
+    note = candidate("Lina is allergic to penicillin", 3)
+    found = without_noted_orders([matching(order, 3.0), matching(other, 2.0), matching(note, 1.0)])
+    assert [(each.entry, each.rank) for each in found] == [(note.entry, 3.0), (other.entry, 2.0)]
 
 
 def test_a_repetition_is_left_out_and_a_difference_is_kept() -> None:
