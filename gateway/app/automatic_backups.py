@@ -3,12 +3,13 @@
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
 
 from gateway.app.open_home import OpenHome
-from gateway.backup.automatic import BACKUP, DRILL, backup_troubles, due, outcomes
+from gateway.backup.automatic import BACKUP, DRILL, BackupOutcome, backup_troubles, due, outcomes, record_outcome
 from gateway.errors import StoreError
 from gateway.runtime.clock import pause
 
@@ -46,13 +47,23 @@ class AutomaticBackups:
         except asyncio.CancelledError:
             process.terminate()
             raise
-        outcome = (await asyncio.to_thread(outcomes, self.home.files)).get(kind)
-        if process.returncode == 0 or outcome is None:
-            log.info("backups looked after", kind=kind, status=process.returncode)
+        if process.returncode == 0:
+            log.info("backups looked after", kind=kind)
             return
-        log.error("backups failed", kind=kind, detail=outcome.said)
+        why = await asyncio.to_thread(self._why, kind, process.returncode)
+        log.error("backups failed", kind=kind, detail=why)
         try:
-            said = f"The automatic {kind} failed: {outcome.said} `strandline doctor` tells when it works again."
+            said = f"The automatic {kind} failed: {why} `strandline doctor` tells when it works again."
             await self.home.notices.tell(f"{kind}:{self.home.now().date()}", said)
         except StoreError as exc:
             log.error("owner not told of a failed backup", detail=str(exc))
+
+    def _why(self, kind: str, status: int | None) -> str:
+        """Return the reason that the process recorded; record that it ended with *status* if it could not."""
+        home, known = self.home.files, outcomes(self.home.files).get(kind)
+        if known is not None and not known.is_good:
+            return known.said
+        told = f"its process ended with status {status}; `strandline {' '.join(_WORDS[kind])}` says more."
+        with suppress(OSError):
+            record_outcome(home, kind, BackupOutcome(self.home.clock.now(), is_good=False, said=told))
+        return told
