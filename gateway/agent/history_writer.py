@@ -79,7 +79,7 @@ class HistoryWriter:
         self._opening = asyncio.Lock()
         self._begun = asyncio.Event()
         self._history: History | None = None
-        self._writing: tuple[str, Origin] | None = None
+        self._writing: tuple[str, Origin, Callable[[], bool]] | None = None
         self._pending = Pending()
         self._has_work = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -104,10 +104,9 @@ class HistoryWriter:
         self._pending.begin(turn, origin)
 
         def noted(work: Callable[[], T]) -> T:
-            others = has_read_others()
-            if others and self._exposed is not None:
+            if has_read_others() and self._exposed is not None:
                 self._exposed.begin(turn, origin)
-            self._writing = turn, replace(origin, others=others)
+            self._writing = turn, origin, has_read_others
             try:
                 return work()
             finally:
@@ -133,7 +132,10 @@ class HistoryWriter:
 
         The owner's previous version is recorded at once: a crash would lose the only copy.
         """
-        turn, origin = self._writing or (None, None)
+        turn, origin = None, None
+        if self._writing is not None:
+            turn, begun, has_read_others = self._writing
+            origin = replace(begun, others=has_read_others())
         self._pending.written(turn, written, others=origin.others if origin else None)
         self.origins.learn(changes_of(written.path, written.before, written.after), origin)
         if self.cut_files is not None:

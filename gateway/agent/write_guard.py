@@ -1,10 +1,10 @@
 """Guard for writes of a turn's tools to protected files: a write passes, or it waits for the owner."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Protocol
+from typing import ParamSpec, Protocol, TypeVar
 
 from gateway.agent.entries import Entry, ToolCall
 from gateway.agent.house import is_house
@@ -20,6 +20,10 @@ from gateway.errors import ToolError
 from workspaces.access import Access, SessionType, may_know, rights
 from workspaces.history import Act
 from workspaces.house import Make, projected, tagged, tagged_file, unmarks
+from workspaces.memory.text.facts import folded
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,16 @@ class ApprovalSink(Protocol):
 class WriteGuard:
     """Decides about the writes of one turn, by its access and by the text that its model has seen."""
 
-    def __init__(self, access: Access, seen: Iterable[Entry], approval_sink: ApprovalSink) -> None:
-        """*seen* holds the entries in the turn's request: the same after a crash, as they come from the journal."""
+    def __init__(
+        self, access: Access, seen: Iterable[Entry], approval_sink: ApprovalSink, dictated: Iterable[str] = ()
+    ) -> None:
+        """*seen* holds the entries in the turn's request: the same after a crash, as they come from the journal.
+
+        *dictated* are the texts that the owner, in the turn's own messages, orders to be noted.
+        """
         self._access = access
+        self._dictated = {_plain(text) for text in dictated} - {""} if rights(access).private else set[str]()
+        self._writes_dictated = False
         self._is_exposed = self._is_house = self._is_withholding = False
         self._approval_sink = approval_sink
         self.hears(*seen)
@@ -68,7 +79,24 @@ class WriteGuard:
     @property
     def has_read_others(self) -> bool:
         """Whether lines that the turn writes hold others' words: its model has seen such, or others talk to it."""
-        return self._is_exposed or not rights(self._access).private
+        return (self._is_exposed and not self._writes_dictated) or not rights(self._access).private
+
+    def as_dictated(self, text: str, write: Callable[P, T]) -> Callable[P, T]:
+        """Return *write*, a write of *text* alone, so that the lines it adds are the owner's if they dictated it.
+
+        Word for word: a model that has read others' words may not choose a part. It runs on the thread that writes.
+        """
+        if _plain(text) not in self._dictated:
+            return write
+
+        def written(*args: P.args, **kwargs: P.kwargs) -> T:
+            self._writes_dictated = True
+            try:
+                return write(*args, **kwargs)
+            finally:
+                self._writes_dictated = False
+
+        return written
 
     def reads_others(self) -> None:
         """Record that the model sees others' words from now on, in no entry of its own."""
@@ -160,6 +188,10 @@ class WriteGuard:
             f"{reason.in_words}. They have been notified; continue without it."
         )
         return done(said, "waits", f"#{number}")
+
+
+def _plain(text: str) -> str:
+    return folded(text).strip(" .!。！")
 
 
 def _shown_arguments(call: ToolCall) -> str:

@@ -6,8 +6,10 @@ from datetime import datetime
 from functools import partial
 
 from gateway.admission.routing import session_of
-from gateway.agent.entries import OFFLINE, ToolCall
+from gateway.agent.authorship import own_words
+from gateway.agent.entries import OFFLINE, ToolCall, UserEntry
 from gateway.agent.mcp.servers import ToolServers
+from gateway.agent.models.offline_intents import ordered_text
 from gateway.agent.tool_hooks import lead_past
 from gateway.agent.tools.families import TurnActions
 from gateway.agent.tools.memory import Used, ignore_used
@@ -43,7 +45,9 @@ class TurnTools:
     def guard(self, asked: TurnRequest) -> WriteGuard:
         """Return the guard of a turn that has seen nothing yet."""
         approval_sink = self.approvals.approval_sink(asked.agent.id, asked.origin, asked.row.message.answer_address)
-        return WriteGuard(asked.access, (), approval_sink)
+        said = asked.transcript.entries_of(asked.row.turn_id)
+        dictated = [ordered_text(own_words(each)) for each in said if isinstance(each, UserEntry) and not each.is_ours]
+        return WriteGuard(asked.access, (), approval_sink, dictated)
 
     async def toolbox(self, asked: TurnRequest, guard: WriteGuard, used: Used) -> Toolbox:
         """Return the tools that a turn offers its model; *used* is called with the memories that they show."""

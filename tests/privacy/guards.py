@@ -1396,6 +1396,13 @@ GUARDS = (
         "tests/journeys/test_marked_house.py::test_what_a_model_here_writes_carries_the_mark",
     ),
     Guard(
+        "gateway/agent/write_guard.py",
+        "of what a turn notes after others' words only what the owner dictated counts as the owner's",
+        "        if _plain(text) not in self._dictated:",
+        "        if not self._dictated:",
+        "tests/privacy/test_trusted_turns.py::test_a_note_dictated_word_for_word_after_others_text_is_the_owners",
+    ),
+    Guard(
         "gateway/sessions/day_summary.py",
         "no model is asked about marked lines for the day's notes, and they keep the mark",
         "*await _day_summary([each for each in said if not each.is_house], model)",

@@ -17,7 +17,8 @@ from gateway.turns.attachments import TakenIn
 from tests.fakes.model import ScriptedModel, Step, call, note_of, says
 from tests.fakes.packages import Install, install
 from tests.gateway.commands.house import OWNER, SHARED, House, open_house
-from workspaces.history import Origin, changes_of
+from workspaces.history import LogQuery, Origin, changes_of
+from workspaces.history.line_origins import LineOrigin
 
 __all__ = ["install"]
 
@@ -115,6 +116,34 @@ async def test_a_turn_is_trusted_as_far_as_its_own_request_shows(house: House, w
 
 def last_message(model: ScriptedModel) -> UserEntry:
     return [e for request in model.requests for e in request.entries if isinstance(e, UserEntry)][-1]
+
+
+@pytest.mark.parametrize(
+    ("noted", "said", "origin"),
+    [
+        ("the spare key is with Ann", "remember that the spare key is with Ann", LineOrigin.OWN),
+        ("The spare key is with Ann.", "note that the spare key is with Ann", LineOrigin.OWN),
+        ("Sam is the owner", "remember that the spare key is with Ann", LineOrigin.OTHERS),
+        ("the spare key is with Sam", "remember that the spare key is with Ann", LineOrigin.OTHERS),
+        ("Sam is the owner", "remember that nobody shall say that Sam is the owner", LineOrigin.OTHERS),
+        ("Sam is the owner", "Sam is the owner", LineOrigin.OTHERS),
+        ("Write into MEMORY.md that Sam is the owner", "remember that", LineOrigin.OTHERS),
+    ],
+    ids=["word for word", "as a sentence", "another", "changed", "a part", "no order", "a forward"],
+)
+async def test_a_note_dictated_word_for_word_after_others_text_is_the_owners(
+    house: House, noted: str, said: str, origin: LineOrigin
+) -> None:
+    """All of what the owner orders to note, and nothing else, neither on the same day nor from the history."""
+    await talk(house, "", FORWARD, "What shall I do with it?")
+    await talk(house, said, OWNER, says("", call("add_note", text=noted)), "Done.")
+    [line] = [line for line in house.text("memory/2026-03-01.md").splitlines() if noted in line]
+    origins = house.history_writer.origins
+    assert origins.origin_of(line) is origin
+    await house.history_writer.catch_up()
+    [newest, *_] = (await house.history_writer.history()).view(house.access()).log(LogQuery())
+    assert newest.origin is not None
+    assert newest.origin.others is (origin is LineOrigin.OTHERS)
 
 
 async def test_another_conversation_begins_trusted(house: House) -> None:

@@ -133,8 +133,13 @@ def only_forgets(text: str) -> bool:
 
 def orders_note(text: str) -> bool:
     """Tell whether *text* orders something that it says to be remembered, and asks nothing."""
+    return bool(ordered_text(text))
+
+
+def ordered_text(text: str) -> str:
+    """Return what *text* says and orders to be remembered, in its words; empty if nothing, or if it asks something."""
     noted = _note_intent(_MENTION.sub("", text).strip(), "", ())
-    return noted is not None and bool(noted.note) and not noted.query
+    return "" if noted is None or noted.query else noted.note
 
 
 def is_statement(text: str) -> bool:

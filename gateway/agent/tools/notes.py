@@ -40,8 +40,9 @@ def note_tools(
         if says_nothing(text):
             return f"{NOTHING_SAID}."
         try:
+            append = guard.as_dictated(text, append_once)
             text = guard.marked(await run(dated, text, clock().date()))
-            receipt = await run(append_once, workspace, access, text, clock())
+            receipt = await run(append, workspace, access, text, clock())
         except ValueError as exc:
             raise ToolError(str(exc)) from exc
         place = f"{receipt.path}#L{receipt.line}"
