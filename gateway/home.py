@@ -283,6 +283,11 @@ class Home:
         """Names the process that owns the home."""
         return self.path / "run" / "holder"
 
+    @property
+    def service_log(self) -> Path:
+        """Log of a gateway that launchd starts, which rotates nothing."""
+        return self.path / "run" / "service.log"
+
     def _owner_description(self) -> str:
         holder = holder_in(self.holder_file) or f"another process (fuser -v {self.path} names it)"
         control = self.control()

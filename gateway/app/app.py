@@ -30,6 +30,7 @@ from gateway.errors import StoreError
 from gateway.home import Home
 from gateway.hooks import GATEWAY_START, GATEWAY_STOP, GatewayState
 from gateway.inbound.listener import BotAccount, keep_examined, listen
+from gateway.observability.logs import rotate
 from gateway.runtime.clock import first_of, pause
 from gateway.runtime.memory_trim import keep_small
 from gateway.settings.secrets import secret_gaps
@@ -212,6 +213,7 @@ class App:
                 log.warning("the store was not cleaned up", detail=str(exc))
             for history_writer in history_writers:
                 await history_writer.maintain(home.clock.now)
+            await asyncio.to_thread(rotate, home.files.service_log)
             await pause(home.clock, TIDY_EVERY_S)
 
     async def _measure(self) -> None:

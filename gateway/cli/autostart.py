@@ -131,7 +131,7 @@ WantedBy=default.target
 
 def _launchd(words: Sequence[str], home: Home) -> Service:
     file = Path("~/Library/LaunchAgents").expanduser() / f"{LABEL}.plist"
-    log = str(home.path / "run" / "service.log")
+    log = str(home.service_log)
     table = {
         "Label": LABEL,
         "ProgramArguments": [*words],

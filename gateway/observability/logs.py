@@ -1,9 +1,12 @@
 """Logging: facts as fields, one line per event, on standard error, without secrets."""
 
 import logging
+import os
+import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Literal, TextIO
 
 import structlog
@@ -25,6 +28,18 @@ QUIETER = (
     "discord",
 )
 """Libraries whose routine lines would drown ours; only their warnings and errors are logged."""
+
+
+LARGEST_LOG = 10_000_000
+"""Bytes of a log from which on it is rotated; our choice."""
+
+
+def rotate(file: Path, largest: int = LARGEST_LOG) -> None:
+    """Move what *file* holds to `<name>.1` if that is more than *largest* bytes; its writer goes on appending to it."""
+    with suppress(OSError):  # there mostly is none
+        if file.stat().st_size > largest:
+            shutil.copyfile(file, file.with_name(f"{file.name}.1"))
+            os.truncate(file, 0)
 
 
 class _Handler(logging.StreamHandler[TextIO]):

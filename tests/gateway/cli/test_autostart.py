@@ -45,6 +45,7 @@ def test_a_launchd_agent_is_a_property_list() -> None:
     table = plistlib.loads(service.text.encode())
     assert table["ProgramArguments"] == [*PROGRAM, "up", "--home", "/Users/nia/a b"]
     assert table["KeepAlive"] == {"SuccessfulExit": False}
+    assert table["StandardErrorPath"] == "/Users/nia/a b/run/service.log"
     assert service.file.name == f"{table['Label']}.plist"
 
 

@@ -1,10 +1,11 @@
 import json
 import logging
+from pathlib import Path
 
 import pytest
 import structlog
 
-from gateway.observability.logs import logging_to_stderr
+from gateway.observability.logs import logging_to_stderr, rotate
 from workspaces.secrets import REMOVED, guarding
 
 CANARY = 'bot12345:AA"canary'
@@ -45,3 +46,18 @@ def test_logging_ends_with_its_block(capsys: pytest.CaptureFixture[str]) -> None
         with logging_to_stderr("info", "json"):
             structlog.get_logger().info("once")
     assert capsys.readouterr().err.count("once") == 2
+
+
+def test_a_log_that_nobody_rotates_stays_small(tmp_path: Path) -> None:
+    """What it held stands beside it, and its writer, which has it open, goes on at its beginning."""
+    file = tmp_path / "service.log"
+    rotate(file)
+    with file.open("ab", buffering=0) as writer:
+        writer.write(b"one\n")
+        rotate(file, 4)
+        assert file.read_bytes() == b"one\n"
+        writer.write(b"two\n")
+        rotate(file, 4)
+        writer.write(b"three\n")
+    assert file.read_bytes() == b"three\n"
+    assert (tmp_path / "service.log.1").read_bytes() == b"one\ntwo\n"
