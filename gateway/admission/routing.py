@@ -10,6 +10,7 @@ from itertools import product
 from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import PRIVATE_JOB, is_inner, kind_of
 from gateway.admission.policy import Policy
+from gateway.settings.section import ChannelName, PersonId, PlatformId
 from workspaces.access import PRIVATE, Access, AgentId, Grant, Scope, SessionType
 
 NARROWEST_FIRST = ("thread", "chat", "person", "role", "space", "account", "channel")
@@ -26,15 +27,15 @@ class Binding:
     """A rule that routes matching messages to an agent. A field that is `None` matches everything."""
 
     agent: AgentId
-    channel: str | None = None
+    channel: ChannelName | None = None
     account: str | None = None
     chat: str | None = None
     thread: str | None = None
-    person: str | None = None
+    person: PersonId | None = None
     """The sender, as `<channel>:<numeric id>`."""
-    space: str | None = None
+    space: PlatformId | None = None
     """The space that contains the chat: a Discord server."""
-    role: str | None = None
+    role: PlatformId | None = None
     """A role of the sender in that space."""
 
     def matches(self, message: InboundMessage) -> bool:

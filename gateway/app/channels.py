@@ -18,7 +18,7 @@ from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, P
 from gateway.admission.routing import Binding, Routes, principal, route
 from gateway.channels.containment import contain
 from gateway.channels.settings import GroupSettings
-from gateway.config import BindingSettings, BotSettings, ChannelResources, Config, WebSettings
+from gateway.config import BotSettings, ChannelResources, Config, WebSettings
 from gateway.config.web import ApiTokenSettings
 from gateway.delivery.owner_chat import OwnerChat, Reach
 from gateway.errors import ConfigError
@@ -110,28 +110,11 @@ def routes_of(config: Config) -> Routes:
         for agent in config.agents
     ]
     return Routes(
-        [*own, *programs, *bindings_of(config)],
+        [*own, *programs, *config.bindings],
         AgentId(config.default_agent),
         policy_of(config),
         user_file_in_groups=config.memory.user_file_in_groups,
         full_heartbeats=frozenset(AgentId(name) for name, each in config.agents.items() if not each.heartbeat.light),
-    )
-
-
-def bindings_of(config: Config) -> list[Binding]:
-    return [_binding(given) for given in config.bindings]
-
-
-def _binding(given: BindingSettings) -> Binding:
-    return Binding(
-        AgentId(given.agent),
-        given.channel,
-        given.account,
-        given.chat,
-        given.thread,
-        given.person,
-        given.space,
-        given.role,
     )
 
 

@@ -17,7 +17,6 @@ from pydantic import (
     PlainValidator,
     RootModel,
     SerializeAsAny,
-    StringConstraints,
     TypeAdapter,
     ValidationInfo,
     model_validator,
@@ -30,33 +29,9 @@ from adapters.channel import Adapter, Count
 from gateway.errors import PluginError
 from gateway.plugins import CHANNELS, Plugin, clashes, plugins
 from gateway.settings.secrets import SecretSource
-from gateway.settings.section import PERSON, AgentName, ChannelName, EnvName, PersonId, RootedPath, Section
-
-PlatformId = Annotated[str, StringConstraints(pattern=r"^\S+$", max_length=200)]
-"""Id of a chat, server or role, in the platform's own form."""
+from gateway.settings.section import PERSON, AgentName, EnvName, PersonId, PlatformId, RootedPath, Section
 
 Bot = TypeVar("Bot", bound="BotSettings")
-
-
-class BindingSettings(Section):
-    """Routes matching messages to an agent; the most specific binding wins."""
-
-    agent: str
-    channel: ChannelName | None = None
-    account: str | None = None
-    chat: str | None = None
-    thread: str | None = None
-    person: PersonId | None = None
-    space: PlatformId | None = None
-    role: PlatformId | None = None
-
-    @model_validator(mode="after")
-    def _says_which(self) -> Self:
-        if self.account is not None and self.channel is None:
-            raise ValueError("account needs channel beside it")
-        if not any((self.channel, self.chat, self.thread, self.person, self.space, self.role)):
-            raise ValueError("needs at least one of channel, chat, thread, person, space, role")
-        return self
 
 
 def _enders(given: object) -> object:

@@ -144,14 +144,12 @@ def remove(
 
 
 def _agent_row(home: Home, config: "Config", agent: str) -> AgentRow:
-    from gateway.app.channels import bindings_of
-
     settings = config.agents[agent]
     return AgentRow(
         agent,
         " → ".join((settings.model, *settings.fallbacks)),
         str(settings.workspace or home.agent(agent).workspace),
-        tuple(str(each) for each in bindings_of(config) if each.agent == agent),
+        tuple(str(each) for each in config.bindings if each.agent == agent),
         config.default_agent == agent,
     )
 

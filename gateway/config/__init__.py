@@ -3,7 +3,6 @@
 from gateway.agent.mcp.settings import McpSettings
 from gateway.agent.models.settings import ModelSettings
 from gateway.channels.settings import (
-    BindingSettings,
     BotSettings,
     ChannelResources,
     ChannelsSettings,

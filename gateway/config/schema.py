@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from gateway.admission.routing import Binding
 from gateway.agent.budget import Budgets
 from gateway.agent.entries import OFFLINE
 from gateway.agent.mcp.settings import McpName, McpSettings
@@ -16,7 +17,7 @@ from gateway.agent.receipts import ReceiptLevel
 from gateway.agent.settings import TurnLimits
 from gateway.agent.window.settings import ContextSettings
 from gateway.automation.settings import SubagentSettings
-from gateway.channels.settings import BindingSettings, ChannelsSettings
+from gateway.channels.settings import ChannelsSettings
 from gateway.config.backup import BackupSettings
 from gateway.config.house import HouseSettings
 from gateway.config.memory import MemorySettings
@@ -42,6 +43,17 @@ from gateway.settings.section import (
 from gateway.settings.stores import QdrantSettings, RedisSettings
 from gateway.turns.settings import AttachmentSettings
 from workspaces.usage import Quotas
+
+
+@dataclass(frozen=True, slots=True)
+class BindingSettings(Binding):
+    """A binding that does not fit every message, nor an account of any channel."""
+
+    def __post_init__(self) -> None:
+        if self.account is not None and self.channel is None:
+            raise ValueError("account needs channel beside it")
+        if not any((self.channel, self.chat, self.thread, self.person, self.space, self.role)):
+            raise ValueError("needs at least one of channel, chat, thread, person, space, role")
 
 
 class GatewaySettings(Section):

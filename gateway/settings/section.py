@@ -82,6 +82,8 @@ BotName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*:[a-z0-9][a
 PERSON = r"^[a-z][a-z0-9-]*:\S+$"
 """A channel and the id that the platform gives; the channel's own settings say how its ids look."""
 PersonId = Annotated[str, StringConstraints(pattern=PERSON, max_length=200)]
+PlatformId = Annotated[str, StringConstraints(pattern=r"^\S+$", max_length=200)]
+"""Id of a chat, server or role, in the platform's own form."""
 ChatId = Annotated[str, StringConstraints(pattern=r"^-?[0-9]+$")]
 RootedPath = Annotated[Path, AfterValidator(_rooted)]
 Host = Annotated[str, AfterValidator(_listening_host)]
