@@ -3,10 +3,10 @@
 import json
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from gateway.hooks.bootstrap import AGENT_BOOTSTRAP, no_file
-from gateway.hooks.event import HookEvent, changing
+from gateway.hooks.event import Check, HookEvent, changing
 from gateway.hooks.payloads import (
     AgentEnd,
     AgentStart,
@@ -26,6 +26,8 @@ from gateway.hooks.payloads import (
     ToolResult,
 )
 from workspaces.access import SessionType
+
+P = TypeVar("P")
 
 _LONGEST = 1_000_000
 """Most characters of a text from a handler; our choice."""
@@ -68,103 +70,62 @@ def is_object(value: object) -> None:
         raise ValueError("is not the JSON text of an object")
 
 
-# --- deciding events: a handler that fails means no
+def _deciding(name: str, sample: P, deadline_s: float = 2.0, **may: Check) -> HookEvent[P]:
+    """Return an event whose handlers may change some fields; one that fails means no."""
+    return HookEvent(name, changing(**may), decides=True, deadline_s=deadline_s, sample=sample)
 
-BEFORE_AGENT_START: HookEvent[AgentStart] = HookEvent(
-    "before_agent_start",
-    changing(prompt=_is_said),
-    decides=True,
-    sample=AgentStart("main", SessionType.MAIN, "You are a personal agent.", no_file),
+
+def _observed(name: str, sample: P, *aliases: str) -> HookEvent[P]:
+    """Return an event that handlers observe; one that fails is skipped, and nothing waits for one."""
+    return HookEvent(name, changing(), decides=False, sample=sample, aliases=aliases)
+
+
+BEFORE_AGENT_START = _deciding(
+    "before_agent_start", AgentStart("main", SessionType.MAIN, "You are a personal agent.", no_file), prompt=_is_said
 )
 """When a prompt was built, for a turn or to save notes. If a handler fails no model is asked."""
-
-BEFORE_COMPACTION: HookEvent[Compacting] = HookEvent(
-    "before_compaction", changing(refused=_is_reason), decides=True, deadline_s=30.0, sample=Compacting(_CHAT, 40)
-)
+BEFORE_COMPACTION = _deciding("before_compaction", Compacting(_CHAT, 40), 30.0, refused=_is_reason)
 """Before notes are saved and a summary is written.
 
 It waits for its handlers; refused, or if one fails, nothing is summarised now, and the next turn asks again.
 """
-
-MESSAGE_SENDING: HookEvent[MessageSending] = HookEvent(
-    "message_sending",
-    changing(text=_is_said, is_cancelled=_is_flag),
-    decides=True,
-    sample=MessageSending(_CHAT, _PLACE, "The tea is ready.", 0),
+MESSAGE_SENDING = _deciding(
+    "message_sending", MessageSending(_CHAT, _PLACE, "The tea is ready.", 0), text=_is_said, is_cancelled=_is_flag
 )
 """Before an answer goes into the outbox. If a handler fails the chat gets one constant sentence instead."""
-
-BEFORE_TOOL_CALL: HookEvent[ToolCalling] = HookEvent(
+BEFORE_TOOL_CALL = _deciding(
     "before_tool_call",
-    changing(arguments=is_object, blocked=_is_reason),
-    decides=True,
-    sample=ToolCalling(_CHAT, "read_file", '{"path": "TOOLS.md"}'),
+    ToolCalling(_CHAT, "read_file", '{"path": "TOOLS.md"}'),
+    arguments=is_object,
+    blocked=_is_reason,
 )
 """Before a tool of a model runs. If a handler fails it does not run."""
-
-TOOL_RESULT_PERSIST: HookEvent[ToolResult] = HookEvent(
-    "tool_result_persist",
-    changing(text=_is_text),
-    decides=True,
-    sample=ToolResult(_CHAT, "read_file", "Use metric units.", is_error=False),
+TOOL_RESULT_PERSIST = _deciding(
+    "tool_result_persist", ToolResult(_CHAT, "read_file", "Use metric units.", is_error=False), text=_is_text
 )
 """Before a result is recorded and shown to the model. If a handler fails the result is withheld."""
 
-# --- observed events: a handler that fails is skipped, and nothing waits for one
-
-AGENT_END: HookEvent[AgentEnd] = HookEvent(
-    "agent_end", changing(), decides=False, sample=AgentEnd(_CHAT, "answered", "The tea is ready.", "offline")
-)
-AFTER_COMPACTION: HookEvent[CompactionPayload] = HookEvent(
-    "after_compaction", changing(), decides=False, sample=CompactionPayload(_CHAT, 40, "We spoke about tea.", "offline")
-)
-MESSAGE_RECEIVED: HookEvent[MessageReceived] = HookEvent(
+AGENT_END = _observed("agent_end", AgentEnd(_CHAT, "answered", "The tea is ready.", "offline"))
+AFTER_COMPACTION = _observed("after_compaction", CompactionPayload(_CHAT, 40, "We spoke about tea.", "offline"))
+MESSAGE_RECEIVED = _observed(
     "message_received",
-    changing(),
-    decides=False,
-    sample=MessageReceived(_CHAT, _PLACE, "12345", "Is the tea ready?", is_for_us=True),
-    aliases=("message:received",),
+    MessageReceived(_CHAT, _PLACE, "12345", "Is the tea ready?", is_for_us=True),
+    "message:received",
 )
-MESSAGE_SENT: HookEvent[MessageSent] = HookEvent(
-    "message_sent",
-    changing(),
-    decides=False,
-    sample=MessageSent(_PLACE, "The tea is ready.", 0, is_last=True, message_id="77"),
-    aliases=("message:sent",),
+MESSAGE_SENT = _observed(
+    "message_sent", MessageSent(_PLACE, "The tea is ready.", 0, is_last=True, message_id="77"), "message:sent"
 )
-AFTER_TOOL_CALL: HookEvent[ToolCalled] = HookEvent(
+AFTER_TOOL_CALL = _observed(
     "after_tool_call",
-    changing(),
-    decides=False,
-    sample=ToolCalled(_CHAT, "read_file", '{"path": "TOOLS.md"}', "Use metric units.", is_error=False),
+    ToolCalled(_CHAT, "read_file", '{"path": "TOOLS.md"}', "Use metric units.", is_error=False),
 )
-SESSION_START: HookEvent[SessionStart] = HookEvent(
-    "session_start", changing(), decides=False, sample=SessionStart(_CHAT), aliases=("session:start",)
-)
-SESSION_PAUSE: HookEvent[SessionRest] = HookEvent(
-    "session:pause", changing(), decides=False, sample=SessionRest(_CHAT, "rest", ("memory/2026-03-01.md",))
-)
-SESSION_END: HookEvent[SessionRest] = HookEvent(
-    "session_end",
-    changing(),
-    decides=False,
-    sample=SessionRest(_CHAT, "new", ("memory/2026-03-01.md",)),
-    aliases=("session:end",),
-)
-COMMAND: HookEvent[CommandGiven] = HookEvent(
-    "command:*",
-    changing(),
-    decides=False,
-    sample=CommandGiven(_CHAT, "new", "", by_owner=True),
-    aliases=("command",),
-)
+SESSION_START = _observed("session_start", SessionStart(_CHAT), "session:start")
+SESSION_PAUSE = _observed("session:pause", SessionRest(_CHAT, "rest", ("memory/2026-03-01.md",)))
+SESSION_END = _observed("session_end", SessionRest(_CHAT, "new", ("memory/2026-03-01.md",)), "session:end")
+COMMAND = _observed("command:*", CommandGiven(_CHAT, "new", "", by_owner=True), "command")
 """Every command; `command("new")` is one of them."""
-GATEWAY_START: HookEvent[GatewayState] = HookEvent(
-    "gateway_start", changing(), decides=False, sample=GatewayState(("main",)), aliases=("gateway:start",)
-)
-GATEWAY_STOP: HookEvent[GatewayState] = HookEvent(
-    "gateway_stop", changing(), decides=False, sample=GatewayState(("main",)), aliases=("gateway:stop",)
-)
+GATEWAY_START = _observed("gateway_start", GatewayState(("main",)), "gateway:start")
+GATEWAY_STOP = _observed("gateway_stop", GatewayState(("main",)), "gateway:stop")
 
 EVENTS: tuple[HookEvent[Any], ...] = (
     AGENT_BOOTSTRAP,
