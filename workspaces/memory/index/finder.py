@@ -56,8 +56,9 @@ from workspaces.memory.index.rarity import unpack
 from workspaces.memory.index.repetitions import without_near_duplicates, without_noted_orders
 from workspaces.memory.index.settings import GENTLE, Blend, Decay
 from workspaces.memory.index.spelling import OFTEN, Spelling
-from workspaces.memory.index.successor import EntryVectorReader, Successors, may_have_changed
+from workspaces.memory.index.successor import Successors, may_have_changed
 from workspaces.memory.index.translation import Translation
+from workspaces.memory.index.vectors import Vectors
 from workspaces.memory.index.word_coverage import covered_shares
 from workspaces.memory.text.answer_kind import AnswerKind, asked_kind
 from workspaces.memory.text.day_spans import latest
@@ -110,7 +111,7 @@ class Finder:
         engine: HybridEngine,
         manifest: Manifest,
         embedder: QueryReader | None,
-        vectors: EntryVectorReader | None = None,
+        vectors: Vectors | None = None,
     ) -> None:
         """*vectors* are those that were stored; without them, no later line that changed the best result is found."""
         self._engine = engine

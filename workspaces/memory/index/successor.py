@@ -6,10 +6,9 @@ which a logistic regression tells by its vector (`scripts/train_change.py`). The
 threshold, chosen on ten talks (docs/measurements/retrieval.md).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Protocol
 
 import numpy as np
 
@@ -18,7 +17,9 @@ from workspaces.memory.index.embeddings import ChangeWeights
 from workspaces.memory.index.engine import CandidateRequest, Column, FloatArray, Ids, PointId
 from workspaces.memory.index.hybrid import HybridEngine
 from workspaces.memory.index.order import MatchingEntry
+from workspaces.memory.index.points import PointTable
 from workspaces.memory.index.ranking import EntryFacts, asks_agent
+from workspaces.memory.index.vectors import Vectors
 from workspaces.memory.text.answer_kind import asked_kind, holds
 from workspaces.memory.text.claims import claims_in, corrected
 from workspaces.memory.text.day_spans import days_named
@@ -36,27 +37,6 @@ _READ = 4
 """Most lines that are read, best first."""
 
 
-class StoredVectors(Protocol):
-    """The vectors of an entry."""
-
-    @property
-    def dense(self) -> FloatArray: ...
-
-
-class EntryVectorReader(Protocol):
-    """Access to stored vectors."""
-
-    def of(self, entry: Entry) -> StoredVectors:
-        """Return the vectors of *entry*."""
-
-
-class EntryRows(Protocol):
-    """The data of all searchable entries, known without reading them."""
-
-    def among(self, ids: Iterable[PointId]) -> Mapping[PointId, EntryFacts]:
-        """Return those of the known ones among *ids*, in their order."""
-
-
 def may_have_changed(question: str, today: date) -> bool:
     """Tell whether *question*, asked *today*, asks for a present value: not for a day, an event, an earlier one."""
     is_past = asks_for_earlier(question) or asks_for_event(question) or asks_whether(question)
@@ -68,8 +48,8 @@ class Successors:
     """Finds the successors of a collection's entries."""
 
     engine: HybridEngine
-    points: EntryRows
-    vectors: EntryVectorReader
+    points: PointTable
+    vectors: Vectors
     change: ChangeWeights | None
     """`None` if the vectors tell no change: then a line has to name the value that it changes."""
 
