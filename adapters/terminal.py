@@ -12,9 +12,7 @@ from uuid_utils import uuid7
 
 from adapters.channel import Address, Body, ChannelUnavailableError, OutboundMessage, Sent
 from adapters.formatting.split import valid_unicode
-from adapters.spoken import CHAT, OWNER, OwnerChannel
-
-__all__ = ["CHANNEL", "CHAT", "OWNER", "Sink", "TerminalAdapter"]
+from adapters.spoken import CHAT, OwnerChannel
 
 Sink = Callable[[OutboundMessage], Awaitable[None]]
 """Shows a message to one reader; raises OSError when that reader is gone."""

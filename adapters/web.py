@@ -19,9 +19,7 @@ from adapters.channel import (
     OutboundMessage,
     Sent,
 )
-from adapters.spoken import CHAT, OWNER, OwnerChannel
-
-__all__ = ["CHANNEL", "CHAT", "OWNER", "PageEvent", "PageEventKind", "PageMessage", "Reader", "Sign", "WebAdapter"]
+from adapters.spoken import CHAT, OwnerChannel
 
 CHANNEL = "web"
 REMEMBERED = 200

@@ -36,7 +36,8 @@ from tests.fakes import redis_server
 from tests.journeys.processes import Gateway
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 

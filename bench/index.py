@@ -28,7 +28,8 @@ from bench.made_notes import TODAY, daily_notes, note
 from bench.search import AGENT, OWNER, in_place
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.text.chunking import CHUNK_TOKENS, entries_of, token_count
 from workspaces.memory.text.dialogue import without_time
 from workspaces.memory.workspace_source import WorkspaceNotes

@@ -22,7 +22,8 @@ from bench.made_notes import TODAY, daily_notes, questions
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 

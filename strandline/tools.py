@@ -3,9 +3,11 @@
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
+from pydantic import Field
+
 from gateway.agent.tools import tool as tools
 from gateway.agent.tools.families import ToolResources
-from gateway.agent.tools.tool import Field, Told, Tool
+from gateway.agent.tools.tool import Told, Tool
 from gateway.errors import ToolError
 from workspaces.access import Access, SessionType
 

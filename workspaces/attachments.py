@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 from workspaces.access import Access, attachments_folder
 from workspaces.errors import NoSuchFileError, TooLargeError
 from workspaces.file_slot import PIECE
-from workspaces.files import clean_path
 from workspaces.normal_form import normal_form
+from workspaces.paths import clean_path
 from workspaces.workspace import Workspace
 
 _DIGITS = 16

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from workspaces.access import Access, may_read, may_show, rights
 from workspaces.errors import NoSuchFileError, NotTextError, TooLargeError
-from workspaces.files import Identity
+from workspaces.file_slot import Identity
 from workspaces.notes import day_path
 from workspaces.prompt_limits import BootstrapRole, Limits
 from workspaces.starting_files import is_blank

@@ -27,7 +27,6 @@ from workspaces.file_errors import no_such_file, translated_errors
 from workspaces.file_slot import (
     FileContent,
     FileSlot,
-    Identity,
     digest_of,
     facts_of,
     is_plain,
@@ -370,20 +369,3 @@ def _refuse_twin(folder: int, name: str, path: PurePosixPath) -> None:
     twin = next((other for other in names if fold(other) == fold(name)), None)
     if twin is not None and name not in names:
         raise BadPathError(f"{path}: {twin!r} exists and differs only in letter case or encoding; use that name")
-
-
-__all__ = [
-    "DEFAULT_CAPS",
-    "FileCaps",
-    "FileContent",
-    "Folder",
-    "FolderEntry",
-    "FolderEvent",
-    "FoundFile",
-    "Identity",
-    "WriteAttempt",
-    "Written",
-    "clean_path",
-    "digest_of",
-    "no_such_file",
-]

@@ -6,7 +6,8 @@ from pathlib import PurePosixPath
 
 from workspaces.access import Access, Locality, Scope, may_know, scope_of
 from workspaces.errors import WorkspaceError
-from workspaces.files import Folder, FolderEntry, FoundFile
+from workspaces.files import Folder
+from workspaces.folder_entries import FolderEntry, FoundFile
 from workspaces.house import HouseFolders, blanked, is_whole, restored
 
 _LARGEST = 1024 * 1024

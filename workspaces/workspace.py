@@ -31,20 +31,14 @@ from workspaces.errors import (
     WorkspaceUnusableError,
 )
 from workspaces.fault_points import Checkpoint, unchecked
-from workspaces.files import (
-    DEFAULT_CAPS,
-    FileCaps,
-    Folder,
-    FolderEntry,
-    FoundFile,
-    Identity,
-    clean_path,
-    no_such_file,
-)
+from workspaces.file_errors import no_such_file
+from workspaces.file_slot import Identity
+from workspaces.files import DEFAULT_CAPS, FileCaps, Folder
 from workspaces.find_once import only_place
-from workspaces.folder_entries import LeftOut
+from workspaces.folder_entries import FolderEntry, FoundFile, LeftOut
 from workspaces.house import HouseFolders
 from workspaces.house_files import HouseFiles
+from workspaces.paths import clean_path
 from workspaces.secrets import redact
 from workspaces.starting_files import missing_files
 

@@ -21,8 +21,6 @@ from adapters.discord.session import GatewaySessionStore
 from adapters.discord.signs import DiscordActivity
 from adapters.discord.text import DISCORD_LIMIT, discord_parts
 
-__all__ = ["CatchUp", "DiscordAdapter", "Servers"]
-
 _CATCH_UP = CatchUp()
 
 

@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 
 from gateway.errors import StoreError
 from workspaces.access import AgentId
-from workspaces.files import Folder, Identity
+from workspaces.file_slot import Identity
+from workspaces.files import Folder
 from workspaces.folder_entries import LeftOut, describe_left_out, mend
 
 OVER_AFTER = timedelta(minutes=10)

@@ -29,8 +29,6 @@ from gateway.agent.window.count import request_characters
 from gateway.errors import ModelFloodError, TurnLimitError
 from gateway.runtime.clock import unless
 
-__all__ = ["UNANSWERED", "Journal", "TurnAnswer", "TurnLimits", "TurnOutlets", "run_turn"]
-
 Journal = Callable[[Entry], Awaitable[None]]
 """Takes each new entry of the history, and returns once it is durable."""
 

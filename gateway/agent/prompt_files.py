@@ -20,7 +20,7 @@ from workspaces.bootstrap import (
     withheld_files,
 )
 from workspaces.errors import WorkspaceError
-from workspaces.files import Identity
+from workspaces.file_slot import Identity
 from workspaces.prompt_limits import BootstrapRole, Limits
 from workspaces.run_blocking import RunBlocking
 from workspaces.skills import Skill, read_skills

@@ -12,7 +12,8 @@ from pathlib import PurePosixPath
 from gateway.agent.window.count import estimate_tokens
 from workspaces.access import PRIVATE, Access, AgentId, Locality, SessionType, rights
 from workspaces.errors import WorkspaceError
-from workspaces.files import Folder, FoundFile
+from workspaces.files import Folder
+from workspaces.folder_entries import FoundFile
 from workspaces.memory.entry import Document, ReadableDocuments, UnreadableDocumentError
 from workspaces.memory.text.dialogue import EVIDENCE, read_line
 from workspaces.memory.workspace_source import day_of, is_note

@@ -48,7 +48,8 @@ from workspaces.memory.as_of import Lookback
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
 from workspaces.memory.query import SearchDefaults
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.status import MemoryFaults
 from workspaces.memory.watch import Watched
 from workspaces.memory.workspace_source import WorkspaceNotes, note_folders

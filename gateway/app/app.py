@@ -42,7 +42,6 @@ from workspaces.memory.watch import Watched, catch_up, keep_fresh
 if TYPE_CHECKING:
     from gateway.web.server import WebServer
 
-__all__ = ["App", "Machine"]
 
 log = structlog.get_logger()
 

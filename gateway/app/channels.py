@@ -9,9 +9,10 @@ from adapters.abilities import Keeps
 from adapters.channel import Adapter, Address, ChannelError, ChatKind, Count, InboundMessage, Sender
 from adapters.http import CHANNEL as HTTP
 from adapters.http import HttpAdapter
-from adapters.terminal import CHAT, OWNER, TerminalAdapter
+from adapters.spoken import CHAT, OWNER
+from adapters.spoken import OWNER as PAGE_OWNER
+from adapters.terminal import TerminalAdapter
 from adapters.web import CHANNEL as WEB
-from adapters.web import OWNER as PAGE_OWNER
 from adapters.web import WebAdapter
 from gateway.admission.internal_channels import CHANNELS
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy

@@ -24,7 +24,8 @@ from workspaces.history import LineOrigins, saved_beside
 from workspaces.memory.client import WorkerClient
 from workspaces.memory.entry import UnreadableDocumentError
 from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.workspace_source import WorkspaceNotes
 
 SAMPLES = 200

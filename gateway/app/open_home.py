@@ -4,7 +4,7 @@ from datetime import datetime
 from functools import partial
 
 from adapters.channel import Address
-from adapters.terminal import CHAT
+from adapters.spoken import CHAT
 from gateway.admission.routing import Routes
 from gateway.app.channels import TERMINAL, reach_of, terminal_chat
 from gateway.cluster.membership import Share

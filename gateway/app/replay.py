@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from adapters.channel import Address, ChatKind, InboundMessage, Sender
-from adapters.terminal import CHAT
+from adapters.spoken import CHAT
 from gateway.admission.routing import SessionKey, is_session, is_unasked, session_access
 from gateway.agent.agent import Agent
 from gateway.agent.entries import (

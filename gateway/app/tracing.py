@@ -13,10 +13,10 @@ from gateway.agent.entries import ReplyEntry
 from gateway.agent.models.port import Model, ModelRequest, OnText, WrappedModel
 from gateway.config import TraceSettings
 from gateway.errors import ConfigError
+from gateway.inbound.queue_modes import Item
 from gateway.observability.spans import span
 from gateway.runtime.lanes import RetryLater
 from gateway.stores.rows import InboxRow
-from gateway.turns.worker import Item
 from workspaces.extras import install_command
 
 FLUSH_MS = 3_000

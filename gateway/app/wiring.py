@@ -45,7 +45,7 @@ from gateway.inbound.agent_crosstalk import Neighbours
 from gateway.inbound.backlog import Backlog
 from gateway.inbound.outcomes import Outcomes
 from gateway.inbound.overflow import Overflow
-from gateway.inbound.queue_modes import Queueing
+from gateway.inbound.queue_modes import Item, Queueing
 from gateway.inbound.receive import Reception, StoreTrouble
 from gateway.inbound.session_settings import Choices
 from gateway.runtime.lanes import Lanes
@@ -62,7 +62,7 @@ from gateway.stores.rows import InboxRow, OutboxRow
 from gateway.turns.planning import Planner
 from gateway.turns.tools import TurnTools
 from gateway.turns.turn import Turns
-from gateway.turns.worker import Item, LaneWork
+from gateway.turns.worker import LaneWork
 from gateway.web.page_mirror import PageMirror
 from workspaces.access import AgentId
 

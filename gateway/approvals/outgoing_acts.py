@@ -12,7 +12,7 @@ from gateway.agent.write_guard import CALLS
 from gateway.errors import ApprovalError, StrandlineError
 from gateway.stores.rows import Proposal
 from workspaces.errors import WorkspaceError
-from workspaces.files import clean_path
+from workspaces.paths import clean_path
 
 CallTool = Callable[[ToolCall], Awaitable[str]]
 """Calls a tool of another program, or of a package, and returns its answer. Raises ToolError."""

@@ -31,7 +31,8 @@ class DiscordSettings(BotSettings):
 
     def open(self, account: str, resources: ChannelResources) -> "Adapter":
         """Load discord.py, which takes up to a second and 45 MB, and return the bot's adapter."""
-        from adapters.discord import CatchUp, DiscordAdapter, Servers
+        from adapters.discord import DiscordAdapter, Servers
+        from adapters.discord.missed import CatchUp
 
         servers = Servers(self.base_url, self.gateway_url, self.cdn_url)
         token = self.token(account).read(resources.environ)

@@ -10,8 +10,9 @@ from gateway.errors import ToolError
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.hits import Hit
 from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryIndex, SearchResult
+from workspaces.memory.search import MemoryIndex
 from workspaces.memory.search_notes import NOTHING_CLEAR, progress_text
+from workspaces.memory.search_result import SearchResult
 from workspaces.memory.status import IndexStatus
 
 _RESULTS = 5

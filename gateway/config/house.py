@@ -7,7 +7,7 @@ from pydantic import AfterValidator, StringConstraints
 
 from gateway.settings.section import Section
 from workspaces.errors import BadPathError
-from workspaces.files import clean_path
+from workspaces.paths import clean_path
 
 
 def _relative(folder: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from adapters.terminal import OWNER
+from adapters.spoken import OWNER
 from gateway.agent.agent import Agent
 from gateway.errors import StrandlineError
 from workspaces.access import Access, AgentId, Grant, owner_access

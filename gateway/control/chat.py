@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from adapters.abilities import MenuEntry
 from adapters.channel import Address, OutboundMessage
-from adapters.terminal import CHAT, TerminalAdapter
+from adapters.spoken import CHAT
+from adapters.terminal import TerminalAdapter
 from gateway.control.operator_api import OnReply, OnSign
 from gateway.control.stream_wire import ChatSign, CommandsAnswer, CommandsOrder
 from gateway.delivery.sender import Delivery, is_part_of

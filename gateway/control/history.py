@@ -10,8 +10,8 @@ from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.wire import HistoryAnswer, HistoryCommit, HistoryFile, HistoryOrder
 from gateway.errors import StrandlineError
 from workspaces.access import Access, Grant
-from workspaces.files import clean_path
 from workspaces.history import OWNERS_COMMANDS, Commit, Diff, FileWriting, History, LogQuery, Origin, Topic
+from workspaces.paths import clean_path
 from workspaces.workspace import Workspace
 
 

@@ -30,9 +30,9 @@ from gateway.control.wire import (
 )
 from gateway.errors import StrandlineError
 from gateway.stores.rows import TurnId
+from gateway.transcripts.codec import Record
 from gateway.transcripts.provenance import MemoryOrigin, NoteChange, origin_of
 from gateway.transcripts.store import Sessions
-from gateway.transcripts.writer import Record
 from workspaces.access import Grant, SessionType
 from workspaces.errors import WorkspaceError
 from workspaces.memory.hits import Hit, as_shown

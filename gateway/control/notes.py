@@ -16,13 +16,13 @@ from gateway.stores.rows import TurnId
 from gateway.transcripts.writer import Transcript
 from workspaces.access import PRIVATE, Access, scope_of
 from workspaces.errors import EditError, FileChangedError, NoSuchFileError
-from workspaces.files import clean_path
 from workspaces.forget import NotePassage, notes_of, reworded, without_notes
 from workspaces.history import OWNERS_PAGE, Origin
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.text.dialogue import without_time
 from workspaces.memory.text.known_lines import until
 from workspaces.memory.workspace_source import OthersLines, day_of, is_note
+from workspaces.paths import clean_path
 from workspaces.workspace import TextFile, Workspace
 
 _FILES = frozenset({"AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOT.md"})

@@ -7,7 +7,8 @@ from gateway.hooks.event import HookEvent
 from workspaces.access import SessionType
 from workspaces.bootstrap import BootstrapFile
 from workspaces.errors import WorkspaceError
-from workspaces.files import Identity, clean_path
+from workspaces.file_slot import Identity
+from workspaces.paths import clean_path
 from workspaces.prompt_limits import BootstrapRole
 
 _SHAPE = (("name", str), ("text", str), ("part", BootstrapRole), ("identity", Identity | None), ("is_cut", bool))

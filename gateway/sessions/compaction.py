@@ -38,7 +38,7 @@ from gateway.sessions.hook_events import allow_summary, note_summary
 from gateway.sessions.lifecycle import Lifecycle
 from gateway.sessions.session import Session
 from gateway.stores.rows import TurnId
-from gateway.transcripts.writer import Record
+from gateway.transcripts.codec import Record
 from workspaces.access import may_know
 from workspaces.errors import WorkspaceError
 

@@ -16,8 +16,8 @@ from gateway.sessions.due import Ending, Pause
 from gateway.sessions.extractive_summary import SpokenLine, conversation
 from gateway.sessions.session import Session, noting
 from gateway.stores.rows import TurnId
+from gateway.transcripts.codec import Record
 from gateway.transcripts.records import records_after
-from gateway.transcripts.writer import Record
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
 from workspaces.memory.text.dialogue import conversation_heading

@@ -24,7 +24,7 @@ from gateway.errors import ModelError, ToolError, TurnLimitError
 from gateway.hooks import Hooks
 from gateway.sessions.hook_events import conversation_of
 from gateway.sessions.session import Session, noting
-from gateway.transcripts.writer import Record
+from gateway.transcripts.codec import Record
 from workspaces.access import Locality, rights
 from workspaces.house import tagged
 from workspaces.memory.text.day_spans import dated

@@ -21,7 +21,7 @@ from workspaces.access import rights
 from workspaces.house import tagged
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.query import Query
-from workspaces.memory.search import QueryRefusedError
+from workspaces.memory.source_index import QueryRefusedError
 from workspaces.memory.text.dialogue import EVIDENCE, is_question
 from workspaces.memory.text.facts import Fact, FactKind, facts_in, folded, sentences
 from workspaces.notes import NoteReceipt, append_note

@@ -15,9 +15,10 @@ from gateway.transcripts.codec import Record, numbered_records
 from gateway.transcripts.memory_source import FOLDER
 from gateway.transcripts.store import ARCHIVE, Sessions
 from workspaces.access import Access, AgentId
-from workspaces.files import clean_path, no_such_file
+from workspaces.file_errors import no_such_file
 from workspaces.history import Commit, History, Origin
 from workspaces.history.visibility import sees_all
+from workspaces.paths import clean_path
 
 _CITATION = re.compile(r"(.+?)#L(\d{1,9})(?:-L(\d{1,9}))?(?:@(\d{4}-\d{2}-\d{2}))?", re.ASCII)
 

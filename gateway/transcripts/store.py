@@ -17,9 +17,10 @@ from gateway.admission.routing import SessionKey, is_session, is_unasked
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.runtime.clock import utc_now
 from gateway.stores.disk import disk_trouble, sync_folder
+from gateway.transcripts.codec import Record
 from gateway.transcripts.purge import redact_file
 from gateway.transcripts.session_marks import LostTranscript, SessionMarks, set_aside
-from gateway.transcripts.writer import Follower, Now, Record, Repairs, Transcript
+from gateway.transcripts.writer import Follower, Now, Repairs, Transcript
 from workspaces.access import AgentId
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.redact import Redaction

@@ -24,8 +24,6 @@ from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.redact import Redaction
 from workspaces.run_blocking import RunBlocking
 
-__all__ = ["Follower", "Now", "Record", "Repairs", "Transcript"]
-
 Now = Callable[[], datetime]
 """Returns the time in UTC."""
 MOST_ALONE = 1_000

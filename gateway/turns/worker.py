@@ -16,8 +16,6 @@ from gateway.stores.rows import InboxRow
 from gateway.transcripts.records import Records
 from gateway.turns.turn import Turns
 
-__all__ = ["Item", "LaneWork"]
-
 
 @dataclass(frozen=True, slots=True)
 class LaneWork:

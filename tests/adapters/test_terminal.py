@@ -17,7 +17,8 @@ from adapters.channel import (
     Sender,
     Sent,
 )
-from adapters.terminal import CHANNEL, CHAT, Sink, TerminalAdapter
+from adapters.spoken import CHAT
+from adapters.terminal import CHANNEL, Sink, TerminalAdapter
 from strandline.testing.listening import Received, listening
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)

@@ -19,8 +19,9 @@ from adapters.channel import (
 from adapters.discord import DiscordAdapter
 from adapters.http import CHANNEL as HTTP
 from adapters.http import HttpAdapter
+from adapters.spoken import CHAT
 from adapters.telegram import LongPoll, TelegramAdapter
-from adapters.terminal import CHANNEL, CHAT, TerminalAdapter
+from adapters.terminal import CHANNEL, TerminalAdapter
 from adapters.web import CHANNEL as WEB
 from adapters.web import PageEvent, PageEventKind, Sign, WebAdapter
 from strandline.testing import AskedChannelContract, ChannelContract, Platform, StoreFullError

@@ -20,7 +20,8 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
-from gateway.app.app import App, Machine
+from gateway.app.app import App
+from gateway.app.resources import Machine
 from gateway.config import read_config
 from gateway.home import Home
 from gateway.runtime.clock import SystemClock
@@ -39,7 +40,8 @@ from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import ENVIRON, OWNER
 from workspaces.access import AgentId
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.wire import Frame
 from workspaces.workspace import Workspace
 

@@ -12,7 +12,7 @@ import numpy as np
 from workspaces.memory.index.embeddings import TOKEN_DIMENSION, Embedder, Embedding, QueryEmbedding
 from workspaces.memory.index.engine import FloatArray
 from workspaces.memory.index.request_handler import RequestHandler
-from workspaces.memory.search import MemoryClock
+from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.wire import Decoder, Frame, encode
 
 P = ParamSpec("P")

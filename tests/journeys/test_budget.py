@@ -8,7 +8,8 @@ from pathlib import Path
 
 from adapters.channel import Address, ChatKind, InboundMessage, OutboundMessage
 from gateway.admission.internal_channels import NOBODY, job_address
-from gateway.app.app import App, Machine
+from gateway.app.app import App
+from gateway.app.resources import Machine
 from gateway.config import read_config
 from gateway.control.status_wire import StatusOrder
 from gateway.control.stream_wire import ChatOrder

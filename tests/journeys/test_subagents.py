@@ -47,7 +47,8 @@ from tests.fakes.model import call, says
 from tests.fakes.patience import PATIENCE_S
 from tests.journeys.house import make_home, running
 from workspaces.access import Access, AgentId, Scope, SessionType
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 
 MAIN = AgentId("main")
 CHAT = Address("terminal", "main", "owner")

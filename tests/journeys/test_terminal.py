@@ -9,7 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from adapters.channel import Address
-from adapters.terminal import CHANNEL, CHAT
+from adapters.spoken import CHAT
+from adapters.terminal import CHANNEL
 from gateway.control.status_wire import StatusOrder
 from gateway.control.stream_wire import ChatOrder
 from gateway.home import Home

@@ -19,7 +19,8 @@ from gateway.admission.internal_channels import NOBODY, SUBAGENT, is_inner, resu
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ToolCall
 from gateway.agent.recall import RecallSettings
-from gateway.app.app import App, Machine
+from gateway.app.app import App
+from gateway.app.resources import Machine
 from gateway.config import read_config
 from gateway.control.admission_wire import PairOrder
 from gateway.control.stream_wire import IndexOrder

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import structlog
 
 from gateway.agent.agent import Agent
-from gateway.app.app import App, Machine
+from gateway.app.app import App
+from gateway.app.resources import Machine
 from gateway.config import read_config
 from gateway.errors import StoreError
 from gateway.home import Home
@@ -32,7 +33,8 @@ from tests.simulation.platform import SimAdapter, people
 from tests.simulation.virtual_time import EPOCH
 from tests.simulation.world import LAST_PATIENCE_S, Disk, Doom, World
 from workspaces.access import AgentId
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 
 if TYPE_CHECKING:
     from _typeshed import HasFileno

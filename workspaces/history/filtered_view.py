@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from workspaces.access import PRIVATE, Access, readable_scopes, scope_folder
 from workspaces.errors import NoSuchFileError, NoSuchRevisionError
-from workspaces.files import clean_path, no_such_file
+from workspaces.file_errors import no_such_file
 from workspaces.history.commits import LOG_FORMAT, Commit, CommitId, Diff, read_log
 from workspaces.history.git_command import Git
 from workspaces.history.line_changes import LineChanges, Patch, writers_of
 from workspaces.history.messages import LONG_TERM, NOTES_FOLDER, Act, Origin, Topic, topic_of
 from workspaces.history.turn_changes import FAR_BACK, NEAR, FileWriting, TurnChanges
 from workspaces.history.visibility import partial_id, sees_all, sees_path, visible_part
+from workspaces.paths import clean_path
 
 if TYPE_CHECKING:
     from workspaces.history.repository import Repository

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from workspaces.access import Access
 from workspaces.errors import EditError, NoSuchFileError, NoSuchRevisionError, TooLargeError
-from workspaces.files import clean_path, no_such_file
+from workspaces.file_errors import no_such_file
 from workspaces.history.commits import Commit, CommitId
 from workspaces.history.filtered_view import View
 from workspaces.history.git_command import Git
@@ -23,6 +23,7 @@ from workspaces.history.repair import Mender, Repair
 from workspaces.history.tracked_files import Looks, differing, tracked_content
 from workspaces.history.turn_changes import FileWriting
 from workspaces.history.visibility import sees_all
+from workspaces.paths import clean_path
 from workspaces.redact import Redaction
 from workspaces.revert import reverted_text
 from workspaces.workspace import TextFile, Workspace

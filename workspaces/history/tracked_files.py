@@ -7,7 +7,8 @@ from pathlib import PurePosixPath
 
 from workspaces.access import is_attachment
 from workspaces.errors import NoSuchFileError, TooLargeError
-from workspaces.files import Folder, FoundFile
+from workspaces.files import Folder
+from workspaces.folder_entries import FoundFile
 from workspaces.secrets import redact_bytes
 
 KEPT_BYTES = 1024 * 1024

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from workspaces.access import Access
 from workspaces.memory.exam_questions import QUESTIONS, RESULTS, ExamQuestion, questions
 from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryIndex, QueryRefusedError
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import QueryRefusedError
 
 
 @dataclass(frozen=True, slots=True)

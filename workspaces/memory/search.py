@@ -21,26 +21,13 @@ from workspaces.memory.house_sources import HouseSource, MarkedDocuments, Outsid
 from workspaces.memory.query import Query
 from workspaces.memory.search_result import SearchResult
 from workspaces.memory.source_index import (
-    ALIVE_WITHIN_S,
     CHECK_EVERY_S,
-    MemoryClock,
-    Past,
     QueryRefusedError,
     SourceIndex,
 )
 from workspaces.memory.sync import Progress, SyncReport
 from workspaces.memory.text.languages import ENGLISH
 from workspaces.memory.wire import HOUSE
-
-__all__ = [
-    "ALIVE_WITHIN_S",
-    "CHECK_EVERY_S",
-    "MemoryClock",
-    "MemoryIndex",
-    "Past",
-    "QueryRefusedError",
-    "SearchResult",
-]
 
 
 @dataclass(eq=False)

@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from workspaces.access import PRIVATE, Scope, is_attachment, scope_of
 from workspaces.errors import BadPathError, FileBusyError, NoSuchFileError, TooLargeError
-from workspaces.files import Folder, FoundFile
+from workspaces.files import Folder
+from workspaces.folder_entries import FoundFile
 from workspaces.house import HouseFolders
 from workspaces.memory.entry import Document, UnreadableDocumentError
 from workspaces.paths import DEPTH, KNOWN_PATHS

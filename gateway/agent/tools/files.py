@@ -7,14 +7,17 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import RESULT_CAP, ActedResult, Field, Told, Tool, done, told, tool, unoffered
+from pydantic import Field
+
+from gateway.agent.tools.tool import RESULT_CAP, ActedResult, Told, Tool, done, told, tool, unoffered
 from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.errors import ToolError
 from workspaces.access import Access, rights
 from workspaces.errors import FileBusyError, NoSuchFileError
-from workspaces.files import clean_path, no_such_file
+from workspaces.file_errors import no_such_file
 from workspaces.history import Act
 from workspaces.house import Make
+from workspaces.paths import clean_path
 from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Listing, TextFile, Workspace, replace_once
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, Told, Tool, done, told, tool, unoffered
+from pydantic import Field
+
+from gateway.agent.tools.tool import Told, Tool, done, told, tool, unoffered
 from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.agent.write_policy import is_others_place
 from gateway.errors import ToolError
 from workspaces.access import Access, Scope, may_know, readable_scopes, rights
-from workspaces.files import clean_path
 from workspaces.history import Commit, Diff, History, LogQuery, Origin, Topic
+from workspaces.paths import clean_path
 from workspaces.run_blocking import RunBlocking
 from workspaces.workspace import Workspace
 

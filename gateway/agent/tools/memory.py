@@ -9,8 +9,10 @@ from datetime import date
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from gateway.agent.entries import UsedMemory
-from gateway.agent.tools.tool import Field, Told, Tool, shown_lines, told, tool, unoffered
+from gateway.agent.tools.tool import Told, Tool, shown_lines, told, tool, unoffered
 from gateway.agent.write_guard import WriteGuard
 from gateway.errors import ToolError
 from workspaces.access import PRIVATE, Access, rights
@@ -19,8 +21,9 @@ from workspaces.memory.entry import PART_LINES, Document, UnreadableDocumentErro
 from workspaces.memory.exact_search import ExactQuery, ExactResult
 from workspaces.memory.hits import Hit, as_shown
 from workspaces.memory.query import MOST_RESULTS, Query
-from workspaces.memory.search import MemoryIndex, SearchResult
+from workspaces.memory.search import MemoryIndex
 from workspaces.memory.search_notes import NOTHING_CLEAR
+from workspaces.memory.search_result import SearchResult
 from workspaces.memory.text.facts import FactKind, facts_in, sentences
 from workspaces.memory.text.fingerprint import fingerprint
 from workspaces.run_blocking import RunBlocking

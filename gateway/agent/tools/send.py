@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.agent.tools.tool import Field, Told, Tool, done, tool
-from workspaces.files import clean_path
+from gateway.agent.tools.tool import Told, Tool, done, tool
+from workspaces.paths import clean_path
 
 CAPTION_CHARS = 500
 """Longest caption of a file: Telegram takes 1,024 UTF-16 units, and a character may have two."""

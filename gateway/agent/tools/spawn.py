@@ -6,7 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from gateway.agent.tools.tool import Field, Told, Tool, done, tool, unoffered
+from pydantic import Field
+
+from gateway.agent.tools.tool import Told, Tool, done, tool, unoffered
 from gateway.errors import ToolError
 
 TASK_CHARS = 20_000

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from types import CodeType
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core import core_schema
 
@@ -17,8 +17,8 @@ from gateway.errors import ToolError
 from gateway.observability.spans import span
 from workspaces.access import Access, SessionType, rights
 from workspaces.errors import EditError, FileChangedError, NotDurableError, UnusableError, WorkspaceError
-from workspaces.files import clean_path
 from workspaces.house import has_tag
+from workspaces.paths import clean_path
 from workspaces.secrets import redact
 
 RESULT_CAP = 16_000
@@ -264,18 +264,3 @@ def _cap(text: str) -> str:
     if len(text) <= RESULT_CAP:
         return text
     return f"{text[:RESULT_CAP]}\n[cut: {len(text) - RESULT_CAP:,} more characters; ask for a smaller part]"
-
-
-__all__ = [
-    "ActedResult",
-    "Field",
-    "FromOutside",
-    "Told",
-    "Tool",
-    "Toolbox",
-    "done",
-    "shown_lines",
-    "told",
-    "tool",
-    "unoffered",
-]

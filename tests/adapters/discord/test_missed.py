@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from adapters.channel import Address, ChannelUnavailableError, ChatKind, InboundMessage, Via
-from adapters.discord import CatchUp, DiscordAdapter
+from adapters.discord import DiscordAdapter
 from adapters.discord.catching_up import MISSED
 from adapters.discord.heard import KEPT_EVERY_S, MOST_DIRECT, LastMessages, LastMessageTracker
-from adapters.discord.missed import PAGE, first_id_of, moment_of
+from adapters.discord.missed import PAGE, CatchUp, first_id_of, moment_of
 from adapters.discord.places import ChatLocation
 from strandline.testing.listening import Received, listening
 from tests.adapters.discord.test_session import Kept

@@ -21,7 +21,8 @@ from workspaces.access import Access
 from workspaces.bootstrap import BootstrapFile
 from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.prompt_limits import Limits
 from workspaces.workspace import Workspace
 

@@ -11,7 +11,8 @@ from gateway.agent.whole_memory import WholeMemory
 from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder, run_here
 from tests.workspaces.turns import AGENT, GROUP, GUEST, HEARTBEAT, MAIN, SUBAGENT
 from workspaces.access import Access
-from workspaces.files import Folder, FoundFile
+from workspaces.files import Folder
+from workspaces.folder_entries import FoundFile
 from workspaces.memory.entry import ReadableDocuments
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes

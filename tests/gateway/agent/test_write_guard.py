@@ -23,7 +23,8 @@ from tests.workspaces.turns import AGENT, GROUP, GROUP_CHAT, MAIN, OTHER, OWN, S
 from workspaces.access import Access, Scope
 from workspaces.history import History, Origin
 from workspaces.memory.entry import Document
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 

@@ -25,7 +25,8 @@ from tests.workspaces.turns import AGENT, MAIN, OTHER
 from workspaces.access import AgentId
 from workspaces.errors import NotTextError, TooLargeError
 from workspaces.history import History, LogQuery, Origin
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.workspace import Workspace
 
 OWNERS_CHAT = Address("telegram", "home", "7")

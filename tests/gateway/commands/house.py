@@ -55,7 +55,8 @@ from tests.fakes.model import ScriptedModel
 from workspaces.access import Access, AgentId, Locality
 from workspaces.files import WriteAttempt
 from workspaces.history import History
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 

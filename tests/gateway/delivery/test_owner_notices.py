@@ -10,7 +10,7 @@ import pytest
 import structlog
 
 from adapters.channel import Address, Button
-from adapters.terminal import CHAT
+from adapters.spoken import CHAT
 from gateway.delivery.owner_notices import Notices
 from gateway.delivery.waker import OutboxWaker
 from gateway.stores.rows import OutboxRow, Outgoing, TurnCommit, TurnId

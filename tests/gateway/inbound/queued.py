@@ -14,14 +14,14 @@ from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
 from gateway.approvals.approvals import Approvals
 from gateway.commands.running import plan_answer
-from gateway.inbound.queue_modes import Queueing
+from gateway.inbound.queue_modes import Item, Queueing
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.runtime.lanes import Lanes
 from gateway.runtime.queues import Queues
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
 from gateway.stores.rows import InboxRow
 from gateway.turns.turn import Turns
-from gateway.turns.worker import Item, LaneWork
+from gateway.turns.worker import LaneWork
 from tests.fakes.model import ScriptedModel, Step
 from tests.fakes.patience import PATIENCE_S
 from tests.gateway.turns.test_turn import DIRECT, House, session_of

@@ -25,7 +25,8 @@ from workspaces.access import AgentId
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.workspace import Workspace
 
 MAIN = AgentId("main")

@@ -13,9 +13,9 @@ from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.offline import OfflineModel
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import TurnId
+from gateway.transcripts.codec import Record
 from gateway.transcripts.provenance import CitedLines, NoteChange, origin_of, passage_of
 from gateway.transcripts.store import Sessions
-from gateway.transcripts.writer import Record
 from tests.fakes.memory import HandlerWorker, SetClock, run_here
 from tests.workspaces import turns
 from tests.workspaces.history.home import START, Home

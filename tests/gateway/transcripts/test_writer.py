@@ -31,8 +31,8 @@ from gateway.agent.entries import (
 from gateway.errors import StoreError
 from gateway.stores.rows import TurnId
 from gateway.transcripts import writer
-from gateway.transcripts.codec import kind_of_entry
-from gateway.transcripts.writer import Record, Repairs, Transcript
+from gateway.transcripts.codec import Record, kind_of_entry
+from gateway.transcripts.writer import Repairs, Transcript
 from workspaces.memory.text.dialogue import LineKind
 
 P = ParamSpec("P")

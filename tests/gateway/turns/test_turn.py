@@ -52,7 +52,8 @@ from workspaces.access import Access, AgentId, SessionType
 from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.workspace import Workspace
 

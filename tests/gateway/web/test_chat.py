@@ -9,7 +9,8 @@ import httpx2
 import pytest
 
 from adapters.channel import Address, Button
-from adapters.web import CHANNEL, CHAT, PageEvent, PageEventKind, PageMessage
+from adapters.spoken import CHAT
+from adapters.web import CHANNEL, PageEvent, PageEventKind, PageMessage
 from gateway.control.cron_wire import CronOrder
 from gateway.control.stream_wire import ChatOrder
 from gateway.runtime.http_server import serving

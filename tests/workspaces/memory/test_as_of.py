@@ -17,7 +17,9 @@ from workspaces.memory.as_of import EarlierNotes, Lookback
 from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.exact_search import ExactQuery
 from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryIndex, QueryRefusedError, SearchResult
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.search_result import SearchResult
+from workspaces.memory.source_index import QueryRefusedError
 from workspaces.memory.wire import AS_OF, Frame
 from workspaces.memory.workspace_source import WorkspaceNotes
 

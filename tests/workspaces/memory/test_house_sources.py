@@ -13,7 +13,7 @@ from tests.workspaces.turns import MAIN
 from workspaces.access import Locality, read_by
 from workspaces.memory.exact_search import ExactQuery
 from workspaces.memory.query import Query
-from workspaces.memory.search import CHECK_EVERY_S, QueryRefusedError
+from workspaces.memory.source_index import CHECK_EVERY_S, QueryRefusedError
 
 HERE = read_by(MAIN, Locality.HERE)
 

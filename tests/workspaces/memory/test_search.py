@@ -22,9 +22,9 @@ from workspaces.memory.entry import Document
 from workspaces.memory.hits import LONGEST_SNIPPET, Hit
 from workspaces.memory.index.embeddings import Embedder
 from workspaces.memory.query import Query
-from workspaces.memory.search import CHECK_EVERY_S, MemoryIndex, QueryRefusedError
+from workspaces.memory.search import MemoryIndex
 from workspaces.memory.search_notes import LONGEST_QUERY, notice
-from workspaces.memory.source_index import JUST_BEGUN_S
+from workspaces.memory.source_index import CHECK_EVERY_S, JUST_BEGUN_S, QueryRefusedError
 from workspaces.memory.workspace_source import WorkspaceNotes
 from workspaces.run_blocking import P, RunBlocking, T
 from workspaces.starting_files import starting_text

@@ -17,7 +17,8 @@ from tests.workspaces.turns import AGENT
 from workspaces.errors import WorkspaceError
 from workspaces.files import Folder
 from workspaces.memory.client import MemoryUnavailableError
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.sync import Progress, SyncReport
 from workspaces.memory.watch import How, Watched, catch_up, keep_fresh
 from workspaces.memory.workspace_source import WorkspaceNotes, note_folders

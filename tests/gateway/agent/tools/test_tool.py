@@ -6,9 +6,10 @@ from enum import StrEnum
 from typing import Annotated
 
 import pytest
+from pydantic import Field
 
 from gateway.agent.entries import ToolAct, ToolCall
-from gateway.agent.tools.tool import RESULT_CAP, Field, Toolbox, tool
+from gateway.agent.tools.tool import RESULT_CAP, Toolbox, tool
 from gateway.errors import ToolError
 from tests.workspaces.turns import CRON, GROUP, GUEST, HEARTBEAT, MAIN, SUBAGENT
 from workspaces.access import Access

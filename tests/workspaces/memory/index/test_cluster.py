@@ -27,7 +27,8 @@ from workspaces.memory.index.nodes import connected
 from workspaces.memory.index.server import ServerShard
 from workspaces.memory.index.settings import QdrantServer
 from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryClock, MemoryIndex
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.workspace_source import WorkspaceNotes
 
 LONGEST_S = 1.5

@@ -26,7 +26,8 @@ from workspaces.memory.index.request_handler import RequestHandler
 from workspaces.memory.index.server import PAUSES, connect
 from workspaces.memory.index.settings import ONE_NODE, QdrantServer
 from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryIndex, SearchResult
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.search_result import SearchResult
 from workspaces.memory.sync import WorkerCalls
 from workspaces.memory.wire import Frame
 from workspaces.memory.workspace_source import WorkspaceNotes

@@ -24,7 +24,8 @@ from workspaces.memory.index.embeddings.settings import PRESETS, HostedEmbedding
 from workspaces.memory.index.endpoint import Patience
 from workspaces.memory.index.endpoint_errors import EndpointDownError, EndpointError, EndpointRefusedError
 from workspaces.memory.query import Query
-from workspaces.memory.search import MemoryIndex, SearchResult
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.search_result import SearchResult
 from workspaces.memory.workspace_source import WorkspaceNotes
 
 KEY = "canary-key-4711"
