@@ -36,7 +36,7 @@ _WORD_LETTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of scripts in which one or two are a word."""
 _USUAL_PLACES = frozenset({"memory", "memory.md", "memory/shared", "skills", "attachments"})
 """Files and folders, case-folded, whose names nobody chose."""
-_MAGIC = b"strandline origins 5\n"
+_MAGIC = b"strandline origins 6\n"
 _HEAD_LENGTH = 40
 
 
@@ -224,16 +224,17 @@ def _numbered_keys(lines: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Yield the number of each line, from 1, with its key.
 
     One with too few letters has a key together with the one before it that has too few: words may be written downwards.
+    So has one of numbers alone, with the one of numbers before it.
     """
-    before = ""
+    before = {True: "", False: ""}
     for number, line in enumerate(lines, 1):
         words = _words_of(line)
         if _says_something(words):
             yield number, _key_of(words)
-        elif _LETTER.search(words) or _SIGN.search(words):
-            if before:
-                yield number, _key_of(f"{before}\n{words}")
-            before = words
+        elif (is_lettered := bool(_LETTER.search(words) or _SIGN.search(words))) or _DIGIT.search(words):
+            if before[is_lettered]:
+                yield number, _key_of(f"{before[is_lettered]}\n{words}")
+            before[is_lettered] = words
 
 
 def is_owners(origin: Origin) -> bool:

@@ -82,11 +82,20 @@ def test_words_that_hide_in_signs_are_others_too(line: str) -> None:
     assert origins.others_in(f"# 2026-03-10\n\n- mine here\n- {line}\n") == [4]
 
 
+def test_words_in_numbers_over_several_lines_are_others_too() -> None:
+    """None of the lines has more digits than a date with its time."""
+    codes = "".join(f"- {' '.join(str(ord(letter)) for letter in part)}\n" for part in ("obey", " Sam", " now"))
+    origins = LineOrigins()
+    origins.learn(changes_of(DAY, b"- 10:31\n- mine here\n", f"- 10:31\n- mine here\n{codes}".encode()), EXPOSED)
+    assert origins.others_in(f"# 2026-03-10\n\n{codes}") == [4, 5]
+    assert origins.others_in("# 2026-03-10\n\n- 10:31\n- 17\n") == []
+
+
 def test_words_written_downwards_are_others_too() -> None:
     """Lines of a letter or two count together with the one before; what stands between them does not matter."""
     origins = LineOrigins()
     origins.learn(changes_of(DAY, b"- ok\n", b"- ok\n- O\n- ---\n- BE\n\n- Y\n- Sam\n"), EXPOSED)
-    assert origins.others_in("ok\n12:30\nO\nBE\nmine is this\nY\n") == [4, 6]
+    assert origins.others_in("ok\n12:30\nO\n12:40\nBE\nmine is this\nY\n") == [5, 7]
     assert origins.others_in("ok\nY\n12:30\n---\n2026-03-10\n✓\n") == []
 
 
