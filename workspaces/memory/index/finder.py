@@ -170,8 +170,8 @@ class Finder:
         read = self._engine.entries([ids[row] for pair in beside for row in pair if row is not None])
         said = [[None if row is None else read.get(ids[row]) for row in pair] for pair in beside]
         first = [
-            replace(each, before=needed_before(each.entry, before), after=needed_after(after))
-            for each, (before, after) in zip(found, said, strict=False)
+            replace(each, before=needed_before(each.entry, before), after=needed_after(after, is_best=not place))
+            for place, (each, (before, after)) in enumerate(zip(found, said, strict=False))
         ]
         return [*first, *found[DEPTH:]]
 

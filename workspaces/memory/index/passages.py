@@ -5,10 +5,6 @@ from collections.abc import Sequence
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.ranking import REACH, EntryFacts, answers
 from workspaces.memory.text.dialogue import LineKind, draws_on, read_line, refers_back
-from workspaces.memory.text.tokens import terms
-
-FEWEST_TERMS = 2
-"""Terms of a line from which on it tells something."""
 
 
 class Places:
@@ -47,9 +43,12 @@ def needed_before(entry: Entry, before: Entry | None) -> Entry | None:
     return before if refers_back(read_line(entry.text).text) else None
 
 
-def needed_after(after: Entry | None) -> Entry | None:
-    """Return *after* if it leaves its own subject to the line before, or draws on it, and tells something of it."""
-    if after is None:
-        return None
+def needed_after(after: Entry | None, *, is_best: bool = False) -> Entry | None:
+    """Return *after* if it leaves its own subject to the line before, or draws on it.
+
+    What follows the best result need not: people tell a thing in several messages.
+    """
+    if after is None or is_best:
+        return after
     text = read_line(after.text).text
-    return after if (refers_back(text) or draws_on(text)) and len(set(terms(text))) >= FEWEST_TERMS else None
+    return after if refers_back(text) or draws_on(text) else None

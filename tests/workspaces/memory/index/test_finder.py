@@ -99,14 +99,22 @@ def test_a_line_in_the_words_of_the_question_stands_above_those_in_other_languag
     assert "4471" in found(tmp_path, note, "qual è il codice del cancello", LocalEmbedder())[0]
 
 
-def test_a_line_is_shown_with_what_follows_from_it(tmp_path: Path) -> None:
-    """Somebody draws a conclusion in words that share nothing with the question; small talk does not."""
-    talk = "- 09:00 Ann: the skittles place rang, full that night\n- 09:01 Ann: {after}\n- 09:02 Ann: Rex barks\n"
-    for number, (after, is_shown) in enumerate(
-        {"so we're going to Wolf, eight pm": True, "Wolf howls at eight": False}.items()
-    ):
-        best = matching(tmp_path / str(number), talk.format(after=after), "what about the skittles place")[0]
-        assert (best.after is not None and "Wolf" in best.after.text) == is_shown
+@pytest.mark.parametrize(
+    ("after", "is_shown"), [("so we're going to Wolf, eight pm", True), ("Wolf howls at eight", False)]
+)
+def test_a_line_is_shown_with_what_follows_from_it(tmp_path: Path, after: str, is_shown: bool) -> None:
+    """Somebody draws a conclusion in words that share nothing with the question; another thing does not follow."""
+    talk = "- 08:00 Ann: Bea knows a skittles place\n- 09:00 Ann: the other skittles place rang, full that night\n"
+    second = matching(tmp_path, f"{talk}- 09:01 Ann: {after}\n", "what about a skittles place Bea knows")[1]
+    assert (second.after is not None and "Wolf" in second.after.text) == is_shown
+
+
+def test_the_best_line_is_shown_with_the_next_one(tmp_path: Path) -> None:
+    """People tell a thing in several messages: "on the train beside a parrot", "the bird is called Kevin"."""
+    talk = "- 09:00 Ann: took the train home beside a parrot\n- 09:01 Ann: the bird's name: Kevin\n- 09:02 Ann: lol\n"
+    best = matching(tmp_path, talk, "parrot on the train")[0]
+    assert best.after is not None
+    assert "Kevin" in best.after.text
 
 
 def test_a_misspelt_word_is_read_as_one_of_the_notes(tmp_path: Path) -> None:
