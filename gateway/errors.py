@@ -17,6 +17,7 @@
     ├── TurnLimitError         a turn used up its steps, time or tokens
     └── ModelError             no usable reply
         ├── ModelUnavailableError   try again later, or another model
+        │   └── WrittenCallError        the reply is a tool call written as text
         ├── ModelRefusedError       this request will never work (bad key, unknown model)
         │   └── HouseError              a model elsewhere may not read it, so it was not asked
         ├── ModelOverflowError      the request is larger than the model's window
@@ -144,6 +145,13 @@ class ModelUnavailableError(ModelError):
         super().__init__(reason)
         self.retry_after_s = retry_after_s
         self.fault = fault
+
+
+class WrittenCallError(ModelUnavailableError):
+    """The model wrote a tool call as text, in its own notation: only calls by the provider's API are made."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name}: the reply is a tool call written as text", fault=ModelFault.REPLY)
 
 
 class ModelRefusedError(ModelError):

@@ -120,7 +120,7 @@ def prefixed(prefix: str, reasons: Iterable[str | StrEnum]) -> list[str]:
     return [f"{prefix}.{reason}" for reason in reasons]
 
 
-ENDED_AT_ONCE = {"HouseError", "BudgetError", "ModelFloodError"}
+ENDED_AT_ONCE = {"HouseError", "BudgetError", "ModelFloodError", "WrittenCallError"}
 """Errors of models after which a turn ends by a limit: to try again later would not help, or cost as much again."""
 
 COMPOSED: dict[str, Iterable[str]] = {

@@ -26,12 +26,16 @@ from gateway.agent.repetition import own_part
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.tool import Toolbox
 from gateway.agent.window.count import request_characters
-from gateway.errors import ModelFloodError, TurnLimitError
+from gateway.errors import ModelFloodError, TurnLimitError, WrittenCallError
 from gateway.runtime.clock import unless
 
 Journal = Callable[[Entry], Awaitable[None]]
 """Takes each new entry of the history, and returns once it is durable."""
 
+_WRITTEN_CALL = (
+    "my language model wrote a tool call as text, again and again, so it was not made. Please ask in other words; "
+    "what its server may lack is in `strandline docs troubleshooting`"
+)
 UNANSWERED = ReplyEntry("(This turn was stopped before it had an answer.)", (), HALTED, Usage())
 """Ends a turn that was stopped; it is never sent."""
 _LONG = 4_000
@@ -120,6 +124,8 @@ async def _next_reply(model: Model, step: ModelRequest, course: TurnOutlets) -> 
             reply = await unless(course.halt.soon, model.reply(step, course.on_text))
         except ModelFloodError as exc:
             raise TurnLimitError("turn_output", str(exc)) from exc
+        except WrittenCallError as exc:
+            raise TurnLimitError("turn_written_call", _WRITTEN_CALL) from exc
     return UNANSWERED if reply is None else await _as_recorded(reply, step)
 
 

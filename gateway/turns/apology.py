@@ -19,7 +19,8 @@ def code_of(message: InboundMessage) -> str:
 def apology(exc: Exception, envelope: Envelope) -> str:
     """Return what the sender is told; only the owner, in their own chat, is told which setting is at fault."""
     is_private = envelope.access.session_type is SessionType.MAIN
-    told = f"\n\n`{why}`" if is_private and (why := told_failure(exc)) else ""
+    why = told_failure(exc).replace("`", "") if is_private else ""  # a code span holds no other one
+    told = f"\n\n`{why}`" if why else ""
     match exc:
         case ModelRefusedError():
             known = "" if told or not is_private else "; `strandline doctor` says why"

@@ -32,6 +32,11 @@ _SETTINGS = {
 """Settings, by the last part of their keys, that would have had a message answered."""
 _ASKED = ("channel", "account", "chat", "thread", "person", "space")
 
+_DIRECT_ALONE = frozenset(
+    {RefusalReason.STRANGER, RefusalReason.UNPAIRED, RefusalReason.UNCLAIMED, RefusalReason.DIRECT_CLOSED}
+)
+"""Refusals in direct chats."""
+
 
 @dataclass(frozen=True, slots=True)
 class PeoplePages:
@@ -110,5 +115,5 @@ def _route_link(silence: SilenceRow) -> str:
     """Return the address at which the route of such a message is explained."""
     channel, account, chat, thread = (*silence.address.split("."), "", "", "")[:4]
     person = silence.person.partition(":")[2]
-    group = "" if chat == person else chat
+    group = "" if chat == person or silence.reason in _DIRECT_ALONE else chat  # Discord's direct chats have ids too
     return link("/people/rooms", channel=channel, account=account, person=person, chat=group, thread=thread) + "#route"

@@ -87,8 +87,9 @@ async def test_a_models_refusal_is_named(tmp_path: Path, refusal: Refusal, words
         home = make_home(tmp_path / "home", model=openai_section(model.url))
         async with running(home) as app:
             beside = await doctor_beside(app, home)
-            for told in (*await said_by(app), beside[1]):
+            for told in (*(said := await said_by(app)), beside[1]):
                 assert all(word in told for word in words), told
+            assert said[0].count("`") == 2  # one code span, which holds no other
         stopped = await doctor(home, ENVIRON)
         assert all(word in stopped[1] for word in words), stopped
         assert (beside[0], stopped[0]) == (1, 1)

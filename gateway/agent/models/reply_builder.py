@@ -9,11 +9,16 @@ from gateway.agent.entries import NO_REPLY, ReplyEntry, ToolCall, Usage
 from gateway.agent.models.errors import unusable_reply
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.thinking import ThinkingFilter
-from gateway.errors import ModelFloodError, ModelRefusedError
+from gateway.errors import ModelFloodError, ModelRefusedError, WrittenCallError
 
 TEXT_CAP = 400_000
 """Longest reply, in characters, arguments included: more than any model writes in one go."""
 CUT_NOTE = "\n\n[The reply was cut here: the model reached its output limit.]"
+
+_WRITTEN_CALLS = (
+    "<tool_call", "<function_call", "<function=", "<tool_code", "<|tool", "<｜tool", "<|python_tag|>", "[TOOL_CALLS]",
+)  # fmt: skip
+"""Beginnings of tool calls in models' own notations, which a server without a parser for them passes on as text."""
 
 
 @dataclass(slots=True)
@@ -93,6 +98,8 @@ class Assembly:
             if self._may_be_empty and self._finish.how == "stop":
                 return
             raise unusable_reply(self._name, "the reply is empty")
+        if not calls and text.lstrip().startswith(_WRITTEN_CALLS):
+            raise WrittenCallError(self._name)
         for call in calls:
             self._check_arguments(call)
 

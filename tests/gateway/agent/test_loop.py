@@ -12,7 +12,7 @@ from gateway.agent.models.port import ModelRequest, OnText
 from gateway.agent.settings import TurnLimits
 from gateway.agent.tools.tool import Toolbox, tool
 from gateway.agent.window.count import request_characters
-from gateway.errors import ModelFloodError, ModelUnavailableError, ToolError, TurnLimitError
+from gateway.errors import ModelFloodError, ModelUnavailableError, ToolError, TurnLimitError, WrittenCallError
 from tests.fakes.model import HostileModel, ScriptedModel, call, says
 from tests.workspaces.turns import MAIN
 
@@ -161,6 +161,13 @@ async def test_a_reply_that_does_not_end_is_a_limit_of_the_turn() -> None:
         await Bench().turn(model)
     assert stopped.value.reason == "turn_output"
     assert len(model.requests) == 1
+
+
+async def test_a_tool_call_that_a_model_only_writes_ends_the_turn_with_a_sentence() -> None:
+    """Its message is not kept for later: the same model would write the same again for a day."""
+    with pytest.raises(TurnLimitError, match="wrote a tool call as text") as stopped:
+        await Bench().turn(ScriptedModel(WrittenCallError("home"), "never"))
+    assert stopped.value.reason == "turn_written_call"
 
 
 async def test_tokens_are_bounded() -> None:

@@ -135,4 +135,5 @@ async def test_a_silence_leads_to_the_setting_that_made_it(visit: Visit, reason:
     assert f'href="/settings#{key}"' in page
     assert f'id="{key}"' in await visit.look("/settings")
     (route,) = re.findall(r'href="(/people/rooms[^"]*)#route"', page)
-    assert "Agent main" in (await visit.browser.http.get(route.replace("&amp;", "&"))).text
+    assert "Agent main" in (explained := await visit.browser.http.get(route.replace("&amp;", "&"))).text
+    assert (reason == "stranger") == ("session <code>guest" in explained.text)

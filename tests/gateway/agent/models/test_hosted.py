@@ -29,7 +29,13 @@ from gateway.agent.models.reply_builder import CUT_NOTE
 from gateway.agent.models.retry import Retry
 from gateway.agent.models.settings import HostedSettings
 from gateway.agent.turn_note import with_note
-from gateway.errors import ModelFloodError, ModelOverflowError, ModelRefusedError, ModelUnavailableError
+from gateway.errors import (
+    ModelFloodError,
+    ModelOverflowError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    WrittenCallError,
+)
 from tests.fakes.anthropic_stub import AnthropicStub
 from tests.fakes.cohere_stub import CohereStub
 from tests.fakes.google_stub import GoogleStub
@@ -332,6 +338,18 @@ async def test_arguments_that_are_not_json_are_tried_again(rigs: Rigs) -> None:
     bad = Reply(calls=(Call("memory_search", '{"query": "po', "c1"),))
     rig = await rigs.open(steps(bad, Reply(calls=(call("memory_search", query="port"),))))
     assert json.loads((await rig.ask()).calls[0].arguments) == {"query": "port"}
+
+
+@pytest.mark.parametrize(
+    "text", ['<tool_call>\n{"name": "add_note"}\n</tool_call>', "\n<｜tool▁calls▁begin｜>", "[TOOL_CALLS][{}]"]
+)
+async def test_a_tool_call_that_is_written_as_text_is_tried_again(rigs: Rigs, text: str) -> None:
+    """Nobody can read it, and nothing runs what a model writes into its answer; one that is quoted in a text stays."""
+    rig = await rigs.open(steps(Reply(text), Reply("Such as <tool_call>.")))
+    assert (await rig.ask()).text == "Such as <tool_call>."
+    rig = await rigs.open(lambda _: text)
+    with pytest.raises(WrittenCallError):
+        await rig.ask()
 
 
 async def test_an_endless_text_is_stopped(rigs: Rigs, monkeypatch: pytest.MonkeyPatch) -> None:
