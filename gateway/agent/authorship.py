@@ -10,8 +10,8 @@ QUOTING = "(quoting "
 """Begins a message that carries a quotation; the quoted lines begin with `>`."""
 EARLIER_VERSION = "an earlier message of mine, which this one corrects"
 """Author of the quotation in the message that an edit makes."""
-_CARDS = frozenset({"contact", "place", "sticker"})
-"""Kinds of things that a message describes by names alone: whoever made the thing chose them."""
+_CARDS = frozenset({"contact", "place", "sticker", "attachment"})
+"""Kinds of things that a message or its quotation describes by names alone: whoever made the thing chose them."""
 _FILES = frozenset({"file", "photo", "sound", "video", "voice note"})
 """The same of those whose description begins with a name if there is one."""
 _NAME_WORDS, _NAME_LETTERS = 4, 24
@@ -24,7 +24,7 @@ _WHOLE_WORDS = "\u2e80"
 
 def own_words(entry: UserEntry) -> str:
     """Return the sender's own words in *entry*, without quotations; empty if all of it is somebody else's."""
-    told = _told_names(entry)
+    told = {*_told_names(entry)}
     if entry.from_outside or corrects_earlier(entry):
         lines = _unquoted_lines(entry)
         lines = [] if all(map(_describes_file, lines)) else lines
@@ -47,7 +47,9 @@ def others_words(entry: UserEntry) -> str:
     if not entry.text.startswith(QUOTING):
         return entry.text.strip()
     quoted = [line.removeprefix("> ") for line in entry.text.splitlines()[1:] if _is_quoted(line)]
-    return "\n".join([*quoted, *([] if own_words(entry) else _unquoted_lines(entry))]).strip()
+    unquoted = _unquoted_lines(entry)
+    told = {*(_told_names(entry) if own_words(entry) else unquoted)}
+    return "\n".join([*quoted, *(line for line in unquoted if line in told)]).strip()
 
 
 def _unquoted_lines(entry: UserEntry) -> list[str]:
@@ -74,7 +76,8 @@ def _told_names(entry: UserEntry) -> list[str]:
 
 
 def _name_in(line: str) -> str:
-    """Return the name in *line*, the gateway's description of a file or a card; empty for any other."""
+    """Return the name in *line*, the description of a file or a card, perhaps a quoted one; empty for any other."""
+    line = line.removeprefix("> ")
     kind, _, rest = line.partition(": ")
     if not (line.startswith("[") and line.endswith("]")):
         return ""
