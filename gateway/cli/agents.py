@@ -17,7 +17,7 @@ import typer
 from gateway.cli.call import Call, JsonCall
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import reach
-from gateway.cli.invocation import Invocation, print_json
+from gateway.cli.invocation import Invocation, config_of, print_json
 from gateway.cli.status import memory_line
 from gateway.control.status_wire import MemoryOrder, MemoryStatus, StatusOrder
 from gateway.errors import ConfigError, StoreError, StrandlineError, WorkspaceLockedError
@@ -72,7 +72,7 @@ class AgentDetails:
 def list_agents(call: JsonCall) -> None:
     """List the configured agents; a star marks the default, which receives messages that no binding claims."""
     place = call.existing_home
-    listed = [_agent_row(place, _config(place), agent) for agent in _config(place).agents]
+    listed = [_agent_row(place, config_of(place), agent) for agent in config_of(place).agents]
     if call.as_json:
         print_json({"agents": [asdict(each) for each in listed]})
         return
@@ -109,7 +109,7 @@ def add(
             f"{agent!r} is not a valid agent name: use lowercase letters, digits and hyphens, such as home-office"
         )
     with changing(place) as text:
-        if agent in _config(place).agents:
+        if agent in config_of(place).agents:
             raise ConfigError(f"agents.{agent} already exists; to see it: strandline agents show {agent}")
         changed = _added_text(place, text, agent, model)
         workspace = place.agent(agent).workspace
@@ -128,7 +128,7 @@ def remove(
 ) -> None:
     """Remove an agent and its bindings from config.toml and archive its folder. No file is deleted."""
     place = call.existing_home
-    config = _config(place)
+    config = config_of(place)
     is_known, folder = agent in config.agents, place.agent(agent).root
     if not is_known and not (_WANTED.fullmatch(agent) and folder.is_dir()):
         raise ConfigError(_unknown(config, agent))
@@ -155,7 +155,7 @@ def _agent_row(home: Home, config: "Config", agent: str) -> AgentRow:
 
 
 def _agent_details(invocation: Invocation, home: Home, agent: str) -> AgentDetails:
-    config = _config(home)
+    config = config_of(home)
     if agent not in config.agents:
         raise ConfigError(_unknown(config, agent))
     listed = _agent_row(home, config, agent)
@@ -198,12 +198,6 @@ def _lines(shown: AgentDetails) -> Iterator[str]:
 
 
 # --- add and remove
-
-
-def _config(home: Home) -> "Config":
-    from gateway.config import read_config
-
-    return read_config(home.config_file)
 
 
 def _unknown(config: "Config", agent: str) -> str:
@@ -290,10 +284,8 @@ def adopt(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the prompt.")] = False,
 ) -> None:
     """Among gateways on one Redis: let an agent use its files in this home and no other copy from now on."""
-    from gateway.config import read_config
-
     place = call.home
-    config = read_config(place.config_file)
+    config = config_of(place)
     if agent not in config.agents:
         raise ConfigError(f"agents.{agent}: no such agent; the agents are: {', '.join(config.agents)}")
     if config.redis.url is None:

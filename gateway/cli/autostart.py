@@ -13,7 +13,7 @@ import typer
 
 from gateway.cli.call import Call
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import Invocation
+from gateway.cli.invocation import Invocation, config_of
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
 
@@ -45,8 +45,6 @@ class Service:
 @app.command()
 def install(call: Call, dry_run: DryRunOption = False) -> None:
     """Start the gateway now, and whenever you log in; it is restarted after a crash."""
-    from gateway.config import read_config
-
     place = call.home
     if not dry_run:
         call.invocation.refuse_absent(place)
@@ -55,7 +53,7 @@ def install(call: Call, dry_run: DryRunOption = False) -> None:
         print(f"# {service.file}\n{service.text}")
         _show(service.start)
         return
-    read_config(place.config_file)
+    config_of(place)
     is_new = not service.file.exists()
     if is_new:
         with place.folder_lock():  # a gateway that was started by hand would keep out the service, which ends for good

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.call import JsonCall
-from gateway.cli.invocation import print_json
+from gateway.cli.invocation import config_of, print_json
 from gateway.cli.progress import progress_bar
 from gateway.errors import BackupError, ConfigError, StrandlineError
 from gateway.home import FOLDER_MODE, Home
@@ -63,10 +63,9 @@ def backup(
     """Back up the gateway's whole state to one file. Works while it runs; secrets and the index are left out."""
     from gateway.backup.automatic import folder_of
     from gateway.backup.taking import take_backup, take_encrypted
-    from gateway.config import read_config
 
     place = call.existing_home
-    config = read_config(place.config_file)
+    config = config_of(place)
     call.invocation.guard(config, place)
     if sheet:
         _print_sheet(place, folder_of(place, config.backup))

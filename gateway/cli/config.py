@@ -12,7 +12,7 @@ import typer
 
 from gateway.cli.call import Call, JsonCall
 from gateway.cli.command_group import command_app
-from gateway.cli.invocation import print_json
+from gateway.cli.invocation import config_of, print_json
 from gateway.cli.settings_report import taken_up
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
@@ -29,10 +29,9 @@ EDITORS = ("VISUAL", "EDITOR")
 @app.command()
 def get(call: JsonCall, key: Key) -> None:
     """Show the value of a setting, also where it is the default."""
-    from gateway.config import read_config
     from gateway.config.values import toml_value
 
-    value = _value(read_config(call.home.config_file), key)
+    value = _value(config_of(call.home), key)
     if call.as_json:
         print_json({"key": key, "value": value})
     else:

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gateway.cli.invocation import Composed, Invocation
+from gateway.cli.invocation import Composed, Invocation, config_of
 from gateway.errors import HomeLockedError
 from gateway.home import Home, holder_in
 
@@ -68,12 +68,11 @@ async def _reached(stack: AsyncExitStack, invocation: Invocation, home: Home, pu
 @asynccontextmanager
 async def _local_operator(invocation: Invocation, home: Home, purpose: str, answers: bool) -> AsyncIterator[Reached]:
     from gateway.app.ownership import own
-    from gateway.config import read_config
     from gateway.observability.logs import logging_to_stderr
 
     invocation.refuse_absent(home)
     environ = invocation.environ_of(home)
-    invocation.guard(read_config(home.config_file), home)
+    invocation.guard(config_of(home), home)
     level = "error" if answers else "warning"  # a conversation says itself what failed
     with own(home, purpose) as config, logging_to_stderr(level, config.gateway.log_format):
         composing = invocation.compose(home, config, environ, channels=False)

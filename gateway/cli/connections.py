@@ -10,7 +10,7 @@ import typer
 from gateway.cli.call import Call
 from gateway.cli.command_group import command_app
 from gateway.cli.connect import reach
-from gateway.cli.invocation import Invocation
+from gateway.cli.invocation import Invocation, config_of
 from gateway.cli.keys import ask_secret
 from gateway.cli.model_setup import ModelWish, connect_model
 from gateway.cli.settings_report import taken_up
@@ -138,14 +138,12 @@ def claim(call: Call) -> None:
 
 async def _show_codes(invocation: Invocation, home: Home, account: str | None = None) -> None:
     """Print a new code for *account*, or for each without an owner, with a link that sends it."""
-    from gateway.config import read_config
-
     if account is not None and home.control() is None:
         print(f"Start the gateway, then show its code: {invocation.command('connect claim', home)}")
         return
     async with reach(invocation, home, "strandline connect claim") as reached:
         rows = (await reached.operator.ask(ClaimOrder(account))).accounts
-    config, environ = read_config(home.config_file), invocation.environ_of(home)
+    config, environ = config_of(home), invocation.environ_of(home)
     for row in rows:
         print(f"{row.account}: send it the code {row.code}")
         if link := await _start_link(config, environ, row.account):
@@ -198,10 +196,9 @@ class BotWish:
 
 def connect_bot(invocation: Invocation, home: Home, wanted: BotWish) -> None:
     """Ask for a token, find out whose bot it is and who owns it, and write both. Raises StrandlineError."""
-    from gateway.config import read_config
     from gateway.config.changes import set_secret, set_values
 
-    config = read_config(home.config_file)
+    config = config_of(home)
     token = ask_token(invocation, wanted.channel)
     bot = asyncio.run(wanted.identify(token))
     print(visible(f"This is {bot.name} ({bot.handle})."))

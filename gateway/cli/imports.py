@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.call import Call
+from gateway.cli.invocation import config_of
 from gateway.cli.scaffold import prepare_home, wishes_of
 from gateway.errors import ConfigError
 from gateway.home import Home
@@ -160,7 +161,6 @@ def _target(home: Home, agent: str, source: str, *, is_locked: bool, is_own: boo
     """Yield the agent, which is created first if there is none, with its workspace locked."""
     from gateway.cli.import_writer import ImportTarget
     from gateway.cluster.workspace_locks import workspace_locks
-    from gateway.config import read_config
     from workspaces.access import AgentId, owner_access
     from workspaces.files import FileCaps
     from workspaces.workspace import Workspace
@@ -168,7 +168,7 @@ def _target(home: Home, agent: str, source: str, *, is_locked: bool, is_own: boo
     _configure(home, agent)
     folder = _workspace_of(home, agent)
     with nullcontext() if is_locked else workspace_locks(home, {agent: folder}, create=True):
-        caps = FileCaps(quotas=read_config(home.config_file).limits)
+        caps = FileCaps(quotas=config_of(home).limits)
         workspace = Workspace.create(folder, AgentId(agent), caps)
         try:
             owner = owner_access(AgentId(agent), "terminal:owner")
@@ -201,18 +201,15 @@ def _with_agent_names(
 
 
 def _workspace_of(home: Home, agent: str) -> Path:
-    from gateway.config import read_config
-
-    return read_config(home.config_file).agents[agent].workspace or home.agent(agent).workspace
+    return config_of(home).agents[agent].workspace or home.agent(agent).workspace
 
 
 def _configure(home: Home, agent: str) -> None:
     """Add `[agents.<id>]` to the configuration, keeping its comments; reject an invalid result."""
-    from gateway.config import read_config
     from gateway.config.editing import with_agent
     from gateway.config.reading import parse_config
 
-    if agent in read_config(home.config_file).agents:
+    if agent in config_of(home).agents:
         return
     text = with_agent(home.config_file.read_text("utf-8"), agent)
     parse_config(text, home.config_file)

@@ -9,7 +9,7 @@ import typer
 from gateway.cli.call import Call
 from gateway.cli.connect import reach
 from gateway.cli.connections import BotWish, connect_bot
-from gateway.cli.invocation import Invocation
+from gateway.cli.invocation import Invocation, config_of
 from gateway.cli.keys import ask, ask_one_of
 from gateway.cli.model_setup import ModelWish, usual_model, write_model
 from gateway.cli.scaffold import MODELS, PROVIDERS, Wishes, prepare_home, wishes_of
@@ -60,26 +60,21 @@ def init(  # noqa: PLR0913  # each option is a parameter to typer
 
 def _is_settled(home: Home) -> bool:
     """Return whether an agent of *home* has a model, or somebody has written settings and connected no bot."""
-    from gateway.config import read_config
-
-    config = read_config(home.config_file)  # a file that cannot be read is told of before any question
+    config = config_of(home)  # a file that cannot be read is told of before any question
     if not home.config_file.exists() or _is_fresh(home):
         return False
     return not _has_bots(home) or any(agent.model != "offline" for agent in config.agents.values())
 
 
 def _has_bots(home: Home) -> bool:
-    from gateway.config import read_config
-
-    return any(True for _ in read_config(home.config_file).channels.bots())
+    return any(True for _ in config_of(home).channels.bots())
 
 
 def _is_fresh(home: Home) -> bool:
     """Return whether the configuration is the one that `up` or `chat` wrote for a new home."""
     from gateway.cli.scaffold import starter_config
-    from gateway.config import read_config
 
-    zone = read_config(home.config_file).owner.time_zone
+    zone = config_of(home).owner.time_zone
     return zone is not None and home.config_file.read_text("utf-8") == starter_config(Wishes(zone))
 
 
@@ -99,10 +94,9 @@ def _make(invocation: Invocation, home: Home, wishes: Wishes) -> None:
 
 
 def _set_zone(home: Home, zone: str) -> None:
-    from gateway.config import read_config
     from gateway.config.changes import set_values
 
-    if read_config(home.config_file).owner.time_zone != zone:
+    if config_of(home).owner.time_zone != zone:
         set_values(home, {("owner", "time_zone"): zone})
 
 
@@ -170,9 +164,7 @@ def _speaks_another_language(environ: Mapping[str, str]) -> bool:
 
 
 def _next_steps(invocation: Invocation, home: Home) -> list[str]:
-    from gateway.config import read_config
-
-    config, control = read_config(home.config_file), home.control()
+    config, control = config_of(home), home.control()
     steps = [] if control is not None else [f"Start it: {invocation.command('up', home)}"]
     steps.append(f"Talk to it: {invocation.command('chat', home)}   (in another terminal)")
     if all(agent.model == "offline" for agent in config.agents.values()):

@@ -116,6 +116,13 @@ class Invocation:
         return f"{self.program} {words}" + ("" if is_default else f" --home {home.path}")
 
 
+def config_of(home: Home) -> "Config":
+    """Read the configuration of *home*, for which pydantic loads. Raises ConfigError."""
+    from gateway.config import read_config
+
+    return read_config(home.config_file)
+
+
 HomeOption = Annotated[
     Path | None,
     typer.Option("--home", metavar="DIR", help="Folder of the gateway. Default: $STRANDLINE_HOME or ~/.strandline"),

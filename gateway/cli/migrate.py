@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.call import JsonCall
-from gateway.cli.invocation import Invocation, print_json
+from gateway.cli.invocation import Invocation, config_of, print_json
 from gateway.errors import ConfigError
 from gateway.runtime.escape import visible
 
@@ -30,10 +30,10 @@ def migrate(
     The gateway must not run meanwhile; its own index stays as it is.
     """
     from gateway.app.ownership import own
-    from gateway.config import QdrantSettings, read_config
+    from gateway.config import QdrantSettings
 
     place = call.existing_home
-    config = read_config(place.config_file)
+    config = config_of(place)
     if config.qdrant.url is not None:
         raise ConfigError(f"qdrant.url: the index is already on {config.qdrant.url}")
     server = _server(QdrantSettings, url, api_key_env)

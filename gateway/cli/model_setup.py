@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gateway.cli.invocation import Invocation
+from gateway.cli.invocation import Invocation, config_of
 from gateway.cli.keys import ask, ask_one_of, ask_secret
 from gateway.cli.scaffold import MODELS, PROVIDERS, UsualModel
 from gateway.cli.settings_report import taken_up
@@ -50,11 +50,10 @@ def write_model(
     Unless it *asks*, a server with several models must offer the usual one.
     """
     from gateway.config.changes import set_secret, set_values
-    from gateway.config.reading import read_config
     from gateway.observability.logs import logging_to_stderr
 
     name, known = wish.name or usual.provider, invocation.environ_of(home)
-    values = _values(read_config(home.config_file), name, usual, wish)
+    values = _values(config_of(home), name, usual, wish)
     for attempt in range(1, TRIES + 1):
         key = "" if usual.variable in known and attempt == 1 else _ask_key(invocation, usual, wish)
         environ = {**known, usual.variable: key} if key else dict(known)

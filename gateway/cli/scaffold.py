@@ -5,6 +5,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateway.cli.invocation import config_of
 from gateway.home import Home
 
 if TYPE_CHECKING:
@@ -47,13 +48,12 @@ def prepare_home(home: Home, wishes: Wishes, purpose: str) -> "Iterator[tuple[Co
     ConfigError, HomeLockedError and WorkspaceLockedError before any write, and WorkspaceError.
     """
     from gateway.app.ownership import own
-    from gateway.config import read_config
 
     with own(home, purpose, create=True) as config:
         is_new = not home.config_file.exists()
         if is_new:
             home.write(home.config_file, starter_config(wishes))
-            config = read_config(home.config_file)
+            config = config_of(home)
         _make_workspaces(home, config)
         yield config, is_new
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gateway.cli.invocation import config_of
 from gateway.control.settings_wire import SettingsReport
 from gateway.errors import ConfigError
 from gateway.home import Home
@@ -46,12 +47,11 @@ def settings_digest(home: Home) -> str:
 
 def read_settings(home: Home, environ: Mapping[str, str]) -> LiveSettings:
     """Return the settings in the files of *home*. Raises ConfigError."""
-    from gateway.config import read_config
     from gateway.settings.secrets_file import read_secrets
 
     digest = settings_digest(home)  # first: a change while they are read is seen at the next look
     secrets = read_secrets(home.secrets_file)
-    return LiveSettings(read_config(home.config_file), {**environ, **secrets}, tuple(secrets.values()), digest)
+    return LiveSettings(config_of(home), {**environ, **secrets}, tuple(secrets.values()), digest)
 
 
 def restart_keys(running: "Config", fresh: "Config") -> Iterator[str]:

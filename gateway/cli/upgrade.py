@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gateway.cli.call import JsonCall
-from gateway.cli.invocation import Invocation, print_json
+from gateway.cli.invocation import Invocation, config_of, print_json
 from gateway.home import Home
 from gateway.runtime.escape import visible
 
@@ -45,11 +45,10 @@ def upgrade(
     """
     from gateway.app.upgrading import backup_name, installation, refuse_newer, try_on_copy
     from gateway.cli.progress import progress_bar
-    from gateway.config import read_config
 
     invocation, place = call.invocation, call.home
     invocation.refuse_absent(place)
-    config = read_config(place.config_file)
+    config = config_of(place)
     invocation.guard(config, place)
     environ = invocation.environ_of(place)
     if step is not None:

@@ -8,6 +8,7 @@ import typer
 
 from gateway.cli.call import JsonCall
 from gateway.cli.command_group import command_app
+from gateway.cli.invocation import config_of
 from gateway.control.browsers import BrowserOrder
 from gateway.errors import StrandlineError
 from gateway.home import Home
@@ -59,9 +60,7 @@ def _qr_code(text: str) -> str:
 
 def _address(home: Home) -> tuple[str, bool]:
     """Return the page's address, and whether other devices reach it."""
-    from gateway.config import read_config
-
-    web = read_config(home.config_file).web
+    web = config_of(home).web
     if not web.enabled:
         raise StrandlineError("the page is off; to open it: strandline config set web.enabled true")
     if web.public_url:

@@ -22,7 +22,7 @@ from gateway.cli.doctor.plugins import check_plugins
 from gateway.cli.doctor.servers import check_servers
 from gateway.cli.doctor.tool_servers import check_tool_servers
 from gateway.cli.doctor.web import check_http_door
-from gateway.cli.invocation import Invocation, print_json
+from gateway.cli.invocation import Invocation, config_of, print_json
 from gateway.cli.status import memory_line
 from gateway.control.expected_errors import EXPECTED
 from gateway.control.finding import Finding, Level, findings_of, memory_findings, probe_findings
@@ -79,12 +79,12 @@ def doctor(
 
 
 async def _examine(invocation: Invocation, home: Home) -> list[Finding]:
-    from gateway.config import owner_zone, read_config
+    from gateway.config import owner_zone
 
     findings = [check_python(sys.version_info[:2]), check_git(), check_home(home, invocation), check_disk(home)]
     try:
         findings += check_plugins()
-        config = read_config(home.config_file)
+        config = config_of(home)
         environ = invocation.environ_of(home)
     except ConfigError as exc:
         return [
@@ -128,12 +128,11 @@ def _said_once(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 async def _drill(invocation: Invocation, home: Home) -> list[Finding]:
     from gateway.app.drill import drill
-    from gateway.config import read_config
     from gateway.observability.logs import logging_to_stderr
 
     if not home.exists:
         raise ConfigError(f"there is no home at {home.path}; make one: {invocation.command('init', home)}")
-    config = read_config(home.config_file)
+    config = config_of(home)
     invocation.guard(config, home)
     with logging_to_stderr("error", "text"):
         outcome = await drill(home, config, invocation.environ_of(home))

@@ -3,6 +3,7 @@
 import stat
 from collections.abc import Iterator, Mapping
 
+from gateway.cli.invocation import config_of
 from gateway.control.finding import Finding, Level
 from gateway.errors import ConfigError
 from gateway.home import Home
@@ -23,11 +24,11 @@ def _permissions(home: Home) -> Iterator[Finding]:
 
 
 def _zone(home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
-    from gateway.config import owner_zone, read_config
+    from gateway.config import owner_zone
     from gateway.config.changes import set_values
 
     try:
-        if read_config(home.config_file).owner.time_zone is None:
+        if config_of(home).owner.time_zone is None:
             zone = owner_zone(None, environ).name
             set_values(home, {("owner", "time_zone"): zone})
             yield Finding("fixed", Level.OK, f"owner.time_zone is now {zone}")
