@@ -8,12 +8,12 @@ from typing import NoReturn
 from adapters.abilities import Keeps, MenuEntry
 from adapters.channel import Address, Attachment, Body, ChannelUnavailableError, Count, OutboundMessage, Receive, Sent
 from adapters.discord.calls import DiscordCalls
-from adapters.discord.catching_up import CatchingUp
+from adapters.discord.catching_up import CatchUpFetcher
 from adapters.discord.connection import CALL_TIMEOUT_S, Connection
 from adapters.discord.examine import examine
 from adapters.discord.faults import DiscordFaults
 from adapters.discord.files import Files
-from adapters.discord.listen import Listening
+from adapters.discord.listen import GatewayListener
 from adapters.discord.menu import show_menu
 from adapters.discord.missed import CatchUp
 from adapters.discord.send import UPLOAD_LIMIT, DiscordSender
@@ -68,9 +68,9 @@ class DiscordAdapter:
             raise faults.bad_token()
         self._connection = Connection(token, faults, servers.base_url)
         self._calls = DiscordCalls(self._connection, faults, servers.call_timeout_s)
-        catching_up = CatchingUp(account, self._calls, count, catch_up, keeps)
+        catching_up = CatchUpFetcher(account, self._calls, count, catch_up, keeps)
         session_store = GatewaySessionStore(account, keeps)
-        self._listening = Listening(self._calls, count, session_store, catching_up, servers.gateway_url)
+        self._listening = GatewayListener(self._calls, count, session_store, catching_up, servers.gateway_url)
         self._sending = DiscordSender(self._calls)
         self._signs = DiscordActivity(self._calls)
         self._files = Files(self._calls, servers.cdn_url, servers.call_timeout_s)

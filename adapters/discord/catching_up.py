@@ -21,7 +21,7 @@ Take = Callable[[MessageData | None], Awaitable[None]]
 """Processes a message like a live event; `None` is an unreadable one."""
 
 
-class CatchingUp:
+class CatchUpFetcher:
     """Fetches the messages that one account missed: Discord's own replay covers only some minutes."""
 
     def __init__(self, account: str, calls: DiscordCalls, count: Count, rule: CatchUp, keeps: Keeps | None) -> None:

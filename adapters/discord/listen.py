@@ -18,7 +18,7 @@ from yarl import URL
 
 from adapters.channel import ChannelError, ChannelUnavailableError, Count, InboundMessage, Receive, Via
 from adapters.discord.calls import DiscordCalls
-from adapters.discord.catching_up import CatchingUp
+from adapters.discord.catching_up import CatchUpFetcher
 from adapters.discord.connection import CALL_TIMEOUT_S
 from adapters.discord.faults import CALL_FAULTS
 from adapters.discord.interactions import parse_interaction
@@ -58,7 +58,7 @@ class _Socket(DiscordWebSocket):
             self.arrived.append(GatewayEvent(str(told.get("t")), told.get("d")))
 
 
-class Listening:
+class GatewayListener:
     """Follows one bot's events; keeps its session between calls of `follow`."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Listening:
         calls: DiscordCalls,
         count: Count,
         session_store: GatewaySessionStore,
-        catching_up: CatchingUp,
+        catching_up: CatchUpFetcher,
         gateway_url: str | None,
     ) -> None:
         self.catching_up = catching_up

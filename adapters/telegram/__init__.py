@@ -29,14 +29,14 @@ from adapters.channel import (
 from adapters.telegram.calls import TelegramCalls
 from adapters.telegram.examine import PRIVACY_MODE, Examination, Groups
 from adapters.telegram.faults import TelegramFaults
-from adapters.telegram.files import Fetching
+from adapters.telegram.files import FileDownloads
 from adapters.telegram.incoming import UpdateReceiver
-from adapters.telegram.listen import LongPoll, Polling
+from adapters.telegram.listen import LongPoll, LongPolling
 from adapters.telegram.moved import MovedChats
 from adapters.telegram.send import CAPTION_LIMIT, LARGEST_UPLOAD, TelegramSender
 from adapters.telegram.session import JsonSession
 from adapters.telegram.signs import TelegramActivity
-from adapters.telegram.webhook import Bringing, Webhook
+from adapters.telegram.webhook import Webhook, WebhookDelivery
 from adapters.text import telegram_parts
 
 __all__ = ["Groups", "LongPoll", "TelegramAdapter", "Webhook"]
@@ -91,11 +91,11 @@ class TelegramAdapter:
         incoming = self._incoming = UpdateReceiver(account, calls, self._moved, count)
         self._examination = Examination(calls, incoming, groups, self._moved)
         self._webhook_url = way.url if isinstance(way, Webhook) else None
-        self._bringing = Bringing(calls, incoming, way, count) if isinstance(way, Webhook) else None
-        self._polling = Polling(calls, incoming, way) if isinstance(way, LongPoll) else None
+        self._webhook_delivery = WebhookDelivery(calls, incoming, way, count) if isinstance(way, Webhook) else None
+        self._polling = LongPolling(calls, incoming, way) if isinstance(way, LongPoll) else None
         self._sending = TelegramSender(calls, self._moved, count)
         self._signs = TelegramActivity(calls, self._moved)
-        self._fetching = Fetching(calls)
+        self._files = FileDownloads(calls)
         self._closed = False
 
     def render(self, markdown: str) -> Sequence[Body]:
@@ -116,8 +116,8 @@ class TelegramAdapter:
     async def _follow(self, receive: Receive) -> NoReturn:
         if self._polling is not None:
             await self._polling.follow(receive)
-        assert self._bringing is not None  # noqa: S101  # it is one of the two
-        await self._bringing.keep()
+        assert self._webhook_delivery is not None  # noqa: S101  # it is one of the two
+        await self._webhook_delivery.keep()
 
     async def _tell_of_privacy(self) -> None:
         """Check privacy mode in parallel with polling: it takes a call for each of a bot's groups."""
@@ -132,9 +132,11 @@ class TelegramAdapter:
 
     async def take(self, secret: str, body: bytes, receive: Receive) -> int:
         """Take an update delivered by webhook and return the HTTP status."""
-        if self._bringing is None:
+        if self._webhook_delivery is None:
             return HTTPStatus.NOT_FOUND
-        return HTTPStatus.SERVICE_UNAVAILABLE if self._closed else await self._bringing.take(secret, body, receive)
+        return (
+            HTTPStatus.SERVICE_UNAVAILABLE if self._closed else await self._webhook_delivery.take(secret, body, receive)
+        )
 
     async def send(self, message: OutboundMessage) -> Sent:
         """Send one message. Raises ChannelError; UnsureSendError means that it may have arrived."""
@@ -164,7 +166,7 @@ class TelegramAdapter:
     def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
         """Yield a file's content in pieces. Raises ChannelError."""
         self._check_open()
-        return self._fetching.fetch(attachment)
+        return self._files.fetch(attachment)
 
     async def examine(self) -> Sequence[str]:
         """Return the problems that cut the bot off from its groups, or Telegram off from us. Raises ChannelError."""

@@ -18,7 +18,7 @@ FETCH_TIMEOUT_S = 180
 """Timeout for one file: 20 MB at 1 Mbit/s take 160 s."""
 
 
-class Fetching:
+class FileDownloads:
     """Downloads for one bot."""
 
     def __init__(self, calls: TelegramCalls) -> None:

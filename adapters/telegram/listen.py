@@ -30,7 +30,7 @@ class LongPoll:
     """How long Telegram holds an empty poll open; aiogram's and our choice, Telegram allows up to 50."""
 
 
-class Polling:
+class LongPolling:
     """Follows one bot's updates."""
 
     def __init__(self, calls: TelegramCalls, incoming: UpdateReceiver, way: LongPoll) -> None:

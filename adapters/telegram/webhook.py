@@ -64,7 +64,7 @@ class _InOrder:
             yield
 
 
-class Bringing:
+class WebhookDelivery:
     """The webhook of one bot."""
 
     def __init__(self, calls: TelegramCalls, incoming: UpdateReceiver, way: Webhook, count: Count) -> None:

@@ -27,7 +27,7 @@ class UnwritableFiles(StrEnum):
     HISTORY = "history"
 
 
-class Alarm:
+class FileTroubleNotices:
     """Tracks the file incidents of one agent. Every method but `ring` may be called on any thread."""
 
     def __init__(self, agent: AgentId, folder: Folder, tell: Tell, clock: Callable[[], datetime]) -> None:

@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 import structlog
 
 from gateway.agent.cut_files import CutFiles
-from gateway.agent.file_trouble import Alarm, UnwritableFiles
+from gateway.agent.file_trouble import FileTroubleNotices, UnwritableFiles
 from gateway.errors import StoreError
 from workspaces.errors import WorkspaceError, WorkspaceUnusableError
 from workspaces.files import Folder, FolderEvent, Written
@@ -61,14 +61,14 @@ class HistoryWriter:
         open_history: Callable[[], History],
         run: RunBlocking,
         count: Callable[[str], Awaitable[None]],
-        alarm: Alarm | None = None,
+        file_trouble: FileTroubleNotices | None = None,
         cut_files: CutFiles | None = None,
         exposed: ExposedTurns | None = None,
     ) -> None:
         """*run* has a thread of the history's own: opening, scanning all files and packing take seconds.
 
-        *count* takes a reason code for the ledger; *alarm* and *cut_files* are given where there is an owner to notify.
-        Without *exposed*, a crash may lose which lines hold others' words.
+        *count* takes a reason code for the ledger; *file_trouble* and *cut_files* are given where there is an owner to
+        notify. Without *exposed*, a crash may lose which lines hold others' words.
         """
         self.origins = LineOrigins()
         """Which lines of the files hold others' words, changes that are not yet recorded included."""
@@ -87,7 +87,7 @@ class HistoryWriter:
         self._repairs_counted = 0
         self._refused: SimpleQueue[None] = SimpleQueue()
         """One item for each write that the system refused and that is not counted yet."""
-        self.alarm = alarm
+        self.file_trouble = file_trouble
         self.cut_files = cut_files
         self.trouble = ""
         """Why nothing is recorded at the moment, as text."""
@@ -140,23 +140,23 @@ class HistoryWriter:
         self.origins.learn(changes_of(written.path, written.before, written.after), origin)
         if self.cut_files is not None:
             self.cut_files.look_again()
-        if self.alarm is not None:
-            self.alarm.worked(UnwritableFiles.FILES)
+        if self.file_trouble is not None:
+            self.file_trouble.worked(UnwritableFiles.FILES)
         if self._pending.first() is not None:
             self._wake()
 
     def failed(self, exc: WorkspaceUnusableError) -> None:
         """Record that the system refused a write; called on the writing thread."""
-        if self.alarm is not None:
-            self.alarm.troubled(UnwritableFiles.FILES, str(exc))
+        if self.file_trouble is not None:
+            self.file_trouble.troubled(UnwritableFiles.FILES, str(exc))
         self._refused.put(None)
         self._wake()
 
     def met(self, left_out: LeftOut) -> None:
         """Record that a file is left out; called on the thread that would have read it."""
-        if self.alarm is not None:
-            self.alarm.met(left_out)
-            if self.alarm.is_to_look:
+        if self.file_trouble is not None:
+            self.file_trouble.met(left_out)
+            if self.file_trouble.is_to_look:
                 self._wake()
 
     def ended(self, turn: str) -> None:
@@ -237,8 +237,8 @@ class HistoryWriter:
             history.look(self._pending, origin)
             self._record_closed(history)
 
-        if self.alarm is not None:
-            self.alarm.look_again()
+        if self.file_trouble is not None:
+            self.file_trouble.look_again()
         if self.cut_files is not None:
             self.cut_files.look_again()
         await self._attempt(look)
@@ -271,28 +271,28 @@ class HistoryWriter:
         while not self._refused.empty():
             self._refused.get()
             await self._tell(FILES_UNUSABLE)
-        if self.alarm is not None:
-            await self._look_for_left_out(self.alarm)
-            await self.alarm.ring()
+        if self.file_trouble is not None:
+            await self._look_for_left_out(self.file_trouble)
+            await self.file_trouble.ring()
         if self.cut_files is not None:
             with suppress(WorkspaceError):  # who works with the files tells of that
                 await self.cut_files.ring()
 
-    async def _look_for_left_out(self, alarm: Alarm) -> None:
-        if not alarm.is_to_look:
+    async def _look_for_left_out(self, file_trouble: FileTroubleNotices) -> None:
+        if not file_trouble.is_to_look:
             return
         with suppress(WorkspaceError):  # the code that works with the files reports that
-            if fresh := await self._run(alarm.look):
+            if fresh := await self._run(file_trouble.look):
                 log.warning("files are left out", count=fresh)
                 for _ in range(fresh):
                     await self._tell(FILE_LEFT_OUT)
 
     def _hear(self, trouble: str) -> None:
         self.trouble = trouble
-        if self.alarm is not None and trouble:
-            self.alarm.troubled(UnwritableFiles.HISTORY, trouble)
-        elif self.alarm is not None:
-            self.alarm.worked(UnwritableFiles.HISTORY)
+        if self.file_trouble is not None and trouble:
+            self.file_trouble.troubled(UnwritableFiles.HISTORY, trouble)
+        elif self.file_trouble is not None:
+            self.file_trouble.worked(UnwritableFiles.HISTORY)
 
     async def _tell(self, reason: str) -> None:
         with suppress(StoreError):  # the store reports its own failures

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from gateway.agent.agent import Agent
 from gateway.agent.cut_files import CutFiles
-from gateway.agent.file_trouble import Alarm
+from gateway.agent.file_trouble import FileTroubleNotices
 from gateway.agent.history_writer import SETTLE_S as HISTORY_SETTLE_S
 from gateway.agent.history_writer import HistoryWriter, kept_folders
 from gateway.agent.models.choose import SharedByModels, choose
@@ -188,7 +188,7 @@ def _history_writer(home: OpenHome, workspace: Workspace, run: RunBlocking, besi
         partial(_history, history, workspace, home.now),
         beside,
         home.store.count,
-        Alarm(agent, workspace.folder, tell, home.now),
+        FileTroubleNotices(agent, workspace.folder, tell, home.now),
         CutFiles(agent, look, home.store, tell, home.now),
         ExposedTurns(exposed_place(history)),
     )

@@ -39,9 +39,9 @@ from gateway.delivery.direct_notices import DirectNotices
 from gateway.delivery.group_requests import GroupRequests
 from gateway.delivery.outgoing_files import Enclosures
 from gateway.delivery.rendering import Rendering
-from gateway.delivery.retry_policy import Pacing
+from gateway.delivery.retry_policy import RetryPolicy
 from gateway.delivery.sender import Delivery, DeliveryObservers
-from gateway.inbound.agent_crosstalk import Neighbours
+from gateway.inbound.agent_crosstalk import AgentCrosstalk
 from gateway.inbound.backlog import Backlog
 from gateway.inbound.outcomes import Outcomes
 from gateway.inbound.overflow import Overflow
@@ -121,8 +121,8 @@ class Parts:
             journal=resources.journal,
             enclosures=self.enclosures,
         )
-        adapters, pacing = resources.channels.adapters, Pacing(home.clock, home.zone.zone)
-        return Delivery(resources.tasks, home.store.outbox, adapters, observers, pacing, rendering)
+        adapters, retry_policy = resources.channels.adapters, RetryPolicy(home.clock, home.zone.zone)
+        return Delivery(resources.tasks, home.store.outbox, adapters, observers, retry_policy, rendering)
 
     @cached_property
     def direct_notices(self) -> DirectNotices:
@@ -177,8 +177,8 @@ class Parts:
         return group_requests_of(self.resources)
 
     @cached_property
-    def neighbours(self) -> Neighbours:
-        return Neighbours(self._home.routes, self._home.store, self._home.clock.now)
+    def crosstalk(self) -> AgentCrosstalk:
+        return AgentCrosstalk(self._home.routes, self._home.store, self._home.clock.now)
 
     @cached_property
     def flush(self) -> Flush:
@@ -324,7 +324,7 @@ class Parts:
     def _committed(self, row: InboxRow, replies: list[OutboxRow]) -> None:
         self.outcomes.tell(row, replies)
         self.delivery.wake(replies)
-        self.neighbours.committed(row, replies)
+        self.crosstalk.committed(row, replies)
 
     # --- lanes
 

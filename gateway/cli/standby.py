@@ -1,14 +1,14 @@
 """Recomposes a gateway after its cluster membership changes, and waits for an unavailable store, however long."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from gateway.cli.invocation import Composed
-from gateway.errors import StoreError
+from gateway.errors import StoreError, leaves
 from gateway.home import Home
 from gateway.runtime.clock import SystemClock, pause
 
@@ -70,17 +70,9 @@ async def outlasting(stop: asyncio.Event, begun: asyncio.Event) -> AsyncIterator
     except* StoreError as group:
         if not begun.is_set() and group.split(LeaseLostError)[1] is not None:
             raise
-        for why in dict.fromkeys(map(str, _leaves(group))):
+        for why in dict.fromkeys(map(str, leaves(group))):
             structlog.get_logger().warning("restarted: the store failed", detail=why)
         await SystemClock().wait(stop, PAUSE_S)
-
-
-def _leaves(group: BaseExceptionGroup[StoreError]) -> Iterator[StoreError]:
-    for each in group.exceptions:
-        if isinstance(each, BaseExceptionGroup):
-            yield from _leaves(each)
-        else:
-            yield each
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ HELD_BACK = "pairing_held_back"
 
 
 @dataclass(frozen=True, slots=True)
-class Ring:
+class PairingNotice:
     """A notice of a request."""
 
     key: str
@@ -50,7 +50,7 @@ class PairingNotices:
             await self.store.count(HELD_BACK)
 
 
-def ring_for(request: PairingRequest, waiting: Collection[PairingRequest]) -> Ring:
+def ring_for(request: PairingRequest, waiting: Collection[PairingRequest]) -> PairingNotice:
     """Return the notice of *request*, given the others *waiting*; pure.
 
     A flood of strangers causes two notices an hour, unless the owner decides about the waiting ones.
@@ -59,10 +59,12 @@ def ring_for(request: PairingRequest, waiting: Collection[PairingRequest]) -> Ri
     if any(each.code != request.code for each in waiting):
         hour = int(request.asked_at.timestamp() // CODE_LIFE.total_seconds())
         listed = (Button("Who waits", "/pair"),)
-        return Ring(f"pairing-more:{hour}", "More pairing requests wait; `/pair` lists them.", listed, False)
+        return PairingNotice(f"pairing-more:{hour}", "More pairing requests wait; `/pair` lists them.", listed, False)
     said = (
         f"{describe_visitor(visitor)} asks to be let in at {visitor.channel}.{visitor.account}. Their code is "
         f"`{code}`, valid for one hour. People choose their own names: approve only somebody who gave you this code."
     )
     buttons = Button("Approve", f"/pair approve {code}"), Button("Refuse", f"/pair refuse {code}")
-    return Ring(f"pairing:{visitor.person}:{visitor.account}:{request.asked_at.isoformat()}", said, buttons, True)
+    return PairingNotice(
+        f"pairing:{visitor.person}:{visitor.account}:{request.asked_at.isoformat()}", said, buttons, True
+    )

@@ -14,7 +14,7 @@ LONGEST_WAIT_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pacing:
+class RetryPolicy:
     """Intervals of delivery; the defaults are our choice unless a source is named."""
 
     clock: Clock

@@ -26,7 +26,7 @@ from adapters.channel import (
 from gateway.admission.internal_channels import CHANNELS
 from gateway.delivery.refused_messages import RESENT_PLAIN, plainly, refusal_notice
 from gateway.delivery.rendering import Rendering
-from gateway.delivery.retry_policy import Pacing
+from gateway.delivery.retry_policy import RetryPolicy
 from gateway.errors import StoreError
 from gateway.hooks import Hooks
 from gateway.observability.spans import span
@@ -100,15 +100,17 @@ class Delivery:
         outbox: Outbox,
         adapters: Adapters,
         observers: DeliveryObservers,
-        pacing: Pacing,
+        retry_policy: RetryPolicy,
         rendering: Rendering | None = None,
     ) -> None:
         self._outbox = outbox
         self._adapters = adapters
         self._observers = observers
-        self._pacing = pacing
+        self._retry_policy = retry_policy
         self._rendering = rendering or Rendering()
-        self._lanes: Lanes[Address, _QueuedReply] = Lanes(tasks, self._deliver, pacing.clock, pacing.at_once)
+        self._lanes: Lanes[Address, _QueuedReply] = Lanes(
+            tasks, self._deliver, retry_policy.clock, retry_policy.at_once
+        )
         self._jobs: dict[OutboxId, _QueuedReply] = {}
         self._turns: defaultdict[AccountKey, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._has_recovered = False
@@ -172,7 +174,7 @@ class Delivery:
         return replace(row, state=OutboxState.QUEUED, attempts=row.attempts + 1)
 
     async def _deliver(self, job: _QueuedReply) -> RetryLater | None:
-        if wait_s := self._pacing.seconds_until(job.row.not_before):
+        if wait_s := self._retry_policy.seconds_until(job.row.not_before):
             job.row = replace(job.row, not_before=None)  # whatever ends the wait, the next attempt is a real one
             return RetryLater(wait_s, next_wakes=False)
         try:
@@ -180,11 +182,11 @@ class Delivery:
         except ChannelUnavailableError as exc:
             return await self._retry_later(job, exc, exc.retry_after_s)
         except ChannelConfigError as exc:
-            return await self._retry_later(job, exc, self._pacing.refused_account_s)
+            return await self._retry_later(job, exc, self._retry_policy.refused_account_s)
         except UnsureSendError as exc:
             if retry := await self._retry_unsure(job, exc):
                 return retry
-            await self._bury(job, f"{self._pacing.unsure_tries} sends in a row ended unsure; the last: {exc}")
+            await self._bury(job, f"{self._retry_policy.unsure_tries} sends in a row ended unsure; the last: {exc}")
         except SendRefusedError as exc:
             await self._bury(job, redact(str(exc)))
         await self._rendering.release(job.row.outgoing.files)
@@ -194,14 +196,14 @@ class Delivery:
     async def _send(self, job: _QueuedReply) -> None:
         row = job.row
         adapter = self._adapters.of(row.outgoing.address)
-        now = self._pacing.clock.now()
+        now = self._retry_policy.clock.now()
         begun_at = row.begun_at if row.parts_sent and row.begun_at else now
         parts = await self._rendering.parts(adapter, row, self._text(row, begun_at))
         if row.parts_sent >= len(parts):
             await self._write_until_stored(partial(self._outbox.finish, row.id))
             return
         note = self._is_late(row, now) and not self._is_late(row, begun_at)
-        before = adapter.render(self._pacing.late_note(row.created_at, now)) if note else []
+        before = adapter.render(self._retry_policy.late_note(row.created_at, now)) if note else []
         for number in range(row.parts_sent, len(parts)):
             bodies = [*before, await self._rendering.loaded(parts[number])]
             await self._send_part(job, adapter, bodies, begun_at, is_last=number == len(parts) - 1)
@@ -212,12 +214,12 @@ class Delivery:
         text = redact(row.outgoing.text)
         if not text.strip() or not self._is_late(row, begun_at):
             return text
-        return f"{self._pacing.late_note(row.created_at, begun_at)}\n\n{text}"
+        return f"{self._retry_policy.late_note(row.created_at, begun_at)}\n\n{text}"
 
     def _is_late(self, row: OutboxRow, at: datetime) -> bool:
         """Return whether a reply *row* sent *at* that time must state its age to a person."""
         is_read_by_a_person = row.outgoing.address.channel not in CHANNELS
-        return is_read_by_a_person and self._pacing.is_late(row.created_at, at)
+        return is_read_by_a_person and self._retry_policy.is_late(row.created_at, at)
 
     async def _send_part(
         self, job: _QueuedReply, adapter: Adapter, bodies: Sequence[Body], begun_at: datetime, *, is_last: bool
@@ -245,7 +247,7 @@ class Delivery:
         lock = self._turns[account]
         await lock.acquire()
         over = _Once(lock.release)
-        timer = asyncio.get_running_loop().call_later(self._pacing.turn_s, over)
+        timer = asyncio.get_running_loop().call_later(self._retry_policy.turn_s, over)
         try:
             yield
         finally:
@@ -275,19 +277,19 @@ class Delivery:
 
     async def _hand_over(self, job: _QueuedReply, adapter: Adapter, messages: Sequence[OutboundMessage]) -> Sent:
         try:
-            async with asyncio.timeout(self._pacing.send_timeout_s):
+            async with asyncio.timeout(self._retry_policy.send_timeout_s):
                 *before, last = messages
                 for message in before[job.noted :]:
                     await adapter.send(message)
                     job.noted += 1
                 return await adapter.send(last)
         except TimeoutError as exc:
-            raise UnsureSendError(f"no answer within {self._pacing.send_timeout_s:.0f} seconds") from exc
+            raise UnsureSendError(f"no answer within {self._retry_policy.send_timeout_s:.0f} seconds") from exc
 
     async def _retry_later(self, job: _QueuedReply, exc: ChannelError, wait_s: float | None) -> RetryLater:
         row = job.row
-        delay_s = self._pacing.retry_s(row.attempts) if wait_s is None else wait_s
-        not_before = self._pacing.clock.now() + timedelta(seconds=delay_s)
+        delay_s = self._retry_policy.retry_s(row.attempts) if wait_s is None else wait_s
+        not_before = self._retry_policy.clock.now() + timedelta(seconds=delay_s)
         log.warning("send delayed", outbox=row.id, channel=row.outgoing.address.channel, for_s=delay_s, why=str(exc))
         await self._write_until_stored(partial(self._outbox.put_back, row.id, not_before, redact(str(exc))))
         job.row = replace(row, attempts=row.attempts + 1)
@@ -299,9 +301,9 @@ class Delivery:
         await self._write_until_stored(partial(self._outbox.record_unsure, row.id, row.parts_sent, redact(str(exc))))
         job.row = replace(row, attempts=row.attempts + 1)
         job.unsure += 1
-        if job.unsure >= self._pacing.unsure_tries:
+        if job.unsure >= self._retry_policy.unsure_tries:
             return None
-        return RetryLater(self._pacing.retry_s(job.unsure - 1), next_wakes=False)
+        return RetryLater(self._retry_policy.retry_s(job.unsure - 1), next_wakes=False)
 
     async def _bury(self, job: _QueuedReply, why: str) -> None:
         """Give the reply up; notify its observers first, so that a crash between the two hides nothing."""
@@ -323,7 +325,7 @@ class Delivery:
                 raise
             except StoreError as exc:
                 log.error("outbox not written", why=str(exc))
-                await pause(self._pacing.clock, self._pacing.retry_s(attempts))
+                await pause(self._retry_policy.clock, self._retry_policy.retry_s(attempts))
                 attempts += 1
 
 

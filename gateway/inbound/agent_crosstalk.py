@@ -32,7 +32,7 @@ class _AgentMessage:
     reply: OutboxRow
 
 
-class Neighbours:
+class AgentCrosstalk:
     """Passes agents' messages in a group to the other agents there: as context, or as a message if the group allows
     it."""
 

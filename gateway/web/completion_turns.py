@@ -77,7 +77,7 @@ class TurnFeed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class CompletionTurns:
     """Sends messages to agents on behalf of token holders."""
 
     routes: Routes

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from adapters.channel import InboundMessage
 from gateway.inbound.outcomes import Outcome
 from gateway.web.api_tokens import ApiTokens, ChatsOfToday, TokenHolder
-from gateway.web.completion_turns import PATIENCE_S, Asking, TurnFeed
+from gateway.web.completion_turns import PATIENCE_S, CompletionTurns, TurnFeed
 from gateway.web.errors import SERVER, HttpError
 from gateway.web.images import ImageCaps
 from gateway.web.wire import Completion, Shape, completion, model, models
@@ -33,7 +33,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:-]{0,63}")
 class CompletionPages:
     """The pages below `/v1`."""
 
-    def __init__(self, holders: ApiTokens, asking: Asking, here: frozenset[str], caps: ImageCaps) -> None:
+    def __init__(self, holders: ApiTokens, asking: CompletionTurns, here: frozenset[str], caps: ImageCaps) -> None:
         """*here* are the agents that this gateway runs."""
         self._caps = caps
         self._chats = ChatsOfToday(lambda: datetime.now(UTC).date())
@@ -88,7 +88,7 @@ class CompletionPages:
         return StreamingResponse(all_of_them(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     async def _events(self, message: InboundMessage, asked: Completion, shape: Shape) -> AsyncIterator[bytes]:
-        growing = Growing()
+        growing = TextDeltas()
         with self._asking.listening(message) as heard:
             await self._asking.take(message)
             yield _event(shape.chunk({"role": "assistant", "content": ""}))
@@ -157,7 +157,7 @@ def _event(data: Mapping[str, object]) -> bytes:
     return b"data: " + json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n\n"
 
 
-class Growing:
+class TextDeltas:
     """The part of one answer that a client has received.
 
     A client cannot revoke text that it displayed. Text that a model writes before it calls a tool stays, and the next

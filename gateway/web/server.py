@@ -29,7 +29,7 @@ from gateway.web.activity_pages import ActivityPages
 from gateway.web.api_tokens import ApiTokens
 from gateway.web.chat import ChatPages
 from gateway.web.checkup_pages import CheckupPages
-from gateway.web.completion_turns import Asking, Prefaces
+from gateway.web.completion_turns import CompletionTurns, Prefaces
 from gateway.web.completions import CompletionPages
 from gateway.web.errors import HttpError, answer_error, is_browser
 from gateway.web.guard import RequestGuard
@@ -83,7 +83,7 @@ class WebServer:
 def open_web(config: Config, environ: Mapping[str, str], resources: WebResources) -> WebServer:
     """Return the HTTP application; *config* is the whole one. Raises ConfigError for a missing or short token."""
     holders = ApiTokens.of(config.web, config.agents, environ)
-    asking = Asking(
+    asking = CompletionTurns(
         resources.routes, resources.adapters, resources.outcomes, resources.presence, resources.sessions, Prefaces()
     )
     telegrams, is_tls = (

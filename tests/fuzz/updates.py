@@ -20,7 +20,7 @@ from adapters.telegram.faults import TelegramFaults
 from adapters.telegram.incoming import UpdateReceiver
 from adapters.telegram.moved import MIGRATED, MovedChats
 from adapters.telegram.parse import IgnoredUpdate as TelegramIgnored
-from adapters.telegram.webhook import Bringing, Webhook
+from adapters.telegram.webhook import Webhook, WebhookDelivery
 from gateway.stores.codec import MESSAGES
 from tests.fakes.tally import Tally
 from tests.fuzz.campaign import Target
@@ -63,7 +63,7 @@ async def _check_telegram(body: bytes) -> None:
 
     calls = _Calls()
     incoming = UpdateReceiver("home", calls, MovedChats("home", {}, tally.count), tally.count)
-    bringing = Bringing(calls, incoming, Webhook("https://bot.example", _SECRET), tally.count)
+    bringing = WebhookDelivery(calls, incoming, Webhook("https://bot.example", _SECRET), tally.count)
     status = await bringing.take(_SECRET, body, receive)
     counted = sum(tally.reasons.values())
     assert set(tally.reasons) <= {*TelegramIgnored, MIGRATED}

@@ -22,7 +22,7 @@ from gateway.agent.models.messages import (
     voices,
     with_person_first,
 )
-from gateway.agent.models.opaque_state import Keepsakes
+from gateway.agent.models.opaque_state import OpaqueStates
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.settings import HostedSettings
@@ -55,7 +55,7 @@ class AnthropicProvider:
 
     def __init__(self, settings: HostedSettings) -> None:
         self._settings = settings
-        self._thoughts: Keepsakes[Sequence[Json]] = Keepsakes()
+        self._thoughts: OpaqueStates[Sequence[Json]] = OpaqueStates()
         self._http = httpx2.AsyncClient(
             timeout=httpx2.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
             trust_env=not settings.is_here,
@@ -98,7 +98,7 @@ class AnthropicProvider:
 # --- requests
 
 
-def body_of(request: ModelRequest, seen: Seen, thoughts: Keepsakes[Sequence[Json]]) -> Json:
+def body_of(request: ModelRequest, seen: Seen, thoughts: OpaqueStates[Sequence[Json]]) -> Json:
     """Return *request* in the API's format, with marks up to which its cache may keep it.
 
     Two of the four marks that the API allows: after the constant part, and at the end, as the next request begins with
@@ -137,7 +137,7 @@ def _append(messages: list[Json], role: str, said: list[Json]) -> None:
 
 
 def _role_and_blocks(
-    voice: UnansweredMessages | Answered | Returned, thoughts: Keepsakes[Sequence[Json]]
+    voice: UnansweredMessages | Answered | Returned, thoughts: OpaqueStates[Sequence[Json]]
 ) -> tuple[str, list[Json]]:
     """Return the role of *voice* and its blocks; the API rejects blank text blocks."""
     match voice:
@@ -184,7 +184,7 @@ def _is_last(event: object) -> bool:
 class _AnthropicReply:
     """One reply while it is read: its usage and its thoughts arrive in parts."""
 
-    def __init__(self, name: str, thoughts: Keepsakes[Sequence[Json]]) -> None:
+    def __init__(self, name: str, thoughts: OpaqueStates[Sequence[Json]]) -> None:
         self._name = name
         self._thoughts = thoughts
         self._usage: Json = {}

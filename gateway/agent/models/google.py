@@ -24,7 +24,7 @@ from gateway.agent.models.messages import (
     voices,
     with_person_first,
 )
-from gateway.agent.models.opaque_state import Keepsakes
+from gateway.agent.models.opaque_state import OpaqueStates
 from gateway.agent.models.port import ModelRequest, ToolSpec
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
 from gateway.agent.models.settings import HostedSettings
@@ -58,7 +58,7 @@ class GoogleProvider:
 
     def __init__(self, settings: HostedSettings) -> None:
         self._settings = settings
-        self._signatures: Keepsakes[bytes] = Keepsakes()
+        self._signatures: OpaqueStates[bytes] = OpaqueStates()
         self._http = httpx2.AsyncClient(
             timeout=httpx2.Timeout(settings.request_timeout_s, connect=CONNECT_TIMEOUT_S),
             trust_env=not settings.is_here,
@@ -118,7 +118,7 @@ def _headers(error: errors.APIError) -> Mapping[str, str]:
 # --- requests
 
 
-def contents_of(request: ModelRequest, seen: Seen, signatures: Keepsakes[bytes]) -> Iterator[types.Content]:
+def contents_of(request: ModelRequest, seen: Seen, signatures: OpaqueStates[bytes]) -> Iterator[types.Content]:
     """Yield the history of *request*: results stand together, right after their calls, and carry the tool's name."""
     names: dict[str, str] = {}
     results: list[types.Part] = []
@@ -150,7 +150,7 @@ def _picture(uri: str) -> types.Part:
     return types.Part(inline_data=types.Blob(mime_type=mime, data=base64.b64decode(data)))
 
 
-def _calls(calls: Sequence[ToolCall], signatures: Keepsakes[bytes]) -> Iterator[types.Part]:
+def _calls(calls: Sequence[ToolCall], signatures: OpaqueStates[bytes]) -> Iterator[types.Part]:
     """Yield *calls*; the first of a reply needs its signature, some of the others have one."""
     for place, call in enumerate(calls):
         asked = types.FunctionCall(id=call.id, name=call.name, args=json.loads(call.arguments))
@@ -181,7 +181,7 @@ def _tool(spec: ToolSpec) -> types.FunctionDeclaration:
 class _GoogleReply:
     """One reply while it is read: calls arrive whole, one after the other, some without an id."""
 
-    def __init__(self, signatures: Keepsakes[bytes]) -> None:
+    def __init__(self, signatures: OpaqueStates[bytes]) -> None:
         self._signatures = signatures
         self._calls = 0
         self.is_whole = False

@@ -10,7 +10,7 @@ MOST_KEPT = 500
 T = TypeVar("T")
 
 
-class Keepsakes(BoundedDict[str, T]):
+class OpaqueStates(BoundedDict[str, T]):
     """Provider state by call id; after a restart a provider goes on without it."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:

@@ -6,7 +6,7 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
-from gateway.agent.file_trouble import OVER_AFTER, Alarm, UnwritableFiles
+from gateway.agent.file_trouble import OVER_AFTER, FileTroubleNotices, UnwritableFiles
 from gateway.errors import StoreError
 from tests.fakes.clock import ManualClock
 from workspaces.access import AgentId
@@ -24,7 +24,7 @@ class Owner:
         self.heard: dict[str, str] = {}
         self.is_reachable = True
         self.clock = ManualClock()
-        self.alarm = Alarm(AgentId("main"), Folder(root), self.tell, self.clock.now)
+        self.file_trouble = FileTroubleNotices(AgentId("main"), Folder(root), self.tell, self.clock.now)
 
     async def tell(self, key: str, said: str) -> None:
         if not self.is_reachable:
@@ -40,12 +40,12 @@ async def test_an_incident_is_told_once(tmp_path: Path) -> None:
     """However often and wherever writing fails meanwhile, and though some of it succeeds."""
     owner = Owner(tmp_path)
     for _ in range(5):
-        owner.alarm.troubled(UnwritableFiles.FILES, FULL)
-        owner.alarm.troubled(UnwritableFiles.HISTORY, "no room for a commit")
-        await owner.alarm.ring()
+        owner.file_trouble.troubled(UnwritableFiles.FILES, FULL)
+        owner.file_trouble.troubled(UnwritableFiles.HISTORY, "no room for a commit")
+        await owner.file_trouble.ring()
         owner.later(OVER_AFTER / 2)
-        owner.alarm.worked(UnwritableFiles.FILES)
-        owner.alarm.worked(UnwritableFiles.HISTORY)
+        owner.file_trouble.worked(UnwritableFiles.FILES)
+        owner.file_trouble.worked(UnwritableFiles.HISTORY)
     assert list(owner.heard.values()) == [
         f"Agent main has trouble with its files: {FULL}. It continues automatically once that is fixed."
     ]
@@ -54,27 +54,27 @@ async def test_an_incident_is_told_once(tmp_path: Path) -> None:
 async def test_an_incident_that_two_notice_at_once_is_told_once(tmp_path: Path) -> None:
     """The upkeep of a history and a turn ring together; the second found nothing to forget, and the gateway ended."""
     owner = Owner(tmp_path)
-    owner.alarm.troubled(UnwritableFiles.HISTORY, FULL)
-    await asyncio.gather(owner.alarm.ring(), owner.alarm.ring())
-    await owner.alarm.ring()
+    owner.file_trouble.troubled(UnwritableFiles.HISTORY, FULL)
+    await asyncio.gather(owner.file_trouble.ring(), owner.file_trouble.ring())
+    await owner.file_trouble.ring()
     assert len(owner.heard) == 1
 
 
 async def test_the_next_incident_is_told_again(tmp_path: Path) -> None:
     """When all that failed has worked again after a quiet time, or by a clock set back; one of two is not enough."""
     owner = Owner(tmp_path)
-    owner.alarm.troubled(UnwritableFiles.FILES, FULL)
-    owner.alarm.troubled(UnwritableFiles.HISTORY, "x")
-    await owner.alarm.ring()
+    owner.file_trouble.troubled(UnwritableFiles.FILES, FULL)
+    owner.file_trouble.troubled(UnwritableFiles.HISTORY, "x")
+    await owner.file_trouble.ring()
     owner.later(OVER_AFTER)
-    owner.alarm.worked(UnwritableFiles.FILES)
-    owner.alarm.troubled(UnwritableFiles.HISTORY, "x")
-    await owner.alarm.ring()
+    owner.file_trouble.worked(UnwritableFiles.FILES)
+    owner.file_trouble.troubled(UnwritableFiles.HISTORY, "x")
+    await owner.file_trouble.ring()
     assert len(owner.heard) == 1
     owner.later(timedelta(days=-400))
-    owner.alarm.worked(UnwritableFiles.HISTORY)
-    owner.alarm.troubled(UnwritableFiles.FILES, "another")
-    await owner.alarm.ring()
+    owner.file_trouble.worked(UnwritableFiles.HISTORY)
+    owner.file_trouble.troubled(UnwritableFiles.FILES, "another")
+    await owner.file_trouble.ring()
     assert [said for said in owner.heard.values() if "another" in said]
 
 
@@ -82,13 +82,13 @@ async def test_what_could_not_be_told_is_told_later(tmp_path: Path) -> None:
     """The same full disk holds the store: as soon as it takes the notice, the owner has it."""
     owner = Owner(tmp_path)
     owner.is_reachable = False
-    owner.alarm.troubled(UnwritableFiles.FILES, FULL)
-    await owner.alarm.ring()
+    owner.file_trouble.troubled(UnwritableFiles.FILES, FULL)
+    await owner.file_trouble.ring()
     owner.later(OVER_AFTER)
-    owner.alarm.worked(UnwritableFiles.FILES)
+    owner.file_trouble.worked(UnwritableFiles.FILES)
     owner.is_reachable = True
-    await owner.alarm.ring()
-    await owner.alarm.ring()
+    await owner.file_trouble.ring()
+    await owner.file_trouble.ring()
     assert len(owner.heard) == 1
 
 
@@ -96,14 +96,14 @@ async def test_a_second_name_is_told_once_with_the_way_to_mend_it(tmp_path: Path
     """Not again at the next look or the next start; again when the file was mended and has a second name anew."""
     owner = Owner(tmp_path / "work")
     (owner.root / "MEMORY.md").write_text("mine")
-    assert owner.alarm.look() == 0
+    assert owner.file_trouble.look() == 0
     os.link(owner.root / "MEMORY.md", tmp_path / "copy")
-    assert [owner.alarm.look(), owner.alarm.look(), Owner(owner.root).alarm.look()] == [1, 0, 1]
-    await owner.alarm.ring()
+    assert [owner.file_trouble.look(), owner.file_trouble.look(), Owner(owner.root).file_trouble.look()] == [1, 0, 1]
+    await owner.file_trouble.ring()
     again = Owner(owner.root)
-    again.alarm.look()
+    again.file_trouble.look()
     again.heard = dict(owner.heard)
-    await again.alarm.ring()
+    await again.file_trouble.ring()
     assert again.heard == owner.heard
     (said,) = owner.heard.values()
     assert "Agent main skips files and continues without them: MEMORY.md (it has 2 names (hard links)). " in said
@@ -112,10 +112,10 @@ async def test_a_second_name_is_told_once_with_the_way_to_mend_it(tmp_path: Path
         f"{owner.root}/MEMORY.md.copy {owner.root}/MEMORY.md`"
     )
     (tmp_path / "copy").unlink()
-    assert owner.alarm.look() == 0
+    assert owner.file_trouble.look() == 0
     os.link(owner.root / "MEMORY.md", tmp_path / "copy")
-    assert owner.alarm.look() == 1
-    await owner.alarm.ring()
+    assert owner.file_trouble.look() == 1
+    await owner.file_trouble.ring()
     assert len(owner.heard) == 2
 
 
@@ -125,14 +125,14 @@ async def test_a_file_that_is_known_to_be_left_out_needs_no_second_look(tmp_path
     for name in ("a.md", "b.md"):
         (owner.root / name).write_text(name)
     os.link(owner.root / "a.md", tmp_path / "a")
-    owner.alarm.look()
+    owner.file_trouble.look()
     with closing(Folder(owner.root)) as folder:
         known = folder.obstacle(PurePosixPath("a.md"))
         os.link(owner.root / "b.md", tmp_path / "b")
         new = folder.obstacle(PurePosixPath("b.md"))
     assert known is not None
     assert new is not None
-    owner.alarm.met(known)
-    assert not owner.alarm.is_to_look
-    owner.alarm.met(new)
-    assert owner.alarm.is_to_look
+    owner.file_trouble.met(known)
+    assert not owner.file_trouble.is_to_look
+    owner.file_trouble.met(new)
+    assert owner.file_trouble.is_to_look

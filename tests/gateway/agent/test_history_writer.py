@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 import pytest
 from filelock import FileLock
 
-from gateway.agent.file_trouble import Alarm
+from gateway.agent.file_trouble import FileTroubleNotices
 from gateway.agent.history_writer import UNUSABLE, HistoryWriter
 from gateway.runtime.threads import Threads
 from tests.fakes.patience import PATIENCE_S
@@ -36,10 +36,10 @@ class House:
         self.counts: Counter[str] = Counter()
         self.counted = asyncio.Event()
         folder = self.home.workspace.folder
-        alarm = Alarm(AGENT, folder, self.tell, self.home.clock)
+        file_trouble = FileTroubleNotices(AGENT, folder, self.tell, self.home.clock)
         exposed = ExposedTurns(root / "history.git.exposed")
         self.history_writer = HistoryWriter(
-            open_history or self.home.open, self.beside, self.count, alarm, exposed=exposed
+            open_history or self.home.open, self.beside, self.count, file_trouble, exposed=exposed
         )
         folder.follow(self.history_writer.hear)
         self.told: asyncio.Queue[str] = asyncio.Queue()

@@ -10,7 +10,7 @@ import pytest
 from adapters.channel import Address, Button, ChannelUnavailableError, SendRefusedError, UnsureSendError
 from gateway.delivery.outgoing_files import LOST, Enclosures
 from gateway.delivery.rendering import Rendering
-from gateway.delivery.retry_policy import Pacing
+from gateway.delivery.retry_policy import RetryPolicy
 from gateway.delivery.sender import Adapters, Delivery, DeliveryObservers
 from gateway.runtime.threads import Threads
 from gateway.stores.disk import write_durably
@@ -47,7 +47,9 @@ class Post:
         adapters.loaded["fake", "home"] = self.adapter
         self.enclosures = Enclosures({MAIN: self.folder / "outgoing"}, {}, self._threads, self.store.count)
         rendering, observers = Rendering(enclosures=self.enclosures), DeliveryObservers(_nobody)
-        self.delivery = Delivery(self._tasks, self.store.outbox, adapters, observers, Pacing(self.clock), rendering)
+        self.delivery = Delivery(
+            self._tasks, self.store.outbox, adapters, observers, RetryPolicy(self.clock), rendering
+        )
         await self.delivery.recover(lambda _: True)
 
     async def stop(self) -> None:

@@ -21,7 +21,7 @@ from adapters.channel import (
 )
 from gateway.admission.internal_channels import result_address
 from gateway.delivery.refused_messages import NOT_SHOWN
-from gateway.delivery.retry_policy import Pacing
+from gateway.delivery.retry_policy import RetryPolicy
 from gateway.delivery.sender import Adapters, Delivery, DeliveryObservers, is_part_of
 from gateway.stores.rows import OutboxId, OutboxRow, OutboxState, Outgoing, TurnCommit, TurnId
 from gateway.stores.sqlite.store import SqliteStore
@@ -43,7 +43,7 @@ class Gateway:
         self.adapter = FakeAdapter()
         self.adapters = Adapters([("fake", "home"), ("fake", "slow to load")])
         self.adapters.loaded["fake", "home"] = self.adapter
-        self.pacing = Pacing(self.clock, jitter=lambda: 1.0, turn_s=0.02)
+        self.retry_policy = RetryPolicy(self.clock, jitter=lambda: 1.0, turn_s=0.02)
         self.dead: list[tuple[int, str]] = []
         self.full = False
         self.store: SqliteStore
@@ -55,7 +55,7 @@ class Gateway:
     async def start(self) -> int:
         self.store = await SqliteStore.open(self._path, clock=self.clock, checkpoint=self._check)
         observers = DeliveryObservers(self._on_dead)
-        self.delivery = Delivery(self._tasks, self.store.outbox, self.adapters, observers, self.pacing)
+        self.delivery = Delivery(self._tasks, self.store.outbox, self.adapters, observers, self.retry_policy)
         return await self.delivery.recover(lambda _: True)
 
     async def stop(self, grace_s: float = 0) -> None:
@@ -169,7 +169,7 @@ async def test_one_send_of_an_account_is_in_doubt_at_most(gateway: Gateway, tmp_
     """Whenever the platform gets a message, no other row of the account is marked as on its way: a crash at any
     moment leaves one duplicate at most."""
     doubts: list[int] = []
-    gateway.pacing = replace(gateway.pacing, turn_s=60)
+    gateway.retry_policy = replace(gateway.retry_policy, turn_s=60)
     await gateway.restart()
 
     def look(_: OutboundMessage) -> None:
@@ -221,8 +221,8 @@ async def test_without_word_from_the_platform_waits_grow(gateway: Gateway) -> No
 
 async def test_chats_that_failed_together_come_back_apart(gateway: Gateway) -> None:
     """The jitter shortens a wait by half at most, and never below the first."""
-    pacing = replace(gateway.pacing, jitter=lambda: 0.0)
-    assert [pacing.retry_s(attempts) for attempts in (0, 1, 4, 60)] == [1, 1, 8, 150]
+    retry_policy = replace(gateway.retry_policy, jitter=lambda: 0.0)
+    assert [retry_policy.retry_s(attempts) for attempts in (0, 1, 4, 60)] == [1, 1, 8, 150]
 
 
 async def test_a_waiting_channel_can_be_woken(gateway: Gateway) -> None:
@@ -299,7 +299,7 @@ async def test_a_send_in_doubt_is_listed_and_sent_again(gateway: Gateway) -> Non
 
 async def test_endless_doubt_is_given_up_aloud(gateway: Gateway) -> None:
     """A platform that takes every message and then resets is not flooded for ever."""
-    gateway.pacing = replace(gateway.pacing, unsure_tries=3)
+    gateway.retry_policy = replace(gateway.retry_policy, unsure_tries=3)
     await gateway.restart()
     gateway.adapter.faults["alice"] = [LostReceipt()] * 3
     row = await gateway.answer("hello", "next")
@@ -315,7 +315,7 @@ async def test_endless_doubt_is_given_up_aloud(gateway: Gateway) -> None:
 
 async def test_a_send_without_an_answer_counts_as_in_doubt(gateway: Gateway) -> None:
     """A platform that never answers does not hold its chat for ever."""
-    gateway.pacing = replace(gateway.pacing, send_timeout_s=0.5)
+    gateway.retry_policy = replace(gateway.retry_policy, send_timeout_s=0.5)
     await gateway.restart()
     stuck = gateway.adapter.stick("alice")
     row = await gateway.answer("hello")
@@ -444,9 +444,8 @@ async def test_what_an_earlier_run_left_goes_first(gateway: Gateway) -> None:
     """A reply that is woken before or while the old ones are found does not overtake them, nor go out twice."""
     await gateway.delivery.drain(0)
     old = await gateway.commit("old 1", "old 2")
-    delivery = Delivery(
-        gateway._tasks, gateway.store.outbox, gateway.adapters, DeliveryObservers(gateway._on_dead), gateway.pacing
-    )  # fmt: skip
+    observers = DeliveryObservers(gateway._on_dead)
+    delivery = Delivery(gateway._tasks, gateway.store.outbox, gateway.adapters, observers, gateway.retry_policy)
     new = await gateway.commit("new")
     delivery.wake(new)
     assert gateway.adapter.tries == []
@@ -506,9 +505,9 @@ async def test_a_late_reply_of_another_day_names_the_day(gateway: Gateway) -> No
 
 def test_a_late_reply_states_its_time_with_the_zone() -> None:
     """The owner's zone, named: others read the reply too. The day is that zone's."""
-    pacing, written = Pacing(ManualClock(), ZoneInfo("Asia/Tokyo")), datetime(2026, 3, 1, 14, 5, tzinfo=UTC)
-    assert "at 23:05 JST;" in pacing.late_note(written, written + timedelta(minutes=20))
-    assert "at 23:05 on 2026-03-01 JST;" in pacing.late_note(written, written + timedelta(hours=1))
+    retry_policy, written = RetryPolicy(ManualClock(), ZoneInfo("Asia/Tokyo")), datetime(2026, 3, 1, 14, 5, tzinfo=UTC)
+    assert "at 23:05 JST;" in retry_policy.late_note(written, written + timedelta(minutes=20))
+    assert "at 23:05 on 2026-03-01 JST;" in retry_policy.late_note(written, written + timedelta(hours=1))
 
 
 async def test_parts_keep_their_cut_while_time_passes(gateway: Gateway) -> None:

@@ -12,7 +12,7 @@ from gateway.admission.gate import AdmissionGate
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Binding, Routes
-from gateway.inbound.agent_crosstalk import Neighbours
+from gateway.inbound.agent_crosstalk import AgentCrosstalk
 from gateway.stores.rows import InboxRow, OutboxRow, Outgoing, TurnCommit
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import START, ManualClock
@@ -46,7 +46,7 @@ class Group:
         routes = Routes([Binding(AgentId(each), account=each) for each in ("red", "blue")], AgentId("main"), policy)
         now = ManualClock().now
         door = AdmissionGate(policy, self.store, Rates(100, 100, now), now, lambda _: None)
-        self.neighbours = Neighbours(routes, self.store, now)
+        self.crosstalk = AgentCrosstalk(routes, self.store, now)
         self.reception = reception_of(routes, self.store, lambda _, row: self.submitted.append(row), door)
 
     async def says(self, text: str, asked: InboundMessage = ASKED) -> None:
@@ -58,9 +58,9 @@ class Group:
         await self.tell(row, list(replies))
 
     async def tell(self, row: InboxRow, replies: list[OutboxRow]) -> None:
-        working = asyncio.ensure_future(self.neighbours.work(self.reception.receive))
-        self.neighbours.committed(row, replies)
-        await self.neighbours.told()
+        working = asyncio.ensure_future(self.crosstalk.work(self.reception.receive))
+        self.crosstalk.committed(row, replies)
+        await self.crosstalk.told()
         working.cancel()
         await asyncio.wait([working])
 

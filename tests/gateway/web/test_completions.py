@@ -11,7 +11,7 @@ import pytest
 
 from adapters.channel import Address
 from gateway.admission.routing import SessionKey
-from gateway.web.completions import Growing, chat_name
+from gateway.web.completions import TextDeltas, chat_name
 from gateway.web.errors import HttpError
 from gateway.web.images import ImageCaps
 from gateway.web.wire import LONGEST_PREFACE, completion
@@ -307,5 +307,5 @@ async def test_an_answer_that_breaks_off_in_the_stream_is_whole_at_its_end(tmp_p
 )
 def test_drafts_become_pieces(texts: list[str], pieces: list[str]) -> None:
     """Each is what is new; a text that does not go on from the last begins after an empty line."""
-    growing = Growing()
+    growing = TextDeltas()
     assert [growing.piece(text) for text in texts] == pieces

@@ -8,7 +8,7 @@ import pytest
 from gateway.agent.entries import Entry, ReplyEntry, ResultEntry, ToolCall, Usage
 from gateway.agent.models.anthropic import OUTPUT_TOKENS, body_of
 from gateway.agent.models.messages import NOTHING_SEEN, UNSHOWN
-from gateway.agent.models.opaque_state import Keepsakes
+from gateway.agent.models.opaque_state import OpaqueStates
 from gateway.agent.models.port import ModelRequest
 from gateway.errors import ModelOverflowError, ModelRefusedError, ModelUnavailableError
 from tests.fakes.provider_stub import Body, Refusal, Reply, call, steps
@@ -29,7 +29,7 @@ def said(text: str, *calls: ToolCall) -> ReplyEntry:
 
 
 def body(*entries: Entry, note: str = "Today is Friday.") -> Body:
-    return body_of(asks(*entries, note=note), NOTHING_SEEN, Keepsakes())
+    return body_of(asks(*entries, note=note), NOTHING_SEEN, OpaqueStates())
 
 
 def marked(sent: Body) -> list[str]:
@@ -162,7 +162,7 @@ async def test_an_error_within_the_stream_is_tried_again(rigs: Rigs) -> None:
 
 def test_no_request_is_empty() -> None:
     """Even one of which nothing is left says something."""
-    sent = body_of(ModelRequest("", (), ()), NOTHING_SEEN, Keepsakes())
+    sent = body_of(ModelRequest("", (), ()), NOTHING_SEEN, OpaqueStates())
     assert [message["role"] for message in sent["messages"]] == ["user"]
     assert "system" not in sent
     assert "tools" not in sent
@@ -170,7 +170,7 @@ def test_no_request_is_empty() -> None:
 
 def test_only_so_many_keepsakes_are_kept() -> None:
     """The oldest goes first."""
-    kept = Keepsakes[str](2)
+    kept = OpaqueStates[str](2)
     for name in "abc":
         kept[name] = name.upper()
     assert [kept.get(name) for name in "abc"] == [None, "B", "C"]
