@@ -136,6 +136,8 @@ def restore(
     """Preview a backup; with --yes, restore it to an empty home. Its code stays disabled."""
     from gateway.backup.plan import losses_of
     from gateway.backup.restoring import examine_restore, restore_backup
+    from gateway.config import read_config
+    from gateway.settings.secrets import secret_gaps
 
     invocation = call.invocation
     place, backup = call.home, file.expanduser().absolute()
@@ -151,9 +153,9 @@ def restore(
     if call.as_json:
         print_json(asdict(restored))
         return
-    print(f"{restored.home}: {restored.files:,} files, as they were at {restored.made_at}; {SEALS[restored.seal]}")
-    for setting in restored.secrets:
-        print(f"Its secret is still missing here: {setting}")
+    print(f"{restored.home}: {restored.files:,} files, as of {_here(restored.made_at)}; {SEALS[restored.seal]}")
+    for gap in secret_gaps(read_config(place.config_file).secret_sources(), invocation.environ_of(place)):
+        print(f"Its secret is still missing here: {gap}")
     if restored.disabled:
         print(f"Disabled until you run {invocation.command('hooks enable', place)}: {', '.join(restored.disabled)}")
     print(f"Next: {invocation.command('up', place)}   (the index is rebuilt from the files)")
@@ -194,10 +196,18 @@ def _ask() -> None:
 # --- the description of a restore
 
 
+def _here(made_at: str) -> str:
+    """Return the moment *made_at* that an archive names, in UTC, by this machine's clock."""
+    try:
+        return f"{datetime.fromisoformat(made_at).astimezone():%Y-%m-%d %H:%M}"
+    except (ValueError, OverflowError):  # somebody else's archive may name anything
+        return made_at
+
+
 def plan_lines(plan: "RestorePlan", losses: "RestoreLosses", file: Path, home: Home) -> Iterator[str]:
     """Describe the restore of *file* to *home*."""
     head, contents = plan.contents.head, plan.contents
-    yield f"backup    {file}: of {head.made_at}, by Strandline {head.version}"
+    yield f"backup    {file}: of {_here(head.made_at)}, by Strandline {head.version}"
     yield f"contents  {len(contents.files):,} files, {contents.size:,} bytes; all checksums match"
     yield f"seal      {SEALS[contents.seal]}"
     for place, count in plan.writes.items():

@@ -4,6 +4,8 @@ import io
 import json
 import shutil
 import sys
+import time
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,31 @@ def test_the_secrets_to_bring_along_are_named(terminal: Terminal, tmp_path: Path
     )
     shown = terminal("restore", file, "--yes", "--home", str(tmp_path / "other"), home=False).out
     assert "Its secret is still missing here: channels.telegram.home.token_env" in shown
+    assert "run: strandline keys set BOT_TOKEN" in shown
+
+
+def test_a_backups_moment_is_told_by_this_machines_clock(
+    at_home: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before and after a restore: it is made in UTC."""
+    monkeypatch.setattr("gateway.backup.taking.datetime", _March)
+    file = str(tmp_path / "backup.tar.gz")
+    at_home("backup", file)
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        assert ": of 2026-03-01 11:30, by" in at_home("verify", file).out
+        restored = at_home("restore", file, "--yes", "--home", str(tmp_path / "other"), home=False)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert "as of 2026-03-01 11:30" in restored.out
+
+
+class _March(datetime):
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "_March":
+        return cls(2026, 3, 1, 10, 30, tzinfo=tz)
 
 
 def test_a_backup_is_shown_before_it_is_restored(at_home: Terminal, tmp_path: Path) -> None:
