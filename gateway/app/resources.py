@@ -37,6 +37,7 @@ from gateway.app.lost_records import tell_of_transcript
 from gateway.app.memory_worker import memory_worker
 from gateway.app.metering import measure, metered_agent
 from gateway.app.open_home import OpenHome
+from gateway.app.tool_changes import as_known
 from gateway.app.tool_servers import server_settings, tell_of_tool_server
 from gateway.app.tracing import traced_agent
 from gateway.automation.subagent_results import ResultChannel
@@ -171,9 +172,10 @@ def _paid_agents(
 
 
 def _open_tool_servers(home: OpenHome, servers: Sequence[ServerSettings]) -> AbstractAsyncContextManager[ToolServers]:
-    """Yield the tool servers; the owner is told of one that stays away."""
+    """Yield the tool servers; the owner is told of one that stays away, and of tools that change."""
     stands = partial(tell_of_tool_server, home.notices, home.store, home.now)
-    return open_servers(servers, home.clock.now, home.store.count, stands)
+    remember = partial(as_known, home.notices, home.store, home.now)
+    return open_servers(servers, home.clock.now, home.store.count, stands, remember)
 
 
 @asynccontextmanager

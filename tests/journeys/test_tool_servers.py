@@ -130,3 +130,27 @@ async def test_a_trusted_server_is_never_asked_about(tmp_path: Path) -> None:
     _, bodies = await answer(tmp_path / "home", fake("trusted = true\n"), *script)
     results = [each["content"] for each in bodies[-1]["messages"] if each["role"] == "tool"]
     assert results == ["echo: words", "echo: more"]
+
+
+async def test_a_server_that_lists_other_tools_on_the_next_day_is_told_of(tmp_path: Path) -> None:
+    """The same program after a restart: a model reads what it says of them."""
+    heard: list[str] = []
+
+    async def hear(text: str, _: bool) -> None:
+        heard.append(text)
+
+    flag, fakes = tmp_path / "tomorrow", "tests.fakes.tool_server"
+    start = f"import sys, pathlib; sys.path.insert(0, {str(ROOT)!r}); from {fakes} import main; "
+    start += f"from {fakes}_of_strangers import server; "
+    start += f"main('') if pathlib.Path({str(flag)!r}).exists() else server.run('stdio')"
+    async with OpenAIStub(lambda _: "Hello.") as stub:
+        home = make_home(tmp_path / "home", model=openai_section(stub.url))
+        section = f"[mcp.fake]\ncommand = [{json.dumps(sys.executable)}, '-c', {json.dumps(start)}]\n"
+        home.write(home.config_file, f"{home.config_file.read_text('utf-8')}\n{section}")
+        for told in ([], ["The tool server fake has changed its tools (new: "]):
+            async with running(home) as app:
+                await app.operator.chat(ChatOrder("hello"), hear)
+                rows = await app.parts.resources.home.store.outbox.unfinished()
+            texts = [*heard, *(row.outgoing.text for row in rows)]
+            assert [text.partition("`")[0] for text in texts if "tool server" in text] == told
+            flag.touch()

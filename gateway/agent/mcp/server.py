@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -50,6 +51,10 @@ OnStanding = Callable[["ToolServer", Standing], Awaitable[None]]
 """Told each time that a server comes up, fails, or keeps a turn waiting in vain."""
 
 
+Remember = Callable[[ServerSettings, Offer], Awaitable[Offer]]
+"""Takes a server and its offer, and returns what of it holds after what it offered before. Raises StoreError."""
+
+
 class _AnyArguments(RootModel[dict[str, JsonValue]]):
     """Any arguments that a model gives; the server validates them by its own schema."""
 
@@ -64,6 +69,7 @@ class ToolServer:
         count: Callable[[str], Awaitable[None]],
         start: Callable[["ToolServer"], None],
         on_standing: OnStanding | None = None,
+        remember: Remember | None = None,
     ) -> None:
         """*start* runs `run` in the background until the gateway stops."""
         self.settings = settings
@@ -76,6 +82,7 @@ class ToolServer:
         self._count = count
         self._start = start
         self._on_standing = on_standing
+        self._remember = remember
         self._link: ToolServerLink | None = None
         self._settled = asyncio.Event()
         """Set once the availability of its tools is known."""
@@ -128,7 +135,9 @@ class ToolServer:
         opened = await asyncio.to_thread(_load)  # the library takes a second to load
         self._fallen.clear()
         async with asyncio.timeout(START_S) as starting, opened(self.settings) as link:
-            self.offered = offer(self.settings.name, await link.tools(), self.settings.rules.tools)
+            self.offered = await self._as_known(
+                offer(self.settings.name, await link.tools(), self.settings.rules.tools)
+            )
             starting.reschedule(None)
             for each in self.offered.left_out:
                 log.warning("a tool was skipped", server=self.settings.name, why=each)
@@ -138,6 +147,15 @@ class ToolServer:
             await unless(link.lost.event, self._fallen.wait())
             self._link = None
             raise McpError(self.trouble or link.lost.why)
+
+    async def _as_known(self, listed: Offer) -> Offer:
+        if self._remember is None:
+            return listed
+        try:
+            return await self._remember(self.settings, listed)
+        except StoreError as exc:
+            log.error("the store cannot be read", detail=str(exc))
+            return replace(listed, closed=frozenset())
 
     async def _failed(self, exc: BaseException) -> None:
         self.trouble = why = _words(exc)

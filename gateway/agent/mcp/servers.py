@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from gateway.agent.mcp.server import OnStanding, ToolServer
+from gateway.agent.mcp.server import OnStanding, Remember, ToolServer
 from gateway.agent.mcp.settings import ServerSettings
 from gateway.agent.tools.tool import Tool
 from workspaces.access import Access
@@ -46,6 +46,7 @@ async def open_servers(
     clock: Callable[[], datetime],
     count: Callable[[str], Awaitable[None]],
     on_standing: OnStanding | None = None,
+    remember: Remember | None = None,
 ) -> AsyncIterator[ToolServers]:
     """Yield the servers. None runs before a turn may use it; all have stopped afterwards."""
     async with asyncio.TaskGroup() as tasks:
@@ -57,7 +58,7 @@ async def open_servers(
             task.add_done_callback(running.discard)
 
         try:
-            yield ToolServers([ToolServer(each, clock, count, start, on_standing) for each in settings])
+            yield ToolServers([ToolServer(each, clock, count, start, on_standing, remember) for each in settings])
         finally:
             for task in running:
                 task.cancel()
