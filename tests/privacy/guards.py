@@ -1,6 +1,6 @@
 """Guards of private text: how to remove each one, and the test that then fails.
 
-`test_guards.py` removes each one in a copy of the code; docs/privacy.md shows the list.
+`test_guards.py` removes each one in a copy of the code; docs/privacy-tests.md shows the list.
 """
 
 from dataclasses import dataclass

@@ -23,8 +23,8 @@ def test_a_guard_is_where_the_list_says(guard: Guard) -> None:
 
 
 def test_the_guards_are_shown_to_whoever_asks() -> None:
-    """docs/privacy.md has a row for each, with the test that fails without it."""
-    told = (ROOT / "docs" / "privacy.md").read_text("utf-8")
+    """docs/privacy-tests.md has a row for each, with the test that fails without it."""
+    told = (ROOT / "docs" / "privacy-tests.md").read_text("utf-8")
     rows = [f"| `{guard.file}` | {guard.what} | `{guard.test}` |" for guard in GUARDS]
     assert [row for row in rows if row not in told] == []
 
