@@ -88,8 +88,8 @@ BY_THEMSELVES = {"python", "git", "disk", "plug-in", "settings", "gateway"}
 
 
 def explained() -> set[str]:
-    """Return the ids that the page about operation explains."""
-    page = (ROOT / "docs/operations.md").read_text("utf-8")
+    """Return the ids that the page about monitoring explains."""
+    page = (ROOT / "docs/monitoring.md").read_text("utf-8")
     table = page[page.index("| Id of a check |") :].partition("\n\n")[0]
     return set(re.findall(r"^\| `([a-z.A-Z-]+)` \|", table, re.MULTILINE))
 

@@ -1,4 +1,4 @@
-"""What docs/operations.md says to machines is what the program does."""
+"""What docs/monitoring.md says to machines is what the program does."""
 
 import re
 import types
@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from gateway.control.status_wire import Status
 
-OPERATIONS = (Path(__file__).parent.parent / "docs" / "operations.md").read_text("utf-8")
+MONITORING = (Path(__file__).parent.parent / "docs" / "monitoring.md").read_text("utf-8")
 
 
 def shape(kind: Any, prefix: str = "") -> Iterator[str]:
@@ -36,6 +36,6 @@ def _within(hint: Any) -> tuple[Any, str]:
 
 def test_the_shape_of_the_status_is_written_down() -> None:
     """Each field with its type, in order, and none that is not there; two come from the command itself."""
-    part = OPERATIONS[OPERATIONS.index("| `running` |") :].partition("\n## ")[0]
+    part = MONITORING[MONITORING.index("| `running` |") :].partition("\n## ")[0]
     documented = re.findall(r"^\| `([a-z_.\[\]]+)` \| \w[^|]* \|", part, re.MULTILINE)
     assert documented == ["running", "address", *shape(Status)]
