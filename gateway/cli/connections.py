@@ -59,7 +59,7 @@ def discord(
 ) -> None:
     """Connect a Discord bot: paste its token from the Developer Portal, confirm that it is yours."""
     print("Discord: in https://discord.com/developers/applications make a New Application; under Bot, turn on")
-    print("MESSAGE CONTENT INTENT, then choose Reset Token and copy the token.")
+    print("MESSAGE CONTENT INTENT and save, then choose Reset Token and copy the token.")
     connect_bot(call.invocation, call.home, BotWish("discord", account, base_url, owner, claim))
 
 

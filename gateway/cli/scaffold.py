@@ -95,7 +95,7 @@ def _lines(wishes: Wishes) -> Iterator[str]:
     yield _line(
         has_telegram,
         f'people = ["telegram:{wishes.telegram_id or 12345}"]',
-        "your numeric ids; nobody else may write directly",
+        "your ids; `strandline connect` adds them",
     )
     yield "\n[agents.main]"
     yield _line(
