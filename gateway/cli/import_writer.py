@@ -28,6 +28,7 @@ from workspaces.file_slot import digest_of
 from workspaces.history.exposed_turns import ExposedTurns, exposed_place
 from workspaces.history.history import History
 from workspaces.history.messages import OWNERS_COMMANDS, Origin
+from workspaces.memory.workspace_source import is_note
 from workspaces.secrets import redact_bytes
 from workspaces.starting_files import is_untouched
 from workspaces.workspace import TextFile, Workspace
@@ -293,7 +294,11 @@ class ImportTarget:
 
 
 def _record(history: History, paths: Sequence[str], subject: str, origin: Origin) -> None:
-    history.record([PurePosixPath(path) for path in paths], subject, origin)
+    """Commit *paths*, notes as changes of *origin*; a persona or a skill is what the owner wants their agent to be."""
+    places = [PurePosixPath(path) for path in paths]
+    for whose, is_of_notes in ((origin, True), (_OWN, False)):
+        if part := [place for place in places if is_note(place) is is_of_notes]:
+            history.record(part, subject, whose)
 
 
 def _beside(path: str, source: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
 import errno
 import json
 import stat
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,10 @@ from gateway.importers.loading import imported
 from tests.fakes.operator import FakeGateway, FakeOperator
 from tests.fakes.packages import Install, install
 from tests.journeys.test_tutorial import blocks
-from workspaces.access import AgentId
+from workspaces.access import AgentId, owner_access
+from workspaces.bootstrap import bootstrap_files
 from workspaces.history import History, LineOrigin, LineOrigins
+from workspaces.prompt_limits import Limits
 from workspaces.workspace import Workspace
 
 __all__ = ["install"]
@@ -115,6 +117,26 @@ def test_imported_notes_are_the_owners_words_if_they_say_so(importer: Importer, 
     History.open(home.history, workspace, lambda: datetime.now(UTC)).trace(origins)
     workspace.folder.close()
     assert origins.origin_of("- 13:56 Ada: The boat is red.") is (LineOrigin.OWN if own else LineOrigin.OTHERS)
+
+
+def test_an_imported_persona_stands_in_the_prompt(importer: Importer) -> None:
+    """It is what the owner wants the agent to be; what another program's agent noted is not theirs by that."""
+    folder = importer.file.parent / "openclaw"
+    for name, text in (("SOUL.md", "You are Nell, and brief.\n"), ("MEMORY.md", "- The boat is red.\n")):
+        (folder / "workspace" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "workspace" / name).write_text(text, "utf-8")
+    main.run(["import", "openclaw", str(folder), "--home", str(importer.home.path)], {}, "strandline")
+    home = importer.home.agent("main")
+    workspace, origins = Workspace.open(home.workspace, AgentId("main")), LineOrigins()
+    History.open(home.history, workspace, lambda: datetime.now(UTC)).trace(origins)
+    files = bootstrap_files(
+        workspace, owner_access(AgentId("main"), "owner"), date(2026, 3, 1), Limits(), origins.others_in
+    )
+    workspace.folder.close()
+    shown = "\n".join(file.text for file in files)
+    assert "You are Nell" in shown
+    assert "The boat is red" not in shown
+    assert "memory_get has them: MEMORY.md#L" in shown
 
 
 def test_the_configuration_keeps_its_comments_and_its_mode(importer: Importer) -> None:
