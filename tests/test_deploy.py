@@ -347,10 +347,11 @@ def test_the_unit_is_understood_and_hardened(tmp_path: Path) -> None:
 
 
 def test_the_unit_does_not_try_again_what_cannot_help() -> None:
-    """The exit statuses are those that the README gives; what was begun gets time to end."""
+    """The exit statuses are those that the page of commands gives; what was begun gets time to end."""
     text = UNIT.read_text("utf-8")
     assert "RestartPreventExitStatus=2 3" in text
-    assert "2 wrong\nconfiguration or usage, 3 another process owns the home" in (ROOT / "README.md").read_text("utf-8")
+    page = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    assert "\n| 2 | wrong configuration or usage |\n| 3 | another process owns the home" in page
     assert "EnvironmentFile=-/etc/strandline/secrets.env" in text
     assert (
         int(re.findall(r"^LimitNOFILE=(\d+)$", text, re.MULTILINE)[0]) >= http_connections.SHARE * http_connections.MOST
