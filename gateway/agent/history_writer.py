@@ -61,14 +61,14 @@ class HistoryWriter:
         open_history: Callable[[], History],
         run: RunBlocking,
         count: Callable[[str], Awaitable[None]],
-        file_trouble: FileTroubleNotices | None = None,
+        file_trouble: FileTroubleNotices,
+        exposed: ExposedTurns,
         cut_files: CutFiles | None = None,
-        exposed: ExposedTurns | None = None,
     ) -> None:
         """*run* has a thread of the history's own: opening, scanning all files and packing take seconds.
 
-        *count* takes a reason code for the ledger; *file_trouble* and *cut_files* are given where there is an owner to
-        notify. Without *exposed*, a crash may lose which lines hold others' words.
+        *count* takes a reason code for the ledger; without *cut_files*, nobody is told of a file that is not shown
+        whole.
         """
         self.origins = LineOrigins()
         """Which lines of the files hold others' words, changes that are not yet recorded included."""
@@ -104,7 +104,7 @@ class HistoryWriter:
         self._pending.begin(turn, origin)
 
         def noted(work: Callable[[], T]) -> T:
-            if has_read_others() and self._exposed is not None:
+            if has_read_others():
                 self._exposed.begin(turn, origin)
             self._writing = turn, origin, has_read_others
             try:
@@ -140,29 +140,25 @@ class HistoryWriter:
         self.origins.learn(changes_of(written.path, written.before, written.after), origin)
         if self.cut_files is not None:
             self.cut_files.look_again()
-        if self.file_trouble is not None:
-            self.file_trouble.worked(UnwritableFiles.FILES)
+        self.file_trouble.worked(UnwritableFiles.FILES)
         if self._pending.first() is not None:
             self._wake()
 
     def failed(self, exc: WorkspaceUnusableError) -> None:
         """Record that the system refused a write; called on the writing thread."""
-        if self.file_trouble is not None:
-            self.file_trouble.troubled(UnwritableFiles.FILES, str(exc))
+        self.file_trouble.troubled(UnwritableFiles.FILES, str(exc))
         self._refused.put(None)
         self._wake()
 
     def met(self, left_out: LeftOut) -> None:
         """Record that a file is left out; called on the thread that would have read it."""
-        if self.file_trouble is not None:
-            self.file_trouble.met(left_out)
-            if self.file_trouble.is_to_look:
-                self._wake()
+        self.file_trouble.met(left_out)
+        if self.file_trouble.is_to_look:
+            self._wake()
 
     def ended(self, turn: str) -> None:
         """Mark the turn as over for now: its changes soon become one commit."""
-        if self._exposed is not None:
-            self._exposed.end(turn)
+        self._exposed.end(turn)
         if self._pending.end(turn):
             self._has_work.set()
 
@@ -179,7 +175,7 @@ class HistoryWriter:
 
     async def begin(self) -> None:
         """Record changes made while the gateway was down, before any turn writes, unless that takes too long."""
-        await self._look(None if self._exposed is None else await self._run(self._exposed.left_over))
+        await self._look(await self._run(self._exposed.left_over))
         self._begun.set()
 
     async def work(self) -> None:
@@ -237,8 +233,7 @@ class HistoryWriter:
             history.look(self._pending, origin)
             self._record_closed(history)
 
-        if self.file_trouble is not None:
-            self.file_trouble.look_again()
+        self.file_trouble.look_again()
         if self.cut_files is not None:
             self.cut_files.look_again()
         await self._attempt(look)
@@ -256,8 +251,7 @@ class HistoryWriter:
             history = await self.history()
             await self._run(work, history)
             await self._run(history.trace, self.origins)
-            if self._exposed is not None:
-                await self._run(self._exposed.settle, self._pending.has_others)
+            await self._run(self._exposed.settle, self._pending.has_others)
             self._hear("")
         except WorkspaceError as exc:
             log.warning("the history was not written", detail=str(exc))
@@ -271,27 +265,26 @@ class HistoryWriter:
         while not self._refused.empty():
             self._refused.get()
             await self._tell(FILES_UNUSABLE)
-        if self.file_trouble is not None:
-            await self._look_for_left_out(self.file_trouble)
-            await self.file_trouble.ring()
+        await self._look_for_left_out()
+        await self.file_trouble.ring()
         if self.cut_files is not None:
             with suppress(WorkspaceError):  # who works with the files tells of that
                 await self.cut_files.ring()
 
-    async def _look_for_left_out(self, file_trouble: FileTroubleNotices) -> None:
-        if not file_trouble.is_to_look:
+    async def _look_for_left_out(self) -> None:
+        if not self.file_trouble.is_to_look:
             return
         with suppress(WorkspaceError):  # the code that works with the files reports that
-            if fresh := await self._run(file_trouble.look):
+            if fresh := await self._run(self.file_trouble.look):
                 log.warning("files are left out", count=fresh)
                 for _ in range(fresh):
                     await self._tell(FILE_LEFT_OUT)
 
     def _hear(self, trouble: str) -> None:
         self.trouble = trouble
-        if self.file_trouble is not None and trouble:
+        if trouble:
             self.file_trouble.troubled(UnwritableFiles.HISTORY, trouble)
-        elif self.file_trouble is not None:
+        else:
             self.file_trouble.worked(UnwritableFiles.HISTORY)
 
     async def _tell(self, reason: str) -> None:

@@ -189,8 +189,8 @@ def _history_writer(home: OpenHome, workspace: Workspace, run: RunBlocking, besi
         beside,
         home.store.count,
         FileTroubleNotices(agent, workspace.folder, tell, home.now),
-        CutFiles(agent, look, home.store, tell, home.now),
         ExposedTurns(exposed_place(history)),
+        CutFiles(agent, look, home.store, tell, home.now),
     )
 
 

@@ -39,7 +39,7 @@ class House:
         file_trouble = FileTroubleNotices(AGENT, folder, self.tell, self.home.clock)
         exposed = ExposedTurns(root / "history.git.exposed")
         self.history_writer = HistoryWriter(
-            open_history or self.home.open, self.beside, self.count, file_trouble, exposed=exposed
+            open_history or self.home.open, self.beside, self.count, file_trouble, exposed
         )
         folder.follow(self.history_writer.hear)
         self.told: asyncio.Queue[str] = asyncio.Queue()

@@ -9,17 +9,16 @@ from pathlib import Path
 import pytest
 
 from gateway.agent.agent import Agent
-from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.prompt import Prompt
 from gateway.agent.prompt_files import final_prompt, project_context
 from gateway.errors import HookError
 from gateway.hooks import AGENT_BOOTSTRAP, BEFORE_AGENT_START, AgentStart, Bootstrap, Handler, Hook, Hooks
 from gateway.runtime.threads import Threads
 from tests.fakes.model import ScriptedModel
+from tests.fakes.recording import history_writer_of
 from tests.workspaces.turns import AGENT, GROUP, GUEST, MAIN, SUBAGENT
 from workspaces.access import Access
 from workspaces.bootstrap import BootstrapFile
-from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.source_index import MemoryClock
@@ -40,16 +39,10 @@ def agent(tmp_path: Path) -> Iterator[Agent]:
     index = MemoryIndex(
         AGENT, tmp_path / "index", [], WorkerClient(WorkerSettings()), threads, MemoryClock(lambda: 0.0, lambda: TODAY)
     )
-    history_writer = HistoryWriter(
-        lambda: History.open(tmp_path / "history.git", workspace, lambda: datetime.now(UTC)), threads, _uncounted
-    )
+    history_writer = history_writer_of(workspace, tmp_path, threads, lambda: datetime.now(UTC))
     yield Agent(AGENT, workspace, index, ScriptedModel(), threads, history_writer)
     threads.close()
     workspace.folder.close()
-
-
-async def _uncounted(_: str) -> None:
-    """Keep no count."""
 
 
 async def shown(agent: Agent, access: Access, *handlers: Handler[Bootstrap]) -> dict[str, str]:

@@ -10,7 +10,6 @@ import pytest
 
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ToolCall
-from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.tools.memory import ignore_used
 from gateway.agent.tools.tool import Toolbox
 from gateway.errors import ToolError
@@ -18,10 +17,10 @@ from gateway.runtime.threads import Threads
 from tests.fakes.approvals import FORWARDED, FakeApprovalSink, guard
 from tests.fakes.memory import HandlerWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel
-from tests.fakes.tally import Tally
+from tests.fakes.recording import history_writer_of
 from tests.workspaces.turns import AGENT, GROUP, GROUP_CHAT, MAIN, OTHER, OWN, SUBAGENT
 from workspaces.access import Access, Scope
-from workspaces.history import History, Origin
+from workspaces.history import Origin
 from workspaces.memory.entry import Document
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.source_index import MemoryClock
@@ -74,9 +73,7 @@ class Rig:
             self.threads,
             MemoryClock(lambda: 0.0, NOW.date),
         )
-        self.history_writer = HistoryWriter(
-            lambda: History.open(folder / "history.git", self.workspace, now), self.threads, Tally().count
-        )
+        self.history_writer = history_writer_of(self.workspace, folder, self.threads, now)
         self.approval_sink = FakeApprovalSink()
 
     def put(self, path: str, text: str) -> None:

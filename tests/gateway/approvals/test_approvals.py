@@ -11,7 +11,6 @@ import pytest
 
 from adapters.channel import Address
 from gateway.agent.agent import Agent
-from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import MOST_WAITING, Approvals, TurnApprovalSink
 from gateway.errors import ApprovalError, StoreError, ToolError
@@ -21,10 +20,11 @@ from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory import HandlerWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel
+from tests.fakes.recording import history_writer_of
 from tests.workspaces.turns import AGENT, MAIN, OTHER
 from workspaces.access import AgentId
 from workspaces.errors import NotTextError, TooLargeError
-from workspaces.history import History, LogQuery, Origin
+from workspaces.history import LogQuery, Origin
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.source_index import MemoryClock
 from workspaces.workspace import Workspace
@@ -105,9 +105,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     store = await SqliteStore.open(tmp_path / "state.db", clock=clock, checkpoint=disk)
     threads = Threads("test")
     workspace = Workspace.create(tmp_path / "workspace", AGENT)
-    history_writer = HistoryWriter(
-        lambda: History.open(tmp_path / "history.git", workspace, clock.now), threads, store.count
-    )
+    history_writer = history_writer_of(workspace, tmp_path, threads, clock.now, store.count)
     workspace.folder.follow(history_writer.hear)
     await history_writer.begin()
     times = MemoryClock(lambda: 0.0, lambda: clock.now().date())

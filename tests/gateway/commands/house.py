@@ -52,9 +52,9 @@ from gateway.turns.turn import Turns
 from tests.fakes.clock import ManualClock
 from tests.fakes.memory import HandlerWorker, WordsEmbedder
 from tests.fakes.model import ScriptedModel
+from tests.fakes.recording import history_writer_of
 from workspaces.access import Access, AgentId, Locality
 from workspaces.files import WriteAttempt
-from workspaces.history import History
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.source_index import MemoryClock
 from workspaces.memory.workspace_source import WorkspaceNotes
@@ -290,9 +290,7 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
     store = await SqliteStore.open(folder / "state.db", clock=clock)
     threads = Threads("test")
     workspace = Workspace.create(folder / "workspace", MAIN)
-    history_writer = HistoryWriter(
-        lambda: History.open(folder / "history.git", workspace, clock.now), threads, store.count
-    )
+    history_writer = history_writer_of(workspace, folder, threads, clock.now, store.count)
     await history_writer.begin()
     memory = MemoryIndex(
         MAIN,

@@ -5,14 +5,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Entry, ReplyEntry, Usage, UserEntry
-from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.port import Model
 from gateway.runtime.threads import Threads
 from gateway.sessions.due import DueSession
@@ -21,9 +19,9 @@ from gateway.stores.rows import TurnId
 from gateway.transcripts.store import Sessions
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel
+from tests.fakes.recording import history_writer_of
 from workspaces.access import AgentId
 from workspaces.fault_points import Checkpoint, unchecked
-from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.source_index import MemoryClock
@@ -104,9 +102,7 @@ async def resting(
             threads,
             MemoryClock(lambda: 0.0, lambda: clock.now().date()),
         )
-        history_writer = HistoryWriter(
-            partial(History.open, home / "history.git", workspace, clock.now), threads, count
-        )
+        history_writer = history_writer_of(workspace, home, threads, clock.now, count)
         workspace.folder.follow(history_writer.hear)
         agents[name] = Agent(name, workspace, index, model or ScriptedModel(name="offline"), threads, history_writer)
     sessions = Sessions({name: root / name / "sessions" for name in agents}, threads, checkpoint, clock.now)

@@ -9,7 +9,6 @@ import pytest
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
 from gateway.agent.entries import ReplyEntry, Usage, UserEntry
-from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.offline import OfflineModel
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import TurnId
@@ -17,6 +16,7 @@ from gateway.transcripts.codec import Record
 from gateway.transcripts.provenance import CitedLines, NoteChange, origin_of, passage_of
 from gateway.transcripts.store import Sessions
 from tests.fakes.memory import HandlerWorker, SetClock, run_here
+from tests.fakes.recording import history_writer_of
 from tests.workspaces import turns
 from tests.workspaces.history.home import START, Home
 from tests.workspaces.turns import AGENT, GROUP, GUEST, HEARTBEAT, MAIN
@@ -38,7 +38,7 @@ class House:
         self.run = Threads("test")
         self.sessions = Sessions({AGENT: root / "sessions"}, self.run)
         index = MemoryIndex(AGENT, root / "index", [], HandlerWorker(None), run_here, SetClock().clock())
-        history_writer = HistoryWriter(lambda: self.history, self.run, self._counted)
+        history_writer = history_writer_of(self.home.workspace, root, self.run, self.home.clock, self._counted)
         self.agent = Agent(AGENT, self.home.workspace, index, OfflineModel(), self.run, history_writer)
 
     async def hears(self, name: str = "main") -> Path:

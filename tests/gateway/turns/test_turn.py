@@ -48,8 +48,8 @@ from gateway.turns.tools import TurnTools
 from gateway.turns.turn import Turns
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import ScriptedModel, call, note_of, says
+from tests.fakes.recording import history_writer_of
 from workspaces.access import Access, AgentId, SessionType
-from workspaces.history import History
 from workspaces.memory.client import WorkerClient, WorkerSettings
 from workspaces.memory.entry import Source
 from workspaces.memory.search import MemoryIndex
@@ -126,9 +126,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     store = await SqliteStore.open(tmp_path / "state.db", clock=clock)
     threads = Threads("test")
     workspace = Workspace.create(tmp_path / "workspace", MAIN)
-    history_writer = HistoryWriter(
-        lambda: History.open(tmp_path / "history.git", workspace, clock.now), threads, store.count
-    )
+    history_writer = history_writer_of(workspace, tmp_path, threads, clock.now, store.count)
     workspace.folder.follow(history_writer.hear)
     await history_writer.begin()
     async with WorkerClient(WorkerSettings()) as worker:
