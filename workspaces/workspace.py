@@ -128,7 +128,10 @@ class Workspace:
         and written.
         """
         if not os.path.lexists(folder):
-            raise WorkspaceUnusableError(f"there is no workspace at {folder}; `strandline init --yes` makes one")
+            raise WorkspaceUnusableError(
+                f"there is no workspace at {folder}. Mount its disk, or name the place that it was moved to (--home, or "
+                "the agent's workspace in config.toml); `strandline init --yes` makes a new one"
+            )
         if not folder.is_dir():
             raise WorkspaceUnusableError(f"the workspace {folder} is not a folder; move what is there, or name another")
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):

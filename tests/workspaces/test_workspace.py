@@ -92,7 +92,10 @@ def test_a_second_name_costs_a_home_nothing_but_its_file(
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda _: None, r"there is no workspace at .*workspace; `strandline init --yes` makes one"),
+        (
+            lambda _: None,
+            r"there is no workspace at .*workspace\. .*moved to .*; `strandline init --yes` makes a new one",
+        ),
         (Path.touch, r"workspace is not a folder; move what is there"),
         (lambda path: path.symlink_to("nowhere"), r"workspace is not a folder; move what is there"),
     ],
