@@ -129,7 +129,7 @@ class Workspace:
         """
         if not os.path.lexists(folder):
             raise WorkspaceUnusableError(
-                f"there is no workspace at {folder}. Mount its disk, or name the place that it was moved to (--home, or "
+                f"there is no workspace at {folder}. Mount its disk, or name the place it was moved to (--home, or "
                 "the agent's workspace in config.toml); `strandline init --yes` makes a new one"
             )
         if not folder.is_dir():

@@ -18,6 +18,7 @@ from gateway.app.agents import INDEXED_AT_ONCE, watched_folders
 from gateway.app.automatic_backups import AutomaticBackups
 from gateway.app.channels import TERMINAL
 from gateway.app.crash_recovery import quarantine_suspects
+from gateway.app.disk_room import warn_of_short_disk
 from gateway.app.lost_records import tell_of_state
 from gateway.app.note_checks import note_checks
 from gateway.app.resources import THIS_MACHINE, Machine, open_resources
@@ -141,6 +142,7 @@ class App:
             yield self._tidy([agent.history_writer for agent in agents])
             yield keep_small()
             yield self._measure()
+            yield warn_of_short_disk(home)
             yield from note_checks(parts.resources, home.config.memory.checkup_days).work()
             yield keep_fresh(self.watched, home.config.memory.watch, home.config.memory.sync_every_s)
             yield parts.lifecycle.watch(parts.lanes.submit)
