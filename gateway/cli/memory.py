@@ -137,6 +137,7 @@ def _reasons(known: Why) -> Iterator[str]:
     for each in known.used:
         scores = f"score {each.score:.2f}, meaning {each.similarity:.2f}, words {each.keyword:.2f}"
         yield f"{each.citation}  {HOW_USED[each.how]}{'' if each.how == 'read' else f', {scores}'}"
+        yield from (f"    {line}" for line in each.text.splitlines())
         yield f"    {each.origin or 'origin unknown'}"
 
 

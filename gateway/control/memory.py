@@ -1,12 +1,13 @@
 """Operator requests about an agent's memory: search, origins, index, examination, changes of notes."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
-from gateway.agent.entries import UserEntry, said_text
+from gateway.agent.entries import UsedMemory, UserEntry, said_text
 from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.exam import earlier_exams, examination
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
@@ -31,12 +32,14 @@ from gateway.control.wire import (
 from gateway.errors import StrandlineError
 from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record
+from gateway.transcripts.memory_source import FOLDER
 from gateway.transcripts.provenance import MemoryOrigin, NoteChange, origin_of
 from gateway.transcripts.store import Sessions
 from workspaces.access import Grant, SessionType
 from workspaces.errors import WorkspaceError
 from workspaces.memory.hits import Hit, as_shown
 from workspaces.memory.query import Query
+from workspaces.memory.text.fingerprint import fingerprint
 
 _MOST_ORIGINS = 20
 _PATIENCE_S = 3.0
@@ -70,27 +73,16 @@ class MemoryOperator:
             entries = transcript.entries_of(turn_id)
             asked = next((each for each in entries if isinstance(each, UserEntry)), None)
         agent, used = self.agents.named(order.agent), transcript.used_by(turn_id) if asked else ()
-        origins = {each.citation: await self._origin_in_words(agent, each.citation) for each in used[:_MOST_ORIGINS]}
-        hits = tuple(
-            UsedHit(each.citation, each.how, each.score, each.similarity, each.keyword, origins.get(each.citation, ""))
-            for each in used
-        )
+        origins = {each.citation: await self._origin(agent, each.citation) for each in used[:_MOST_ORIGINS]}
+        hits = tuple(_used_hit(agent, each, origins.get(each.citation)) for each in used)
         return Why(asked.text if asked else "", hits)
 
-    async def _origin_in_words(self, agent: Agent, citation: str) -> str:
-        """Return the newest change of the lines at *citation*; nothing for lines that are gone, or take too long."""
-        try:
+    async def _origin(self, agent: Agent, citation: str) -> MemoryOrigin | None:
+        """Return the origin of the lines at *citation*; `None` for lines that are gone, or take too long."""
+        with suppress(StrandlineError, WorkspaceError, TimeoutError):
             async with asyncio.timeout(_PATIENCE_S):
-                found = await origin_of(agent, self.transcripts, citation, terminal_access(agent.id))
-        except (StrandlineError, WorkspaceError, TimeoutError):
-            return ""
-        if not found.steps:
-            return ""
-        step = _step(found.steps[0])
-        session = f", from {step.session}" if step.session else ""
-        message = f", message {step.message}" if step.message else ""
-        theirs = ", somebody else's words" if agent.history_writer.origins.others_in(found.text) else ""
-        return f"{step.at:%Y-%m-%d %H:%M} {step.subject}{session}{message}{theirs}"
+                return await origin_of(agent, self.transcripts, citation, terminal_access(agent.id))
+        return None
 
     async def origin(self, order: OriginOrder) -> MemorySource:
         """Lead from a memory to the message that it came from."""
@@ -128,6 +120,25 @@ class MemoryOperator:
     async def accept_change(self, order: AcceptIndexOrder) -> bool:
         """Take a change of an agent's index that was held back into use; tell whether there was one."""
         return await self.agents.named(order.agent).memory.accept_change()
+
+
+def _used_hit(agent: Agent, used: UsedMemory, found: MemoryOrigin | None) -> UsedHit:
+    """Return the passage with its words, if they still stand there: a note may have moved since."""
+    text = "\n".join(line.strip().removeprefix("- ") for line in found.text.splitlines()) if found else ""
+    stands = used.citation.startswith(f"{FOLDER}/") or used.fingerprint in {None, fingerprint(text)}
+    scores = used.score, used.similarity, used.keyword
+    return UsedHit(used.citation, used.how, *scores, _in_words(agent, found) if found else "", text if stands else "")
+
+
+def _in_words(agent: Agent, found: MemoryOrigin) -> str:
+    """Return the newest change of the lines *found*; empty while they are not in the history."""
+    if not found.steps:
+        return ""
+    step = _step(found.steps[0])
+    session = f", from {step.session}" if step.session else ""
+    message = f", message {step.message}" if step.message else ""
+    theirs = ", somebody else's words" if agent.history_writer.origins.others_in(found.text) else ""
+    return f"{step.at:%Y-%m-%d %H:%M} {step.subject}{session}{message}{theirs}"
 
 
 def _search_hit(hit: Hit) -> SearchHit:

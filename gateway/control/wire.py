@@ -63,6 +63,8 @@ class UsedHit:
     keyword: float
     origin: str = ""
     """Change that wrote it, with its message; empty while it is not in the history."""
+    text: str = ""
+    """Its words; empty if other words stand there now."""
 
 
 @dataclass(frozen=True, slots=True)

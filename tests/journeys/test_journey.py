@@ -93,6 +93,7 @@ async def test_a_fact_told_on_telegram_is_noted_found_and_cited(
             "You asked 3 things.",
         ]
         assert why.question == "Where is the staging database?"
+        assert [used.text[6:] for used in why.used if used.citation.startswith("memory/")] == [FACT]
         origins = {used.citation: used.origin for used in why.used}
         assert ", from main/main, message " in origins[f"memory/{note.name}#L3-L3"]
         assert {message.chat for message in sent} == {OWNER}

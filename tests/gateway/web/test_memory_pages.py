@@ -7,10 +7,12 @@ from pathlib import Path
 
 import httpx2
 
+from gateway.control.stream_wire import ChatOrder, IndexOrder
 from gateway.control.wire import HistoryOrder
 from gateway.web.memory_pages import SHOWN
-from tests.gateway.web.browsing import Browser, a_code
-from tests.gateway.web.house import House
+from tests.fakes.provider_stub import Body, Reply, Step, call
+from tests.gateway.web.browsing import Browser, a_code, browser_at
+from tests.gateway.web.house import House, open_house
 from workspaces.access import AgentId
 
 MEMORY = """# Long-term memory
@@ -75,6 +77,28 @@ async def test_long_term_memory_is_shown_by_section_with_what_held_until_when(ho
     assert "<strong>Lisbon</strong>" in page
     assert page.count("until 2026-09-14") == 2  # its tag, and the text to correct
     assert (await look(browser, "/memory/day", day="2026-01-01")).count('class="entry"') == 0
+
+
+def searching(body: Body) -> Step:
+    """A model that searches before it answers."""
+    is_asked = body["messages"][-1]["role"] == "user"
+    return Reply(calls=(call("memory_search", query="doctor Ferreira"),)) if is_asked else "Ferreira."
+
+
+async def test_the_memories_behind_an_answer_are_shown_in_their_words(tmp_path: Path) -> None:
+    """A place and three numbers tell nobody what was known; what a note holds stays text."""
+
+    async def hear(_: str, __: bool) -> None:
+        """Leave it."""
+
+    async with open_house(tmp_path, searching) as house, browser_at(house.address) as browser:
+        assert (await browser.sign_in(await a_code(house))).status_code == 204
+        put(house, "MEMORY.md", f"{MEMORY}- Miguel's doctor is Ferreira <script>alert(1)</script>\n")
+        await house.app.operator.follow(IndexOrder("main"))
+        await house.app.operator.chat(ChatOrder("Who is the doctor?"), hear)
+        page = await look(browser, "/memory/why")
+    assert "doctor is Ferreira &lt;script&gt;alert(1)" in page
+    assert "<script>alert" not in page
 
 
 async def test_a_note_is_corrected_and_forgotten_in_place_as_the_owners(house: House, browser: Browser) -> None:
