@@ -150,8 +150,8 @@ def _code_block(text: str) -> str:
 
 
 def _row(row: SessionRow) -> str:
-    ended = f", ended {row.ended:%Y-%m-%d %H:%M}" if row.ended else ""
-    extent = f"{row.messages:,} messages, {row.size:,} bytes, last {row.last:%Y-%m-%d %H:%M}{ended}"
+    until = f"ended {row.ended:%Y-%m-%d %H:%M}" if row.ended else f"last {row.last:%Y-%m-%d %H:%M}"
+    extent = f"{row.messages:,} messages, {row.size:,} bytes, {until}"
     return f"{row.agent}  {row.session}  {extent}"
 
 

@@ -102,14 +102,17 @@ def _run_line(job: Job, run: JobRun, zone: tzinfo) -> str:
 
 
 def _left_undone(records: Iterable[Record]) -> Iterator[str]:
-    """Yield the requests of a conversation that no turn fulfilled, newest first."""
-    whole = list(records)
+    """Yield the requests of a conversation that no turn fulfilled, newest first; of one that was repeated, the last."""
+    whole, repeated = list(records), set[str]()
     done = fulfilled_marks(each.entry for each in whole)
     turns = [list(turn) for _, turn in groupby(whole, key=lambda each: each.turn_id)]
     for turn in reversed(turns):
         entries: list[Entry] = [each.entry for each in turn if isinstance(each.entry, Entry)]
         asked = next((each for each in entries if isinstance(each, UserEntry) and not each.is_ours), None)
-        if asked is None or (mark := asked.source.partition(".")[0]) in done:
+        if asked is None or (words := own_words(asked).casefold()) in repeated:
+            continue
+        repeated.add(words)
+        if (mark := asked.source.partition(".")[0]) in done:
             continue
         for each in unfulfilled(entries):
             yield f"{UNFULFILLED[each]} (`/{NAME} {mark}`):\n  {quoted(own_words(asked))}"

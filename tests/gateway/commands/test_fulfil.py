@@ -52,6 +52,20 @@ async def test_the_button_schedules_forgets_and_lists(tmp_path: Path) -> None:
         assert "- job 1: at 2026-03-02 09:30" in await house.says((await house.buttons("Cancelled."))["Show jobs"])
 
 
+async def test_a_request_that_was_repeated_and_then_done_is_not_broken(tmp_path: Path) -> None:
+    """People who are told that it was not done say it again."""
+    async with open_house(tmp_path) as house:
+        house.receipts = ReceiptLevel.SHORT
+        order = "Remind me tomorrow at 9:30 to call Ann"
+        house.model = ScriptedModel(
+            "Sure.", says("", call("schedule", when="tomorrow at 9:30", what="call Ann")), "Done."
+        )
+        await house.says(order)
+        assert "no reminder was scheduled" in await house.says("/promises")
+        await house.says(order)
+        assert (await house.says("/promises")).endswith("**Broken**\nnone")
+
+
 async def test_an_order_to_forget_that_a_model_only_noted_is_not_done(tmp_path: Path) -> None:
     """The button forgets the note that was meant, and the one of the order; alone, that one is no match."""
     async with open_house(tmp_path) as house:

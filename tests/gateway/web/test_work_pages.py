@@ -73,6 +73,9 @@ async def test_past_conversations_are_read_and_searched(house: House, browser: B
     assert "origin unknown" not in origin
     assert "Nobody said that." in await look(browser, "/work/conversations", q="ostrich")
     assert (await browser.http.get("/agents/main/work/conversation?session=nope")).status_code == 400
+    for each in ("/new", "Hello again"):
+        await say(house, each)
+    assert re.search(r">main, until today \d\d:\d\d</a>", await look(browser, "/work/conversations"))
 
 
 async def test_the_overview_and_the_health_show_what_status_and_doctor_know(house: House, browser: Browser) -> None:
