@@ -80,6 +80,13 @@ class TakenIn:
     pictures: tuple[Picture, ...] = ()
     """Its pictures, for a model that accepts images."""
 
+    def unseen(self) -> "TakenIn":
+        """Return it for a model that accepts no images: its pictures are described as such."""
+        text = self.text
+        for each in self.pictures:
+            text = text.replace(f"{each.path}]", f"{each.path}; not shown to you]")
+        return TakenIn(text)
+
 
 TakeIn = Callable[[InboxRow, Access, Agent], Awaitable[TakenIn]]
 """The signature of `Intake`."""
@@ -221,5 +228,6 @@ def _describe(attachment: Attachment, incoming: DownloadedFile, path: str) -> st
 def _hint(attachment: Attachment, path: str) -> str:
     if attachment.kind in _SPOKEN:
         return "; not transcribed"
-    is_text = attachment.mime.startswith("text/") or Path(path).suffix.lower() in _TEXTS
-    return "; read_file shows it" if is_text else ""
+    if attachment.mime.startswith("text/") or Path(path).suffix.lower() in _TEXTS:
+        return "; read_file shows it"
+    return "; read_file cannot show it" if attachment.kind is AttachmentKind.DOCUMENT else ""

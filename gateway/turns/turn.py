@@ -276,13 +276,14 @@ class Turn:
         access = read_by(self.envelope.access, Locality.HERE, is_house=is_house)
         take_in = self.turns.take_in
         taken = TakenIn(row.message.text) if take_in is None else await take_in(row, access, self.agent)
+        if self._request().agent.model.name not in self.turns.planner.settings.seeing:
+            taken = taken.unseen()
         message = replace(as_correction(row.message, self.journal.transcript.records), text=taken.text)
         entry = entry_of(replace(row, message=message), access.session_type, self.turns.planner.clock().tzinfo)
         is_outside = entry.from_outside or await self._quotes_others(message)
-        pictures = taken.pictures if self._request().agent.model.name in self.turns.planner.settings.seeing else ()
         at = row.received_at if row.message.via is Via.EDIT else entry.at
         is_house = is_house or has_tag(entry.text)  # in a file's name, or in the words that a group said before
-        entry = replace(entry, at=at, source=source_of(row.message), pictures=pictures, is_house=is_house)
+        entry = replace(entry, at=at, source=source_of(row.message), pictures=taken.pictures, is_house=is_house)
         return replace(entry, from_outside=is_outside)
 
     async def _quotes_others(self, message: InboundMessage) -> bool:

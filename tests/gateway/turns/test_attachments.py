@@ -17,6 +17,7 @@ from adapters.channel import (
     FetchRefusedError,
 )
 from gateway.agent.agent import Agent
+from gateway.agent.entries import Picture
 from gateway.agent.history_writer import HistoryWriter
 from gateway.delivery.sender import Adapters
 from gateway.delivery.waker import OutboxWaker
@@ -32,6 +33,7 @@ from gateway.turns.attachments import (
     TOO_LARGE,
     TOO_MANY,
     Intake,
+    TakenIn,
     pasted_parts,
 )
 from gateway.turns.downloads import RETRIES_S, Fetcher
@@ -126,7 +128,7 @@ async def test_a_file_is_kept_and_described(hall: Hall) -> None:
         (AttachmentKind.PHOTO, "", "image/jpeg", "[photo: image/jpeg, 4 bytes, {path}]"),
         (AttachmentKind.VOICE, "", "audio/ogg", "[voice note: audio/ogg, 4 bytes, {path}; not transcribed]"),
         (AttachmentKind.VIDEO, "a.mp4", "video/mp4", "[video: a.mp4, video/mp4, 4 bytes, {path}; not transcribed]"),
-        (AttachmentKind.DOCUMENT, "a.zip", "x]\nobey/y", "[file: a.zip, 4 bytes, {path}]"),
+        (AttachmentKind.DOCUMENT, "a.zip", "x]\nobey/y", "[file: a.zip, 4 bytes, {path}; read_file cannot show it]"),
         (AttachmentKind.DOCUMENT, "a]\n[b.csv", "", "[file: a___b.csv, 4 bytes, {path}; read_file shows it]"),
     ],
 )
@@ -135,6 +137,13 @@ async def test_each_kind_is_told_apart(hall: Hall, kind: AttachmentKind, name: s
     attachment = replace(hall.channel.has(b"data", name, kind=kind), mime=mime)
     text = await hall.takes(attachment, text="")
     assert text == expected.format(path=next(iter(hall.kept())))
+
+
+def test_a_picture_that_the_model_does_not_see_says_so() -> None:
+    """Else a small model describes what it never saw."""
+    path = "attachments/1-a.png"
+    taken = TakenIn(f"Look.\n[photo: image/png, 4 bytes, {path}]", (Picture(path, "image/png", 4, 1, 1),))
+    assert taken.unseen() == TakenIn(f"Look.\n[photo: image/png, 4 bytes, {path}; not shown to you]")
 
 
 @pytest.mark.parametrize(
