@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,20 +19,22 @@ from gateway.stores.quarantine import KINDS
 from workspaces.history.repair import RepairReason
 
 ROOT = Path(__file__).parent.parent
-FILES = {
-    file: ast.parse(file.read_text("utf-8"))
-    for room in ("adapters", "gateway", "workspaces")
-    for file in (ROOT / room).rglob("*.py")
-}
 CODE = re.compile(r"[a-z][a-z_]*(\.[a-z_]+)?")
 COUNTERS = {"count", "_count", "_tell", "drop"}
 """What the functions are called that take a reason code."""
 
 
+@cache
+def sources() -> Mapping[Path, ast.Module]:
+    """Return all source files; they are read by the process that runs these tests, not while tests are collected."""
+    rooms = ("adapters", "gateway", "workspaces")
+    return {file: ast.parse(file.read_text("utf-8")) for room in rooms for file in (ROOT / room).rglob("*.py")}
+
+
 def codes_in_code() -> set[str]:
     """Return every code; a way to count that is new here fails with its words."""
     found: set[str] = set()
-    for tree in FILES.values():
+    for tree in sources().values():
         constants = constants_of(tree)
         for given in reasons_given(tree):
             found |= set(meant(given, constants))
@@ -65,9 +68,9 @@ def meant(given: ast.expr, constants: Mapping[str, str]) -> Iterable[str]:
             pattern = ast.unparse(given).strip("f'\"")
             for name in ("FAILED", "DROPPED"):
                 pattern = pattern.replace(f"{{{name}}}", constants.get(name, ""))
-            return COMPOSED[pattern]
+            return composed()[pattern]
         case ast.Attribute():
-            return COMPOSED.get(ast.unparse(given), [])
+            return composed().get(ast.unparse(given), [])
         case ast.Name(id="found"):
             return [*IgnoredByTelegram, *IgnoredByDiscord]
         case _:
@@ -79,7 +82,7 @@ def constants_of(tree: ast.Module) -> dict[str, str]:
     found = dict(own_constants(tree))
     for line in tree.body:
         if isinstance(line, ast.ImportFrom) and line.module:
-            source = FILES.get(ROOT / (line.module.replace(".", "/") + ".py"))
+            source = sources().get(ROOT / (line.module.replace(".", "/") + ".py"))
             theirs = own_constants(source) if source else {}
             found |= {name.asname or name.name: theirs[name.name] for name in line.names if name.name in theirs}
     return found
@@ -99,7 +102,7 @@ def subclasses(*names: str) -> set[str]:
     """Return the names of these classes and of all that derive from them."""
     bases = {
         node.name: {getattr(base, "id", "") for base in node.bases}
-        for tree in FILES.values()
+        for tree in sources().values()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     }
@@ -111,7 +114,7 @@ def subclasses(*names: str) -> set[str]:
 
 def limits() -> set[str]:
     """Return the reasons with which a turn ends early."""
-    calls = (node for tree in FILES.values() for node in ast.walk(tree) if isinstance(node, ast.Call))
+    calls = (node for tree in sources().values() for node in ast.walk(tree) if isinstance(node, ast.Call))
     raised = (call.args[0] for call in calls if getattr(call.func, "id", "") == "TurnLimitError")
     return {str(reason.value) for reason in raised if isinstance(reason, ast.Constant)}
 
@@ -123,23 +126,26 @@ def prefixed(prefix: str, reasons: Iterable[str | StrEnum]) -> list[str]:
 ENDED_AT_ONCE = {"HouseError", "BudgetError", "ModelFloodError", "WrittenCallError"}
 """Errors of models after which a turn ends by a limit: to try again later would not help, or cost as much again."""
 
-COMPOSED: dict[str, Iterable[str]] = {
-    "refused.{decision.reason}": prefixed("refused", ToRefuse),
-    "revoked.{refusal.reason}": prefixed("revoked", set(ToRefuse) - {ToRefuse.RATE, ToRefuse.LOOP_GUARD}),
-    "approval_asked.{proposal.reason}": prefixed("approval_asked", ToAsk),
-    "limit.{exc.reason}": prefixed("limit", limits()),
-    "postponed.{type(exc).__name__}": prefixed(
-        "postponed", subclasses("ModelError", "StoreError", "WorkspaceUnusableError") - ENDED_AT_ONCE
-    ),
-    "budget.{exc.cause}": prefixed("budget", CostCause),
-    "hook_failed.{hook.source}": ["hook_failed.<source>"],
-    "hook_dropped.{hook.source}": ["hook_dropped.<source>"],
-    "repair.reason": list(RepairReason),
-    "void.value": list(Void),
-    "aside.reason": tuple(KINDS),
-    "current.why_halted": ["interrupted", "stopped"],
-}
-"""What a code that is put together may be; an expression that is new needs a line here."""
+
+@cache
+def composed() -> Mapping[str, Iterable[str]]:
+    """Return what a code that is put together may be; an expression that is new needs a line here."""
+    return {
+        "refused.{decision.reason}": prefixed("refused", ToRefuse),
+        "revoked.{refusal.reason}": prefixed("revoked", set(ToRefuse) - {ToRefuse.RATE, ToRefuse.LOOP_GUARD}),
+        "approval_asked.{proposal.reason}": prefixed("approval_asked", ToAsk),
+        "limit.{exc.reason}": prefixed("limit", limits()),
+        "postponed.{type(exc).__name__}": prefixed(
+            "postponed", subclasses("ModelError", "StoreError", "WorkspaceUnusableError") - ENDED_AT_ONCE
+        ),
+        "budget.{exc.cause}": prefixed("budget", CostCause),
+        "hook_failed.{hook.source}": ["hook_failed.<source>"],
+        "hook_dropped.{hook.source}": ["hook_dropped.<source>"],
+        "repair.reason": list(RepairReason),
+        "void.value": list(Void),
+        "aside.reason": tuple(KINDS),
+        "current.why_halted": ["interrupted", "stopped"],
+    }
 
 
 def documented() -> list[str]:
