@@ -26,6 +26,7 @@ from tests.zygote import forked_programs, started_programs
 
 IN_MEMORY, ROOM_BYTES = Path("/dev/shm"), 4_000_000_000
 """Where files of tests lie if so much is free: no test is about a power cut, and many flush some eight files."""
+JOURNEYS = Path(__file__).with_name("journeys")
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
@@ -61,7 +62,12 @@ def pytest_xdist_setupnodes(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let each process of `-n` begin with tests that may take longer than others."""
     if worker := getattr(config, "workerinput", None):
-        items[:] = slow_first(items, worker["workercount"], lambda item: bool(item.get_closest_marker("timeout")))
+        items[:] = slow_first(items, worker["workercount"], takes_long)
+
+
+def takes_long(item: pytest.Item) -> bool:
+    """Say whether *item* may take seconds: it says so itself, or several processes take part in it."""
+    return bool(item.get_closest_marker("timeout")) or item.path.is_relative_to(JOURNEYS)
 
 
 @pytest.fixture(autouse=True, scope="session")
