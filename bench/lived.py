@@ -85,13 +85,14 @@ def lived_home(folder: Path, around: Around, extent: Extent = USUAL) -> LivedHom
     return made
 
 
-def small_home(folder: Path, around: Around, agents: int = 1, *, lived: bool = True) -> LivedHome:
-    """Make a home of agents with two notes each, started once; or a new one."""
+def small_home(folder: Path, around: Around, agents: int = 1, *, lived: bool = True, settings: str = "") -> LivedHome:
+    """Make a home of agents with two notes each, started once, or a new one; *settings* end its configuration."""
     names = ["main", *(f"agent{number}" for number in range(1, agents))]
     made = configured(folder, around, [])
+    text = made.home.config_file.read_text()
     made.home.write(
         made.home.config_file,
-        made.home.config_file.read_text() + "".join(f'[agents.{name}]\nmodel = "stub"\n' for name in names[1:]),
+        "".join((text, *(f'[agents.{name}]\nmodel = "stub"\n' for name in names[1:]), settings)),
     )
     for number, name in enumerate(names):
         place = made.home.agent(name).workspace

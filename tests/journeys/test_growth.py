@@ -18,6 +18,8 @@ from tests.journeys.house import OWNER, running
 
 WARM, COUNTED = 3, 7
 TURNS = 5
+WITHOUT_MODEL = '[memory.embeddings]\nprovider = "none"\n'
+"""What is counted is of this process, vectors are made in another: they would be four fifths of the test's time."""
 NOISE = 1.12
 """Tolerance: a commit of the history or a second look may fall into a message."""
 
@@ -25,7 +27,8 @@ NOISE = 1.12
 async def cost(folder: Path, *, agents: int = 1, chats: int = 1, days: int = 2, turns: int = TURNS) -> float:
     """Return the functions that a message enters at least, in a home of that extent."""
     async with BotApi() as bot, OpenAIStub(instant) as model:
-        made = await asyncio.to_thread(small_home, folder, Around(bot.url, model.url), agents)
+        around = Around(bot.url, model.url)
+        made = await asyncio.to_thread(small_home, folder, around, agents, settings=WITHOUT_MODEL)
         _fill(made.home, chats, days, turns)
         probe = Probe()
         with probe.installed():
