@@ -82,7 +82,7 @@ def backup(
     if call.as_json:
         print_json(asdict(taken))
         return
-    only = "encrypted" if encrypt else "yours alone"
+    only = "encrypted" if encrypt else "readable only by you"
     print(f"{taken.file}: {taken.files:,} files of {', '.join(taken.agents)}, {taken.bytes:,} bytes, {only}")
     if taken.elsewhere:
         print(f"Not included is the data on other servers; back it up there: {', '.join(taken.elsewhere)}")

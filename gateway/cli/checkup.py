@@ -25,7 +25,7 @@ def checkup(
     agent: AgentOption = None,
     kind: Annotated[str | None, typer.Option("--kind", help="Show only this kind, such as double.")] = None,
 ) -> None:
-    """Find doubles, copies, outdated and invented notes, and propose changes; nothing is changed."""
+    """Find duplicate, copied, outdated and invented notes, and propose changes; nothing is changed."""
     if call.context.invoked_subcommand is not None:
         return
     outcome, answer = call.follow("Checking", CheckOrder(agent), CheckupOrder(agent=agent))

@@ -65,7 +65,7 @@ def enable(call: JsonCall, number: Number) -> None:
 @app.command()
 def history(call: JsonCall, number: Number) -> None:
     """Show the outcome of a job's latest runs: silent, delivered, failed, dead, missed."""
-    call.tell(CronOrder("history", number=number), _lines, "It was not due yet.")
+    call.tell(CronOrder("history", number=number), _lines, "No runs yet.")
 
 
 def _lines(answer: CronAnswer) -> list[str]:

@@ -99,7 +99,7 @@ class Trial:
 
 def rule(event: "HookEvent[Any]") -> str:
     """Return the consequence of a failing handler of *event*."""
-    return "decides: what it is asked about does not happen" if event.decides else "is passed over"
+    return "the action is blocked" if event.decides else "it is ignored"
 
 
 async def _run_trial(hook: "Hook", event: "HookEvent[Any]", given: Mapping[str, object]) -> Trial:

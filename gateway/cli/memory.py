@@ -65,7 +65,7 @@ def search(
 
 @app.command()
 def exam(call: JsonCall, agent: AgentOption = None) -> None:
-    """Ask the search questions made from the agent's own notes; 1 if it lost more than 1 % since the last time."""
+    """Test the search with questions made from the agent's notes; exit status 1 if it lost more than 1 %."""
     report = call.ask(ExamOrder(agent))
     call.print(report, _exam_lines(report))
     if report.lost > LOST:

@@ -22,7 +22,7 @@ def list_(call: JsonCall) -> None:
 
 @app.command()
 def retry(call: JsonCall, row: Row) -> None:
-    """Process a row again, as if it had just come."""
+    """Process a row again, as if it had just arrived."""
     call.tell(QuarantineOrder("retry", row), _lines)
 
 

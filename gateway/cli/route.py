@@ -56,9 +56,9 @@ def _explanation(answer: Explanation) -> Iterator[str]:
     yield f"rule     {answer.rule}"
     yield f"session  {answer.session} ({answer.session_type})"
     if answer.is_admitted:
-        yield "door     admitted"
+        yield "access   admitted"
         return
-    yield f"door     refused ({answer.reason}): {answer.meaning}"
+    yield f"access   refused ({answer.reason}): {answer.meaning}"
     if answer.mend:
         yield f"         → {answer.mend}"
 

@@ -52,7 +52,7 @@ def checkup_commands(parts: CommandResources) -> list[Command]:
         except CheckupError as exc:
             raise ToolError(f"{str(exc)[:1].upper()}{str(exc)[1:]}.") from exc
 
-    told = "check my notes for doubles, copies, outdated and invented lines; proposals come one by one, with buttons"
+    told = "find duplicate, copied, outdated and invented notes; proposals come one by one, with buttons"
     return [Command(NAME, "[accept, refuse, later, edit or undo] [mark]", told, Who.MAIN, False, run)]
 
 

@@ -61,4 +61,4 @@ async def _act_on(job_runner: JobRunner, act: str, number: int, agent: AgentId) 
             return f"Job {number} is enabled again; {comes(job, job_schedule.zone)}."
         case _:
             runs = await job_runner.history(number, agent)
-            return "\n".join(f"- {line}" for line in run_lines(runs, job_schedule.zone)) or "It was not due yet."
+            return "\n".join(f"- {line}" for line in run_lines(runs, job_schedule.zone)) or "No runs yet."

@@ -107,8 +107,8 @@ class MemoryOperator:
         """Bring an agent's index up to date."""
         report = await self.agents.named(order.agent).memory.sync(progress, retry=True)
         return (
-            f"{report.changed:,} files read, {report.removed:,} gone; {report.stored:,} entries stored, "
-            f"{report.embedded:,} texts embedded, {report.reused:,} known before"
+            f"{report.changed:,} files read, {report.removed:,} removed; {report.stored:,} entries stored, "
+            f"{report.embedded:,} texts embedded, {report.reused:,} embeddings reused"
         )
 
     async def exam(self, order: ExamOrder) -> ExamReport:

@@ -174,9 +174,7 @@ def check_git() -> Finding:
 def check_home(home: Home, invocation: Invocation) -> Finding:
     """Check that the home exists and is closed to other users."""
     if not home.exists:
-        return Finding(
-            "home", Level.WARN, f"{home.path} does not exist yet", f"run: {invocation.command('init', home)}"
-        )
+        return Finding("home", Level.WARN, f"{home.path} is not set up yet", f"run: {invocation.command('init', home)}")
     places = [place for place in (home.path, home.config_file) if place.exists()]
     open_places = [str(place) for place in places if stat.S_IMODE(place.stat().st_mode) & 0o077]
     if open_places:

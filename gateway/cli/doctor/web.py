@@ -20,7 +20,7 @@ _TLS = "put a TLS proxy in front of it, and set its https address as web.public_
 async def check_http_door(config: "Config", environ: Mapping[str, str]) -> AsyncIterator[Finding]:
     """Check the HTTP server, if enabled; a missing token was reported before."""
     if not config.web.enabled:
-        yield Finding("page", Level.OK, "off; enabled = true under [web] opens a chat page on this machine")
+        yield Finding("page", Level.OK, "off; to open it on this machine: strandline config set web.enabled true")
         return
     for finding in (*_tokens(config, environ), *_ways(config.web)):
         yield finding

@@ -83,7 +83,7 @@ function copier(text) {
 function sources(citations) {
   const line = document.createElement("details");
   const summary = document.createElement("summary");
-  summary.textContent = citations.length === 1 ? "1 memory in view" : `${citations.length} memories in view`;
+  summary.textContent = citations.length === 1 ? "1 memory used" : `${citations.length} memories used`;
   const list = document.createElement("ul");
   list.append(...citations.map((citation) => {
     const item = document.createElement("li");

@@ -37,8 +37,8 @@ def test_hooks_are_listed_in_their_order_with_their_rules(at_home: Terminal) -> 
         ["message_sent", "rules.py:looks;"],
         ["before_compaction", "before_compaction.d/ask;"],
     ]
-    assert lines[0].endswith("priority 2; 2 s; if it fails: decides: what it is asked about does not happen")
-    assert lines[2].endswith("is passed over")
+    assert lines[0].endswith("priority 2; 2 s; if it fails: the action is blocked")
+    assert lines[2].endswith("is ignored")
     listed = json.loads(at_home("hooks", "list", "--json").out)["hooks"]
     assert [each["source"] for each in listed][-1] == "before_compaction.d/ask"
 
@@ -61,7 +61,7 @@ def test_a_hook_that_fails_its_trial_is_told_with_its_rule(at_home: Terminal) ->
     failed = at_home("hooks", "test", "rules.py:fails")
     assert failed.status == 1
     assert "failed   ValueError: returned str, not MessageSending" in failed.out
-    assert "rule     decides" in failed.out
+    assert "rule     the action is blocked" in failed.out
 
 
 def test_what_cannot_be_tried_is_one_line(at_home: Terminal) -> None:

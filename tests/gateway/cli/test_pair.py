@@ -37,10 +37,10 @@ def test_a_route_is_explained(at_home: Terminal) -> None:
         "agent    main",
         "rule     roles ('600', '601')",
         "session  group:discord.home.300 (group)",
-        "door     admitted",
+        "access   admitted",
     ]
     assert at_home("route", "explain", *PLACE, "--person", "5").out.splitlines()[3:] == [
-        "door     refused (not_for_us): 5 did not mention it",
+        "access   refused (not_for_us): 5 did not mention it",
         "         → mention it",
     ]
     assert json.loads(at_home("route", "explain", *PLACE, "--json").out)["reason"] == "not_for_us"

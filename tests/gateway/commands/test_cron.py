@@ -34,7 +34,7 @@ async def test_what_is_planned_is_listed_run_and_taken_back(tmp_path: Path) -> N
             f"- job 1: every 2h: look after the oven: it is old; next {NEXT}",
             "- job 2: at 2026-12-24 09:30: sing; next 2026-12-24 09:30",
         ]
-        assert await house.says("/cron history 1") == "It was not due yet."
+        assert await house.says("/cron history 1") == "No runs yet."
         assert (await house.says("/cron run 1")).startswith("job 1 runs once the gateway runs")
         assert await house.says("/cron history 1") == "- 2026-03-01 14:05 running"
         assert await house.says("/cron remove 1") == "Job 1 has been removed."

@@ -86,11 +86,11 @@ async def test_hooks_and_tool_servers_are_listed_with_their_state(tmp_path: Path
         await browser.sign_in(await a_code(house))
         await say(house, "hello")
         page = await look(browser, "/work/tools")
-    assert page.count("at rest until its first use") == 1
+    assert page.count("not started until its first use") == 1
     assert "tool server gone: " in page
     assert "for group sessions" in page
     assert "mine.py:signs" in page
-    assert "what it is asked about does not happen" in page
+    assert "the action is blocked" in page
 
 
 async def test_without_hooks_and_servers_the_view_says_how_to_begin(house: House, browser: Browser) -> None:

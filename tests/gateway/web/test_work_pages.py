@@ -71,7 +71,7 @@ async def test_past_conversations_are_read_and_searched(house: House, browser: B
     origin = await look(browser, "/memory/line", cite=cited[0] if cited else "")
     assert "said in this conversation" in origin
     assert "origin unknown" not in origin
-    assert "Nobody said that." in await look(browser, "/work/conversations", q="ostrich")
+    assert "Nothing found." in await look(browser, "/work/conversations", q="ostrich")
     assert (await browser.http.get("/agents/main/work/conversation?session=nope")).status_code == 400
     for each in ("/new", "Hello again"):
         await say(house, each)

@@ -41,7 +41,7 @@ async def test_a_door_that_is_shut_says_how_it_is_opened(tmp_path: Path) -> None
     """That is no fault."""
     (finding,) = await found(tmp_path, "")
     assert finding.level is Level.OK
-    assert "enabled = true" in finding.detail
+    assert "config set web.enabled true" in finding.detail
 
 
 async def test_an_open_page_is_known_by_its_answer(tmp_path: Path) -> None:
