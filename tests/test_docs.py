@@ -219,6 +219,19 @@ def test_links_between_documents_lead_somewhere() -> None:
             assert (file.parent / target).exists(), f"{file.name}: {target}"
 
 
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of *page*, as GitHub and the site name them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_anchors_of_links_are_headings() -> None:
+    """A renamed heading takes its links along."""
+    for file in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target, anchor in re.findall(r"\]\((?!http)([^)#\s]*)#([^)]+)\)", file.read_text("utf-8")):
+            assert anchor in anchors(file.parent / target if target else file), f"{file.name}: {target}#{anchor}"
+
+
 def test_every_page_is_in_the_index_once() -> None:
     """docs/README.md lists each page for one reader; a decision is listed by its folder."""
     folder = ROOT / "docs"
