@@ -40,7 +40,7 @@ Hello! Two things work right away:
 - Ask me something, such as “where is the spare key?”, and I quote what your notes say, with the day and the place.
 
 I understand “remember …”, “remind me tomorrow at 9 …”, “forget …” and “what did I say about …” in {LANGUAGES}."""
-_LISTENING = "I am listening: ask me something, or tell me what to remember."
+_BRIEF_HELP = "Tell me what to keep (“remember that …”), ask what your notes say, or send `/help` for the commands."
 _NO_MODEL = """\
 No language model is configured, so I can only quote notes. To talk with one, run \
 `strandline connect model` in a terminal of this machine."""
@@ -204,7 +204,7 @@ def _without_tools(intent: Intent, before: Sequence[str], *, is_known: bool) -> 
     if intent.forgets:
         return f"Send `/forget {intent.forgets}`: it removes the note that holds these words, or lists several."
     if intent.wants_help:
-        return _LISTENING if is_known else _HELP
+        return _BRIEF_HELP if is_known else _HELP
     return _refusal(intent)
 
 

@@ -320,6 +320,15 @@ async def test_a_greeting_costs_no_search() -> None:
     assert await talk.say("thanks!") == "You are welcome."
 
 
+async def test_what_it_can_do_is_said_again_briefly() -> None:
+    """Later in a conversation the question still leads to examples and to the commands."""
+    talk = Talk(PORT)
+    await talk.say("hello")
+    answer = await talk.say("what can you do?")
+    assert "remember that" in answer
+    assert "`/help`" in answer
+
+
 async def test_a_follow_up_is_searched_with_what_it_leans_on() -> None:
     """The words of the question before it go with it."""
     talk = Talk(PORT)
