@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from gateway.config import Config
     from gateway.importers.imported import ImportedConversation
 
+_WROTE_THEM = (
+    "Did you write these notes, or do you know all of them? Then the agent uses them as your own words. Otherwise it "
+    "finds them by a search, and asks you before it acts on them."
+)
 SHOWN = 20
 """Our choice: a screen's worth of what was left out."""
 _OTHERS_WORDS = (
@@ -64,6 +68,7 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
     chosen = []
     if source is not None and file is not None:
         chosen = _with_agent_names(_selected(imported(source, file), conversation), agent, agent_prefix)
+    is_own = own or (not dry_run and _wrote_them(chosen))
     with prepare_home(place, wishes_of(invocation.environ), "strandline import") as (config, _):
         locked = set(config.agents) if config.redis.url is None else set()
         if undo is not None:
@@ -76,12 +81,17 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
             if is_new and dry_run:
                 _preview_new(each)
                 continue
-            with _target(place, each.agent, source or "", is_locked=each.agent in locked, is_own=own) as target:
+            with _target(place, each.agent, source or "", is_locked=each.agent in locked, is_own=is_own) as target:
                 if is_new:
                     print(f"Agent {each.agent} is new.")
                 _take_in(target, each, is_dry=dry_run, command=partial(invocation.command, home=place))
     if not dry_run:
         print(f"Next: {invocation.command(f'memory index --agent {chosen[0].agent}', place)}")
+
+
+def _wrote_them(found: "Sequence[ImportedConversation]") -> bool:
+    """Ask whether notes are the owner's own words, where there are any and somebody can answer."""
+    return any(each.notes for each in found) and sys.stdin.isatty() and typer.confirm(_WROTE_THEM)
 
 
 def _agent_of(home: Home, config: "Config", undo: str, named: str | None) -> str:

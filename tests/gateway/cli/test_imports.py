@@ -2,6 +2,7 @@ import errno
 import json
 import stat
 from datetime import UTC, date, datetime
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,13 @@ def sample(name: str, said: str) -> dict[str, object]:
         "session_2": [other],
     }
     return {"sample_id": name, "conversation": conversation, "qa": []}
+
+
+class Typed(StringIO):
+    """What somebody types at a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 class Importer:
@@ -106,17 +114,25 @@ def test_another_note_of_that_day_is_never_overwritten(importer: Importer) -> No
     assert "nothing new" in importer("--conversation", "2", "--agent", "main")[1]
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_imported_notes_are_the_owners_words_if_they_say_so(importer: Importer, *, own: bool) -> None:
-    """Otherwise another program's model, or anybody, may have written them; the import says so, and the way out."""
-    status, out, _ = importer("--conversation", "1", "--agent", "main", *(["--own"] if own else []))
+@pytest.mark.parametrize(
+    ("option", "answer", "is_own"),
+    [((), None, False), (("--own",), None, True), ((), "y\n", True), ((), "n\n", False), (("--own",), "n\n", True)],
+)
+def test_imported_notes_are_the_owners_words_if_they_say_so(
+    importer: Importer, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], answer: str | None, *, is_own: bool
+) -> None:
+    """By the option, or asked at a terminal; otherwise another program's model, or anybody, may have written them."""
+    if answer is not None:
+        monkeypatch.setattr("sys.stdin", Typed(answer))
+    status, out, _ = importer("--conversation", "1", "--agent", "main", *option)
     assert status == 0
-    assert ("count as other people's words" in out) is not own
+    assert ("Did you write these notes" in out) is (answer is not None and not option)
+    assert ("count as other people's words" in out) is not is_own
     home = importer.home.agent("main")
     workspace, origins = Workspace.open(home.workspace, AgentId("main")), LineOrigins()
     History.open(home.history, workspace, lambda: datetime.now(UTC)).trace(origins)
     workspace.folder.close()
-    assert origins.origin_of("- 13:56 Ada: The boat is red.") is (LineOrigin.OWN if own else LineOrigin.OTHERS)
+    assert origins.origin_of("- 13:56 Ada: The boat is red.") is (LineOrigin.OWN if is_own else LineOrigin.OTHERS)
 
 
 def test_an_imported_persona_stands_in_the_prompt(importer: Importer) -> None:
