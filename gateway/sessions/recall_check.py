@@ -54,10 +54,13 @@ class StatedFact:
 class RecallCheck:
     """A listener of the life cycle; it follows everything that writes notes."""
 
-    def __init__(self, zone: tzinfo, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, zone: tzinfo, monotonic: Callable[[], float] = time.monotonic, patience_s: float = PATIENCE_S
+    ) -> None:
         """*zone* is the owner's: a note is that of the day of its message."""
         self._zone = zone
         self._monotonic = monotonic
+        self._patience_s = patience_s
 
     async def __call__(self, session: Session, why: Ending | Pause) -> Sequence[PurePosixPath]:
         """Search for the facts stated since the last check; note those that are not found, and search again.
@@ -76,8 +79,8 @@ class RecallCheck:
             return []
         began = self._monotonic()
         try:
-            deadline = began + PATIENCE_S
-            missed = await self._missed(session, checked_facts(facts), deadline - PATIENCE_S / 3)
+            deadline = began + self._patience_s
+            missed = await self._missed(session, checked_facts(facts), deadline - self._patience_s / 3)
             lost = [each for each in missed if missed[each]]
             noted = await _note(session, lost)
             again = await self._missed(session, lost, deadline)

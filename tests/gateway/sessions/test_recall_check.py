@@ -10,7 +10,7 @@ from gateway.admission.routing import SessionKey
 from gateway.agent.entries import RecallEntry
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.lifecycle import LifecycleSettings
-from gateway.sessions.recall_check import MOST_FACTS, MOST_OF_A_MESSAGE, PATIENCE_S, RecallCheck
+from gateway.sessions.recall_check import MOST_FACTS, MOST_OF_A_MESSAGE, RecallCheck
 from gateway.sessions.session import Session
 from gateway.transcripts.records import records_after
 from tests.fakes.memory import HandlerWorker, SetClock, WordsEmbedder
@@ -18,6 +18,8 @@ from tests.gateway.sessions.resting import BERLIN, GROUP, KEY, MAIN, Resting, re
 from workspaces.memory.search import MemoryIndex
 from workspaces.memory.workspace_source import WorkspaceNotes
 
+PATIENCE_S = 60.0
+"""Longer than a search takes beside other tests."""
 SETTINGS = LifecycleSettings(zone=BERLIN)
 TALK = (
     ("The boiler has the serial number BX-7741-Q.", "Good to know."),
@@ -47,7 +49,7 @@ async def checked(
     """Check a session; return its latest receipt and the files that the check wrote."""
     house.agents[MAIN].memory.touched()
     transcript = await house.sessions.open(key)
-    written = await RecallCheck(BERLIN, clock)(Session(key, house.agents[MAIN], transcript), why)
+    written = await RecallCheck(BERLIN, clock, PATIENCE_S)(Session(key, house.agents[MAIN], transcript), why)
     receipt = transcript.records.latest(RecallEntry)
     return (receipt.entry if receipt and isinstance(receipt.entry, RecallEntry) else None), list(map(str, written))
 
@@ -127,7 +129,7 @@ async def test_a_fact_that_nobody_looked_for_again_is_not_findable(tmp_path: Pat
 
 
 async def test_a_check_ends_in_time(tmp_path: Path) -> None:
-    """Nobody waits longer than `PATIENCE_S`: what was not looked for is counted."""
+    """Nobody waits longer than the patience: what was not looked for is counted."""
     async with remembering(tmp_path) as house:
         await house.talk(
             KEY, *((f"The code of door {n} is XQ-{n}77.", "I see.") for n in range(1000, 1000 + MOST_FACTS))
