@@ -61,7 +61,7 @@ def is_taken(name: str) -> bool:
 
 def fold(name: str) -> str:
     """Return the key under which names that differ only in letter case or Unicode normal form are equal."""
-    return normal_form("NFC", normal_form("NFD", name).casefold())
+    return name.lower() if name.isascii() else normal_form("NFC", normal_form("NFD", name).casefold())
 
 
 def _refuse_characters(text: str) -> None:

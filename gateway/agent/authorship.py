@@ -24,6 +24,8 @@ _WHOLE_WORDS = "\u2e80"
 
 def own_words(entry: UserEntry) -> str:
     """Return the sender's own words in *entry*, without quotations; empty if all of it is somebody else's."""
+    if not entry.from_outside and "[" not in entry.text and not entry.text.startswith(QUOTING):  # nearly all
+        return entry.text.strip()
     told = {*_told_names(entry)}
     if entry.from_outside or corrects_earlier(entry):
         lines = _unquoted_lines(entry)
@@ -41,7 +43,7 @@ def corrects_earlier(entry: UserEntry) -> bool:
 def others_words(entry: UserEntry) -> str:
     """Return the words that *entry* passes on: a forward, the lines that it quotes, a long name; empty if none."""
     if not entry.from_outside:
-        return "\n".join(_told_names(entry))
+        return "\n".join(_told_names(entry)) if "[" in entry.text else ""
     if entry.text.startswith(HEARD):
         return ""
     if not entry.text.startswith(QUOTING):

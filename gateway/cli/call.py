@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gateway.cli.connect import Reached, reach
 from gateway.cli.invocation import HomeOption, Invocation, JsonOption, print_answer
-from gateway.cli.progress import progress_bar
-from gateway.control.order import Answer, LongOrder, Order
 from gateway.home import Home
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    from gateway.cli.connect import Reached
+    from gateway.control.order import Answer, LongOrder, Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +46,27 @@ class Call:
         """The same, which has to exist. Raises StrandlineError too."""
         return self.invocation.existing_home(self.home_option)
 
-    def reach(self) -> AbstractAsyncContextManager[Reached]:
+    def reach(self) -> "AbstractAsyncContextManager[Reached]":
         """Yield the operator of the home, as `connect.reach`; other processes see the command's words as purpose."""
+        from gateway.cli.connect import reach
+
         return reach(self.invocation, self.home, self.context.command_path)
 
-    def ask(self, order: Order[Answer]) -> Answer:
+    def ask(self, order: "Order[Answer]") -> "Answer":
         """Return the answer to *order*. Raises the errors of `reach` and of the operator."""
 
-        async def asked() -> Answer:
+        async def asked() -> "Answer":
             async with self.reach() as reached:
                 return await reached.operator.ask(order)
 
         return asyncio.run(asked())
 
-    def follow(self, title: str, order: LongOrder, then: Order[Answer]) -> tuple[str, Answer]:
+    def follow(self, title: str, order: "LongOrder", then: "Order[Answer]") -> "tuple[str, Answer]":
         """Execute *order*, showing its progress after *title*; return its outcome, and the answer to *then*."""
 
-        async def followed() -> tuple[str, Answer]:
+        from gateway.cli.progress import progress_bar
+
+        async def followed() -> "tuple[str, Answer]":
             async with self.reach() as reached:
                 with progress_bar(title) as progress:
                     outcome = await reached.operator.follow(order, progress)
@@ -76,7 +80,7 @@ class JsonCall(Call):
 
     __slots__ = ()
 
-    def tell(self, order: Order[Answer], lines: Callable[[Answer], Iterable[str]], none: str = "") -> None:
+    def tell(self, order: "Order[Answer]", lines: "Callable[[Answer], Iterable[str]]", none: str = "") -> None:
         """Print the answer to *order* as JSON or as its *lines*; *none* stands for no line at all."""
         answer: Any = self.ask(order)
         self.print(answer, lines(answer), none)

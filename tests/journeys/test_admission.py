@@ -94,7 +94,7 @@ async def test_what_a_group_said_before_comes_with_the_question(tmp_path: Path) 
             explained = await app.operator.ask(RouteOrder("telegram", "home", str(GROUP), person="8"))
         first, second = (body["messages"][-1]["content"] for body in provider.bodies)
         lines = [line.strip() for line in first.splitlines() if line.strip().startswith("> 2")]
-        assert [line.partition("Z ")[2] for line in lines] == [
+        assert [line[len("> 2026-03-01 14:05 ") :] for line in lines] == [
             "Person 8: the boat leaves at ten",
             "Person 8: or eleven",
         ]
