@@ -14,6 +14,9 @@ from gateway.agent.models.port import ToolSpec
 from gateway.delivery.owner_notices import Notices
 from gateway.stores.ports import Store
 
+MOST_KNOWN = 512
+"""Tools of a server that are remembered, the latest; a forgotten one is new, and so not free. Our choice."""
+
 
 class _KnownTool(BaseModel):
     """A tool as its server has offered it."""
@@ -43,7 +46,8 @@ async def as_known(
         now = {name: _without_new_freedom(each, before.get(name)) for name, each in now.items()}
         if changes := "; ".join(_changes(before, now)):
             await notices.tell(f"tool_server_changed:{server}:{clock():%Y-%m-%d}", _notice(server, changes))
-    known = {**(before or {}), **now}  # a tool that is gone may come back otherwise
+    gone = {name: each for name, each in (before or {}).items() if name not in now}  # may come back otherwise
+    known = dict([*gone.items(), *now.items()][-MOST_KNOWN:])
     if known != before:
         await store.put(key, _KNOWN.dump_json(known).decode())
     return replace(offer, closed=frozenset(name for name in offer.closed if name in now and now[name].is_closed))
@@ -86,6 +90,6 @@ def _named(new: list[str], changed: list[str]) -> Iterator[tuple[str, list[str]]
 def _notice(server: str, changes: str) -> str:
     return (
         f"The tool server {server} has changed its tools ({changes}). A model reads their descriptions: if you did not "
-        f"update the server, look at it before you go on. A tool that it calls read-only only now waits for you like "
-        f"any other; `trusted = true` under [mcp.{server}] frees all of its tools."
+        f"update the server, look at it before you go on. A tool that was not read-only before still waits for you; "
+        f"`trusted = true` under [mcp.{server}] frees all of its tools."
     )

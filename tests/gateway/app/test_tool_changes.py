@@ -10,7 +10,7 @@ import pytest
 from adapters.channel import Address
 from gateway.agent.mcp.offered import ListedTool, Offer, offer
 from gateway.agent.mcp.settings import ServerSettings, Site, ToolServerRules
-from gateway.app.tool_changes import as_known
+from gateway.app.tool_changes import MOST_KNOWN, as_known
 from gateway.delivery.owner_notices import Notices
 from gateway.delivery.waker import OutboxWaker
 from gateway.stores.sqlite.store import SqliteStore
@@ -55,6 +55,14 @@ async def test_a_server_that_stays_as_it_was_is_no_news(owner: Owner) -> None:
     assert await owner.lists(READ) == {"read"}
     assert await owner.lists(READ, SEND) == {"read"}
     assert await owner.told() == []
+
+
+async def test_a_server_with_other_tools_each_day_is_remembered_in_bounds(owner: Owner) -> None:
+    """A tool that was forgotten is new, and no longer called without asking."""
+    assert await owner.lists(READ) == {"read"}
+    for day in range(MOST_KNOWN // 50 + 1):
+        await owner.lists(*(ListedTool(f"read{day}x{n}", "Read a page.", SCHEMA) for n in range(50)))
+    assert await owner.lists(READ) == frozenset()
 
 
 @pytest.mark.parametrize(
