@@ -104,7 +104,8 @@ class HostedModel:
 
     async def _stream(self, request: ModelRequest, seen: Seen, draft: DraftRelay) -> Assembly:
         temperature = self._settings.temperature if request.temperature is None else request.temperature
-        assembly = Assembly(self.name, may_be_empty=request.has_notified)
+        tools = {tool.name for tool in request.tools}
+        assembly = Assembly(self.name, tools, may_be_empty=request.has_notified)
         async with aclosing(self._provider.stream(request, temperature, seen)) as pieces:
             async for piece in pieces:
                 if text := assembly.add(piece):

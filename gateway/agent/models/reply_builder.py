@@ -8,17 +8,14 @@ from uuid import uuid4
 from gateway.agent.entries import NO_REPLY, ReplyEntry, ToolCall, Usage
 from gateway.agent.models.errors import unusable_reply
 from gateway.agent.models.provider import CallPiece, Finish, Piece, TextPiece, ThoughtPiece
+from gateway.agent.models.template_tokens import TemplateTokenFilter
 from gateway.agent.models.thinking import ThinkingFilter
+from gateway.agent.models.written_calls import is_written_call
 from gateway.errors import ModelFloodError, ModelRefusedError, WrittenCallError
 
 TEXT_CAP = 400_000
 """Longest reply, in characters, arguments included: more than any model writes in one go."""
 CUT_NOTE = "\n\n[The reply was cut here: the model reached its output limit.]"
-
-_WRITTEN_CALLS = (
-    "<tool_call", "<function_call", "<function=", "<tool_code", "<|tool", "<｜tool", "<|python_tag|>", "[TOOL_CALLS]",
-)  # fmt: skip
-"""Beginnings of tool calls in models' own notations, which a server without a parser for them passes on as text."""
 
 
 @dataclass(slots=True)
@@ -29,13 +26,16 @@ class _PartialCall:
 
 
 class Assembly:
-    """The reply of the model called *name*, as far as it has arrived; without words if it *may be empty*."""
+    """The reply of the model called *name*, which may call *tools*, as far as it has arrived; without words if it
+    *may be empty*."""
 
-    def __init__(self, name: str, *, may_be_empty: bool = False) -> None:
+    def __init__(self, name: str, tools: Collection[str] = (), *, may_be_empty: bool = False) -> None:
         self._name = name
+        self._tools = tools
         self._may_be_empty = may_be_empty
         self._text: list[str] = []
         self._thinking = ThinkingFilter()
+        self._tokens = TemplateTokenFilter()
         self._calls: dict[int, _PartialCall] = {}
         self._usage = Usage()
         self._finish: Finish | None = None
@@ -62,9 +62,11 @@ class Assembly:
         return ""
 
     def _show(self, text: str) -> str:
-        """Append *text*; earlier text is dropped if it turns out to have been reasoning."""
+        """Append *text* without template tokens; earlier text is dropped if it turns out to have been reasoning."""
         if self._thinking.takes_back():
             self._text.clear()
+            self._tokens = TemplateTokenFilter()
+        text = self._tokens.add(text)
         self._text.append(text)
         return text
 
@@ -79,6 +81,7 @@ class Assembly:
         Raises ModelUnavailableError if it is not whole, and ModelRefusedError if the provider held it back.
         """
         self._show(self._thinking.end())
+        self._text.append(self._tokens.end())
         text, calls = "".join(self._text), tuple(self._whole_calls(set(taken)))
         self._check(text, calls)
         is_cut = self._finish == Finish("length") and not calls
@@ -98,7 +101,7 @@ class Assembly:
             if self._may_be_empty and self._finish.how == "stop":
                 return
             raise unusable_reply(self._name, "the reply is empty")
-        if not calls and text.lstrip().startswith(_WRITTEN_CALLS):
+        if not calls and is_written_call(text, self._tools):
             raise WrittenCallError(self._name)
         for call in calls:
             self._check_arguments(call)

@@ -15,6 +15,26 @@ _TOKEN = re.compile(
 _LONGEST_TAG = len("</seed:think>")
 
 
+class CodeState:
+    """Tells whether a text that is read token by token is in code: in a fence, or between backticks on one line."""
+
+    def __init__(self) -> None:
+        self._in_fence = self._in_ticks = False
+
+    @property
+    def is_code(self) -> bool:
+        return self._in_fence or self._in_ticks
+
+    def note(self, token: re.Match[str]) -> None:
+        """Follow *token*, whose groups `fence`, `tick` and `line` tell which of these it is, if any."""
+        if token["fence"] and not self._in_ticks:
+            self._in_fence = not self._in_fence
+        elif token["tick"] and not self._in_fence:
+            self._in_ticks = not self._in_ticks
+        elif token["line"]:
+            self._in_ticks = False
+
+
 class ThinkingFilter:
     """Reads an answer in pieces and returns the words that are meant for the chat."""
 
@@ -29,8 +49,7 @@ class ThinkingFilter:
         self._begins_anew = False
         """Reasoning ended before any word of the answer: the blank lines behind it are dropped too."""
         self._is_line_start = True
-        self._in_fence = False
-        self._in_ticks = False
+        self._code = CodeState()
         self._is_answer_lost = False
 
     def takes_back(self) -> bool:
@@ -41,8 +60,7 @@ class ThinkingFilter:
     def add(self, text: str) -> str:
         """Return the part of *text*, and of the text held back before, that is meant for the chat."""
         text = self._held + text
-        begin = max(len(text) - _LONGEST_TAG, 0)
-        cut = min((at for at in (text.find("<", begin), _ticks_at_end(text)) if at >= 0), default=len(text))
+        cut = cut_position(text, _LONGEST_TAG)
         self._held = text[cut:]
         return self._read(text[:cut])
 
@@ -66,14 +84,14 @@ class ThinkingFilter:
         return "".join(shown)
 
     def _token(self, token: re.Match[str], shown: list[str]) -> None:
-        in_code = self._in_fence or self._in_ticks
+        in_code = self._code.is_code
         if token["close"] and not in_code:
             self._close(shown)
         elif token["open"] and not in_code and self._is_line_start and not self._is_thinking:
             self._is_thinking, self._thought = True, [token[0]]
         else:
             if not self._is_thinking:
-                self._note_code(token)
+                self._code.note(token)
             self._take(token[0], shown)
             self._is_line_start = token["line"] is not None
 
@@ -86,14 +104,6 @@ class ThinkingFilter:
         self._begins_anew = self._is_first
         self._is_line_start = True
 
-    def _note_code(self, token: re.Match[str]) -> None:
-        if token["fence"] and not self._in_ticks:
-            self._in_fence = not self._in_fence
-        elif token["tick"] and not self._in_fence:
-            self._in_ticks = not self._in_ticks
-        elif token["line"]:
-            self._in_ticks = False
-
     def _take(self, text: str, shown: list[str]) -> None:
         if self._is_thinking:
             self._thought.append(text)
@@ -105,6 +115,13 @@ class ThinkingFilter:
             self._is_first = self._is_line_start = False
         if text:
             shown.append(text)
+
+
+def cut_position(text: str, longest: int) -> int:
+    """Return where *text*, a part of a stream, can be cut: before the beginning of a tag of at most *longest*
+    characters, or of backticks, that may go on."""
+    begin = max(len(text) - longest, 0)
+    return min((at for at in (text.find("<", begin), _ticks_at_end(text)) if at >= 0), default=len(text))
 
 
 def _ticks_at_end(text: str) -> int:

@@ -352,6 +352,42 @@ async def test_a_tool_call_that_is_written_as_text_is_tried_again(rigs: Rigs, te
         await rig.ask()
 
 
+CALL = '{"name": "memory_search", "arguments": {"query": "port"}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CALL,
+        f"```json\n{CALL}\n```",
+        f"I look it up.\n\n{CALL}",
+        f"I look it up.\n<tool_call>\n{CALL}\n</tool_call>",
+        f"[{CALL}, {CALL}]",
+        '{"function": {"name": "memory_search", "parameters": "{}"}}',
+        '{\n  "tool": "memory_search",\n  "args": {\n    "query": "port"\n  }\n}',
+    ],
+)
+async def test_a_tool_call_that_is_written_as_json_is_tried_again(rigs: Rigs, text: str) -> None:
+    """By itself, in a fence or at the end of an answer, as small models write it."""
+    rig = await rigs.open(steps(Reply(text), Reply("It is 5433.")))
+    assert (await rig.ask()).text == "It is 5433."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "Ann", "arguments": {"for": "tea"}}',
+        '{"name": "memory_search"}',
+        f"A call looks so:\n\n{CALL}\n\nI made none.",
+        '["memory_search"]',
+        "[" * 4000 + "]" * 4000,
+    ],
+)
+async def test_other_json_is_an_answer(rigs: Rigs, text: str) -> None:
+    """Of a name that is no tool's, without arguments, or explained."""
+    assert (await (await rigs.open(steps(Reply(text)))).ask()).text == text
+
+
 async def test_an_endless_text_is_stopped(rigs: Rigs, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reply that never ends costs bounded memory and time."""
     monkeypatch.setattr("gateway.agent.models.reply_builder.TEXT_CAP", 5_000)
