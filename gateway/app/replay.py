@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import takewhile
@@ -28,7 +29,6 @@ from gateway.agent.models.port import ModelRequest, OnText, WrappedModel, reader
 from gateway.agent.receipts import READING, ReceiptLevel, receipt_line
 from gateway.app.app import App
 from gateway.app.channels import TERMINAL
-from gateway.app.index_migration import samples
 from gateway.app.trial import RecordedClock
 from gateway.backup.inventory import SAID, Lines, said_line, transcripts_of
 from gateway.errors import ModelUnavailableError, StrandlineError
@@ -41,6 +41,7 @@ from gateway.turns.planning import Planner
 from workspaces.access import Access, AgentId, SessionType, owner_access, read_by
 from workspaces.errors import WorkspaceError
 from workspaces.history import Origin
+from workspaces.memory.entry import UnreadableDocumentError
 from workspaces.memory.exact_search import ExactQuery
 from workspaces.memory.query import Query
 from workspaces.memory.text.dialogue import EVIDENCE, read_line
@@ -48,6 +49,7 @@ from workspaces.memory.workspace_source import WorkspaceNotes
 
 TURNS = 50
 QUESTIONS = 10
+LONGEST_LINE = 200
 PATIENCE_S = 60.0
 """How long a turn waits for memories."""
 REQUESTS, MEMORIES, RECEIPTS, ANSWERS = "requests to the model", "memories", "receipts", "questions about the notes"
@@ -108,7 +110,7 @@ async def replay(app: App, clock: RecordedClock) -> dict[str, dict[str, Lines]]:
 
 async def answered(agent: Agent) -> dict[str, Lines]:
     """Return for ten statements of the notes of *agent*, evenly spread, whether its memory finds them."""
-    lines = await agent.run(samples, WorkspaceNotes(agent.workspace.folder))
+    lines = await agent.run(_lines_of, WorkspaceNotes(agent.workspace.folder))
     lines = [line for line in lines if read_line(line).kind in EVIDENCE]
     access, found = owner_access(agent.id, "terminal:drill"), dict[str, Lines]()
     for line in lines[:: max(1, -(-len(lines) // QUESTIONS))]:
@@ -227,3 +229,13 @@ def _said(record: Record) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def _lines_of(source: WorkspaceNotes) -> list[str]:
+    """Return the lines of the notes, each once and without its mark."""
+    texts: list[str] = []
+    for path in sorted(source.stamps()):
+        with suppress(UnreadableDocumentError):
+            texts += [document.text] if (document := source.read(path)) else []
+    lines = (line.strip("-*# ")[:LONGEST_LINE] for text in texts for line in text.splitlines())
+    return [line for line in dict.fromkeys(lines) if len(line.split()) > 1]

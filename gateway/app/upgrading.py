@@ -3,10 +3,11 @@
 import json
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -15,7 +16,6 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from gateway.app.index_migration import take_embeddings
 from gateway.app.replay import ANSWERS, MEMORIES, RECEIPTS, REQUESTS
 from gateway.backup.comparison import Difference, differences
 from gateway.backup.inventory import Figures, Lines, inventory
@@ -37,6 +37,7 @@ BACKUPS_KEPT = 3
 """Of the backups made before trials: the newest. Our choice."""
 REPLAYED = {REQUESTS, MEMORIES, RECEIPTS, ANSWERS}
 """Topics that two versions may well treat differently; in all others a difference is a loss, or a fault."""
+_EMBEDDINGS = "texts.db"
 _VERSION = re.compile(r"strandline (\S{1,50})")
 _BACKUP = re.compile(r"before-.+-(\d{8}T\d{12}Z)\.tar\.gz")
 
@@ -229,8 +230,19 @@ def _copied(home: Home, config: Config, backup: Path, environ: Mapping[str, str]
     copy = Home(place)
     restore_backup(backup, copy, environ, lambda _done, _total: None)
     for agent in config.agents:
-        take_embeddings(home.agent(agent).index, copy.agent(agent).index)
+        _take_embeddings(home.agent(agent).index, copy.agent(agent).index)
     return copy
+
+
+def _take_embeddings(index: Path, folder: Path) -> None:
+    """Copy the texts' embeddings: no text is embedded or paid for twice."""
+    folder.mkdir(mode=FOLDER_MODE, parents=True)
+    if (index / _EMBEDDINGS).exists():
+        with (
+            closing(sqlite3.connect(index / _EMBEDDINGS)) as known,
+            closing(sqlite3.connect(folder / _EMBEDDINGS)) as copy,
+        ):
+            known.backup(copy)
 
 
 def _make_folder(folder: Path) -> None:

@@ -50,7 +50,7 @@ COMMANDS = tuple(
             "memory",
             "memory:app",
             MEMORY,
-            "Manage memory: status, index, search, exam, accept, checkup, why, origin, migrate.",
+            "Manage memory: status, index, search, exam, accept, checkup, why, origin.",
         ),
         ("history", "history:app", MEMORY, "Show and restore file versions: log, show, diff, restore, bundle."),
         ("approvals", "approvals:app", MEMORY, "Review pending file changes: list, show, approve, refuse."),

@@ -13,7 +13,6 @@ from gateway.cli.checkup import app as checkup
 from gateway.cli.command_group import command_app
 from gateway.cli.history import SHOWN_DIGITS
 from gateway.cli.invocation import AgentOption
-from gateway.cli.migrate import migrate
 from gateway.cli.status import memory_line
 from gateway.control.exam_wire import AcceptIndexOrder, ExamOrder, ExamReport
 from gateway.control.status_wire import MemoryOrder
@@ -25,7 +24,7 @@ from workspaces.memory.search_notes import NOTHING_CLEAR
 MISSED = 10
 """Unanswered questions that are shown to people."""
 
-app = command_app("Manage memory: status, index, search, exam, accept, checkup, why, origin, migrate.")
+app = command_app("Manage memory: status, index, search, exam, accept, checkup, why, origin.")
 
 
 @app.command()
@@ -154,5 +153,4 @@ def hit_lines(found: MemorySearchAnswer) -> Iterator[str]:
         yield f"({notice})"
 
 
-app.command()(migrate)
 app.add_typer(checkup, name="checkup")

@@ -36,7 +36,6 @@ ALL_FILES = {
     "workspaces/forget.py": "looks for the names of notes; each is read with the turn's access",
     "workspaces/history/history.py": "records every file and shows none",
     "gateway/app/agents.py": "gives the index, the history and the notices of files what they keep",
-    "gateway/app/index_migration.py": "builds an index anew at the command line, and reports lines that differ",
     "gateway/app/replay.py": "asks a copy of the home again with each turn's own access, for the owner",
     "gateway/turns/planning.py": "finds the notes that a turn may read, with its access",
     "gateway/control/status.py": "names to the owner the files that were left out",
