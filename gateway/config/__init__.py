@@ -19,7 +19,6 @@ from gateway.config.schema import (
     MetricsSettings,
     OwnerSettings,
     SignSettings,
-    TraceSettings,
 )
 from gateway.config.web import WebSettings
 from gateway.settings.secrets import SecretSource, collect_secrets

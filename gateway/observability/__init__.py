@@ -1,1 +1,1 @@
-"""Metrics, traces, logs and the redaction of secrets."""
+"""Metrics, logs and the redaction of secrets."""
