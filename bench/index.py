@@ -1,6 +1,6 @@
 """Benchmark of indexing against the model's own speed: the same texts in the same run, alternating.
 
-python -m bench.index [--entries 1000] [--passages 150] [--rounds 3]
+strandline bench index [--entries 1000] [--passages 150] [--rounds 3]
 
 The full path is that of `strandline memory index`: files, the gateway's reading, the pipe, splitting, embedding,
 storing, the flush, and one search that finds the last entry. The bare model embeds the same texts on as many cores, in
@@ -8,7 +8,6 @@ a process that does nothing else. The goal concerns wall-clock time, which means
 of all processes is given beside it.
 """
 
-import argparse
 import asyncio
 import itertools
 import multiprocessing
@@ -169,18 +168,3 @@ def _processor_s(worker: int | None) -> float:
         return time.process_time()
     fields = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()
     return time.process_time() + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def main() -> None:
-    """Print the figures."""
-    parser = argparse.ArgumentParser(prog="bench.index")
-    parser.add_argument("--entries", type=int, default=1_000)
-    parser.add_argument("--passages", type=int, default=150)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    for figure in asyncio.run(run(options.entries, options.passages, options.rounds)):
-        print(figure.line())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,14 +1,8 @@
 """Benchmark of memory search as used by a turn: through the worker's pipe, the query's embedding included.
 
-python -m bench.search [--entries 5000] [--searches 200] [--sizes 1000 10000 100000] [--locomo FILE]
-
-`--sizes` measures the search itself at other sizes beside sqlite-vec + FTS5 (bench/sizes.py); 100,000 entries take some
-five minutes to build, so they are optional.
+strandline bench search [--entries 5000] [--searches 200]
 """
 
-import argparse
-import asyncio
-import json
 import os
 import statistics
 import tempfile
@@ -47,22 +41,8 @@ def write_notes(folder: Path, entries: int) -> None:
         (folder / "memory" / f"{day}.md").write_text(text)
 
 
-def write_locomo(folder: Path, file: Path) -> int:
-    """Write the first conversation of *file*, in LoCoMo's format, as daily notes; return its turns."""
-    conversation = json.loads(file.read_text())[0]["conversation"]
-    (folder / "memory").mkdir(parents=True)
-    turns = 0
-    for number in range(1, 100):
-        session = conversation.get(f"session_{number}")
-        if session:
-            lines = "".join(f"{turn['speaker']}: {turn['text']}\n\n" for turn in session)
-            (folder / "memory" / f"2023-01-{number % 28 + 1:02d}-{number}.md").write_text(lines)
-            turns += len(session)
-    return turns
-
-
-async def search_figures(entries: int, searches: int) -> list[Figure]:
-    """Index *entries* generated lines and search them in five runs of *searches*, warm."""
+async def run(entries: int = 5_000, searches: int = 200) -> list[Figure]:
+    """Index *entries* generated lines and search them in five runs of *searches*, warm; return the figures."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         write_notes(home / "workspace", entries)
@@ -82,21 +62,6 @@ async def search_figures(entries: int, searches: int) -> list[Figure]:
                 Figure("gateway's side of memory, resident", [resident_mb(os.getpid())], "MB"),
                 Figure("index on disk", [_disk_mb(home / "index")], "MB"),
             ]
-
-
-async def locomo_figures(file: Path) -> list[Figure]:
-    """Index one conversation of *file*."""
-    with tempfile.TemporaryDirectory() as name:
-        home = Path(name)
-        turns = write_locomo(home / "workspace", file)
-        async with WorkerClient(WorkerSettings()) as worker:
-            seconds = await _timed(_index(home, worker).sync())
-    return [Figure(f"indexing {turns} turns, worker's start included", [seconds], "s")]
-
-
-async def run(entries: int = 5_000, searches: int = 200) -> list[Figure]:
-    """Return the figures of this bench."""
-    return await search_figures(entries, searches)
 
 
 def _index(home: Path, worker: WorkerClient) -> MemoryIndex:
@@ -119,26 +84,3 @@ async def _search_times(index: MemoryIndex, searches: int) -> Sequence[float]:
 
 def _disk_mb(folder: Path) -> float:
     return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file()) / 1e6
-
-
-def main() -> None:
-    """Print the figures."""
-    parser = argparse.ArgumentParser(prog="bench.search")
-    parser.add_argument("--entries", type=int, default=5_000)
-    parser.add_argument("--searches", type=int, default=200)
-    parser.add_argument("--sizes", type=int, nargs="*", default=[1_000, 10_000])
-    parser.add_argument("--locomo", type=Path)
-    options = parser.parse_args()
-    figures = asyncio.run(run(options.entries, options.searches))
-    from bench import sizes  # after measuring the gateway's side: this loads the engine and the model
-
-    for size in options.sizes:
-        figures += sizes.figures(size, options.searches)
-    if options.locomo:
-        figures += asyncio.run(locomo_figures(options.locomo))
-    for figure in figures:
-        print(figure.line())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,5 +1,7 @@
 """Benchmark of search in growing indexes, beside sqlite-vec and FTS5 in the same run, question by question.
 
+python -m bench.sizes 1000 10000 100000      # 100,000 take some five minutes to build
+
 The entries' vectors are random, not computed by the model: an exact search takes as long over random vectors as over
 real ones, and a hundred thousand texts would take the model a quarter of an hour. Questions use the real model. The
 worker's own classes are called in this process; `bench.search` measures the overhead of the pipe.
@@ -8,6 +10,7 @@ worker's own classes are called in this process; `bench.search` measures the ove
 import multiprocessing
 import os
 import statistics
+import sys
 import tempfile
 import time
 import zlib
@@ -201,3 +204,8 @@ def _timed(work: Callable[[], object]) -> float:
 def _disk_mb(path: Path) -> float:
     files = path.rglob("*") if path.is_dir() else path.parent.glob(f"{path.name}*")
     return sum(file.stat().st_blocks * 512 for file in files if file.is_file()) / 1e6
+
+
+if __name__ == "__main__":
+    for size in map(int, sys.argv[1:]):
+        print(*(figure.line() for figure in figures(size, 200)), sep="\n", flush=True)
