@@ -7,10 +7,10 @@ heading it covers the section. `house: true` at the beginning of a file, between
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from workspaces.access import ATTACHMENTS_OF_HOUSE, Locality, may_know
+from workspaces.line_ranges import line_ranges
 from workspaces.paths import fold
 
 TAG = "#house"
@@ -20,8 +20,6 @@ _TAG = re.compile(r"#(?<![\w#/&-]#)house(?![\w/-])", re.IGNORECASE)
 """Begins with its `#`, which is looked for in a tenth of the time that a condition before it takes."""
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
-_COMPARED_LINES = 2_000
-"""Longest texts, in lines, of which each change is told apart: the time grows with the square."""
 _KEY = re.compile(r"house[ \t]*:[ \t]*[\"']?(?:true|yes|on)[\"']?[ \t]*", re.IGNORECASE)
 
 
@@ -100,7 +98,7 @@ def restored(before: str, after: str, lines: Collection[int]) -> str:
         return after
     old, seen, new = before.split("\n"), blanked(before, lines).split("\n"), after.split("\n")
     made: list[tuple[str, bool]] = []  # each line, and whether it is one of *lines*
-    for is_same, of_old, of_new in _steps(seen, new):
+    for is_same, of_old, of_new in line_ranges(seen, new):
         if is_same:
             made += [(old[place], True) if place + 1 in lines else (seen[place], False) for place in of_old]
         else:
@@ -117,21 +115,6 @@ def _still_marked(lines: Sequence[tuple[str, bool]]) -> str:
     return "\n".join(
         _tagged_line(line) if stays and number not in covered else line for number, (line, stays) in enumerate(lines, 1)
     )
-
-
-def _steps(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, range, range]]:
-    """Yield the parts of *one* and *other*, in order, and whether they are the same."""
-    if max(len(one), len(other)) <= _COMPARED_LINES:
-        for tag, i1, i2, j1, j2 in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-            yield tag == "equal", range(i1, i2), range(j1, j2)
-        return
-    least = min(len(one), len(other))
-    same = next((place for place in range(least) if one[place] != other[place]), least)
-    left = least - same
-    tail = next((n for n in range(left) if one[-1 - n] != other[-1 - n]), left)
-    yield True, range(same), range(same)
-    yield False, range(same, len(one) - tail), range(same, len(other) - tail)
-    yield True, range(len(one) - tail, len(one)), range(len(other) - tail, len(other))
 
 
 def projected(present: str | None, make: Make, reader: Locality) -> str | None:

@@ -5,19 +5,16 @@ wrote, or the place from which it removed some, nothing is done and EditError is
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from workspaces.errors import EditError
+from workspaces.line_ranges import line_ranges
 from workspaces.notes import list_item
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ITEM = re.compile(r"(?P<margin>[ \t]*)(?P<bullet>[-*+] )?(?P<time>\d\d:\d\d )?.*", re.DOTALL)
 _HEADING = re.compile(r"\ufeff? {0,3}#{1,6}(\s|$)")
-_MOST_PAIRS = 4_000_000
-"""Most pairs of equal lines in two compared texts: the time grows with them. Takes about a second."""
 _TOUCHED = "it has changed there since, so nothing was written"
 
 
@@ -78,13 +75,13 @@ def with_added_items(before: str, after: str, now: str) -> str:
     """
     old, new, lines = _lines(before), _lines(after), _lines(now)
     places = _places(old, lines)
-    for kind, first, _, begin, end in reversed(list(_difference_ranges(old, new))):
-        if kind == "equal":
+    for is_same, of_old, of_new in reversed(list(line_ranges(old, new))):
+        if is_same:
             continue
-        added = new[begin:end]
-        if kind != "insert" or not all(not line.strip() or line.startswith("- ") for line in added):
+        added = new[of_new.start : of_new.stop]
+        if of_old or not all(not line.strip() or line.startswith("- ") for line in added):
             raise EditError(_TOUCHED)
-        at = _behind(first, old, places)
+        at = _behind(of_old.start, old, places)
         if at and not lines[at - 1].endswith("\n"):
             raise EditError(_TOUCHED)
         if lines[at : at + len(added)] != added:
@@ -127,9 +124,9 @@ def without_item_mark(line: str) -> str:
 def _hunks(before: str | None, after: str | None) -> list[_Hunk]:
     old, new = _lines(before), _lines(after)
     return [
-        _Hunk(old[first:last], new[begin:end], begin)
-        for kind, first, last, begin, end in _difference_ranges(old, new)
-        if kind != "equal"
+        _Hunk(old[of_old.start : of_old.stop], new[of_new.start : of_new.stop], of_new.start)
+        for is_same, of_old, of_new in line_ranges(old, new)
+        if not is_same
     ]
 
 
@@ -195,39 +192,8 @@ def _gap(line: int, places: Mapping[int, int], total: int, now: int) -> int:
 
 def _places(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
     """Return the position in *new* of each line of *old* that is still there."""
-    return {
-        first + number: begin + number
-        for kind, first, last, begin, _ in _difference_ranges(old, new)
-        if kind == "equal"
-        for number in range(last - first)
-    }
-
-
-def _difference_ranges(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield the equal and differing ranges of two texts, as `difflib` does; equal ends are quick.
-
-    Everything between the ends counts as different if lines repeat so often that a comparison would take minutes.
-    """
-    least = min(len(old), len(new))
-    head = next((n for n in range(least) if old[n] != new[n]), least)
-    tail = next((n for n in range(least - head) if old[-1 - n] != new[-1 - n]), least - head)
-    if head:
-        yield "equal", 0, head, 0, head
-    middle = old[head : len(old) - tail], new[head : len(new) - tail]
-    if _pairs(*middle) > _MOST_PAIRS:
-        yield "replace", head, len(old) - tail, head, len(new) - tail
-    else:
-        for kind, *ends in SequenceMatcher(None, *middle, autojunk=False).get_opcodes():
-            first, last, begin, end = (each + head for each in ends)
-            yield kind, first, last, begin, end
-    if tail:
-        yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)
-
-
-def _pairs(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return the number of pairs of equal lines in *old* and *new*."""
-    there = Counter(new)
-    return sum(count * there[line] for line, count in Counter(old).items())
+    equal = (ranges for is_same, *ranges in line_ranges(old, new) if is_same)
+    return {before: now for ranges in equal for before, now in zip(*ranges, strict=True)}
 
 
 def _lines(text: str | None) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from workspaces.access import Access
-from workspaces.errors import EditError, NoSuchFileError, NoSuchRevisionError, TooLargeError
+from workspaces.errors import NoSuchFileError, NoSuchRevisionError, TooLargeError
 from workspaces.file_errors import no_such_file
 from workspaces.history.commits import Commit, CommitId
 from workspaces.history.filtered_view import View
@@ -22,15 +22,16 @@ from workspaces.history.purge import Purged, files_holding, purge
 from workspaces.history.repair import Mender, Repair
 from workspaces.history.tracked_files import Looks, differing, tracked_content
 from workspaces.history.turn_changes import FileWriting
+from workspaces.history.undo import present_files, undo_files, without_changes
 from workspaces.history.visibility import sees_all
 from workspaces.paths import clean_path
 from workspaces.redact import Redaction
-from workspaces.revert import reverted_text
 from workspaces.workspace import TextFile, Workspace
 
 if TYPE_CHECKING:
     from workspaces.history.repository import Blobs, Repository
 
+_NO_HISTORY = "there is no history, or this conversation may not read it"
 _LONG_DEADLINE_S = 300.0
 _BUNDLES_KEPT = 5
 _MOST_PATCHES = 1_000
@@ -133,8 +134,13 @@ class History:
     def view(self, access: Access) -> View:
         """Return the history as visible to a turn with *access*: there is no other way to read it."""
         if access.agent != self._workspace.agent:
-            raise NoSuchRevisionError("there is no history, or this conversation may not read it")
+            raise NoSuchRevisionError(_NO_HISTORY)
         return View(self._repository, self._git, self._changes, access)
+
+    def _refuse_partial(self, access: Access) -> None:
+        self.view(access)
+        if not sees_all(access):
+            raise NoSuchRevisionError(_NO_HISTORY)
 
     def end_of(self, day: date) -> datetime:
         """Return the last second of *day* in the owner's zone; for a future day, that of today."""
@@ -219,7 +225,7 @@ class History:
         """
         view, place = self.view(access), clean_path(str(path))
         git_id, text = view.resolve(revision), view.text_at(revision, place)
-        now = self._present(place, access)
+        now = self._workspace.present(place, access)
         if now is not None and now.whole == text:
             return RestoredFile(now, changed=False)
         with self._repository.locked():  # or the change would be committed as one that was found
@@ -229,34 +235,24 @@ class History:
             self.record([place], f"file: restore {place} from {git_id[:7]}", origin)
         return RestoredFile(file, changed=True)
 
-    def without(self, revision: str, access: Access) -> tuple[FileWriting, ...]:
+    def without(self, revision: str, access: Access) -> Sequence[FileWriting]:
         """Return the files of a commit, each as it is now and as it would be without that commit's change.
 
         Later changes stay. Raises EditError for a file in which the change's own lines have changed since.
         """
-        found = []
-        for each in self.view(access).changed_texts(revision):
-            now = self._present(each.path, access)
-            text = now.whole if now else None
-            try:
-                found.append(FileWriting(each.path, text, reverted_text(each.before, each.after, text)))
-            except EditError as exc:
-                raise EditError(f"{each.path}: {exc}") from exc
-        return tuple(found)
+        changes = self.view(access).changed_texts(revision)
+        return without_changes(changes, present_files(self._workspace, access, changes))
 
-    def take_back(self, revision: str, access: Access, origin: Origin) -> tuple[FileWriting, ...]:
+    def take_back(self, revision: str, access: Access, origin: Origin) -> Sequence[FileWriting]:
         """Write the files of `without`, after committing their present texts, and return them."""
-        files = self.without(revision, access)
-        subject = self.view(access).show(revision).commit.subject
+        view = self.view(access)
+        changes, subject = view.changed_texts(revision), view.show(revision).commit.subject
         with self._repository.locked():
-            for each in files:
-                now = self._present(each.path, access)
-                if now is not None:
-                    self._keep(now)
-                if each.after is not None:
-                    self._workspace.write(each.path, each.after, access, now)
-                elif now is not None:
-                    self._workspace.delete(each.path, access, now)
+            present = present_files(self._workspace, access, changes)
+            files = without_changes(changes, present)
+            for file in filter(None, present.values()):
+                self._keep(file)
+            undo_files(self._workspace, access, changes)
             self.record([each.path for each in files], f"undo: {subject}", origin)
         return files
 
@@ -265,9 +261,7 @@ class History:
 
         The newest five are kept. Raises NoSuchRevisionError in a partial view.
         """
-        self.view(access)
-        if not sees_all(access):
-            raise NoSuchRevisionError("there is no history to export, or this conversation may not read it")
+        self._refuse_partial(access)
         with self._repository.locked():
             return self._bundle_file(self._repository.head())
 
@@ -276,9 +270,7 @@ class History:
 
         Raises EditError while a file still contains it, and NoSuchRevisionError in a partial view.
         """
-        self.view(access)
-        if not sees_all(access):
-            raise NoSuchRevisionError("there is no history to purge, or this conversation may not read it")
+        self._refuse_partial(access)
         self._is_rewritten = True  # not even a hash of the passage stays
         saved_beside(self._repository.path).unlink(missing_ok=True)
 
@@ -293,9 +285,7 @@ class History:
 
         Raises NoSuchRevisionError for who does not see all of the history.
         """
-        self.view(access)
-        if not sees_all(access):
-            raise NoSuchRevisionError("there is no history to purge, or this conversation may not read it")
+        self._refuse_partial(access)
         return files_holding(self._workspace.folder, redaction)
 
     def maintain(self, now: datetime) -> bool:
@@ -316,12 +306,6 @@ class History:
 
     def _present_blobs(self, paths: Iterable[PurePosixPath]) -> "Blobs":
         return {path: tracked_content(self._workspace.folder, path) for path in paths}
-
-    def _present(self, path: PurePosixPath, access: Access) -> TextFile | None:
-        try:
-            return self._workspace.read(path, access)
-        except NoSuchFileError:
-            return None
 
     def _keep(self, file: TextFile) -> None:
         """Commit the present *file*, lest it be lost: the owner may have changed it since the last commit."""

@@ -168,18 +168,16 @@ class Claim:
         return words.search(lower_case(self.sentence)) is not None
 
 
-def claims_in(text: str, about: frozenset[str] | None = None, *, is_whole: bool = False) -> tuple[Claim, ...]:
+def claims_in(text: str, about: frozenset[str] | None = None) -> tuple[Claim, ...]:
     """Return the claims of *text*, a passage of notes or of a conversation, in order; code is left out.
 
-    With *about*, only sentences that hold one of these stems are read. A sentence of several clauses is several claims,
-    or one if *is_whole*.
+    With *about*, only sentences that hold one of these stems are read.
     """
-    said = sentences_about(text, about) if about is not None else sentences_in(text)
-    return claims_of(said, is_whole=is_whole)
+    return claims_of(sentences_about(text, about) if about is not None else sentences_in(text))
 
 
 def claims_of(said: Sequence[str], *, is_whole: bool = False) -> tuple[Claim, ...]:
-    """Return the claims of sentences from `sentences_in`."""
+    """Return the claims of sentences from `sentences_in`: several of one with several clauses, or one if *is_whole*."""
     parts = said if is_whole else [part for each in said for part in _parts(each)]
     return tuple(_claim(part) for part in parts[:_MOST] if len(part.split()) > 1 or len(part) > 3)
 

@@ -32,12 +32,6 @@ _ORDINAL = re.compile(
 """A day of the month alone: "on the 24th"; not the "4th floor"."""
 _DATED = re.compile(r"\d(?::\d\d|\s?(?:[ap]\.?m|h|uhr)|st|nd|rd|th)|\b(?:a las?|às|alle|um|at|à|om)\s\d", re.IGNORECASE)
 """What each time, hour and day of the month without a month has."""
-SHIFTED = re.compile(
-    r"\b(?:(?:days?|weeks?|hours?|months?|minutes?|min) (?:earlier|later|early|late)|tomorrow|tmrw|tonight|noon"
-    r"|midday|midnight|next (?:week|weekend|month|year)|half \w+|(?:quarter|ten|five|twenty) (?:past|to) \w+|demain"
-    r"|mañana|domani|übermorgen)\b"
-)
-"""A new time without a date: told from the one before, or in words."""
 _ENDINGS = frozenset({"st", "nd", "rd", "th"})
 """Of "90th", which counts nothing."""
 _NEAR = 60
