@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 
 import structlog
+from pydantic import AwareDatetime
 
 from adapters.channel import InboundMessage
 from gateway.admission.pairing import CODE_LENGTH, describe_visitor, format_code, new_code, parse_code
@@ -19,6 +20,7 @@ from gateway.admission.rate_limits import Rates
 from gateway.errors import ConfigError, StrandlineError
 from gateway.stores.admission import Visitor
 from gateway.stores.ports import Store
+from gateway.stores.remembered import remembered
 from gateway.stores.rows import OutboxRow, Outgoing
 
 log = structlog.get_logger()
@@ -128,9 +130,9 @@ class Claims:
 
     async def _codes(self, account: AccountKey) -> Mapping[str, str]:
         """Return the digests of valid codes, with the time until which each is."""
-        known: dict[str, str] = json.loads(await self._store.get(_key(account)) or "{}")
+        known = await remembered(self._store, _key(account), dict[str, AwareDatetime]) or {}
         now = self._now()
-        return {digest: until for digest, until in known.items() if datetime.fromisoformat(until) > now}
+        return {digest: until.isoformat() for digest, until in known.items() if until > now}
 
     async def _keep(self, account: AccountKey, codes: Mapping[str, str]) -> None:
         await self._store.put(_key(account), json.dumps(dict(codes)))

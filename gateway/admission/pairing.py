@@ -13,6 +13,7 @@ from gateway.errors import PairingError
 from gateway.runtime.escape import visible
 from gateway.stores.admission import Guest, PairingRequest, Pairings, Visitor
 from gateway.stores.ports import Store
+from gateway.stores.remembered import remembered
 from gateway.stores.rows import OutboxRow, Outgoing
 
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -156,8 +157,7 @@ class Pairing:
             await self._store.put(_chats_key(visitor), json.dumps(dict(kept)))
 
     async def _chats(self, visitor: Visitor) -> dict[str, str]:
-        kept: dict[str, str] = json.loads(await self._store.get(_chats_key(visitor)) or "{}")
-        return kept
+        return await remembered(self._store, _chats_key(visitor), dict[str, str]) or {}
 
     async def refuse(self, code: str) -> str:
         """Silence the holder of *code*; return a description of the result. Raises PairingError, StoreError."""

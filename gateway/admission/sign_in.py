@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from pydantic import TypeAdapter
+from pydantic import AwareDatetime, TypeAdapter
 
 from gateway.errors import StrandlineError
 from gateway.stores.ports import Store
+from gateway.stores.remembered import remembered
 
 STORED_AS = "web:sign_in"
 CODE_FOR = timedelta(minutes=10)
@@ -38,8 +39,8 @@ class TooManyTriesError(StrandlineError):
 @dataclass(frozen=True, slots=True)
 class SignedIn:
     digest: str
-    since: datetime
-    until: datetime
+    since: AwareDatetime
+    until: AwareDatetime
 
     @property
     def id(self) -> str:
@@ -50,7 +51,7 @@ class SignedIn:
 @dataclass(frozen=True, slots=True)
 class _IssuedCode:
     digest: str
-    until: datetime
+    until: AwareDatetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,21 +124,16 @@ class SignIns:
         return len(kept.sessions) - len(rest)
 
     async def _load_codes(self) -> _StoredCodes:
-        stored = await self._store.get(STORED_AS)
-        return (_adapter().validate_json(stored) if stored else _StoredCodes()).at(self._now())
+        return (await remembered(self._store, STORED_AS, _StoredCodes) or _StoredCodes()).at(self._now())
 
     async def _keep(self, kept: _StoredCodes) -> None:
-        await self._store.put(STORED_AS, _adapter().dump_json(kept).decode())
+        await self._store.put(STORED_AS, TypeAdapter(_StoredCodes).dump_json(kept).decode())
 
 
 def csrf_token(secret: str) -> str:
     """Return the token that a page sends beside its cookie: its holder could read our pages, which other origins
     cannot."""
     return _digest(f"csrf\0{secret}")[:32]
-
-
-def _adapter() -> TypeAdapter[_StoredCodes]:
-    return TypeAdapter(_StoredCodes)
 
 
 def _digest(text: str) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from gateway.agent.file_trouble import Tell
 from gateway.errors import StoreError
 from gateway.stores.ports import Store
+from gateway.stores.remembered import remembered
 from workspaces.access import AgentId
 from workspaces.bootstrap import ShownExtent
 
@@ -82,7 +83,8 @@ class CutFiles:
 
     async def _told(self, files: Sequence[ShownExtent]) -> None:
         key = f"cut_files:{self._agent}"
-        told = {name: Told(*numbers) for name, numbers in json.loads((await self._store.get(key)) or "{}").items()}
+        kept = await remembered(self._store, key, dict[str, tuple[int, int]]) or {}
+        told = {name: Told(*numbers) for name, numbers in kept.items()}
         fresh, known = news(told, files)
         for file in fresh:
             said = (

@@ -33,6 +33,7 @@ from gateway.schedule.checklist import (
     read_checklist,
 )
 from gateway.stores.ports import Store
+from gateway.stores.remembered import remembered
 from gateway.stores.rows import InboxRow, OutboxRow, Outgoing
 from gateway.transcripts.store import Sessions
 from workspaces.access import AgentId, SessionType
@@ -289,8 +290,8 @@ class Heartbeats:
 
     async def _stored_state(self, agent: AgentId) -> HeartbeatState:
         if agent not in self._stored_states:
-            kept = await self._around.store.get(_key(agent))
-            self._stored_states[agent] = HeartbeatState.model_validate_json(kept) if kept else HeartbeatState()
+            kept = await remembered(self._around.store, _key(agent), HeartbeatState)
+            self._stored_states[agent] = kept or HeartbeatState()
         stored, now = self._stored_states[agent], self._around.clock.now()
         if is_ahead(stored.looked, now) or is_ahead(stored.ran, now):  # as before the first look
             self._stored_states[agent] = stored.model_copy(update={"looked": None, "ran": None})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 
 class Outcome(StrEnum):
@@ -24,7 +24,7 @@ class HeartbeatState(BaseModel):
     """The stored state of an agent's heartbeats between two looks."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
-    looked: datetime | None = None
+    looked: AwareDatetime | None = None
     """Everything due until then has been requested."""
     watched: Mapping[str, str] = {}
     """The last known digest of each watched file."""
@@ -34,12 +34,12 @@ class HeartbeatState(BaseModel):
     """Its prompt, while it runs: repeated unchanged after a crash before the message was accepted."""
     before: "HeartbeatState | None" = None
     """The state to return to if it fails."""
-    ran: datetime | None = None
+    ran: AwareDatetime | None = None
     outcome: Outcome = Outcome.NONE
     failures: int = 0
     """Consecutive failures."""
     is_off: bool = False
-    booted: datetime | None = None
+    booted: AwareDatetime | None = None
 
 
 _HEARTBEAT_STATES = {

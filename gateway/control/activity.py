@@ -28,6 +28,7 @@ from gateway.hooks import Hooks, event_of
 from gateway.inbound.queue_modes import Item
 from gateway.runtime.lanes import Lanes
 from gateway.stores.ports import Store
+from gateway.stores.remembered import remembered
 from gateway.stores.spending import NANOS
 from gateway.transcripts.archive import latest_receipts
 from gateway.transcripts.store import Sessions
@@ -50,16 +51,16 @@ class IndexSizes:
         """Note today's size of the index in *folder*. Raises StoreError and MemoryUnavailableError."""
         entries = (await agent.memory.status()).entries
         size = await agent.run(_bytes_in, folder)
-        known = {**await self._known(agent.id), self.now().date().isoformat(): [entries, size]}
-        await self.store.put(_key(agent.id), json.dumps(dict(sorted(known.items())[-_SIZES_KEPT:])))
+        known = {**await self._known(agent.id), self.now().date(): (entries, size)}
+        kept = {day.isoformat(): each for day, each in sorted(known.items())[-_SIZES_KEPT:]}
+        await self.store.put(_key(agent.id), json.dumps(kept))
 
     async def of(self, agent: AgentId) -> tuple[IndexSize, ...]:
         """Return the recorded sizes, oldest first. Raises StoreError."""
-        return tuple(IndexSize(date.fromisoformat(day), *row) for day, row in (await self._known(agent)).items())
+        return tuple(IndexSize(day, *row) for day, row in (await self._known(agent)).items())
 
-    async def _known(self, agent: AgentId) -> dict[str, list[int]]:
-        known: dict[str, list[int]] = json.loads(await self.store.get(_key(agent)) or "{}")
-        return known
+    async def _known(self, agent: AgentId) -> dict[date, tuple[int, int]]:
+        return await remembered(self.store, _key(agent), dict[date, tuple[int, int]]) or {}
 
 
 @dataclass(frozen=True, slots=True)

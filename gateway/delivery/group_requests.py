@@ -20,6 +20,7 @@ from gateway.delivery.owner_notices import Notices
 from gateway.errors import ConfigError, StoreError, StrandlineError
 from gateway.runtime.escape import visible
 from gateway.stores.ports import Store
+from gateway.stores.remembered import remembered
 
 log = structlog.get_logger()
 
@@ -74,7 +75,8 @@ class GroupRequests:
 
     async def known(self) -> list[GroupRequest]:
         """Return the groups that were asked about and are not allowed, latest first. Raises StoreError."""
-        return [GroupRequest(*row) for row in json.loads(await self._store.get(KEY) or "[]")]
+        rows = await remembered(self._store, KEY, list[tuple[str, str, bool]])
+        return [GroupRequest(*row) for row in rows or ()]
 
     async def allow(self, place: str) -> str:
         """Allow the group; return its name for people. Raises StrandlineError, for an unknown one too."""

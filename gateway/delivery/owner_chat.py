@@ -11,6 +11,7 @@ from adapters.channel import Address, ChatKind, InboundMessage
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.routing import Routes, principal
 from gateway.stores.ports import Store
+from gateway.stores.remembered import remembered
 from workspaces.access import AgentId
 
 KEY = "owner_chats"
@@ -84,7 +85,7 @@ class OwnerChats:
         return choose(chats, agent, self._reach)
 
     async def _load(self) -> list[OwnerChat]:
-        self._known = _decode(await self._store.get(KEY))
+        self._known = await _stored(self._store)
         return self._known
 
     def _chat_of(self, message: InboundMessage, agent: AgentId) -> OwnerChat | None:
@@ -101,7 +102,7 @@ class OwnerChats:
 
 async def met_accounts(store: Store) -> frozenset[tuple[str, str]]:
     """Return the accounts, by channel and name, at which the owner has written. Raises StoreError."""
-    return frozenset(each.account for each in _decode(await store.get(KEY)))
+    return frozenset(each.account for each in await _stored(store))
 
 
 def choose(known: Sequence[OwnerChat], agent: str, reach: Reach) -> Address | None:
@@ -126,5 +127,9 @@ def _encode(chats: Iterable[OwnerChat]) -> str:
     return json.dumps(rows)
 
 
-def _decode(text: str | None) -> list[OwnerChat]:
-    return [OwnerChat(agent, person, Address(*place)) for agent, person, *place in json.loads(text or "[]")]
+async def _stored(store: Store) -> list[OwnerChat]:
+    rows = await remembered(store, KEY, list[tuple[str, str, str, str, str, str | None]])
+    return [
+        OwnerChat(agent, person, Address(channel, account, chat, thread))
+        for agent, person, channel, account, chat, thread in rows or ()
+    ]

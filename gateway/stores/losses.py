@@ -4,7 +4,10 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from pydantic import AwareDatetime
+
 from gateway.stores.ports import Store
+from gateway.stores.remembered import remembered
 
 KEY = "state_loss"
 """Of the store: the latest loss."""
@@ -28,8 +31,7 @@ async def keep_loss(store: Store, loss: StateLoss) -> None:
 
 async def latest_loss(store: Store, now: datetime) -> StateLoss | None:
     """Return the latest loss; `None` if there was none, or it is long ago. Raises StoreError."""
-    if not (kept := await store.get(KEY)):
+    if not (kept := await remembered(store, KEY, tuple[AwareDatetime, str])):
         return None
-    at, said = json.loads(kept)
-    loss = StateLoss(datetime.fromisoformat(at), said)
+    loss = StateLoss(*kept)
     return loss if now - loss.at < SHOWN_FOR else None
