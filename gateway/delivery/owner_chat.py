@@ -71,18 +71,19 @@ class OwnerChats:
 
     async def of(self, agent: AgentId) -> Address | None:
         """Return the owner's chat for unprompted messages of *agent*; `None` if none is known at the chosen account."""
-        owners = self._routes.policy.owners
-        known = [each for each in (*await self._load(), *self._reach.assumed) if each.person in owners]
-        found = choose(known, agent, self._reach)
+        found = self._choose(await self._load(), agent)
         if found is None and self._reach.pinned is None:
             return self._last(agent)
         return found
 
     def known(self, agent: AgentId) -> Address | None:
         """Return the same without asking the store, from what it told last; `None` if that is not enough."""
+        return self._choose(self._known, agent)
+
+    def _choose(self, known: Iterable[OwnerChat], agent: AgentId) -> Address | None:
         owners = self._routes.policy.owners
-        chats = [each for each in (*self._known, *self._reach.assumed) if each.person in owners]
-        return choose(chats, agent, self._reach)
+        known, assumed = ([each for each in chats if each.person in owners] for chats in (known, self._reach.assumed))
+        return choose(known, assumed, agent, self._reach)
 
     async def _load(self) -> list[OwnerChat]:
         self._known = await _stored(self._store)
@@ -105,12 +106,16 @@ async def met_accounts(store: Store) -> frozenset[tuple[str, str]]:
     return frozenset(each.account for each in await _stored(store))
 
 
-def choose(known: Sequence[OwnerChat], agent: str, reach: Reach) -> Address | None:
-    """Return the best of the chats, latest first: the agent's own before another's, a bot's before a page's."""
-    if reach.pinned is not None:
-        return _first(known, agent, {reach.pinned})
-    own = [each for each in known if each.agent == agent]
-    return _first(known, agent, reach.bots) or _first(own, agent, reach.pages)
+def choose(known: Sequence[OwnerChat], assumed: Sequence[OwnerChat], agent: str, reach: Reach) -> Address | None:
+    """Return the best of the chats, latest first: the agent's own before another's, a bot's before a page's.
+
+    One in which the owner wrote comes before those *assumed*: no bot may write on Telegram before it was started.
+    """
+    bots = reach.bots if reach.pinned is None else {reach.pinned}
+    found = _first(known, agent, bots) or _first(assumed, agent, bots)
+    if found is not None or reach.pinned is not None:
+        return found
+    return _first((each for each in known if each.agent == agent), agent, reach.pages)
 
 
 def _first(known: Iterable[OwnerChat], agent: str, accounts: Iterable[tuple[str, str]]) -> Address | None:

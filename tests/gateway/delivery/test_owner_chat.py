@@ -62,6 +62,16 @@ async def test_telegrams_chat_is_known_before_anybody_wrote(store: SqliteStore) 
     assert await chats(store).of(WORK) == OFFICE
 
 
+async def test_a_bot_that_the_owner_never_wrote_to_leaves_its_notices_to_one_that_they_did(store: SqliteStore) -> None:
+    """Telegram refuses what a bot sends before it was started, so a pairing request there would reach nobody."""
+    known = chats(store)
+    await learn(known, said(PHONE, "7"))
+    assert await known.of(WORK) == PHONE
+    assert known.known(WORK) == PHONE
+    await learn(known, said(OFFICE, "7"))
+    assert await known.of(WORK) == OFFICE
+
+
 async def test_the_latest_direct_chat_with_the_agent_is_kept_through_a_restart(store: SqliteStore) -> None:
     """Each agent's own; a chat that is told again changes nothing."""
     known = chats(store)
