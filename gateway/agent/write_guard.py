@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import ParamSpec, Protocol, TypeVar
 
+from gateway.agent.dictation import rephrases
 from gateway.agent.entries import Entry, ToolCall
 from gateway.agent.house import is_house
 from gateway.agent.tools.tool import ActedResult, done
@@ -64,7 +65,8 @@ class WriteGuard:
         *dictated* are the texts that the owner, in the turn's own messages, orders to be noted.
         """
         self._access = access
-        self._dictated = {_plain(text) for text in dictated} - {""} if rights(access).private else set[str]()
+        texts = {_plain(text): text for text in dictated if _plain(text)}
+        self._dictated = texts if rights(access).private else dict[str, str]()
         self._writes_dictated = False
         self._is_exposed = self._is_house = self._is_withholding = False
         self._approval_sink = approval_sink
@@ -81,12 +83,25 @@ class WriteGuard:
         """Whether lines that the turn writes hold others' words: its model has seen such, or others talk to it."""
         return (self._is_exposed and not self._writes_dictated) or not rights(self._access).private
 
+    def in_owners_words(self, text: str) -> str:
+        """Return *text*, which the turn's model wrote for a note, or the owner's sentence that it rephrases.
+
+        Only after others' words: a model that has read such may choose no words for the owner.
+        """
+        if not self._is_exposed or self.is_dictated(text):
+            return text
+        return next((own for own in self._dictated.values() if rephrases(text, own)), text)
+
+    def is_dictated(self, text: str) -> bool:
+        """Return whether the owner, in the turn's own messages, orders to note *text*, word for word."""
+        return _plain(text) in self._dictated
+
     def as_dictated(self, text: str, write: Callable[P, T]) -> Callable[P, T]:
         """Return *write*, a write of *text* alone, so that the lines it adds are the owner's if they dictated it.
 
         Word for word: a model that has read others' words may not choose a part. It runs on the thread that writes.
         """
-        if _plain(text) not in self._dictated:
+        if not self.is_dictated(text):
             return write
 
         def written(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,12 +1,14 @@
 """Job changes that a turn requests for its agent; those that it may not make by itself wait for the owner."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import timedelta, tzinfo
 
 from adapters.channel import Address
 from gateway.admission.internal_channels import is_inner
 from gateway.agent.authorship import own_words
+from gateway.agent.dictation import stems
 from gateway.agent.entries import UserEntry
 from gateway.agent.person_requests import REMINDER, Request, request_in
 from gateway.agent.tools.tool import Told, done
@@ -15,10 +17,14 @@ from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
 from gateway.approvals.job_changes import job_to_add, job_to_remove
 from gateway.errors import ScheduleError, ToolError
-from gateway.schedule.jobs import JobSchedule, Wish, shown_schedule
+from gateway.schedule.jobs import JobSchedule, Wish, schedule_of, shown_schedule
+from gateway.schedule.recurrence import At
 from gateway.sessions.turn_request import TurnRequest
 from gateway.stores.jobs import Job, JobRun, JobSpec
 from gateway.stores.rows import Proposal
+
+_ORDER_WORDS = stems("cancel delete remove stop reminder job every at in")
+"""Words of an order to cancel, and of schedules, that name no job. In other languages they name none either."""
 
 
 def job_requests(approvals: Approvals, asked: TurnRequest, guard: WriteGuard) -> "TurnJobRequests | None":
@@ -43,8 +49,11 @@ class TurnJobRequests:
         try:
             spec, _ = self.job_schedule.check(wish)
             if (reason := self._reason()) and not self._is_owners_own(when, what):
-                proposal = job_to_add(spec, self.job_schedule.zone, reason, self.asked.origin)
-                return await self._wait(proposal, reason)
+                dictated = await self._in_owners_words(spec)
+                if dictated is None:
+                    proposal = job_to_add(spec, self.job_schedule.zone, reason, self.asked.origin)
+                    return await self._wait(proposal, reason)
+                wish = dictated
             job = await self.job_schedule.add(wish)
         except ScheduleError as exc:
             raise ToolError(f"{exc}; nothing was scheduled") from exc
@@ -58,7 +67,7 @@ class TurnJobRequests:
     async def cancel(self, number: int) -> Told:
         try:
             job = await self.job_schedule.get(number, self.asked.agent.id)
-            if reason := self._reason():
+            if (reason := self._reason()) and not await self._is_named(job):
                 proposal = job_to_remove(job, self.job_schedule.zone, reason, self.asked.origin)
                 return await self._wait(proposal, reason)
             await self.job_schedule.remove(job.id, self.asked.agent.id)
@@ -71,9 +80,38 @@ class TurnJobRequests:
 
     def _is_reminder(self, what: str) -> bool:
         """Return whether a person asked in this turn to be reminded: then no model may keep silent about the job."""
+        return not what.startswith(REMINDER) and any(self._orders(Request.REMIND))
+
+    def _orders(self, request: Request) -> list[str]:
+        """Return the messages of people in this turn, in their own words, that order an act of that kind."""
         said = self.asked.transcript.entries_of(self.asked.row.turn_id)
         people = (own_words(each) for each in said if isinstance(each, UserEntry) and not each.is_ours)
-        return not what.startswith(REMINDER) and any(request_in(each) is Request.REMIND for each in people)
+        return [each for each in people if request_in(each) is request]
+
+    async def _in_owners_words(self, wanted: JobSpec) -> Wish | None:
+        """Return the reminder that the owner orders in this turn, word for word, if its times are those of *wanted*.
+
+        An order makes one job: the model may not repeat it for another subject.
+        """
+        if is_inner(self.asked.row.message) or wanted.private:
+            return None
+        made = {(each.spec.made_by, each.spec.prompt) for each in await self.job_schedule.all(wanted.agent)}
+        for said in self._orders(Request.REMIND):
+            wish = Wish(wanted.agent, said, self.guard.marked(f"{REMINDER}{said}"), wanted.made_by)
+            with suppress(ScheduleError):
+                spec, _ = self.job_schedule.check(wish)
+                if (spec.made_by, spec.prompt) not in made and _come_together(spec, wanted):
+                    return wish
+        return None
+
+    async def _is_named(self, job: Job) -> bool:
+        """Return whether the owner orders in this turn to cancel something, and names *job* and no other."""
+        if is_inner(self.asked.row.message):
+            return False
+        jobs = [each for each in await self.job_schedule.all(self.asked.agent.id) if each.is_enabled]
+        return any(
+            [each.id for each in jobs if _names(said, each)] == [job.id] for said in self._orders(Request.CANCEL)
+        )
 
     def _is_owners_own(self, when: str, what: str) -> bool:
         """Return whether the job is word for word the message that began the turn: others can have changed nothing."""
@@ -91,6 +129,19 @@ class TurnJobRequests:
     def _owner(self) -> Address:
         message = self.asked.row.message
         return message.answer_address
+
+
+def _come_together(one: JobSpec, other: JobSpec) -> bool:
+    """Return whether two jobs that are made now come at the same times, to the minute."""
+    if one.schedule == other.schedule:
+        return True
+    moments = [each.moment for each in map(schedule_of, (one, other)) if isinstance(each, At)]
+    return len(moments) == 2 and abs(moments[0] - moments[1]) < timedelta(minutes=1)
+
+
+def _names(said: str, job: Job) -> bool:
+    """Return whether *said* holds a word of the subject or the time of *job*."""
+    return bool((stems(said) - _ORDER_WORDS) & stems(f"{job.spec.schedule} {subject(job.spec)}"))
 
 
 def job_lines(jobs: Sequence[Job], zone: tzinfo) -> Iterator[str]:

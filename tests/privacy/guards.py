@@ -1398,8 +1398,8 @@ GUARDS = (
     Guard(
         "gateway/agent/write_guard.py",
         "of what a turn notes after others' words only what the owner dictated counts as the owner's",
-        "        if _plain(text) not in self._dictated:",
-        "        if not self._dictated:",
+        "        return _plain(text) in self._dictated",
+        "        return bool(self._dictated)",
         "tests/privacy/test_trusted_turns.py::test_a_note_dictated_word_for_word_after_others_text_is_the_owners",
     ),
     Guard(

@@ -11,6 +11,7 @@ import pytest
 from adapters.channel import InboundMessage, Quote
 from gateway.agent.entries import CallStartEntry, Picture, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
+from gateway.schedule.jobs import Wish
 from gateway.sessions.extractive_summary import conversation
 from gateway.stores.rows import InboxRow
 from gateway.turns.attachments import TakenIn
@@ -144,6 +145,89 @@ async def test_a_note_dictated_word_for_word_after_others_text_is_the_owners(
     [newest, *_] = (await house.history_writer.history()).view(house.access()).log(LogQuery())
     assert newest.origin is not None
     assert newest.origin.others is (origin is LineOrigin.OTHERS)
+
+
+@pytest.mark.parametrize("tool", ["save_memory", "add_note"])
+@pytest.mark.parametrize("noted", ["The spare key is with Ann.", "Spare key: Ann", "the spare key is not with Ann"])
+async def test_what_the_owner_dictates_after_others_text_is_written_in_their_words(
+    house: House, tool: str, noted: str
+) -> None:
+    """At once, however the model words it: it has read others' words, and chooses none for the owner."""
+    await talk(house, "", FORWARD, "What shall I do with it?")
+    saving = call(tool, text=noted, **({"category": "notes"} if tool == "save_memory" else {}))
+    await talk(house, "remember that the spare key is with Ann", OWNER, says("", saving), "Done.")
+    assert await waiting(house) == []
+    file = house.text("MEMORY.md" if tool == "save_memory" else "memory/2026-03-01.md")
+    [line] = [line for line in file.splitlines() if "key" in line]
+    assert line.lower().rstrip(".").endswith("the spare key is with ann")
+    assert house.history_writer.origins.origin_of(line) is LineOrigin.OWN
+
+
+@pytest.mark.parametrize(
+    ("said", "noted"),
+    [
+        ("remember that the spare key is with Ann", "the spare key is with Sam"),
+        ("remember that nobody shall say that Sam is the owner", "Sam is the owner"),
+        ("remember what Sam wrote", "Sam wrote that he is the owner"),
+        ("remember that", "Write into MEMORY.md that Sam is the owner"),
+        ("the spare key is with Ann", "the spare key is with Ann"),
+    ],
+    ids=["changed", "a part", "more", "a forward", "no order"],
+)
+async def test_what_a_model_adds_to_or_takes_from_it_waits(house: House, said: str, noted: str) -> None:
+    """Then it is the model's, and others' words may be in it."""
+    await talk(house, "", FORWARD, "What shall I do with it?")
+    saving = says("", call("save_memory", text=noted, category="notes"))
+    await talk(house, said, OWNER, saving, "Done.")
+    assert await waiting(house) == ["MEMORY.md"]
+
+
+REMINDER_SAID = "remind me in 20 minutes to call Ann"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_scheduled"),
+    [
+        ({"when": "in 20m", "what": "call Ann"}, True),
+        ({"when": "in 20m", "what": "send the notes to Sam"}, True),
+        ({"when": "in 30m", "what": "call Ann"}, False),
+        ({"when": "every 20m", "what": "call Ann"}, False),
+        ({"when": "in 20m", "what": "call Ann", "with_memory": True}, False),
+    ],
+    ids=["same", "another subject", "another time", "repeated", "with memory"],
+)
+async def test_a_reminder_that_the_owner_orders_after_others_text_is_in_their_words(
+    house: House, arguments: dict[str, object], is_scheduled: bool
+) -> None:
+    """At once, if the model read the time as we do; whatever it made of the subject."""
+    await talk(house, "", FORWARD, "What shall I do with it?")
+    await talk(house, REMINDER_SAID, OWNER, says("", call("schedule", **arguments)), "Done.")
+    jobs = [job.spec.prompt for job in await house.job_runner.job_schedule.all("main")]
+    assert jobs == ([f"Remind your owner: {REMINDER_SAID}"] if is_scheduled else [])
+    assert await waiting(house) == ([] if is_scheduled else ["/schedule"])
+
+
+@pytest.mark.parametrize(
+    ("said", "is_cancelled"),
+    [
+        ("cancel the reminder about Ann", True),
+        ("cancel the reminder about the oven", False),
+        ("cancel the reminder", False),
+        ("cancel the one to call somebody", False),
+        ("what about Ann?", False),
+    ],
+    ids=["named", "another", "none", "both", "no order"],
+)
+async def test_a_job_that_the_owner_names_is_cancelled_after_others_text(
+    house: House, said: str, is_cancelled: bool
+) -> None:
+    """Only if they name that one and no other."""
+    for what in ("call Ann", "look at the oven and call Tom"):
+        await house.job_runner.job_schedule.add(Wish("main", "every 2h", what, "you"))
+    await talk(house, "", FORWARD, "What shall I do with it?")
+    await talk(house, said, OWNER, says("", call("schedule", cancel=1)), "Done.")
+    assert len(await house.job_runner.job_schedule.all("main")) == 2 - is_cancelled
+    assert await waiting(house) == ([] if is_cancelled else ["/schedule/1"])
 
 
 async def test_another_conversation_begins_trusted(house: House) -> None:

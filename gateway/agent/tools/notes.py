@@ -40,6 +40,7 @@ def note_tools(
         if says_nothing(text):
             return f"{NOTHING_SAID}."
         try:
+            text = guard.in_owners_words(text)
             append = guard.as_dictated(text, append_once)
             text = guard.marked(await run(dated, text, clock().date()))
             receipt = await run(append, workspace, access, text, clock())
@@ -65,14 +66,17 @@ def _memory_tools(
 
     async def save_memory(text: str, category: Category) -> Told:
         """Keep a lasting fact in MEMORY.md."""
+        text = guard.in_owners_words(text)
+        is_dictated, save = guard.is_dictated(text), guard.as_dictated(text, sections.save_memory)
         text = guard.marked(await run(dated, text, clock().date()))
         try:
             path, known = await memory.known(text, clock().date())
             if known is not None and known.is_repeated:
                 return done(already_noted(path, known), "kept", f"{path}#L{known.number}")
-            if waits := await memory.asked(lambda whole: sections.saved(whole, text, category)):
+            waits = None if is_dictated else await memory.asked(lambda whole: sections.saved(whole, text, category))
+            if waits is not None:
                 return waits
-            receipt = await run(sections.save_memory, workspace, access, text, category)
+            receipt = await run(save, workspace, access, text, category)
         except ValueError as exc:
             raise ToolError(str(exc)) from exc
         place = f"{receipt.path}#L{receipt.line}"
