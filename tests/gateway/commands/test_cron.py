@@ -47,6 +47,8 @@ async def test_what_is_planned_is_listed_run_and_taken_back(tmp_path: Path) -> N
     [
         ("/cron add every 2h", "Use `/cron`"),
         ("/cron add : tea", "Use `/cron`"),
+        ("/cron add tomorrow 17:00", "Use `/cron`"),
+        ("/cron add tea", "Use `/cron`"),
         ("/cron remove tea", "Use `/cron`"),
         ("/cron dance 1", "Use `/cron`"),
         ("/cron add 61 * * * *: tea", "minute"),
@@ -59,6 +61,23 @@ async def test_what_cannot_be_read_is_told_with_a_right_example(tmp_path: Path, 
     async with open_house(tmp_path) as house:
         assert told in await house.says(said)
         assert await house.says("/cron") == "No jobs are scheduled."
+
+
+@pytest.mark.parametrize(
+    ("said", "slot", "what"),
+    [
+        ("tomorrow 17:00 pick up Mia", "2026-03-02 17:00", "tomorrow 17:00 pick up Mia"),
+        ("laundry tomorrow 17:30", "2026-03-02 17:30", "laundry tomorrow 17:30"),
+        ("at 2026-12-24 09:30: 10 candles", "2026-12-24 09:30", "10 candles"),
+        ("daily 17:30:pick up Mia", "2026-03-01 17:30", "pick up Mia"),
+    ],
+)
+async def test_the_colon_of_a_time_does_not_end_it(tmp_path: Path, said: str, slot: str, what: str) -> None:
+    """Without another one the words name the time: people forget it, and "tomorrow 17" was nine in the morning."""
+    async with open_house(tmp_path) as house:
+        assert await house.says(f"/cron add {said}") == f"Scheduled as job 1; next {slot}."
+        (listed,) = (await house.says("/cron list")).splitlines()
+        assert listed.endswith(f": {what}; next {slot}")
 
 
 async def test_only_the_owner_plans_and_only_in_their_own_chat(tmp_path: Path) -> None:
