@@ -2,13 +2,16 @@
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import nlargest
 
 from workspaces.errors import EditError
 
 _SHOWN_MATCHES = 10
 _SHOWN_CHARS = 200
 _COMPARED_LINES = 2_000
-"""Most lines searched for the nearest one: each costs up to 0.1 ms."""
+"""Most lines whose characters are counted for the nearest one: each costs up to 0.1 ms."""
+_LIKELY = 20
+"""Lines of these whose characters are compared in order too: a hostile one costs up to 10 ms."""
 _NEAR = 0.6
 """Similarity from which a line is shown (difflib's own default)."""
 
@@ -45,7 +48,14 @@ def _nearest(text: str, passage: str) -> list[int]:
     """Return the numbers, from 0, of the lines most similar to the longest line of *passage*."""
     wanted = max(passage.split("\n"), key=len).strip()[:_SHOWN_CHARS]
     lines = [line.strip()[:_SHOWN_CHARS] for line in text.split("\n")[:_COMPARED_LINES]]
-    found = difflib.get_close_matches(wanted, list(dict.fromkeys(lines)), n=2, cutoff=_NEAR)
+    quick = difflib.SequenceMatcher(None, b=wanted)
+
+    def likeness(line: str) -> float:
+        quick.set_seq1(line)
+        return quick.quick_ratio()
+
+    likely = nlargest(_LIKELY, dict.fromkeys(lines), likeness)
+    found = difflib.get_close_matches(wanted, likely, n=2, cutoff=_NEAR)
     return sorted(lines.index(line) for line in found)
 
 

@@ -1,5 +1,8 @@
 """A passage is found where it is, and a refusal shows the lines that it is about."""
 
+import random
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,3 +46,13 @@ def test_one_place_or_a_refusal(text: str, passage: str) -> None:
         assert [only_place(text, passage, "a.md")] == places
     except EditError:
         assert len(places) != 1
+
+
+def test_no_file_makes_the_nearest_lines_take_long() -> None:
+    """Two thousand lines of the passage's own letters, in any other order, took several seconds for each edit."""
+    odd, shuffled = [chr(0x4E00 + number) for number in range(99)], random.Random(1)
+    lines = ["".join(f"a{each}" for each in shuffled.sample(odd, len(odd))) for _ in range(2_000)]
+    began = time.process_time()
+    with pytest.raises(EditError, match=r"^not found"):
+        only_place("\n".join(lines), "".join(f"a{each}" for each in odd), "a.md")
+    assert time.process_time() - began < 3

@@ -204,7 +204,8 @@ def changes_of(path: PurePosixPath, before: bytes | None, after: bytes | None) -
     ends = zip(reversed(old), reversed(new), strict=False)
     same = next((i for i, (a, b) in enumerate(ends) if a != b or i == rest), rest)
     gone, come = old[start : len(old) - same], new[start : len(new) - same]
-    hunk = ReplacedLines([line for line in gone if line not in {*come}], [line for line in come if line not in {*gone}])
+    left, right = {*gone}, {*come}
+    hunk = ReplacedLines([line for line in gone if line not in right], [line for line in come if line not in left])
     return FileChanges(path, before is None and after is not None, [hunk])
 
 

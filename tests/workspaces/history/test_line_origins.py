@@ -236,3 +236,11 @@ def test_no_usual_name_is_others(home: Home) -> None:
     write(home, DAY, f"- {LIE}\n- memory\n- MEMORY.md\n", EXPOSED)
     origins = traced(home)
     assert not any(map(origins.names_others, [DAY, DAY.parent, MEMORY]))
+
+
+def test_a_change_of_many_lines_is_taken_in_soon() -> None:
+    """Its time grows with the lines and not with their square: every write and every restored version passes here."""
+    was, now = ("".join(f"{name} {number}\n" for number in range(20_000)).encode() for name in ("was", "now"))
+    began = time.process_time()
+    assert len(changes_of(DAY, was, now).hunks[0].added) == 20_000
+    assert time.process_time() - began < 2
