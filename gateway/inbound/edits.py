@@ -36,9 +36,11 @@ def source_of(message: InboundMessage) -> str:
 
 
 def as_edited(row: InboxRow, waiting: Iterable[object]) -> InboxRow:
-    """Return *row* in its latest version, by the edits *waiting* behind it."""
+    """Return *row* in its latest version, by the edits *waiting* behind it: its text, and the files that are left."""
     edits = _edits_of(row.message, waiting)
-    return replace(row, message=replace(row.message, text=edits[-1].text)) if edits else row
+    if not edits:
+        return row
+    return replace(row, message=replace(row.message, text=edits[-1].text, attachments=edits[-1].attachments))
 
 
 def void_reason(

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from adapters.channel import InboundMessage, Via
 from gateway.admission.routing import SessionKey
 from gateway.agent.cancellation import Halt
+from gateway.inbound.edits import as_edited
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.inbound.turn_mark import answered_command
 from gateway.runtime.bounded_dict import BoundedDict
@@ -61,7 +62,9 @@ class Current:
     mode: QueueMode
     halt: Halt = field(default_factory=Halt)
     take: Callable[[Collection[str], bool], list[InboxRow]] = lambda _known, _more: []
-    """Takes waiting messages into the turn: those whose ids are its own, and more if so requested."""
+    """Takes waiting messages into the turn, in their latest version: those whose ids are its own, and more if so
+    requested.
+    """
     is_overtaken: Callable[[], bool] = lambda: False
     """Returns whether a waiting message interrupts the turn."""
 
@@ -173,7 +176,8 @@ class Queueing:
                 last, count = item, count + 1
                 return True
 
-            return [item for item in self.queues.join(key, fits) if isinstance(item, InboxRow)]
+            joined = [item for item in self.queues.join(key, fits) if isinstance(item, InboxRow)]
+            return [as_edited(row, self.queues.behind(key)) for row in joined]
 
         def is_overtaken() -> bool:
             after = next(self.queues.behind(key), None)

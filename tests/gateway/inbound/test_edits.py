@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from adapters.channel import InboundMessage, Via
+from adapters.channel import Attachment, AttachmentKind, InboundMessage, Via
 from gateway.agent.entries import ReplyEntry, UserEntry
 from gateway.inbound.edits import LATE_AFTER, Void, source_of
 from gateway.inbound.queue_modes import Queueing
+from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
 from gateway.sessions.turn_request import TurnRequest
 from gateway.stores.rows import InboxRow
@@ -31,10 +32,10 @@ def edit(text: str, version: int = 1, message: InboundMessage = FIRST, sent_at: 
 class Chat:
     """A lane of one session, item by item."""
 
-    def __init__(self, house: House, model: ScriptedModel) -> None:
+    def __init__(self, house: House, model: ScriptedModel, mode: QueueMode = QueueMode.FOLLOW_UP) -> None:
         self._house = house
         self.model = model
-        self.queueing = Queueing(now=house.clock.now)
+        self.queueing = Queueing(QueueSettings(mode), now=house.clock.now)
         self.turns: Turns = replace(house.turns(model), queueing=self.queueing)
         settings = LifecycleSettings()
         lifecycle = Lifecycle(self.turns.agents, self.turns.sessions, settings, house.clock, house.store.count)
@@ -75,6 +76,24 @@ async def test_what_waits_is_answered_as_it_reads_now_in_its_own_place(house: Ho
     await talk.works_off()
     assert talk.read() == ["Book it for Tuesday", "And the hotel"]
     assert await house.outbox() == ["Tuesday it is.", "Fine."]
+    assert await house.store.inbox.waiting() == []
+
+
+async def test_what_is_answered_together_is_read_as_it_reads_now(house: House) -> None:
+    """A model elsewhere is not shown what its writer marked, or took back, before anything of it was read."""
+    talk = Chat(house, ScriptedModel("Noted."), QueueMode.COLLECT)
+    second, third = (replace(DIRECT, id=each, text=f"my {each}nd code is 4711", sent_at=START) for each in "23")
+    file = Attachment(AttachmentKind.DOCUMENT, "ref", "will.txt")
+    third = replace(third, attachments=(file,))
+    marked = edit("my code is 4711 #house", message=second)
+    await talk.hears(FIRST, second, third, marked, replace(edit("never mind", message=third), attachments=()))
+    await talk.works_off()
+    assert len(talk.model.requests) == 1
+    assert [text.partition(";")[0] for text in talk.read()] == [
+        "Book it for Monday",
+        "(withheld: marked house",
+        "never mind",
+    ]
     assert await house.store.inbox.waiting() == []
 
 
