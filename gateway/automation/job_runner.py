@@ -234,7 +234,10 @@ async def reminder_of(job_schedule: JobSchedule | None, message: InboundMessage)
         is_due_to_owner = _is_due_to_owner(job)
     except ScheduleError:  # removed since
         return ""
-    return as_reminder(message.text.removeprefix(_head(job))) if is_due_to_owner else ""
+    if not is_due_to_owner:
+        return ""
+    late = message.text.removeprefix(_head(job)).removesuffix(job.spec.prompt).strip()
+    return "\n\n".join(filter(None, (as_reminder(job.spec.prompt), late)))
 
 
 def _is_due_to_owner(job: Job) -> bool:

@@ -31,7 +31,7 @@ def visible_answer(
 
     An unprompted turn sends the texts of its `notify` calls, and the gateway's sentence that a job could not be
     finished; a heartbeat that no model answered sends nothing. A job with a *reminder* is never silent: without a text
-    of `notify` it sends the answer, and the reminder in its own words unless the answer repeats it.
+    of `notify` it sends the answer, below the reminder in its own words unless the answer repeats it.
     """
     if not is_unasked(message, kind):
         return without_heartbeat_token(answer)
@@ -42,7 +42,7 @@ def visible_answer(
         return "\n\n".join(text for text in (said or reminder, answer) if text)
     told = for_owner(answer) if reminder and NO_REPLY not in answer.upper() else ""
     is_needed = not _repeats(told, reminder, SHARE if REMINDER in message.text else 0.0)
-    return said or "\n\n".join(text for text in (told, reminder if is_needed else "") if text)
+    return said or "\n\n".join(text for text in (reminder if is_needed else "", told) if text)
 
 
 def _repeats(answer: str, reminder: str, share: float) -> bool:

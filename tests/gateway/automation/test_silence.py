@@ -87,10 +87,13 @@ def test_a_reminder_is_heard_whatever_its_model_forgets() -> None:
 
 @pytest.mark.parametrize("empty", ["Entendido.", "Claro, te lo recordaré mañana a las 9.", "Done!"])
 def test_an_answer_that_says_nothing_of_a_reminder_is_sent_with_its_words(empty: str) -> None:
-    """A small model that only agrees has reminded nobody; words about the subject are enough, in any form."""
+    """And below them, as a phone shows the first line: a small model that only agrees has reminded nobody.
+
+    Words about the subject are enough, in any form.
+    """
     own = "recuérdame mañana a las 9 comprar cambio"
     job = replace(ASKED, address=job_address(MAIN, "1"), text=f"Remind your owner: {own}")
     words = f"A reminder:\n\n> {own}"
-    assert visible_answer(job, SessionType.CRON, empty, [reply(empty)], words) == f"{empty}\n\n{words}"
+    assert visible_answer(job, SessionType.CRON, empty, [reply(empty)], words) == f"{words}\n\n{empty}"
     said = "Es hora de comprar algo de cambio."
     assert visible_answer(job, SessionType.CRON, said, [reply(said)], words) == said

@@ -306,8 +306,8 @@ async def test_a_repeated_reminder_of_its_owner_is_never_silent(tmp_path: Path) 
         assert heard == "A reminder:\n\n> count the till"
 
 
-@pytest.mark.parametrize(("said", "before"), [("Sure, done!", "Sure, done!\n\n"), ("NO_REPLY", "")])
-async def test_a_repeated_reminder_that_a_model_planned_is_never_silent(tmp_path: Path, said: str, before: str) -> None:
+@pytest.mark.parametrize(("said", "after"), [("Sure, done!", "\n\nSure, done!"), ("NO_REPLY", "")])
+async def test_a_repeated_reminder_that_a_model_planned_is_never_silent(tmp_path: Path, said: str, after: str) -> None:
     """Its owner asked to be reminded; a model that forgets `notify`, or answers of something else, does not prevent it.
 
     A job that its owner did not call a reminder may be silent.
@@ -325,7 +325,7 @@ async def test_a_repeated_reminder_that_a_model_planned_is_never_silent(tmp_path
             house.model = ScriptedModel(said)
             await house.answer(row)
             heard.append(await house.answered(row))
-        assert heard == [f"{before}A reminder:\n\n> Fill the box", ""]
+        assert heard == [f"A reminder:\n\n> Fill the box{after}", ""]
         assert "- job 1: Thu 19:00: Fill the box; next" in await house.says("/cron")
 
 
@@ -334,3 +334,14 @@ async def test_a_job_that_is_gone_or_repeats_may_be_silent(tmp_path: Path) -> No
     async with open_house(tmp_path) as house:
         assert await due(house, ScriptedModel("All in order."), "every 2h: look") == ""
         assert await reminder_of(house.job_runner.job_schedule, replace(OWNER, address=job_address(MAIN, "9"))) == ""
+
+
+async def test_a_reminder_says_first_of_what_and_then_that_it_is_late(tmp_path: Path) -> None:
+    """A phone shows the beginning."""
+    async with open_house(tmp_path) as house:
+        job_schedule = house.job_runner.job_schedule
+        await job_schedule.add(Wish("main", "in 5m", "Remind your owner: turn off the sprinkler", "you"))
+        late = "(It was due 2026-03-01 14:10 and comes late.)"
+        text = f"{late}\n\nRemind your owner: turn off the sprinkler"
+        message = replace(OWNER, address=job_address(MAIN, "1"), text=text)
+        assert await reminder_of(job_schedule, message) == f"A reminder:\n\n> turn off the sprinkler\n\n{late}"
