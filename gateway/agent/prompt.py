@@ -26,11 +26,13 @@ Before a task that one of these is about, read its file with read_file and follo
 
 _BLANK = "Blank forms (read before filling in): "
 
+_NO_REMINDERS = "You can set no reminders here: your owner can, in their own chat with you."
 _AUDIENCE = {
     SessionType.MAIN: "You talk with your owner, alone.",
-    SessionType.GUEST: "You talk with an approved guest, not with your owner. Your owner's notes are not here.",
+    SessionType.GUEST: "You talk with an approved guest, not with your owner. Your owner's notes are not here. "
+    f"{_NO_REMINDERS}",
     SessionType.GROUP: "You are in a group; everybody there reads along. Your owner's notes are not here. "
-    "Each message begins with its sender's name.",
+    f"{_NO_REMINDERS} Each message begins with its sender's name.",
     SessionType.SUBAGENT: "You work on one task that another agent gave you; your last message is its "
     "result. Nobody can answer a question.",
     SessionType.CRON: "You run a scheduled job. Nobody reads along; your answer goes to your owner.",

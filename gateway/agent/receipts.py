@@ -25,7 +25,7 @@ from gateway.agent.entries import (
 )
 from gateway.agent.person_requests import Request, request_in
 from gateway.runtime.escape import visible
-from workspaces.access import Access, may_read
+from workspaces.access import Access, may_read, rights
 
 
 class ReceiptLevel(StrEnum):
@@ -90,6 +90,7 @@ UNFULFILLED = MappingProxyType(
     }
 )
 """What is said of a request that no act fulfilled."""
+_ONLY_OWNER = ": only my owner can do that, in their own chat with me"
 READING = frozenset(
     {
         "git_bundle",
@@ -134,8 +135,13 @@ def receipt_line(entries: Sequence[Entry], access: Access, level: ReceiptLevel) 
     if level is ReceiptLevel.OFF or not _is_by_model(entries):
         return ""
     parts = [] if ended_by(entries) == OFFLINE else [*_told(entries, access, level)]
-    parts += [f"{NOT_DONE} {UNFULFILLED[each]}" for each in unfulfilled(entries)]
+    parts += [f"{NOT_DONE} {_undone(each, access)}" for each in unfulfilled(entries)]
     return f"{LEAD}{_SEPARATOR.join(parts)}" if parts else ""
+
+
+def _undone(request: Request, access: Access) -> str:
+    is_elsewhere = request is Request.REMIND and not rights(access).private
+    return f"{UNFULFILLED[request]}{_ONLY_OWNER if is_elsewhere else ''}"
 
 
 def with_receipts(answer: str, line: str) -> str:

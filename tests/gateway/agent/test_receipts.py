@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -119,6 +120,15 @@ def test_what_was_asked_for_and_not_done_is_said(words: str, acts: Sequence[Entr
     """By the person's words and the acts alone: the answer's own words change nothing."""
     entries: list[Entry] = [said(words), *acts, answered("I saved, sent, scheduled and deleted it all!")]
     assert receipt_line(entries, MAIN, ReceiptLevel.SHORT) == (f"{LEAD}{line}" if line else "")
+
+
+@pytest.mark.parametrize("access", [GROUP, replace(GROUP, session_type=SessionType.GUEST)], ids=["group", "guest"])
+def test_where_nobody_can_set_a_reminder_the_line_says_who_can(access: Access) -> None:
+    """A model that promises one there leaves a person waiting; a note can be made everywhere."""
+    line = receipt_line([said("remind us at 5pm to fetch Mia"), answered("I will!")], access, ReceiptLevel.SHORT)
+    assert line == f"{LEAD}✗ no reminder was scheduled: only my owner can do that, in their own chat with me"
+    line = receipt_line([said("remember the pool opens in May"), answered("I will!")], access, ReceiptLevel.SHORT)
+    assert line == f"{LEAD}✗ nothing was saved"
 
 
 def test_full_names_each_act_and_off_none() -> None:

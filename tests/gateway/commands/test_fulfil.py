@@ -139,7 +139,8 @@ async def test_a_guest_is_offered_no_button_that_would_be_refused(tmp_path: Path
     async with open_house(tmp_path) as house:
         house.policy = WITH_GUEST
         house.receipts, house.model = ReceiptLevel.SHORT, ScriptedModel("Of course, Gus.", "Noted, Gus.")
-        assert (await house.says("Remind me at nine to pack", GUEST)).endswith("✗ no reminder was scheduled")
+        undone = "✗ no reminder was scheduled: only my owner can do that, in their own chat with me"
+        assert (await house.says("Remind me at nine to pack", GUEST)).endswith(undone)
         assert await house.buttons("Of course, Gus.") == {}
         await house.says("Remember that I like tea", GUEST)
         assert set(await house.buttons("Noted, Gus.")) == {"Save it"}
