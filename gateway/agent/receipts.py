@@ -24,6 +24,7 @@ from gateway.agent.entries import (
     is_interrupted,
 )
 from gateway.agent.person_requests import Request, request_in
+from gateway.agent.unread_files import unread_files
 from gateway.runtime.escape import visible
 from workspaces.access import Access, may_read, rights
 
@@ -136,7 +137,15 @@ def receipt_line(entries: Sequence[Entry], access: Access, level: ReceiptLevel) 
         return ""
     parts = [] if ended_by(entries) == OFFLINE else [*_told(entries, access, level)]
     parts += [f"{NOT_DONE} {_undone(each, access)}" for each in unfulfilled(entries)]
+    parts += [f"{NOT_DONE} {remark}" for remark in _unread(entries)]
     return f"{LEAD}{_SEPARATOR.join(parts)}" if parts else ""
+
+
+def _unread(entries: Sequence[Entry]) -> Iterator[str]:
+    """Return remarks about files of people's messages that the model could not take in; none if a tool may have."""
+    if any(act.kind == "used" for act in _acts(entries)):
+        return iter(())
+    return unread_files(each for each in entries if isinstance(each, UserEntry) and not each.is_ours)
 
 
 def _undone(request: Request, access: Access) -> str:

@@ -10,6 +10,7 @@ import structlog
 from adapters.channel import Attachment, AttachmentKind, ChannelError, ChatKind, InboundMessage
 from gateway.agent.agent import Agent
 from gateway.agent.entries import Picture
+from gateway.agent.unread_files import NOT_READABLE, NOT_SHOWN, NOT_TRANSCRIBED
 from gateway.delivery.waker import Wake
 from gateway.stores.ports import Store
 from gateway.stores.rows import InboxRow, Outgoing
@@ -84,7 +85,7 @@ class TakenIn:
         """Return it for a model that accepts no images: its pictures are described as such."""
         text = self.text
         for each in self.pictures:
-            text = text.replace(f"{each.path}]", f"{each.path}; not shown to you]")
+            text = text.replace(f"{each.path}]", f"{each.path}{NOT_SHOWN}]")
         return TakenIn(text)
 
 
@@ -227,7 +228,7 @@ def _describe(attachment: Attachment, incoming: DownloadedFile, path: str) -> st
 
 def _hint(attachment: Attachment, path: str) -> str:
     if attachment.kind in _SPOKEN:
-        return "; not transcribed"
+        return NOT_TRANSCRIBED
     if attachment.mime.startswith("text/") or Path(path).suffix.lower() in _TEXTS:
         return "; read_file shows it"
-    return "; read_file cannot show it" if attachment.kind is AttachmentKind.DOCUMENT else ""
+    return NOT_READABLE if attachment.kind is AttachmentKind.DOCUMENT else ""

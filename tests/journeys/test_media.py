@@ -84,7 +84,8 @@ def what_is_seen(body: Body) -> list[str]:
 
 
 async def test_a_photo_is_seen_in_its_own_turn(tmp_path: Path) -> None:
-    """Also when the model is asked again; later its description stays, and a blind model has nothing else."""
+    """Also when the model is asked again; later its description stays, and a blind model has nothing else: its person
+    is told so."""
     boat = png(640, 480)
     script = steps(Refusal(503), "A boat.", "As I said.", "I see none.")
     async with BotApi() as bot, OpenAIStub(script) as provider:
@@ -98,7 +99,8 @@ async def test_a_photo_is_seen_in_its_own_turn(tmp_path: Path) -> None:
             bot.says(OWNER, "/model blind")
             await bot.wait_for_sent(3)
             sends_file(bot, photo(bot, boat), "And this?", 99)
-            assert (await bot.wait_for_sent(4))[-1].text == "I see none."
+            unseen = "I see none.\n\n— ✗ the picture was not seen: this model accepts none"
+            assert (await bot.wait_for_sent(4))[-1].text == unseen
         refused, first, later, blind = provider.bodies[:4]
     assert what_is_seen(first) == [f"data:image/png;base64,{b64encode(boat).decode()}"]
     assert refused["messages"] == first["messages"]

@@ -13,6 +13,7 @@ from gateway.agent.entries import (
     HALTED,
     OFFLINE,
     Entry,
+    Picture,
     ReplyEntry,
     ResultEntry,
     ToolAct,
@@ -129,6 +130,46 @@ def test_where_nobody_can_set_a_reminder_the_line_says_who_can(access: Access) -
     assert line == f"{LEAD}✗ no reminder was scheduled: only my owner can do that, in their own chat with me"
     line = receipt_line([said("remember the pool opens in May"), answered("I will!")], access, ReceiptLevel.SHORT)
     assert line == f"{LEAD}✗ nothing was saved"
+
+
+VOICE = "[voice note: audio/ogg, 20 bytes, attachments/a-file.oga; not transcribed]"
+PDF = "[file: lease.pdf, application/pdf, 8 bytes, attachments/a-lease.pdf; read_file cannot show it]"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (VOICE, "✗ the voice note was not heard: please write it"),
+        (
+            "what is it?\n[photo: image/png, 4 bytes, attachments/a.png; not shown to you]",
+            "✗ the photo was not seen: this model accepts none",
+        ),
+        (f"how much is it?\n{PDF}\n{PDF}", "✗ the file was not read: paste the text that matters"),
+        (f"remember this\n{VOICE}", "✗ nothing was saved · ✗ the voice note was not heard: please write it"),
+        ("[photo: image/png, 4 bytes, attachments/a.png]", ""),
+        ("[file: a.txt, 4 bytes, attachments/a.txt; read_file shows it]", ""),
+        (f"(quoting yourself)\n> {VOICE}\n\nas I said", ""),
+        (PDF.replace("application/pdf", "image/png"), "✗ the picture was not seen: this model accepts none"),
+        ("it ends in ; not transcribed]", ""),
+    ],
+)
+def test_a_file_that_the_model_could_not_take_in_is_told(text: str, line: str) -> None:
+    """Small models answer a voice note that they never heard; one that is quoted was told before."""
+    got = receipt_line([said(text), answered("Interesting!")], MAIN, ReceiptLevel.SHORT)
+    assert got == (f"{LEAD}{line}" if line else "")
+
+
+def test_a_picture_that_came_as_a_file_was_seen() -> None:
+    """Its line says that a tool cannot show it; the model was shown the picture itself."""
+    line = PDF.replace("application/pdf", "image/png")
+    message = replace(said(line), pictures=(Picture("attachments/a-lease.pdf", "image/png", 8, 1, 1),))
+    assert receipt_line([message, answered()], MAIN, ReceiptLevel.SHORT) == ""
+
+
+def test_a_tool_of_somebody_else_may_have_read_the_file() -> None:
+    """As one that transcribes: then the line names the tool alone."""
+    got = receipt_line([said(VOICE), did(("used", "whisper")), answered()], MAIN, ReceiptLevel.SHORT)
+    assert got == f"{LEAD}✓ used `whisper`"
 
 
 def test_full_names_each_act_and_off_none() -> None:
