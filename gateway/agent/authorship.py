@@ -41,14 +41,18 @@ def corrects_earlier(entry: UserEntry) -> bool:
 
 
 def others_words(entry: UserEntry) -> str:
-    """Return the words that *entry* passes on: a forward, the lines that it quotes, a long name; empty if none."""
+    """Return the words that *entry* passes on: a forward, the lines that it quotes, a long name; empty if none.
+
+    The version that an edit corrects is left out, with what it followed or quoted: it says something else now.
+    """
     if not entry.from_outside:
         return "\n".join(_told_names(entry)) if "[" in entry.text else ""
     if entry.text.startswith(HEARD):
         return ""
     if not entry.text.startswith(QUOTING):
         return entry.text.strip()
-    quoted = [line.removeprefix("> ") for line in entry.text.splitlines()[1:] if _is_quoted(line)]
+    lines = [] if corrects_earlier(entry) else entry.text.splitlines()[1:]
+    quoted = [line.removeprefix("> ") for line in lines if _is_quoted(line)]
     unquoted = _unquoted_lines(entry)
     told = {*(_told_names(entry) if own_words(entry) else unquoted)}
     return "\n".join([*quoted, *(line for line in unquoted if line in told)]).strip()

@@ -261,6 +261,18 @@ async def test_an_edited_message_is_found_in_its_latest_version_alone(house: Hou
     assert shown == ["Owner: a wombat note", "Owner: wombat pressure: 132/85"]
 
 
+async def test_the_wrong_number_of_an_edited_message_after_overheard_talk_is_no_memory(house: House) -> None:
+    """In a group most messages follow others' talk: the quotation of what an edit corrects is nobody else's words."""
+    talk = f"{HEARD}\n> 10:00 Eve: a wombat\n\nwombat gravity: 1.065"
+    quoted = "\n".join(f"> {line}" for line in talk.splitlines())
+    right = said(f"(quoting {EARLIER_VERSION})\n{quoted}\n\nwombat gravity: 1.056")
+    versions = [replace(said(talk), from_outside=True, source="a.1"), replace(right, from_outside=True, source="a.2")]
+    await house.says("main", *versions)
+    document = house.source.read("sessions/main.jsonl")
+    assert document is not None
+    assert [line[6:] for line in document.text.splitlines()[2:]] == ["Owner: wombat gravity: 1.056"]
+
+
 async def test_words_that_a_message_passes_on_are_found_and_marked(house: House) -> None:
     """A forward and a quotation are somebody else's, as is what the agent says from then on; the owner's words are not.
 
