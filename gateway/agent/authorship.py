@@ -43,7 +43,7 @@ def corrects_earlier(entry: UserEntry) -> bool:
 def others_words(entry: UserEntry) -> str:
     """Return the words that *entry* passes on: a forward, the lines that it quotes, a long name; empty if none.
 
-    The version that an edit corrects is left out, with what it followed or quoted: it says something else now.
+    The earlier version of an edited message is left out, with its own quotations.
     """
     if not entry.from_outside:
         return "\n".join(_told_names(entry)) if "[" in entry.text else ""

@@ -199,6 +199,7 @@ class App:
         self.parts.health.end()
         turns = await self.parts.lanes.drain(grace_s)
         replies = await self.parts.delivery.drain(grace_s)
+        self.operator.conversation.ending.set()
         if turns or replies:
             log.warning("interrupted; the next start resumes them", turns=len(turns), replies=len(replies))
 

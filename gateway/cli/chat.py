@@ -3,7 +3,8 @@
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Annotated, TextIO
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, NoReturn, TextIO
 
 import typer
 from anyio.from_thread import BlockingPortal
@@ -18,10 +19,18 @@ from gateway.control.stream_wire import ChatOrder, ChatSign, CommandsOrder
 from gateway.control.wire import WhyOrder
 from gateway.errors import ConfigError, StrandlineError
 from gateway.home import Home
+from gateway.runtime.clock import SystemClock, pause
+from gateway.runtime.escape import visible
+
+if TYPE_CHECKING:
+    from gateway.cli.prompt import ChatPrompt
 
 EXIT = {"/exit", "/quit"}
 SOURCES_SHOWN = 3
 """Our choice: one line; `/why` and `strandline memory why` list all."""
+
+_LISTENS_AGAIN_S = 2.0
+"""Pause after the gateway began anew, as with changed settings; our choice."""
 
 
 def chat(
@@ -104,7 +113,7 @@ def _converse(invocation: Invocation, home: Home, agent: str | None, timeout_s: 
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(reach(invocation, home, "strandline chat", answers=True)) as reached,
     ):
-        for text in _lines(portal, reached, home):
+        for text in _lines(portal, reached, home, agent):
             try:
                 _answer(portal, reached, ChatOrder(text, agent), timeout_s)
             except EXPECTED as exc:
@@ -155,23 +164,47 @@ async def _sources(reached: Reached, order: ChatOrder) -> str:
     return named and f"Sources: {named}"
 
 
-def _lines(portal: BlockingPortal, reached: Reached, home: Home) -> Iterator[str]:
+def _lines(portal: BlockingPortal, reached: Reached, home: Home, agent: str | None) -> Iterator[str]:
     """Yield each message at the prompt, until the end of the input."""
-    for text in _typed_lines(portal, reached, home) if sys.stdin.isatty() and sys.stdout.isatty() else sys.stdin:
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    for text in _typed_lines(portal, reached, home, agent) if at_terminal else sys.stdin:
         if text.strip() in EXIT:
             return
         if text.strip():
             yield text.strip()
 
 
-def _typed_lines(portal: BlockingPortal, reached: Reached, home: Home) -> Iterator[str]:
+def _typed_lines(portal: BlockingPortal, reached: Reached, home: Home, agent: str | None) -> Iterator[str]:
     from gateway.cli.prompt import ChatPrompt
 
     prompt = ChatPrompt(home.chat_history, portal.call(reached.operator.ask, CommandsOrder()).entries)
     print("/help: commands · Alt-Enter: new line · Ctrl-C: stop the answer · Ctrl-D leaves.\n")
-    for text in prompt:
+    lines = iter(prompt)
+    while True:
+        hearing = portal.start_task_soon(_hear, reached, agent, prompt)
+        try:
+            text = next(lines, None)
+        finally:
+            hearing.cancel()
+        if text is None:
+            return
         yield text
         print()  # between an answer and the next prompt
+
+
+async def _hear(reached: Reached, agent: str | None, prompt: "ChatPrompt") -> NoReturn:
+    """Show the agent's unprompted messages, such as a reminder, while one is being typed."""
+    from rich.console import Console
+
+    from gateway.cli.markdown import TerminalMarkdown
+
+    async def on_reply(text: str, _: bool) -> None:
+        prompt.show(lambda: Console(file=styled_output()).print(TerminalMarkdown(visible(text))))
+
+    while True:
+        with suppress(*EXPECTED):  # a gateway that is away: the next message says so
+            await reached.operator.chat(ChatOrder("", agent, listens=True), on_reply)
+        await pause(SystemClock(), _LISTENS_AGAIN_S)
 
 
 def _print(text: str, target: TextIO) -> list[str]:

@@ -43,7 +43,8 @@ def init(  # noqa: PLR0913  # each option is a parameter to typer
     invocation, place = call.invocation, call.home
     asks = not yes and not _is_settled(place)
     has_bots = place.config_file.exists() and _has_bots(place)
-    zone = time_zone or wishes_of(invocation.environ).time_zone
+    known = place.config_file.exists() and config_of(place).owner.time_zone
+    zone = time_zone or known or wishes_of(invocation.environ).time_zone
     name = owner_name or (ask("Your name") if asks else "")
     zone = _checked_zone(_ask_zone(zone) if asks and time_zone is None else zone)
     _make(invocation, place, Wishes(zone))
@@ -104,7 +105,7 @@ def _checked_zone(zone: str) -> str:
     from gateway.settings.zone import load_zone
 
     if load_zone(zone) is None:
-        raise ConfigError(f"{zone} is not a time zone; an example is Europe/Berlin")
+        raise ConfigError(_no_zone(zone))
     return zone
 
 
@@ -112,9 +113,16 @@ def _ask_zone(guess: str) -> str:
     from gateway.settings.zone import load_zone
 
     def refusal(zone: str) -> str:
-        return "" if load_zone(zone) else f"{zone} is not a time zone; an example is Europe/Berlin"
+        return "" if load_zone(zone) else _no_zone(zone)
 
     return ask("Your time zone", guess, refusal)
+
+
+def _no_zone(text: str) -> str:
+    from gateway.settings.zone import zone_like
+
+    like = zone_like(text)
+    return f"{text} is not a time zone; {f'write {like}' if like else 'an example is Europe/Berlin'}"
 
 
 def _ask_provider(invocation: Invocation, home: Home) -> str:
@@ -147,11 +155,13 @@ async def _first_memory(invocation: Invocation, home: Home, text: str) -> None:
     """Have the agent keep *text*, and find it again: the proof that its memory works."""
     await taken_up(home, "")
 
-    async def ignore(_text: str, _is_answer: bool) -> None:
-        """The answer is not shown: what was kept is searched for instead."""
+    async def show(said: str, is_answer: bool) -> None:
+        """Show a message that waited for a terminal, such as a reminder; the answer is not shown."""
+        if not is_answer:
+            print(visible(said))
 
     async with reach(invocation, home, "strandline init", answers=True) as reached:
-        await reached.operator.chat(ChatOrder(f"/remember {text}"), ignore)
+        await reached.operator.chat(ChatOrder(f"/remember {text}"), show)
         found = await reached.operator.ask(SearchOrder(text, max_results=1))
     if found.hits:
         print(visible(f"Kept the first memory, and found it again: {found.hits[0].citation}: {text}"))

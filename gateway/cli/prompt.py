@@ -1,7 +1,7 @@
 """The prompt of an interactive chat: history, several lines, and completion of commands."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -47,6 +47,17 @@ class ChatPrompt:
             key_bindings=_line_keys(),
             prompt_continuation="  ",
         )
+
+    def show(self, write: Callable[[], None]) -> None:
+        """Have *write* print above the line that is being typed; callable in any thread."""
+        app = self._session.app
+        try:
+            if app.loop is None or app.context is None or not app.is_running:
+                write()
+            else:
+                app.loop.call_soon_threadsafe(run_in_terminal, write, context=app.context)
+        except RuntimeError:  # the prompt has just ended, and its loop with it
+            write()
 
     def __iter__(self) -> Iterator[str]:
         while True:

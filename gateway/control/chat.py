@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adapters.abilities import MenuEntry
 from adapters.channel import Address, OutboundMessage
@@ -31,10 +31,21 @@ class ChatOperator:
     """Returns the commands that a message may begin with."""
     passes: Callable[[str], bool]
     """Returns whether a text is answered before a message that waits for its model."""
+    ending: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the gateway's run ends."""
 
     async def commands(self, _: CommandsOrder) -> CommandsAnswer:
         """Return the commands that the owner may give in a message."""
         return CommandsAnswer(tuple(self.menu()))
+
+    async def listen(self, agent: AgentId, on_reply: OnReply) -> None:
+        """Show messages to the owner's chat with *agent*, such as a reminder, until the gateway's run ends."""
+
+        async def show(message: OutboundMessage) -> None:
+            await on_reply(f"{message.body.text}{_commands_below(message)}", False)
+
+        with self.terminals[agent].attach(show):
+            await self.ending.wait()
 
     def address(self, agent: AgentId) -> Address:
         """Return the owner's chat with *agent* at the terminal."""

@@ -33,7 +33,10 @@ class LocalOperator:
     async def chat(self, order: "ChatOrder", on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
         """Send a message to an agent as the owner; return its name once the answer, or a notice, was delivered."""
         agent = self.agents.named(order.agent)
-        await self.conversation.chat(agent.id, order.text, on_reply, on_sign)
+        if order.listens:
+            await self.conversation.listen(agent.id, on_reply)
+        else:
+            await self.conversation.chat(agent.id, order.text, on_reply, on_sign)
         return agent.id
 
     async def follow(self, order: LongOrder, progress: Progress = ignore_progress) -> str:

@@ -36,6 +36,8 @@ class ChatOrder:
 
     text: str
     agent: str | None = None
+    listens: bool = False
+    """Say nothing; show messages to this chat until the reader leaves or the gateway's run ends."""
 
 
 @dataclass(frozen=True, slots=True)

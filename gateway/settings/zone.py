@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 CONFIGURED = "owner.time_zone"
 FALLBACK = "nothing set: UTC"
@@ -39,6 +39,17 @@ def load_zone(name: str) -> ZoneInfo | None:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):  # OSError: the name is that of a folder of zones
         return None
+
+
+def zone_like(text: str) -> str | None:
+    """Return the zone that *text* names in other capitals, or by its city alone; `None` if there is none.
+
+    None of `Etc/`: its "GMT+1" is an hour west of Greenwich.
+    """
+    wanted = text.strip().replace(" ", "_").casefold()
+    names = sorted(each for each in available_timezones() if not each.startswith("Etc/"))
+    same = [each for each in names if each.casefold() == wanted]
+    return next(iter([*same, *(each for each in names if each.casefold().endswith(f"/{wanted}"))]), None)
 
 
 def _system_zones(environ: Mapping[str, str], etc: Path) -> Iterator[tuple[str, str]]:

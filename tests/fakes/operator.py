@@ -89,6 +89,8 @@ class FakeOperator:
         self.was_left = asyncio.Event()
         """Set when a chat was given up by its reader."""
         self.asked = asyncio.Event()
+        self.earlier: list[str] = []
+        """Messages that waited for a reader."""
         """Set when a message has arrived."""
 
     async def ask(self, order: Order[Answer]) -> Answer:
@@ -152,6 +154,10 @@ class FakeOperator:
 
     async def chat(self, order: ChatOrder, on_reply: OnReply, on_sign: OnSign = ignore_sign) -> str:
         agent = self._agent(order.agent)
+        while self.earlier:
+            await on_reply(self.earlier.pop(0), False)
+        if order.listens:
+            await asyncio.Event().wait()
         self.said[agent].append(order.text)
         self.asked.set()
         try:

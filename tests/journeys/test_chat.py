@@ -12,9 +12,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from adapters.channel import Address
+from adapters.spoken import CHAT
+from adapters.terminal import CHANNEL
 from gateway.app.resources import Machine
 from gateway.control.stream_wire import ChatOrder, ChatSign
 from gateway.home import Home
+from gateway.stores.rows import Outgoing
+from gateway.stores.sqlite.store import SqliteStore
 from tests.crash.running import HastyClock
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S
@@ -188,3 +193,18 @@ async def test_a_chat_at_a_terminal_streams_stops_and_goes_on(tmp_path: Path) ->
         assert await asyncio.to_thread(screen.leave) == 0
     assert on_screen(screen.text).count("Onward to Ondine,") == 1
     assert "Traceback" not in screen.text
+
+
+async def test_what_came_unasked_is_seen_at_the_prompt(tmp_path: Path) -> None:
+    """A reminder needs no message before it is shown, and is no part of the next answer."""
+    home = make_home(tmp_path / "home")
+    store = await SqliteStore.open(home.state_db)
+    await store.notify("oven", Outgoing(Address(CHANNEL, "main", CHAT), "Look in the *oven*."))
+    await store.close()
+    screen = Screen(home)
+    await asyncio.to_thread(screen.wait_for, "oven")
+    screen.type("thanks\r")
+    await asyncio.to_thread(screen.wait_for, "You are welcome.")
+    assert await asyncio.to_thread(screen.leave) == 0
+    assert "(earlier)" not in screen.text
+    assert "*oven*" not in screen.text

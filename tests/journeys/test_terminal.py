@@ -39,6 +39,20 @@ async def test_an_answer_that_nobody_was_there_to_read_comes_first_and_says_so(t
     assert shown[0] == ("from before", False)
 
 
+async def test_a_reader_that_only_listens_hears_what_comes_until_the_run_ends(tmp_path: Path) -> None:
+    """An open chat shows a reminder when it is due; the gateway stops without waiting for its reader to leave."""
+    home = make_home(tmp_path / "home")
+    heard: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
+
+    async def on_reply(text: str, is_answer: bool) -> None:
+        heard.put_nowait((text, is_answer))
+
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks, running(home) as app:
+        tasks.create_task(app.operator.chat(ChatOrder("", listens=True), on_reply))
+        await app.parts.resources.home.notices.tell("oven", "Look in the oven.")
+        assert await heard.get() == ("Look in the oven.", False)
+
+
 async def test_a_reply_that_cannot_be_delivered_is_told_to_the_owner(tmp_path: Path) -> None:
     """A chat that is gone for good is no silence: the terminal says which, and `status` counts it."""
     home = make_home(tmp_path / "home")

@@ -167,6 +167,24 @@ def test_init_takes_its_answers_as_options(terminal: Terminal) -> None:
     assert read_config(terminal.home.config_file).models == {}
 
 
+def test_init_keeps_the_time_zone_and_shows_what_waited_for_a_terminal(terminal: Terminal) -> None:
+    """On a server whose own zone is another one, and where a reminder came while nobody was there."""
+    terminal("init", "--yes", "--time-zone", "Asia/Tokyo")
+    terminal.gateway.operator.earlier.append("A reminder: the oven")
+    again = terminal("init", "--yes", "--owner-name", "Nia")
+    assert "A reminder: the oven" in again.out
+    assert read_config(terminal.home.config_file).owner.time_zone == "Asia/Tokyo"
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [("berlin", "write Europe/Berlin"), ("new york", "write America/New_York"), ("GMT+1", "an example is Europe/")],
+)
+def test_a_time_zone_is_named_for_what_people_write(terminal: Terminal, typed: str, told: str) -> None:
+    """A city, and other capitals; not `Etc/GMT+1`, which is an hour west of Greenwich."""
+    assert f"{typed} is not a time zone; {told}" in terminal("init", "--yes", "--time-zone", typed).err
+
+
 def test_every_commented_setting_of_the_starter_is_a_right_one(terminal: Terminal) -> None:
     """Who takes the comment marks away gets a working configuration."""
     terminal("init", "--yes")
