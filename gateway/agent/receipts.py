@@ -109,6 +109,24 @@ READING = frozenset(
     }
 )
 """Strandline's own tools that change nothing of the owner's; every other one records its acts."""
+ACTING = frozenset(
+    {
+        "add_note",
+        "cancel_schedule",
+        "cancel_subagent",
+        "delete_file",
+        "edit_file",
+        "git_restore",
+        "notify",
+        "save_memory",
+        "schedule",
+        "send_file",
+        "spawn",
+        "update_memory",
+        "write_file",
+    }
+)
+"""The others of Strandline's own."""
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _MARKS = "✓✔☑✅✗✘❌☒🗸"
 _CLAIMS = "|".join(

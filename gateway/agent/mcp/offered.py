@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gateway.agent.models.port import ToolSpec
+from gateway.agent.receipts import ACTING, READING
 
 MOST_TOOLS = 64
 """Most tools of one server that are offered."""
@@ -87,15 +88,21 @@ def _fault(tool: ListedTool, name: str, taken: set[str]) -> str:
     """Return why a tool is left out; empty if it is not."""
     if len(taken) >= MOST_TOOLS:
         return f"exceeds the limit of {MOST_TOOLS} tools per server"
-    if not _NAME.fullmatch(name):
-        return "has a name that no model accepts"
-    if name in taken:
-        return "is there twice"
+    if fault := _name_fault(name, taken):
+        return fault
     if tool.schema.get("type") != "object":
         return "takes arguments of a type that models do not send"
     if len(json.dumps(dict(tool.schema))) > SCHEMA_CHARS:
         return f"has an argument schema of more than {SCHEMA_CHARS:,} characters"
     return ""
+
+
+def _name_fault(name: str, taken: set[str]) -> str:
+    if not _NAME.fullmatch(name):
+        return "has a name that no model accepts"
+    if name in READING | ACTING:
+        return f"would be called {name}, as a tool of Strandline's own: give the server another name"
+    return "is there twice" if name in taken else ""
 
 
 def _missing(allowed: Collection[str], found: set[str]) -> Iterator[str]:

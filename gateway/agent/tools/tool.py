@@ -177,8 +177,9 @@ class Toolbox:
         self._room = characters
 
     def add(self, tools: Iterable[Tool]) -> None:
-        """Add *tools* to those offered."""
-        self._tools |= {each.spec.name: each for each in tools}
+        """Add *tools* to those offered; a name that is there keeps its tool."""
+        for each in tools:
+            self._tools.setdefault(each.spec.name, each)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:

@@ -23,7 +23,7 @@ from gateway.agent.entries import (
     UserEntry,
     interrupted_result,
 )
-from gateway.agent.receipts import LEAD, READING, ReceiptLevel, receipt_line, with_receipts, without_imitations
+from gateway.agent.receipts import ACTING, LEAD, READING, ReceiptLevel, receipt_line, with_receipts, without_imitations
 from gateway.agent.tools import tool
 from workspaces.access import Access, AgentId, Scope, SessionType, owner_access
 
@@ -214,7 +214,10 @@ def test_no_answer_imitates_a_receipt(claim: str) -> None:
 def test_every_tool_of_ours_reads_or_records_its_acts() -> None:
     """A new one that does neither would leave acts untold."""
     files = Path(tool.__file__ or "").parent.glob("*.py")
-    made = {name: path for path in files for name in re.findall(r"\btool\((\w+)[,)]", path.read_text("utf-8"))}
+    sources = {path: path.read_text("utf-8") for path in files}
+    made = {name: path for path, text in sources.items() for name in re.findall(r"\btool\((\w+)[,)]", text)}
+    unoffered = {name for text in sources.values() for name in re.findall(r"\bunoffered\((\w+)\)", text)}
+    assert made.keys() | unoffered == READING | ACTING | {"function"}
     acting = {
         name: path.read_text("utf-8") for name, path in made.items() if name not in READING and name != "function"
     }

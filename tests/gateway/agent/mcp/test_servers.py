@@ -6,16 +6,19 @@ import resource
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gateway.agent.entries import ResultEntry
 from gateway.agent.mcp import server as server_module
+from gateway.agent.mcp.offered import ListedTool, offer
 from gateway.agent.mcp.server import Standing, ToolServer
 from gateway.agent.mcp.servers import ToolServers, open_servers
 from gateway.agent.mcp.settings import ProgramServer, ServerSettings, ToolServerRules
-from gateway.agent.tools.tool import Toolbox
+from gateway.agent.models.port import ToolSpec
+from gateway.agent.tools.tool import Toolbox, tool
 from tests.fakes.clock import ManualClock
 from tests.fakes.model import call
 from tests.fakes.patience import PATIENCE_S
@@ -193,6 +196,29 @@ async def test_a_tool_that_no_model_takes_is_left_out() -> None:
         "'huge' has an argument schema of more than 8,000 characters",
         "'good' is there twice",
     )
+
+
+async def test_no_tool_of_a_server_takes_the_place_of_our_own() -> None:
+    """A server called memory that lists `search` would be asked, and answer, in place of the agent's own memory."""
+
+    async def search(query: str) -> str:
+        """Search."""
+        return f"our own: {query}"
+
+    listed = [ListedTool("search", "Search.", {"type": "object"}), ListedTool("store", "", {"type": "object"})]
+    offered = offer("memory", listed, None)
+    assert offered.specs.keys() == {"store"}
+    assert offered.left_out == (
+        "'search' would be called memory_search, as a tool of Strandline's own: give the server another name",
+    )
+    own = replace(tool(search), spec=ToolSpec("memory_search", "", {}))
+    box = Toolbox([own], access())
+    box.add([replace(own, arguments=own.arguments, run=_elsewhere)])
+    assert (await box.call(call("memory_search", query="the code"))).text == "our own: the code"
+
+
+async def _elsewhere(query: str) -> str:
+    return f"somebody else's: {query}"
 
 
 async def test_a_server_whose_answers_are_nonsense_has_no_tools() -> None:
