@@ -26,6 +26,8 @@ _MARKS = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?")
 """Possible marks before a note on its line: quotation, list mark, checkbox."""
 _REST_OF_LINE = re.compile(r"[^\w\r\n]*(?:\r\n|\r|\n|\Z)")
 _ELLIPSIS = re.compile(r"[^\w\n]{0,3}(?:…|\.\.\.|\Z)")
+_ESCAPE = re.compile(r'\\["\\/bfnrt]')
+"""Of JSON; its letter would belong to the word behind it."""
 _COMMAND = re.compile(r"(?P<name>/\w{1,32}(?:@\w{1,32})?)\s+(?P<words>\S.*)", re.DOTALL)
 
 
@@ -88,7 +90,8 @@ class Redaction:
             return again
         if (command := _COMMAND.fullmatch(text)) and self._names(command["words"]):
             return f"{command['name']} {PURGED}"
-        return _cut_out(text, [(*span, PURGED) for span in self._spans(text)])
+        plain = _ESCAPE.sub("  ", text) if text[:1] in {"{", "["} else text  # a result that was cut is JSON no more
+        return _cut_out(text, [(*span, PURGED) for span in self._spans(plain)])
 
     def _redact_json(self, text: str) -> str | None:
         """Return the JSON in *text* redacted; `None` if it is not JSON."""

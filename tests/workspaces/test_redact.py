@@ -129,3 +129,12 @@ def test_a_command_that_names_a_passage_says_nothing_of_it(given: str, left: str
     after = VAULT.over(call)
     assert isinstance(after, dict)
     assert (PURGED in str(after["arguments"])) == (given != left)
+
+
+def test_a_result_that_was_cut_is_json_no_more_and_loses_the_passage_too() -> None:
+    """The letter of an escape, as of a line's end, is no part of the word behind it."""
+    told = json.dumps({"path": "memory/a.md", "text": 'one\nthe quokka key is "under"\nthe zinnias\ntwo'})
+    redaction = Redaction('the quokka key is "under"\nthe zinnias')
+    assert redaction.over(f"{told[:-4]}\n[cut: 4 more characters]") == (
+        '{"path": "memory/a.md", "text": "one\\n' + PURGED + "\\nt\n[cut: 4 more characters]"
+    )
