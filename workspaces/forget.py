@@ -86,10 +86,15 @@ def marked_in(texts: Iterable[tuple[PurePosixPath, str]], marks: Collection[str]
 
 def author_of(note: NotePassage, texts: Iterable[tuple[str, str | None]]) -> str | None:
     """Return the author of the oldest of *texts*, newest first, from which on all have *note*; `None` if unknown."""
-    author = None
+    author, lines, count = None, "", 0
     for whole, wrote in texts:
-        if all(each.mark != note.mark for each in notes_of(note.path, whole)):
-            break
+        if not lines or f"\n{whole}\n".count(lines) < count:  # to read the notes of every version takes long
+            found = next((each for each in notes_of(note.path, whole) if each.mark == note.mark), None)
+            if found is None:
+                break
+            every = whole.split("\n")
+            lines = "\n".join(["", *every[found.first_line - 1 : found.last_line], ""])
+            count = "\n".join(["", *every[: found.last_line], ""]).count(lines)
         author = wrote
     return author
 
