@@ -77,6 +77,7 @@ class TurnTools:
         """Make *call*, which the owner has approved, and return its answer. Raises ToolError if it fails."""
         toolbox = await self._own(asked, self.guard(asked), ignore_used)
         toolbox.add(await self.servers.tools(asked.access))
+        lead_past(toolbox, self.hooks, conversation_of(asked.access, session_of(asked.access)))
         result = await toolbox.call(call)
         if result.is_error:
             raise ToolError(result.text)

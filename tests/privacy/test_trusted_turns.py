@@ -11,6 +11,7 @@ import pytest
 from adapters.channel import InboundMessage, Quote
 from gateway.agent.entries import CallStartEntry, Picture, ReplyEntry, ResultEntry, ToolCall, Usage, UserEntry
 from gateway.agent.models.port import ModelRequest, OnText
+from gateway.hooks import BEFORE_TOOL_CALL, Hook, Hooks
 from gateway.schedule.jobs import Wish
 from gateway.sessions.extractive_summary import conversation
 from gateway.stores.rows import InboxRow
@@ -376,6 +377,16 @@ async def test_a_packages_tool_waits_after_others_words_and_runs_once_approved(h
     await house.says("/new")
     await talk(house, "publish it", OWNER, says("", call("publish", text=" again")), "Done.")
     assert (await waiting(house), out.read_text()) == ([], "the notes again")
+
+
+async def test_an_approved_call_passes_the_owners_hooks_too(house: House, install: Install) -> None:
+    """What a hook blocks is not made by an approval either."""
+    install("sea-tool", "[strandline.tools]\nsea = sea_tool:tools\n", PACKAGE)
+    await talk(house, "", FORWARD, says("", call("publish", text="the notes")), "Done.")
+    house.hooks = Hooks([Hook(BEFORE_TOOL_CALL.name, "test", lambda event: replace(event, blocked="not on Sundays"))])
+    told = await house.says("/approve 1")
+    assert told.startswith("#1 could not be carried out: blocked by the owner's hook: not on Sundays")
+    assert not Path(sys.modules["sea_tool"].__file__ or "").with_suffix(".out").exists()
 
 
 def reply_to_ours(text: str) -> InboundMessage:

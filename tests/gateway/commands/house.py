@@ -104,6 +104,7 @@ class House:
     policy: Policy = POLICY
     settings: TurnSettings = field(default_factory=TurnSettings)
     receipts: ReceiptLevel = ReceiptLevel.OFF
+    hooks: Hooks = field(default_factory=Hooks)
     takes_in: TakeIn | None = None
     choices: Choices = field(init=False)
     ends: Rates = field(init=False)
@@ -144,7 +145,7 @@ class House:
         """What plans turns for the model."""
         count, now = self.store.count, self.clock.now
         compaction = Compaction(self.settings.context, self.flush, self.lifecycle, count, now)
-        tools = TurnTools(self.approvals, Hooks(), now)
+        tools = TurnTools(self.approvals, self.hooks, now)
         return Planner(self.settings, Hooks(), tools, compaction, now)
 
     @property
