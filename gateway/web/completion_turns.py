@@ -40,11 +40,14 @@ class Prefaces:
         """Digests: a preface may be very long."""
 
     def new(self, address: Address, text: str) -> Quote | None:
-        """Return *text* as a quote of the program; `None` if unchanged since the last time."""
-        digest = _digest(text)
-        was_told = self._told.get(address) == digest
-        self._told[address] = digest
+        """Return *text* as a quote of the program; `None` if unchanged since it was last told."""
+        was_told = self._told.get(address) == _digest(text)
         return None if was_told or not text.strip() else Quote(SYSTEM_AUTHOR, text, is_ours=True)
+
+    def told(self, message: InboundMessage) -> None:
+        """Note that *message*, with what it quotes of its program, is durable."""
+        if message.quote is not None:
+            self._told[message.address] = _digest(message.quote.text)
 
 
 class TurnFeed:
@@ -114,6 +117,7 @@ class CompletionTurns:
             raise HttpError(503, f"not accepted: {exc}; ask again", SERVER, code=NOT_TAKEN) from exc
         if refusal is not None:
             raise HttpError(403, f"refused: {refusal}", PERMISSION, code=refusal)
+        self.prefaces.told(message)
 
     @contextmanager
     def listening(self, message: InboundMessage) -> Iterator[TurnFeed]:

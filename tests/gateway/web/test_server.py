@@ -1,6 +1,7 @@
 """What `[web]` may say, what opens the door, and what a gateway that is killed or has no door does."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -219,7 +220,11 @@ def test_what_programs_say_first_costs_no_end_of_memory() -> None:
     """Of long words of two thousand chats little is kept; a chat that is known hears them once."""
     prefaces, text = Prefaces(), "You are kind. " * 10_000
     chats = [Address("http", "laptop", f"chat{number}", "main") for number in range(2 * PREFACES)]
-    assert all(prefaces.new(chat, text) is not None for chat in chats)
+    for chat in chats:
+        quote = prefaces.new(chat, text)
+        assert quote is not None
+        assert prefaces.new(chat, text) == quote, "a message that was not accepted told nothing"
+        prefaces.told(replace(asked("http", "laptop", "main", "laptop"), address=chat, quote=quote))
     assert [prefaces.new(chat, text) is None for chat in (chats[-1], chats[0])] == [True, False]
     assert prefaces.new(chats[-1], "You are terse.") == Quote(SYSTEM_AUTHOR, "You are terse.", is_ours=True)
     assert prefaces.new(chats[-1], " ") is None
