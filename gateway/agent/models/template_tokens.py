@@ -7,7 +7,7 @@ an invented one, and is dropped.
 
 import re
 
-from gateway.agent.models.thinking import CodeState, cut_position
+from gateway.agent.models.stream_filter import StreamFilter
 
 _TOKEN = re.compile(
     r"(?P<begin><\|(?:im_start|start_header_id|assistant|user|system)\|>|<start_of_turn>)"
@@ -23,45 +23,26 @@ _STRUCK = "</s>"
 """Ends a turn only at the end of the text: further up it is HTML."""
 
 
-class TemplateTokenFilter:
-    """Reads an answer in pieces and returns it without the tokens."""
+class TemplateTokenFilter(StreamFilter):
+    """Leaves the tokens out."""
 
     def __init__(self) -> None:
-        self._held = ""
-        """The end of the text so far, as long as it may be the beginning of a token."""
+        super().__init__(_TOKEN, _LONGEST)
         self._pending = ""
         """A token, and blanks or a role behind it, until the next text tells whether it counts."""
         self._begins = False
         """The pending token begins a turn."""
         self._is_over = False
         self._is_first = self._is_line_start = True
-        self._code = CodeState()
-
-    def add(self, text: str) -> str:
-        """Return the part of *text*, and of the text held back before, that is meant for the chat."""
-        text = self._held + text
-        cut = cut_position(text, _LONGEST)
-        self._held = text[cut:]
-        return self._read(text[:cut])
 
     def end(self) -> str:
         """Return the rest of the text; a token at its end ended the turn."""
-        left, self._held = self._read(self._held), ""
+        left = self._rest()
         return left if self._is_over else left + self._resolved(counts=True)
 
-    def _read(self, text: str) -> str:
-        shown: list[str] = []
-        at = 0
-        for token in _TOKEN.finditer(text):
-            self._take(text[at : token.start()], shown)
-            self._token(token, shown)
-            at = token.end()
-        self._take(text[at:], shown)
-        return "".join(shown)
-
     def _token(self, token: re.Match[str], shown: list[str]) -> None:
-        if not (token["begin"] or token["end"]) or self._code.is_code:
-            self._code.note(token)
+        if not (token["begin"] or token["end"]) or self._is_code:
+            self._note_code(token)
             self._show(self._resolved(counts=token["line"] is not None and self._pending != _STRUCK), shown)
             self._show(token[0], shown)
             self._is_line_start = token["line"] is not None
