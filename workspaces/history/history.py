@@ -22,7 +22,7 @@ from workspaces.history.purge import Purged, files_holding, purge
 from workspaces.history.repair import Mender, Repair
 from workspaces.history.tracked_files import Looks, differing, tracked_content
 from workspaces.history.turn_changes import FileWriting
-from workspaces.history.undo import present_files, undo_files, without_changes
+from workspaces.history.undo import present_files, without_changes, write_files
 from workspaces.history.visibility import sees_all
 from workspaces.paths import clean_path
 from workspaces.redact import Redaction
@@ -252,7 +252,7 @@ class History:
             files = without_changes(changes, present)
             for file in filter(None, present.values()):
                 self._keep(file)
-            undo_files(self._workspace, access, changes)
+            write_files(self._workspace, access, files, present)
             self.record([each.path for each in files], f"undo: {subject}", origin)
         return files
 

@@ -37,7 +37,17 @@ def without_changes(
 def undo_files(workspace: Workspace, access: Access, changes: Sequence[FileWriting]) -> None:
     """Revert *changes*, all of them or none. Raises EditError if somebody has changed a file since."""
     present = present_files(workspace, access, changes)
-    for each in without_changes(changes, present):
+    write_files(workspace, access, without_changes(changes, present), present)
+
+
+def write_files(
+    workspace: Workspace,
+    access: Access,
+    files: Sequence[FileWriting],
+    present: Mapping[PurePosixPath, TextFile | None],
+) -> None:
+    """Write each of *files* over what is *present*, or remove it."""
+    for each in files:
         file = present[each.path]
         if each.after is not None:
             workspace.write(each.path, each.after, access, file)
