@@ -18,26 +18,28 @@ Look = Callable[[], Awaitable[Sequence[ShownExtent]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the owner was told of a file; lengths in characters."""
+class FileNotice:
+    """The last notice to the owner about a file; lengths in characters."""
 
     length: int
     missing: int
 
 
-def news(told: Mapping[str, Told], files: Iterable[ShownExtent]) -> tuple[list[ShownExtent], dict[str, Told]]:
+def news(
+    told: Mapping[str, FileNotice], files: Iterable[ShownExtent]
+) -> tuple[list[ShownExtent], dict[str, FileNotice]]:
     """Return which of *files* the owner is to be told of now, and what they have been told of afterwards.
 
     A file is told when it is first cut, and again when twice as much is missing, so that one that grows with each
     note is not told with each note. One that was shortened until it is shown whole is forgotten.
     """
     fresh: list[ShownExtent] = []
-    known: dict[str, Told] = {}
+    known: dict[str, FileNotice] = {}
     for file in files:
         before = told.get(file.name)
         if file.missing and (before is None or file.missing >= 2 * before.missing):
             fresh.append(file)
-            known[file.name] = Told(file.length, file.missing)
+            known[file.name] = FileNotice(file.length, file.missing)
         elif before is not None and (file.missing or file.length >= before.length):
             known[file.name] = before
     return fresh, known
@@ -84,7 +86,7 @@ class CutFiles:
     async def _told(self, files: Sequence[ShownExtent]) -> None:
         key = f"cut_files:{self._agent}"
         kept = await remembered(self._store, key, dict[str, tuple[int, int]]) or {}
-        told = {name: Told(*numbers) for name, numbers in kept.items()}
+        told = {name: FileNotice(*numbers) for name, numbers in kept.items()}
         fresh, known = news(told, files)
         for file in fresh:
             said = (

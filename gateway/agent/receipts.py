@@ -30,7 +30,7 @@ from workspaces.access import Access, may_read, rights
 
 
 class ReceiptLevel(StrEnum):
-    """How much the line below an answer tells."""
+    """The level of detail of the receipts below an answer."""
 
     OFF = "off"
     SHORT = "short"

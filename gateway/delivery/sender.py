@@ -46,7 +46,7 @@ OnDead = Callable[[OutboxRow, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class DeliveryObservers:
-    """Who learns of the outcome of sends."""
+    """Callbacks with the outcomes of sends."""
 
     on_dead: OnDead
     on_sent: Callable[[Address], None] | None = None

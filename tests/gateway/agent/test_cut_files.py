@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.agent.cut_files import CutFiles, Told, describe_cut_files, news
+from gateway.agent.cut_files import CutFiles, FileNotice, describe_cut_files, news
 from gateway.errors import StoreError
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import ManualClock
@@ -21,14 +21,14 @@ CUT = ShownExtent("MEMORY.md", 25_000, 20_000)
     [
         ({}, WHOLE, False),
         ({}, CUT, True),
-        ({"MEMORY.md": Told(25_000, 5_000)}, CUT, False),
-        ({"MEMORY.md": Told(25_000, 5_000)}, ShownExtent("MEMORY.md", 29_999, 20_000), False),
-        ({"MEMORY.md": Told(25_000, 5_000)}, ShownExtent("MEMORY.md", 30_000, 20_000), True),
-        ({"AGENTS.md": Told(25_000, 5_000)}, CUT, True),
+        ({"MEMORY.md": FileNotice(25_000, 5_000)}, CUT, False),
+        ({"MEMORY.md": FileNotice(25_000, 5_000)}, ShownExtent("MEMORY.md", 29_999, 20_000), False),
+        ({"MEMORY.md": FileNotice(25_000, 5_000)}, ShownExtent("MEMORY.md", 30_000, 20_000), True),
+        ({"AGENTS.md": FileNotice(25_000, 5_000)}, CUT, True),
     ],
 )
 def test_a_file_is_news_when_it_is_cut_first_or_by_twice_as_much(
-    told: dict[str, Told], now: ShownExtent, is_told: bool
+    told: dict[str, FileNotice], now: ShownExtent, is_told: bool
 ) -> None:
     """One that grows with each note is not told with each note."""
     assert news(told, [now])[0] == ([now] if is_told else [])
@@ -36,7 +36,7 @@ def test_a_file_is_news_when_it_is_cut_first_or_by_twice_as_much(
 
 def test_a_file_that_was_shortened_until_it_is_whole_is_forgotten() -> None:
     """One that is whole for a day whose notes are short is not, and what stays cut is kept as it was told."""
-    told = {"MEMORY.md": Told(25_000, 5_000)}
+    told = {"MEMORY.md": FileNotice(25_000, 5_000)}
     assert news(told, [WHOLE])[1] == {}
     assert news(told, [])[1] == {}
     assert news(told, [ShownExtent("MEMORY.md", 25_000, 25_000)])[1] == told
