@@ -93,7 +93,7 @@ class TurnJobRequests:
 
         An order makes one job: the model may not repeat it for another subject.
         """
-        if is_inner(self.asked.row.message) or wanted.private:
+        if wanted.private:
             return None
         made = {(each.spec.made_by, each.spec.prompt) for each in await self.job_schedule.all(wanted.agent)}
         for said in self._orders(Request.REMIND):
@@ -106,8 +106,6 @@ class TurnJobRequests:
 
     async def _is_named(self, job: Job) -> bool:
         """Return whether the owner orders in this turn to cancel something, and names *job* and no other."""
-        if is_inner(self.asked.row.message):
-            return False
         jobs = [each for each in await self.job_schedule.all(self.asked.agent.id) if each.is_enabled]
         return any(
             [each.id for each in jobs if _names(said, each)] == [job.id] for said in self._orders(Request.CANCEL)

@@ -164,6 +164,13 @@ async def test_what_the_owner_dictates_after_others_text_is_written_in_their_wor
     assert house.history_writer.origins.origin_of(line) is LineOrigin.OWN
 
 
+async def test_without_others_text_a_note_is_in_the_models_words(house: House) -> None:
+    """It may make a sentence of what the owner only hints at."""
+    saving = says("", call("save_memory", text="Spare key: Ann", category="notes"))
+    await talk(house, "remember that the spare key is with Ann", OWNER, saving, "Done.")
+    assert "- Spare key: Ann" in (house.text("MEMORY.md") or "")
+
+
 @pytest.mark.parametrize(
     ("said", "noted"),
     [
@@ -214,17 +221,18 @@ async def test_a_reminder_that_the_owner_orders_after_others_text_is_in_their_wo
         ("cancel the reminder about Ann", True),
         ("cancel the reminder about the oven", False),
         ("cancel the reminder", False),
-        ("cancel the one to call somebody", False),
+        ("cancel the reminder about paint", False),
+        ("cancel every reminder", False),
         ("what about Ann?", False),
     ],
-    ids=["named", "another", "none", "both", "no order"],
+    ids=["named", "another", "none", "both", "all", "no order"],
 )
 async def test_a_job_that_the_owner_names_is_cancelled_after_others_text(
     house: House, said: str, is_cancelled: bool
 ) -> None:
     """Only if they name that one and no other."""
-    for what in ("call Ann", "look at the oven and call Tom"):
-        await house.job_runner.job_schedule.add(Wish("main", "every 2h", what, "you"))
+    for when, what in (("every 2h", "call Ann about paint"), ("in 5h", "look at the oven and buy paint")):
+        await house.job_runner.job_schedule.add(Wish("main", when, what, "you"))
     await talk(house, "", FORWARD, "What shall I do with it?")
     await talk(house, said, OWNER, says("", call("schedule", cancel=1)), "Done.")
     assert len(await house.job_runner.job_schedule.all("main")) == 2 - is_cancelled

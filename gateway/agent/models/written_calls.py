@@ -11,8 +11,6 @@ _NOTATIONS = (
     "<tool_call", "<function_call", "<function=", "<tool_code", "<|tool", "<｜tool", "<|python_tag|>", "[TOOL_CALLS]",
 )  # fmt: skip
 _CLOSING = ("```", "</tool_call>", "</function_call>", "</tool_code>")
-_LONGEST = 8_000
-"""Characters at the end of an answer that are read: more arguments than a call written by hand has. Our choice."""
 _STARTS = 8
 """Lines that are tried as its beginning, each by reading the rest as JSON. Our choice."""
 _NAMES, _ARGUMENTS = ("name", "tool", "function"), ("arguments", "parameters", "args", "input")
@@ -23,7 +21,7 @@ def is_written_call(text: str, tools: Collection[str]) -> bool:
     text = text.strip()
     if text.startswith(_NOTATIONS):
         return True
-    last = _without_frame(text[-_LONGEST:])
+    last = _without_frame(text)
     return any(_is_call(last[at:], tools) for at in _starts(last)) if last.endswith(("}", "]")) else False
 
 

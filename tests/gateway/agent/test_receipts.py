@@ -159,6 +159,11 @@ def test_a_file_that_the_model_could_not_take_in_is_told(text: str, line: str) -
     assert got == (f"{LEAD}{line}" if line else "")
 
 
+def test_a_job_that_speaks_of_a_file_was_not_sent_one() -> None:
+    """Its text is the gateway's, and begins no line of a person's file."""
+    assert receipt_line([replace(said(VOICE), is_ours=True), answered()], MAIN, ReceiptLevel.SHORT) == ""
+
+
 def test_a_picture_that_came_as_a_file_was_seen() -> None:
     """Its line says that a tool cannot show it; the model was shown the picture itself."""
     line = PDF.replace("application/pdf", "image/png")

@@ -176,6 +176,17 @@ async def test_a_job_plans_no_other_job_by_itself(tmp_path: Path) -> None:
         assert len(await house.store.changes.waiting()) == 1
 
 
+async def test_a_jobs_own_text_orders_no_further_job(tmp_path: Path) -> None:
+    """Nobody wrote it just now: what it says of a reminder is no order of the owner's."""
+    async with open_house(tmp_path) as house:
+        house.policy = INNER
+        job = {"address": job_address(MAIN, "1", in_main=True), "sender": NOBODY, "answers_to": OWNER.address}
+        house.model = ScriptedModel(says("", call("schedule", when="in 20m", what="call Ann")), "done")
+        await house.says("remind me in 20 minutes to call Ann", replace(OWNER, **job))  # type: ignore[arg-type]
+        assert await house.job_runner.job_schedule.all(MAIN) == []
+        assert len(await house.store.changes.waiting()) == 1
+
+
 async def test_an_approval_that_a_crash_interrupted_plans_once(tmp_path: Path) -> None:
     """Decided again, it finds the job that it made; a job that is gone is taken back once."""
     async with open_house(tmp_path) as house:

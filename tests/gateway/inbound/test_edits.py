@@ -8,7 +8,7 @@ import pytest
 
 from adapters.channel import Attachment, AttachmentKind, InboundMessage, Via
 from gateway.agent.entries import ReplyEntry, UserEntry
-from gateway.inbound.edits import LATE_AFTER, Void, source_of
+from gateway.inbound.edits import LATE_AFTER, Void, as_edited, source_of
 from gateway.inbound.queue_modes import Queueing
 from gateway.inbound.settings import QueueMode, QueueSettings
 from gateway.sessions.lifecycle import Lifecycle, LifecycleSettings
@@ -77,6 +77,14 @@ async def test_what_waits_is_answered_as_it_reads_now_in_its_own_place(house: Ho
     assert talk.read() == ["Book it for Tuesday", "And the hotel"]
     assert await house.outbox() == ["Tuesday it is.", "Fine."]
     assert await house.store.inbox.waiting() == []
+
+
+async def test_a_file_that_an_edit_removed_is_not_read(house: House) -> None:
+    """Nor is it fetched: its sender took it back."""
+    file = Attachment(AttachmentKind.DOCUMENT, "ref", "will.txt")
+    row = await house.take_in(replace(FIRST, attachments=(file,)))
+    later = await house.take_in(replace(edit("never mind"), attachments=()))
+    assert as_edited(row, [later]).message.attachments == ()
 
 
 async def test_what_is_answered_together_is_read_as_it_reads_now(house: House) -> None:

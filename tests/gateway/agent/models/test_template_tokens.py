@@ -37,6 +37,11 @@ def test_tokens_are_taken_out_and_nothing_else(text: str, shown: str) -> None:
     assert answer(text) == shown
 
 
+def test_tokens_within_reasoning_hide_nothing_of_the_answer() -> None:
+    """A turn that the reasoning invents ends with it, though its tokens had been read before."""
+    assert answer("hm<|im_end|>\n<|im_start|>user\nAnd the host of it?\n", "</think>It is 5433.") == "It is 5433."
+
+
 @given(st.text(alphabet="ab <|s>/`\n", min_size=1).filter(lambda text: text.strip() and "</s>" not in text))
 def test_text_without_tokens_stays_whole(text: str) -> None:
     """Brackets and bars alone are text."""
