@@ -33,6 +33,8 @@ _BEGINNING = 4
 """Letters in which forms of a word agree."""
 _UNSPACED = "\u0e00"
 """From here on, words may have no spaces between them."""
+_ANY = frozenset({""})
+"""The beginning of every word."""
 _FULL_HOUR = ":00"
 """Of "9:00"; a note may say "at 9"."""
 
@@ -42,19 +44,32 @@ def own_part(answer: str, request: ModelRequest) -> str | None:
 
     Empty if some of it repeats these and the rest states no fact.
     """
-    said, lines = sentences(answer), _shown_lines(request)
-    shown = _ShownNotes(_alike(lines, answer) if max(answer, default="") < _UNSPACED else lines)
+    said, begun = sentences(answer), _beginnings(answer)
+    shown = _ShownNotes(line for line in _shown_lines(request, begun) if _begins_alike(line, begun))
     own = [each for each in said if not shown.hold(_plain(each))]
     if len(own) == len(said):
         return None
     return "\n".join(own) if any(map(_facts, map(_plain, own))) else ""
 
 
-def _alike(lines: Sequence[str], answer: str) -> list[str]:
-    """Return those of *lines* with a word that begins as one of *answer* does: the others need not be read."""
+def _beginnings(answer: str) -> frozenset[str]:
+    """Return how the words of *answer* begin; `_ANY` where words may have no spaces between them."""
+    if max(answer, default="") >= _UNSPACED:
+        return _ANY
     words = _WORD.findall(answer.casefold())
-    begun = frozenset(word[:_BEGINNING] for word in words if word not in STOP_WORDS)
-    return [line for line in lines if any(word[:_BEGINNING] in begun for word in _WORD.findall(line.casefold()))]
+    return frozenset(word[:_BEGINNING] for word in words if word not in STOP_WORDS)
+
+
+def _begins_alike(line: str, begun: frozenset[str]) -> bool:
+    """Tell whether a word of *line* begins as one of *begun*: other lines need not be read."""
+    if not _may_begin_alike(line, begun):
+        return False
+    return begun is _ANY or any(word[:_BEGINNING] in begun for word in _WORD.findall(line.casefold()))
+
+
+def _may_begin_alike(text: str, begun: frozenset[str]) -> bool:
+    """Tell quickly whether *text* has one of *begun* anywhere: nearly all of a long conversation has none."""
+    return any(map(text.casefold().__contains__, begun))
 
 
 class _ShownNotes:
@@ -97,13 +112,16 @@ class _ShownNotes:
             yield self._lines[place]
 
 
-def _shown_lines(request: ModelRequest) -> list[str]:
-    """Return the lines of the workspace, of memories, of notes and of messages that *request* holds."""
+def _shown_lines(request: ModelRequest, begun: frozenset[str]) -> list[str]:
+    """Return the lines of the workspace, of memories, of notes and of messages that *request* holds.
+
+    Texts are left out in which no word begins as one of *begun*.
+    """
     texts = [request.stable]
     for entry in request.entries:
-        if isinstance(entry, UserEntry):
+        if isinstance(entry, UserEntry) and _may_begin_alike(entry.text, begun):
             texts += [each for each in sentences(own_words(entry)) if not is_question(each)]
-        if isinstance(entry, TurnNoteEntry):
+        elif isinstance(entry, TurnNoteEntry) and _may_begin_alike(entry.text, begun):
             texts.append(entry.text)
         elif isinstance(entry, ResultEntry) and entry.name in _READ_BY and not entry.is_error:
             texts += _texts_of(entry.text)
