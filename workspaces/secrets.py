@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from operator import is_
 from typing import TypeVar, cast
 from urllib.parse import quote, quote_plus
 from weakref import WeakValueDictionary
@@ -137,11 +138,10 @@ def _redact_value(value: object) -> object:
             return redact(value) if type(value) is str else value
         case tuple() | list():
             changed = [_redact_member(each) for each in value]
-            is_same = all(map(_is, value, changed))
-            return value if is_same else type(value)(changed)
+            return value if all(map(is_, value, changed)) else type(value)(changed)
         case dict():
             pairs = {name: _redact_value(each) for name, each in value.items()}
-            return value if all(map(_is, value.values(), pairs.values())) else pairs
+            return value if all(map(is_, value.values(), pairs.values())) else pairs
         case _ if is_dataclass(value) and not isinstance(value, type):
             parts = ((name, getattr(value, name)) for name in _names(type(value)))
             other = {name: new for name, part in parts if (new := _redact_value(part)) is not part}
@@ -168,10 +168,6 @@ def _is_constant(value: object) -> bool:
 @cache
 def _names(kind: type) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind) if each.init)
-
-
-def _is(one: object, two: object) -> bool:
-    return one is two
 
 
 def is_guarded(secret: str) -> bool:

@@ -8,13 +8,14 @@ from workspaces.access import Locality, may_know
 
 WITHHELD = "(withheld: marked house; only models on the owner's own machines may read it)"
 """Stands for each such text, whatever it says."""
+_MARKED = (UserEntry, ReplyEntry, ResultEntry, SummaryEntry)
 
 
 def is_house(entry: Entry | Mark) -> bool:
     """Return whether *entry* stays on the owner's machines."""
     if isinstance(entry, TurnNoteEntry):
         return entry.outside is not None
-    return isinstance(entry, UserEntry | ReplyEntry | ResultEntry | SummaryEntry) and entry.is_house
+    return isinstance(entry, _MARKED) and entry.is_house
 
 
 def shown_entries(entries: Iterable[Entry], reader: Locality) -> list[Entry]:

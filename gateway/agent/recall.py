@@ -80,6 +80,8 @@ class Recalled:
 
         Empty without any.
         """
+        if not self.hits:
+            return ""
         whole = [_one_line(notes)]
         known = [hit for hit in self.hits if may_know(reader, is_house=hit.is_house)]
         quoted = [hit for hit in known if not _is_shown(hit, whole)]

@@ -6,7 +6,7 @@ Only that part may become a note later: messages do so by themselves.
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import date
 from functools import lru_cache

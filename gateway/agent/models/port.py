@@ -73,7 +73,7 @@ class ModelRequest:
 
     def shown_to(self, reader: Locality) -> "ModelRequest":
         """Return it as *reader* may know it. Raises HouseError if that leaves nothing to answer."""
-        if may_know(reader, is_house=self.is_house):
+        if may_know(reader, is_house=True) or not self.is_house:
             return self
         last = next((entry for entry in reversed(self.entries) if isinstance(entry, UserEntry)), None)
         if last is not None and last.is_house:
