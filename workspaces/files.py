@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import groupby, takewhile
 from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
@@ -137,8 +137,15 @@ class Folder:
     def found(self, path: PurePosixPath) -> FoundFile | None:
         """Return the plain file at *path* as `walk` yields it; `None` if there is none."""
         with translated_errors(path), self._place(path) as place:
-            facts = facts_of(place.folder, place.name)
-        return found_file(path, facts) if facts is not None and is_plain(facts) else None
+            return _found(place.folder, path)
+
+    def are_unchanged(self, files: Iterable[FoundFile]) -> bool:
+        """Tell whether `found` still returns each of *files*; those of one folder are best together."""
+        for path, found in groupby(files, lambda each: each.path.parent):
+            with translated_errors(path), self.opened(path) as folder:
+                if any(_found(folder, each.path) != each for each in found):
+                    return False
+        return True
 
     def write(self, path: PurePosixPath, data: bytes, expected: str | None) -> str:
         """Replace the file with digest *expected* by *data* and return the new digest.
@@ -270,10 +277,12 @@ class Folder:
     def opened(self, path: PurePosixPath, *, create: bool = False) -> Iterator[int]:
         """Open the folder at *path*, one component at a time; the yielded handle is closed afterwards."""
         parts = clean_path(str(path)).parts
-        # Opened anew: copies of a handle share the position of a listing, and two threads would see a part, or nothing.
-        handle = os.open(".", _FOLDER, dir_fd=self._handle)
+        # The workspace itself is listed by a handle of its own: copies of one share the position of a listing, and two
+        # threads would see a part, or nothing.
+        first, *rest = parts if parts and not create else (".", *parts)
+        handle = os.open(first, _FOLDER, dir_fd=self._handle)
         try:
-            for part in parts:
+            for part in rest:
                 if create:
                     self._make_folder(handle, part, path)
                 below = os.open(part, _FOLDER, dir_fd=handle)
@@ -361,6 +370,11 @@ class Folder:
         names = names_in(folder)
         if name not in names and len(names) >= self.caps.names:
             raise TooLargeError(f"{path}: its folder already holds {len(names):,} files, the maximum")
+
+
+def _found(folder: int, path: PurePosixPath) -> FoundFile | None:
+    facts = facts_of(folder, path.name)
+    return found_file(path, facts) if facts is not None and is_plain(facts) else None
 
 
 def _refuse_twin(folder: int, name: str, path: PurePosixPath) -> None:

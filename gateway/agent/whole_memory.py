@@ -40,7 +40,7 @@ class _Excess:
     def stands(self, folder: Folder) -> bool:
         """Tell whether none of the files has changed."""
         with suppress(WorkspaceError):
-            return all(folder.found(each.path) == each for each in self.files)
+            return folder.are_unchanged(self.files)
         return False
 
 
