@@ -100,9 +100,10 @@ def plain_tracebacks() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def quick_programs() -> Iterator[None]:
-    """Fork our programs where tests start them."""
-    with forked_programs():
+def quick_programs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fork our programs where tests start them; a process of `-n` waits until it can: each starts dozens."""
+    is_worker = hasattr(request.config, "workerinput")
+    with forked_programs(all_of_them=is_worker and sys.platform == "linux"):
         yield
 
 

@@ -151,9 +151,14 @@ def _adopting() -> Iterator[None]:
 
 
 @contextmanager
-def forked_programs() -> Iterator[None]:
-    """Fork our programs wherever the block starts them; the first ones are started, until the zygote is ready."""
-    zygotes: list[Zygote] = []
+def forked_programs(*, all_of_them: bool = False) -> Iterator[None]:
+    """Fork our programs wherever the block starts them; the first ones are started, until the zygote is ready.
+
+    With *all_of_them*, the block begins when it is.
+    """
+    zygotes = [Zygote()] if all_of_them else []
+    for zygote in zygotes:
+        zygote.wait()
 
     def execute(popen: Any, *given: Any) -> None:
         call = PARAMETERS.bind(popen, *given).arguments
