@@ -11,7 +11,7 @@ from gateway.agent.authorship import own_words
 from gateway.agent.dictation import stems
 from gateway.agent.entries import UserEntry
 from gateway.agent.person_requests import REMINDER, Request, request_in
-from gateway.agent.tools.tool import Told, done
+from gateway.agent.tools.tool import ActedResult, done
 from gateway.agent.write_guard import WriteGuard
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
@@ -43,7 +43,7 @@ class TurnJobRequests:
     asked: TurnRequest
     guard: WriteGuard
 
-    async def add(self, when: str, what: str, *, private: bool) -> Told:
+    async def add(self, when: str, what: str, *, private: bool) -> ActedResult:
         told = self.guard.marked(f"{REMINDER}{what}" if self._is_reminder(what) else what)
         wish = Wish(self.asked.agent.id, when, told, f"turn {self.asked.row.turn_id}", private=private)
         try:
@@ -64,7 +64,18 @@ class TurnJobRequests:
         jobs = await self.job_schedule.all(self.asked.agent.id)
         return "\n".join(job_lines(jobs, self.job_schedule.zone)) or "No jobs are scheduled."
 
-    async def cancel(self, number: int) -> Told:
+    async def move(self, number: int, when: str, what: str, *, private: bool) -> ActedResult:
+        if not when:
+            raise ToolError("a job is moved to a time: give when, too; nothing was changed")
+        try:
+            spec = (await self.job_schedule.get(number, self.asked.agent.id)).spec
+        except ScheduleError as exc:
+            raise ToolError(f"{exc}; nothing was changed") from exc
+        new = await self.add(when, what or spec.prompt, private=private or spec.private)
+        old = await self.cancel(number)
+        return ActedResult(f"{new.said} {old.said}", (*new.acts, *old.acts))
+
+    async def cancel(self, number: int) -> ActedResult:
         try:
             job = await self.job_schedule.get(number, self.asked.agent.id)
             if (reason := self._reason()) and not await self._is_named(job):
@@ -116,7 +127,7 @@ class TurnJobRequests:
         said = self.asked.row.message.text.strip()
         return bool(said) and (when, what) == (said, f"{REMINDER}{said}") and not is_inner(self.asked.row.message)
 
-    async def _wait(self, proposal: Proposal, reason: ApprovalReason) -> Told:
+    async def _wait(self, proposal: Proposal, reason: ApprovalReason) -> ActedResult:
         number = await self.approvals.propose(proposal, self._owner())
         said = (
             f"Nothing is changed yet: this waits for your owner's approval as #{number}, because {reason.in_words}. "

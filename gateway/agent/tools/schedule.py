@@ -21,6 +21,9 @@ class JobRequests(Protocol):
     async def cancel(self, number: int) -> Told:
         """Remove a job, or ask the owner; return the outcome as text."""
 
+    async def move(self, number: int, when: str, what: str, *, private: bool) -> Told:
+        """Replace a job, whose words stay without *what*; without a valid *when* the job stays."""
+
 
 def schedule_tools(access: Access, book: JobRequests) -> list[Tool]:
     """Return the job tools, for turns over private memory."""
@@ -31,10 +34,13 @@ def schedule_tools(access: Access, book: JobRequests) -> list[Tool]:
         with_memory: bool = False,
         cancel: int | None = None,
     ) -> Told:
-        """Plan a reminder or job, cancel one by number, or list all (no arguments).
+        """Plan a reminder or job, cancel one, or list all (no arguments).
 
         when: at 2026-12-24 09:00, in 20m, every 2h, Mon-Fri 17:30, or cron; the owner's zone. what: words to yourself.
+        cancel: its number; with when, moves it.
         """
+        if cancel is not None and (when or what):
+            return await book.move(cancel, when, what, private=with_memory)
         if cancel is not None:
             return await book.cancel(cancel)
         if not when and not what:

@@ -114,6 +114,27 @@ async def test_what_the_owner_asked_for_is_planned_at_once(tmp_path: Path) -> No
         assert "there is no job 1" in await asked(house, ToolCall("c4", "cancel_schedule", '{"number": 1}'))
 
 
+async def test_a_job_is_moved_in_one_call(tmp_path: Path) -> None:
+    """A new time beside the number to cancel plans the job anew, with its words unless others are given.
+
+    A time that cannot be read leaves the job as it is.
+    """
+    async with open_house(tmp_path) as house:
+        await asked(house, planned("at 2026-03-02 19:00", "remind me of the dentist"))
+        wrong = ToolCall("c2", "schedule", '{"cancel": 1, "when": "soon", "what": "x"}')
+        assert "nothing was scheduled" in await asked(house, wrong)
+        assert "give when" in await asked(house, ToolCall("c3", "schedule", '{"cancel": 1, "what": "x"}'))
+        assert "no job 7" in await asked(house, ToolCall("c4", "schedule", '{"cancel": 7, "when": "in 20m"}'))
+        assert (await house.says("/cron")).startswith(
+            "- job 1: at 2026-03-02 19:00 (private): remind me of the dentist"
+        )
+        moves = ToolCall("c5", "schedule", '{"cancel": 1, "when": "at 2026-03-03 19:00"}')
+        assert await asked(house, moves) == "Scheduled as job 2; next 2026-03-03 19:00. Job 1 has been removed."
+        assert (await house.says("/cron")).splitlines() == [
+            "- job 2: at 2026-03-03 19:00 (private): remind me of the dentist; next 2026-03-03 19:00"
+        ]
+
+
 async def test_a_turn_that_read_others_words_waits_for_its_owner(tmp_path: Path) -> None:
     """The owner sees what is to be done and when; approved twice, it is planned once."""
     async with open_house(tmp_path) as house:
