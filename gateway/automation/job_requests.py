@@ -72,6 +72,8 @@ class TurnJobRequests:
         except ScheduleError as exc:
             raise ToolError(f"{exc}; nothing was changed") from exc
         new = await self.add(when, what or spec.prompt, private=private or spec.private)
+        if any(act.kind == "waits" for act in new.acts):
+            return ActedResult(f"{new.said} Job {number} stays until you cancel it after the approval.", new.acts)
         old = await self.cancel(number)
         return ActedResult(f"{new.said} {old.said}", (*new.acts, *old.acts))
 

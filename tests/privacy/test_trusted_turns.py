@@ -387,6 +387,16 @@ async def test_a_packages_tool_waits_after_others_words_and_runs_once_approved(h
     assert (await waiting(house), out.read_text()) == ([], "the notes again")
 
 
+async def test_a_job_that_cannot_be_moved_at_once_stays(house: House) -> None:
+    """Only the new one waits: a refusal would leave the owner without any."""
+    await house.job_runner.job_schedule.add(Wish("main", "every 2h", "call Ann", "you"))
+    await talk(house, "", FORWARD, "What shall I do with it?")
+    moves = says("", call("schedule", cancel=1, when="every 3h"))
+    await talk(house, "cancel the reminder about Ann and make it every 3 hours", OWNER, moves, "Done.")
+    assert [job.id for job in await house.job_runner.job_schedule.all("main")] == [1]
+    assert await waiting(house) == ["/schedule"]
+
+
 async def test_an_approved_call_passes_the_owners_hooks_too(house: House, install: Install) -> None:
     """What a hook blocks is not made by an approval either."""
     install("sea-tool", "[strandline.tools]\nsea = sea_tool:tools\n", PACKAGE)

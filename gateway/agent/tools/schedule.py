@@ -34,10 +34,9 @@ def schedule_tools(access: Access, book: JobRequests) -> list[Tool]:
         with_memory: bool = False,
         cancel: int | None = None,
     ) -> Told:
-        """Plan a reminder or job, cancel one, or list all (no arguments).
+        """Plan a reminder or job, cancel one by number (with when: move it), or list all (no arguments).
 
-        when: at 2026-12-24 09:00, in 20m, every 2h, Mon-Fri 17:30, or cron; the owner's zone. what: words to yourself.
-        cancel: its number; with when, moves it.
+        when: at 2026-12-24 09:00, in 20m, every 2h, Mon-Fri 17:30, cron; owner's zone. what: words to yourself.
         """
         if cancel is not None and (when or what):
             return await book.move(cancel, when, what, private=with_memory)
