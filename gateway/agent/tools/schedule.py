@@ -34,7 +34,7 @@ def schedule_tools(access: Access, book: JobRequests) -> list[Tool]:
         with_memory: bool = False,
         cancel: int | None = None,
     ) -> Told:
-        """Plan a reminder or job, cancel one by number (with when: move it), or list all (no arguments).
+        """Plan a reminder or job, cancel one (with when: move it), or list all (no arguments).
 
         when: at 2026-12-24 09:00, in 20m, every 2h, Mon-Fri 17:30, cron; owner's zone. what: words to yourself.
         """
