@@ -21,6 +21,7 @@ from workspaces.memory.text import day_spans, feasts
 from workspaces.memory.text.date_words import LANGUAGES
 from workspaces.memory.text.dates import _forms
 from workspaces.memory.text.question_forms import asking, loosely_asking
+from workspaces.memory.text.reminder_orders import reminder_patterns
 from workspaces.memory.text.tokens import _exact_pattern, _pattern
 from workspaces.secrets import Redactor
 
@@ -53,9 +54,10 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "gateway.agent.models.offline_languages._tails": lambda: [
         (offline_languages._tails(), lambda text: offline_languages.topic_of_own_words(f"what did I say about {text}"))
     ],
-    "gateway.agent.person_requests._starting": lambda: [
+    "workspaces.memory.text.reminder_orders.starting": lambda: [
         (starts, starts.match) for _, starts, _ in person_requests._patterns()
     ],
+    "workspaces.memory.text.reminder_orders.reminder_patterns": lambda: _searched(reminder_patterns()[1]),
     "gateway.agent.person_requests._ending": lambda: [
         (end, end.search) for _, _, end in person_requests._patterns() if end
     ],

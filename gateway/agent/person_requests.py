@@ -7,13 +7,13 @@ one would accuse an answer, so patterns are narrow.
 
 import re
 import tomllib
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
 from gateway.agent.models.offline_intents import read_intent
+from workspaces.memory.text.reminder_orders import reminder_patterns, sentences_of, starting
 
 
 class Request(StrEnum):
@@ -38,16 +38,7 @@ _PERIODS = frozenset(
 )
 _ANY_DAY = datetime(2026, 11, 24, 10, tzinfo=UTC)
 _MENTION = re.compile(r"\s{0,9}@\w{1,64}[\s,:]{0,9}")
-_SENTENCE = re.compile(r"[^.!?…。！？\n]+(?:[.!?…。！？](?=\S)[^.!?…。！？\n]+)*[.!?…。！？]?")
-"""A full stop inside a word, such as of a file's name, does not end a sentence."""
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_MEANS = {
-    "<gap>": r"[^\n.!?。！？]{0,60}?",
-    "<file>": r"\b\S{1,60}\.(?:pdf|docx?|xlsx?|csv|txt|md|zip|png|jpe?g)\b",
-    "<not>": r"(?![\s,]{1,3}(?:",
-    "</not>": r")\b)",
-}
-"""Parts of an order's pattern, by their marks in the file."""
 _REMARK = re.compile(r"(?:please )?note that\b", re.IGNORECASE)
 """Introduces an explanation more often than it orders a note."""
 
@@ -55,7 +46,7 @@ _REMARK = re.compile(r"(?:please )?note that\b", re.IGNORECASE)
 def request_in(text: str) -> Request | None:
     """Return the act that *text*, a person's own words, asks for; `None` for an ordinary message."""
     text = _MENTION.sub("", text[:LONGEST_READ], count=1) if text.lstrip().startswith("@") else text[:LONGEST_READ]
-    sentences = [each.group().strip() for each in _SENTENCE.finditer(text)]
+    sentences = sentences_of(text)
     for request, starts, end in _patterns():
         if any(starts.match(each) or (end and end.search(each)) for each in sentences):
             return request
@@ -84,15 +75,11 @@ def _is_behind_time(sentence: str, order: re.Pattern[str]) -> bool:
 
 @cache
 def _patterns() -> tuple[tuple[Request, re.Pattern[str], re.Pattern[str] | None], ...]:
-    orders = (Request.REMIND, Request.CANCEL, Request.SEND, Request.FORGET)
-    return tuple((each, _starting(_WORDS[each]), _ending(each)) for each in orders)
-
-
-def _starting(orders: Sequence[str]) -> re.Pattern[str]:
-    pattern = rf"(?:(?:{_WORDS['please']})[\s,]{{0,3}}){{0,3}}(?:{'|'.join(orders)})"
-    for mark, meaning in _MEANS.items():
-        pattern = pattern.replace(mark, meaning)
-    return re.compile(pattern, re.IGNORECASE)
+    others = (Request.CANCEL, Request.SEND, Request.FORGET)
+    return (
+        (Request.REMIND, *reminder_patterns()),
+        *((each, starting(_WORDS[each]), _ending(each)) for each in others),
+    )
 
 
 def _ending(request: Request) -> re.Pattern[str] | None:

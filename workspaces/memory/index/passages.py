@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from workspaces.memory.entry import Entry
 from workspaces.memory.index.ranking import REACH, EntryFacts, answers
 from workspaces.memory.text.dialogue import LineKind, draws_on, read_line, refers_back
+from workspaces.memory.text.reminder_orders import orders_reminder
 
 
 class Places:
@@ -46,9 +47,10 @@ def needed_before(entry: Entry, before: Entry | None) -> Entry | None:
 def needed_after(after: Entry | None, *, is_best: bool = False) -> Entry | None:
     """Return *after* if it leaves its own subject to the line before, or draws on it.
 
-    What follows the best result need not: people tell a thing in several messages.
+    What follows the best result need not: people tell a thing in several messages. An order to remind begins another.
     """
-    if after is None or is_best:
-        return after
+    if after is None:
+        return None
     text = read_line(after.text).text
-    return after if refers_back(text) or draws_on(text) else None
+    is_needed = not orders_reminder(text) if is_best else refers_back(text) or draws_on(text)
+    return after if is_needed else None

@@ -24,6 +24,24 @@ def test_a_hit_has_the_line_that_it_is_understood_with(tmp_path: Path, line: str
     assert (shown[1], shown[2]) == (([None, 2], [1, None]) if has_context else ([None, 2], [None, None]))
 
 
+@pytest.mark.parametrize(
+    ("line", "is_shown"),
+    [
+        ("the key for the shed is with Kolb", True),
+        ("remind me in 2 hours to take the bread out of the oven", False),
+        ("ok, please remind me tomorrow at 9 to call Jan", False),
+        ("erinnere mich morgen um 9 an die Steuer", False),
+        ("1時間後にパンを出すことを思い出させて", False),
+        ("the smell reminds me of Kolb's shed", True),
+    ],
+)
+def test_an_order_to_remind_does_not_belong_to_the_best_result(tmp_path: Path, line: str, is_shown: bool) -> None:
+    """It begins another thing; a statement that follows is shown with the best result."""
+    notes = f"- 14:20 Owner: Lena waters the tomatoes while we are away\n- 14:30 Owner: {line}\n"
+    best = matching(tmp_path, notes, "who waters the tomatoes", LocalEmbedder())[0]
+    assert (best.entry.start_line, best.after is not None) == (1, is_shown)
+
+
 ASKED = """- 14:20 Ann: where did you put Lotta's kite?
 - 14:21 Ben: {answer}
 """
