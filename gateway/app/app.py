@@ -19,7 +19,7 @@ from gateway.app.automatic_backups import AutomaticBackups
 from gateway.app.channels import TERMINAL
 from gateway.app.crash_recovery import quarantine_suspects
 from gateway.app.disk_room import warn_of_short_disk
-from gateway.app.lost_records import tell_of_state
+from gateway.app.lost_records import tell_of_choices, tell_of_state
 from gateway.app.note_checks import note_checks
 from gateway.app.resources import THIS_MACHINE, Machine, open_resources
 from gateway.app.wiring import Parts
@@ -161,7 +161,8 @@ class App:
         parts, home = self.parts, self.parts.resources.home
         await quarantine_suspects(parts.resources.journal, home.store, home.notices)
         await tell_of_state(home.notices, home.store, home.clock.now())
-        await parts.choices.load(parts.resources.agents)
+        tell = partial(tell_of_choices, home.notices, now=home.clock.now())
+        await parts.choices.load(parts.resources.agents, tell)
         replies, messages = await parts.delivery.recover(self._is_ours), await parts.reception.recover(self._is_ours)
         if messages or replies:
             log.info("resumed work of an earlier run", messages=messages, replies=replies)

@@ -21,7 +21,7 @@ def house_commands(parts: CommandResources) -> list[Command]:
         if word not in _WORDS:
             raise ToolError("say `/house on`, or `/house off`")
         if (wanted := _WORDS[word]) is not None:
-            await choices.choose(key, choices.of(key).model_copy(update={"house": wanted or None}))
+            await choices.choose(key, choices.of(key).model_copy(update={"house": wanted}))
         return _state(call, is_house=choices.is_house(key))
 
     return [Command("house", "[on/off]", "keep what is said here on your own machines", Who.OWNER, True, run)]

@@ -1,20 +1,26 @@
 """The settings that people choose for a session: its queue mode and model until it ends, and the mark of its chat."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import PurePosixPath
 
+import structlog
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.agent import Agent
-from gateway.errors import StoreError
 from gateway.inbound.settings import QueueMode
 from gateway.sessions.due import Ending, Pause
 from gateway.sessions.session import Session
 from gateway.stores.ports import Store
+from gateway.stores.remembered import UNREADABLE_VALUE
 from workspaces.access import AgentId
+
+log = structlog.get_logger()
+
+EVERY = "*"
+"""Stands for every session of an agent without a mark of its own; no session has this name."""
 
 
 class Choice(BaseModel):
@@ -35,11 +41,21 @@ class Choices:
         self._store = store
         self._chosen: dict[SessionKey, Choice] = {}
 
-    async def load(self, agents: Iterable[AgentId]) -> None:
-        """Load the stored settings for sessions of *agents*. Raises StoreError."""
+    async def load(self, agents: Iterable[AgentId], tell: Callable[[AgentId], Awaitable[None]]) -> None:
+        """Load the stored settings for sessions of *agents*; *tell* of each whose settings are damaged.
+
+        Its chats are marked `house` then, as any of them may have been, until the owner says otherwise in each.
+        Raises StoreError.
+        """
         for agent in agents:
             kept = _read(await self._store.get(_place(agent)))
-            self._chosen |= {SessionKey(agent, name): choice for name, choice in kept.items()}
+            if kept is None:
+                log.error("the settings of sessions cannot be read and are forgotten", agent=agent)
+                await self._store.count(UNREADABLE_VALUE)
+                await tell(agent)
+                await self.choose(SessionKey(agent, EVERY), Choice(house=True))
+            else:
+                self._chosen |= {SessionKey(agent, name): choice for name, choice in kept.items()}
 
     def of(self, key: SessionKey) -> Choice:
         """Return the settings of a session."""
@@ -51,7 +67,8 @@ class Choices:
 
     def is_house(self, key: SessionKey) -> bool:
         """Return whether the chat of a session carries the mark `house`."""
-        return bool(self.of(key).house)
+        own = self.of(key).house
+        return bool(self.of(SessionKey(key.agent, EVERY)).house if own is None else own)
 
     def voice(self, key: SessionKey, agent: Agent) -> Agent:
         """Return *agent* with the model chosen for the session, if it is still configured."""
@@ -81,11 +98,11 @@ def _place(agent: AgentId) -> str:
     return f"choices:{agent}"
 
 
-def _read(kept: str | None) -> dict[str, Choice]:
+def _read(kept: str | None) -> dict[str, Choice] | None:
     try:
         return _choices().validate_json(kept or "{}")
-    except ValidationError as exc:
-        raise StoreError("the session settings cannot be read; restore the state from a backup") from exc
+    except ValidationError:
+        return None
 
 
 @cache

@@ -13,6 +13,7 @@ from tests.journeys.house import OWNER, make_home, running
 
 STRANGER = 99
 REMEMBERED = (
+    "choices:main",
     "cut_files:main",
     "group_requests",
     "heartbeat:main",

@@ -27,6 +27,7 @@ from tests.gateway.commands.house import (
     House,
     open_house,
 )
+from workspaces.access import AgentId
 
 GUEST = STRANGER
 OPEN = Policy(
@@ -163,10 +164,15 @@ async def test_a_mode_holds_for_its_session_until_that_ends(tmp_path: Path) -> N
         assert not house.choices._chosen
 
 
+async def unexpected(agent: AgentId) -> None:
+    """Fail: no settings are damaged here."""
+    raise AssertionError(agent)
+
+
 async def restarted(house: House) -> QueueMode | None:
     """Return what a gateway that starts now knows of the owner's session."""
     later = Choices(house.store)
-    await later.load([MAIN])
+    await later.load([MAIN], unexpected)
     return later.mode(house.key(OWNER))
 
 
