@@ -11,7 +11,6 @@ import pytest
 from gateway.agent import person_requests
 from gateway.agent.models import offline_languages
 from gateway.config.editing import _split_at_agent
-from gateway.inbound.agent_crosstalk import _is_to
 from gateway.settings.section import PERSON
 from tests.patterns import ROOT, Found, Pattern, made, of_calls, of_modules, sources
 from tests.pumping import Pump, grows, pumps
@@ -43,9 +42,6 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "gateway.channels.settings.is_person": lambda: _searched(re.compile("[0-9]+")),
     "gateway.config.editing._split_at_agent": lambda: [
         (re.compile(r"\s*\[\s*agents\s*\.\s*([\"']?)main\1\s*[].]"), lambda text: _split_at_agent([text], "main"))
-    ],
-    "gateway.inbound.agent_crosstalk._is_to": lambda: [
-        (re.compile(r"(?<!\w)@main(?![\w-])"), partial(_is_to, account="main", is_mention_needed=True))
     ],
     **{
         f"gateway.agent.models.offline_languages.{make.__name__}": partial(_once, make())
