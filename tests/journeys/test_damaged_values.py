@@ -17,7 +17,6 @@ REMEMBERED = (
     "cut_files:main",
     "group_requests",
     "heartbeat:main",
-    "index_sizes:main",
     "owner_chats",
     "pairing_chats:telegram.home",
     "state_loss",
