@@ -13,7 +13,7 @@ from gateway.cli.call import JsonCall
 from gateway.cli.connect import Reached, reach
 from gateway.cli.invocation import AgentOption, Invocation, print_json
 from gateway.cli.redacted_output import styled_output
-from gateway.cli.scaffold import prepare_home, wishes_of
+from gateway.cli.scaffold import prepare_home, zone_of
 from gateway.control.expected_errors import EXPECTED
 from gateway.control.stream_wire import ChatOrder, ChatSign, CommandsOrder
 from gateway.control.wire import WhyOrder
@@ -48,7 +48,7 @@ def chat(
     if call.as_json and message is None:
         raise ConfigError("--json needs --message: an interactive chat has no JSON output")
     if not place.exists:
-        with prepare_home(place, wishes_of(invocation.environ), "strandline chat"):
+        with prepare_home(place, zone_of(invocation.environ), "strandline chat"):
             pass
     if message is None:
         _converse(invocation, place, agent, timeout)

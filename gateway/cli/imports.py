@@ -12,7 +12,7 @@ import typer
 
 from gateway.cli.call import Call
 from gateway.cli.invocation import config_of
-from gateway.cli.scaffold import prepare_home, wishes_of
+from gateway.cli.scaffold import prepare_home, zone_of
 from gateway.errors import ConfigError
 from gateway.home import Home
 
@@ -69,7 +69,7 @@ def import_(  # noqa: PLR0913  # each option is a parameter to typer
     if source is not None and file is not None:
         chosen = _with_agent_names(_selected(imported(source, file), conversation), agent, agent_prefix)
     is_own = own or (not dry_run and _wrote_them(chosen))
-    with prepare_home(place, wishes_of(invocation.environ), "strandline import") as (config, _):
+    with prepare_home(place, zone_of(invocation.environ), "strandline import") as (config, _):
         locked = set(config.agents) if config.redis.url is None else set()
         if undo is not None:
             name = _agent_of(place, config, undo, agent)

@@ -12,7 +12,7 @@ from gateway.cli.connections import BotWish, connect_bot
 from gateway.cli.invocation import Invocation, config_of
 from gateway.cli.keys import ask, ask_one_of
 from gateway.cli.model_setup import ModelWish, usual_model, write_model
-from gateway.cli.scaffold import MODELS, PROVIDERS, Wishes, prepare_home, wishes_of
+from gateway.cli.scaffold import MODELS, PROVIDERS, prepare_home, zone_of
 from gateway.cli.settings_report import taken_up
 from gateway.control.remote import running_settings
 from gateway.control.stream_wire import ChatOrder
@@ -44,10 +44,10 @@ def init(  # noqa: PLR0913  # each option is a parameter to typer
     asks = not yes and not _is_settled(place)
     has_bots = place.config_file.exists() and _has_bots(place)
     known = place.config_file.exists() and config_of(place).owner.time_zone
-    zone = time_zone or known or wishes_of(invocation.environ).time_zone
+    zone = time_zone or known or zone_of(invocation.environ)
     name = owner_name or (ask("Your name") if asks else "")
     zone = _checked_zone(_ask_zone(zone) if asks and time_zone is None else zone)
-    _make(invocation, place, Wishes(zone))
+    _make(invocation, place, zone)
     wish = ModelWish(provider or (_ask_provider(invocation, place) if asks else None), model, None, base_url, None)
     if wish.provider not in {None, "offline"}:
         _connect_model(invocation, place, wish, asks=asks)
@@ -76,22 +76,22 @@ def _is_fresh(home: Home) -> bool:
     from gateway.cli.scaffold import starter_config
 
     zone = config_of(home).owner.time_zone
-    return zone is not None and home.config_file.read_text("utf-8") == starter_config(Wishes(zone))
+    return zone is not None and home.config_file.read_text("utf-8") == starter_config(zone)
 
 
-def _make(invocation: Invocation, home: Home, wishes: Wishes) -> None:
+def _make(invocation: Invocation, home: Home, zone: str) -> None:
     """Create what is missing; a running gateway has done it, and takes the time zone up."""
     control = home.control()
     if control is not None and asyncio.run(running_settings(control)) is not None:
-        _set_zone(home, wishes.time_zone)
+        _set_zone(home, zone)
         print(f"The gateway is running on {home.path}.")
         return
-    with prepare_home(home, wishes, "strandline init") as (config, is_new):
+    with prepare_home(home, zone, "strandline init") as (config, is_new):
         print(f"{'Wrote' if is_new else 'Kept'} {home.config_file}")
         for agent, settings in config.agents.items():
             print(f"Agent {agent}: {settings.workspace or home.agent(agent).workspace}")
     if _is_fresh(home):
-        _set_zone(home, wishes.time_zone)
+        _set_zone(home, zone)
 
 
 def _set_zone(home: Home, zone: str) -> None:

@@ -30,19 +30,9 @@ MODELS = (
 PROVIDERS = ("offline", *(each.provider for each in MODELS))
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """The answers given to `init`; the defaults need no account."""
-
-    time_zone: str
-    telegram_id: str = ""
-    """The owner's numeric id; empty: no Telegram."""
-    provider: str = "offline"
-
-
 @contextmanager
-def prepare_home(home: Home, wishes: Wishes, purpose: str) -> "Iterator[tuple[Config, bool]]":
-    """Own *home* while the block runs; create missing files there and change no existing ones.
+def prepare_home(home: Home, time_zone: str, purpose: str) -> "Iterator[tuple[Config, bool]]":
+    """Own *home* while the block runs; create missing files there, for an owner in *time_zone*, and change no others.
 
     Yields the settings, and whether they are new. *purpose* describes the use of the home to other processes. Raises
     ConfigError, HomeLockedError and WorkspaceLockedError before any write, and WorkspaceError.
@@ -52,7 +42,7 @@ def prepare_home(home: Home, wishes: Wishes, purpose: str) -> "Iterator[tuple[Co
     with own(home, purpose, create=True) as config:
         is_new = not home.config_file.exists()
         if is_new:
-            home.write(home.config_file, starter_config(wishes))
+            home.write(home.config_file, starter_config(time_zone))
             config = config_of(home)
         _make_workspaces(home, config)
         yield config, is_new
@@ -75,51 +65,41 @@ def _make_workspaces(home: Home, config: "Config") -> None:
             Workspace.create(folder, AgentId(agent)).folder.close()
 
 
-def wishes_of(environ: Mapping[str, str]) -> Wishes:
-    """Return the answers for an unattended `init`."""
+def zone_of(environ: Mapping[str, str]) -> str:
+    """Return the time zone for an owner who named none."""
     from gateway.config import owner_zone
 
-    return Wishes(owner_zone(None, environ).name)
+    return owner_zone(None, environ).name
 
 
-def starter_config(wishes: Wishes) -> str:
-    """Return a configuration that implements *wishes* and shows further options in comments."""
-    return "\n".join(_lines(wishes)) + "\n"
-
-
-def _lines(wishes: Wishes) -> Iterator[str]:
-    has_telegram = bool(wishes.telegram_id)
-    yield "# Strandline's settings. `strandline docs settings` explains every key; the next start reports invalid ones."
-    yield "\n[owner]"
-    yield f'time_zone = "{wishes.time_zone}"          # decides which day a note belongs to'
-    yield _line(
-        has_telegram,
-        f'people = ["telegram:{wishes.telegram_id or 12345}"]',
-        "your ids; `strandline connect` adds them",
+def starter_config(time_zone: str) -> str:
+    """Return a configuration for an owner in *time_zone* that shows further options in comments."""
+    models = "\n".join(
+        _MODEL.format(provider=each.provider, model=each.model, variable=each.variable) for each in MODELS
     )
-    yield "\n[agents.main]"
-    yield _line(
-        wishes.provider != "offline",
-        f'model = "{wishes.provider if wishes.provider != "offline" else "cohere"}"',
-        "a name under [models]; without one the offline responder answers",
-    )
-    for each in MODELS:
-        is_wanted = wishes.provider == each.provider
-        yield ""
-        yield _line(is_wanted, f"[models.{each.provider}]")
-        yield _line(is_wanted, f'provider = "{each.provider}"')
-        yield _line(is_wanted, f'model = "{each.model}"')
-        yield _line(
-            is_wanted, f'api_key_env = "{each.variable}"', "the variable that holds the key, never the key itself"
-        )
-    yield ""
-    yield _line(has_telegram, "[channels.telegram.home]")
-    yield _line(has_telegram, 'token_env = "TELEGRAM_TOKEN"', "the variable that holds the token from @BotFather")
-    yield _line(False, 'groups = { "-1001234567890" = { mention = true } }', "groups in which it may answer")
-    yield ""
-    yield _line(False, "[web]")
-    yield _line(False, "enabled = true", "a page for you, on this machine; `strandline web login` lets your browser in")
+    return f"""\
+# Strandline's settings. `strandline docs settings` explains every key; the next start reports invalid ones.
+
+[owner]
+time_zone = "{time_zone}"          # decides which day a note belongs to
+# people = ["telegram:12345"]   # your ids; `strandline connect` adds them
+
+[agents.main]
+# model = "cohere"   # a name under [models]; without one the offline responder answers
+
+{models}
+# [channels.telegram.home]
+# token_env = "TELEGRAM_TOKEN"   # the variable that holds the token from @BotFather
+# groups = {{ "-1001234567890" = {{ mention = true }} }}   # groups in which it may answer
+
+# [web]
+# enabled = true   # a page for you, on this machine; `strandline web login` lets your browser in
+"""
 
 
-def _line(is_active: bool, text: str, comment: str = "") -> str:
-    return ("" if is_active else "# ") + (f"{text}   # {comment}" if comment else text)
+_MODEL = """\
+# [models.{provider}]
+# provider = "{provider}"
+# model = "{model}"
+# api_key_env = "{variable}"   # the variable that holds the key, never the key itself
+"""

@@ -16,7 +16,7 @@ import typer
 
 from gateway.cli.call import Call
 from gateway.cli.invocation import Composed, Invocation
-from gateway.cli.scaffold import prepare_home, wishes_of
+from gateway.cli.scaffold import prepare_home, zone_of
 from gateway.cli.settings_watch import LiveSettings, SettingsWatch, read_settings
 from gateway.cli.standby import StandbyAddress, composed_again, outlasting
 from gateway.control.admission_wire import ClaimAnswer, ClaimOrder
@@ -54,7 +54,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     from gateway.runtime.http_server import serving
 
     stop, token = asyncio.Event(), secrets.token_urlsafe(32)
-    ready = prepare_home(home, wishes_of(invocation.environ), "strandline up")
+    ready = prepare_home(home, zone_of(invocation.environ), "strandline up")
     avoid_holes()
     with ready, stop_on_signals(stop), ExitStack() as until_end:
         watch = SettingsWatch(home, invocation.environ, read_settings(home, invocation.environ))

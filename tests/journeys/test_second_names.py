@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gateway.app.app import App
-from gateway.cli.scaffold import prepare_home, wishes_of
+from gateway.cli.scaffold import prepare_home, zone_of
 from gateway.control.status_wire import AgentStatus, StatusOrder
 from gateway.control.stream_wire import ChatOrder
 from gateway.home import Home
@@ -48,7 +48,7 @@ class Owner:
 @asynccontextmanager
 async def gateway(home: Home) -> AsyncIterator[Owner]:
     """Start it as `strandline up` does."""
-    with prepare_home(home, wishes_of({}), "a test"):
+    with prepare_home(home, zone_of({}), "a test"):
         pass
     async with running(home) as app:
         yield Owner(app)
