@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import secrets
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -302,18 +301,17 @@ def adopt(
 
 async def _adopt(invocation: Invocation, home: Home, agent: str, settings: "RedisSettings") -> None:
     """Give the files a new unique name; if interrupted between store and folder, run it again."""
-    from gateway.cluster.file_ownership import ClaimMark, write_mark
+    from gateway.cluster.file_ownership import FolderState, next_claim, write_mark
     from gateway.cluster.workspace_locks import agent_lock
-    from gateway.stores.pins import Pin
     from gateway.stores.redis.leases import adopt as adopted
     from gateway.stores.redis.server import server_of
 
-    fresh, server = Pin(secrets.token_hex(8), 1), server_of(settings, invocation.environ_of(home))
+    fresh, server = next_claim(FolderState(None, False)), server_of(settings, invocation.environ_of(home))
     try:
         with agent_lock(home, agent):
-            if holder := await adopted(server, settings.prefix, agent, fresh):
+            if holder := await adopted(server, settings.prefix, agent, fresh.pin):
                 raise StrandlineError(f"agent {agent} has a gateway ({holder}); stop that one first")
-            write_mark(home, agent, ClaimMark(fresh))
+            write_mark(home, agent, fresh)
     except WorkspaceLockedError as exc:
         raise StrandlineError(f"a gateway works on the files of agent {agent}; stop that one first") from exc
     except OSError as exc:

@@ -22,8 +22,6 @@ EARLIER_KEPT = 64
 Each allows one more consecutive claim whose outcome is unknown, or that a Redis has lost, before the store's count can
 no longer be attributed.
 """
-_NONE = "-"
-"""Placeholder in a mark for a claim from before claims had numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +34,14 @@ class ClaimMark:
     """Numbers of the earlier claims, newest first: of the same files, each with a count one lower."""
 
     def __str__(self) -> str:
-        return f"{self.pin}\n{' '.join(each or _NONE for each in self.earlier)}".strip()
+        return f"{self.pin}\n{' '.join(self.earlier)}".strip()
 
     @classmethod
     def read(cls, text: str) -> "ClaimMark | None":
         """Parse the result of `str`; `None` for anything else."""
         first, _, rest = text.strip().partition("\n")
         pin = Pin.read(first)
-        return None if pin is None else cls(pin, tuple("" if each == _NONE else each for each in rest.split()))
+        return None if pin is None else cls(pin, tuple(rest.split()))
 
     def knows(self, pin: Pin) -> bool:
         """Return whether these files were claimed as *pin*, whose count is not higher than this mark's.
@@ -88,8 +86,7 @@ def objection(here: FolderState, known: KnownAgent) -> str:
     if here.fault:
         return here.fault
     if pin is None:
-        unseen = known.had_messages and mark is None and not here.has_talked
-        return "it has conversations, and none of them is here" if unseen else ""
+        return ""
     if mark is None:
         return "its files are somewhere else"
     if mark.pin.identity != pin.identity:

@@ -12,20 +12,20 @@ class Pin:
     """Identity of the files; copies share it."""
     claims: int
     """How often a gateway claimed the agent; a stale copy has a lower count."""
-    number: str = ""
-    """Random number of the last claim: two copies with equally many claims differ in it. Older pins have none."""
+    number: str
+    """Random number of the last claim: two copies with equally many claims differ in it."""
 
     def __str__(self) -> str:
-        return " ".join(filter(None, (self.identity, str(self.claims), self.number)))
+        return f"{self.identity} {self.claims} {self.number}"
 
     @classmethod
     def read(cls, text: str) -> "Pin | None":
         """Parse the result of `str`; `None` for anything else."""
         found = _PIN.fullmatch(text.strip())
-        return cls(found["identity"], int(found["claims"]), found["number"] or "") if found else None
+        return cls(found["identity"], int(found["claims"]), found["number"]) if found else None
 
 
-_PIN = re.compile(r"\A(?P<identity>\S+) (?P<claims>[0-9]{1,18})(?: (?P<number>\S+))?")
+_PIN = re.compile(r"\A(?P<identity>\S+) (?P<claims>[0-9]{1,18}) (?P<number>\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,6 @@ class KnownAgent:
     """The store's knowledge of one agent."""
 
     pin: Pin | None
-    """`None`: not yet claimed by a gateway that marks files."""
+    """`None`: not yet claimed by a gateway."""
     is_free: bool
     """No other live gateway runs it."""
-    had_messages: bool = False
-    """It has no pin, and messages for it arrived while a gateway ran it: one that did not mark files yet."""

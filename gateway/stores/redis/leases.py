@@ -93,10 +93,9 @@ class RedisLeases:
         return sorted(volumes)
 
     async def known(self, agents: Sequence[str]) -> Mapping[str, KnownAgent]:
-        rows: list[tuple[str, int, int]] = await self._link.run_over("known", agents)
+        rows: list[tuple[str, int]] = await self._link.run_over("known", agents)
         return {
-            agent: KnownAgent(Pin.read(pin), bool(is_free), bool(had_messages))
-            for agent, (pin, is_free, had_messages) in zip(agents, rows, strict=True)
+            agent: KnownAgent(Pin.read(pin), bool(is_free)) for agent, (pin, is_free) in zip(agents, rows, strict=True)
         }
 
     async def take(self, agent: str, had: Pin | None, fresh: Pin) -> bool:

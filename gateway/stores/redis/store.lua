@@ -902,8 +902,7 @@ function reads.known(...)
     local rows = {}
     for _, agent in ipairs({ ... }) do
         local pin = call('HGET', key('pins'), agent) or ''
-        local had_messages = pin == '' and owner_of('agent:' .. agent) and call('EXISTS', key('inbox', agent)) == 1
-        rows[#rows + 1] = { pin, is_free(agent) and 1 or 0, had_messages and 1 or 0 }
+        rows[#rows + 1] = { pin, is_free(agent) and 1 or 0 }
     end
     return rows
 end

@@ -32,13 +32,12 @@ from gateway.stores.redis.leases import adopt
 from tests.fakes.redis_server import KINDS, RedisServer, program, running
 
 NOW, BEFORE, OTHER = Pin("here", 7, "c7"), Pin("here", 6, "c6"), Pin("there", 9, "d9")
-MARK, MARK_BEFORE = ClaimMark(NOW, ("c6", "c5", "")), ClaimMark(BEFORE, ("c5", ""))
-UNNUMBERED = ClaimMark(Pin("here", 7))
+MARK, MARK_BEFORE = ClaimMark(NOW, ("c6", "c5")), ClaimMark(BEFORE, ("c5",))
 
 
-def free(pin: Pin | None, *, had_messages: bool = False) -> KnownAgent:
+def free(pin: Pin | None) -> KnownAgent:
     """Return what the store knows of an agent that anybody may have."""
-    return KnownAgent(pin, is_free=True, had_messages=had_messages)
+    return KnownAgent(pin, is_free=True)
 
 
 @pytest.mark.parametrize(
@@ -49,20 +48,13 @@ def free(pin: Pin | None, *, had_messages: bool = False) -> KnownAgent:
         (FolderState(MARK, True), free(None), ""),
         (FolderState(MARK, True), free(NOW), ""),
         (FolderState(MARK, True), free(BEFORE), ""),
-        (FolderState(MARK, True), free(Pin("here", 4)), ""),
         (FolderState(MARK, True), free(Pin("here", 3, "forgotten")), ""),
         (FolderState(MARK, True), free(Pin("here", 7, "another")), "continued with another"),
         (FolderState(MARK, True), free(Pin("here", 6, "another")), "continued with another"),
-        (FolderState(MARK, True), free(Pin("here", 4, "another")), "continued with another"),
-        (FolderState(MARK, True), free(Pin("here", 7)), "continued with another"),
-        (FolderState(UNNUMBERED, True), free(Pin("here", 7)), ""),
-        (FolderState(UNNUMBERED, True), free(Pin("here", 6)), ""),
-        (FolderState(UNNUMBERED, True), free(NOW), "continued with another"),
+        (FolderState(MARK, True), free(Pin("here", 5, "another")), "continued with another"),
         (FolderState(MARK_BEFORE, True), free(NOW), "an older copy"),
         (FolderState(None, True), free(NOW), "somewhere else"),
         (FolderState(ClaimMark(OTHER), True), free(NOW), "and others are here"),
-        (FolderState(None, False), free(None, had_messages=True), "none of them is here"),
-        (FolderState(None, True), free(None, had_messages=True), ""),
         (FolderState(None, True, "a mark is damaged"), free(None), "a mark is damaged"),
     ],
 )
@@ -75,7 +67,7 @@ def test_files_are_known_by_their_mark(here: FolderState, known: KnownAgent, sai
 def test_each_claim_is_newer_and_has_a_number_of_its_own() -> None:
     """The identity stays, and the numbers before are remembered, up to so many; files without a mark get a new one."""
     claims = [next_claim(FolderState(MARK_BEFORE, True)) for _ in range(2)]
-    assert {(mark.pin.identity, mark.pin.claims, mark.earlier) for mark in claims} == {("here", 7, ("c6", "c5", ""))}
+    assert {(mark.pin.identity, mark.pin.claims, mark.earlier) for mark in claims} == {("here", 7, ("c6", "c5"))}
     assert claims[0].pin.number != claims[1].pin.number
     mark = claims[0]
     for _ in range(100):
@@ -86,12 +78,11 @@ def test_each_claim_is_newer_and_has_a_number_of_its_own() -> None:
     assert [is_new(FolderState(None, False), free(None)), is_new(FolderState(None, True), free(None))] == [True, False]
 
 
-@pytest.mark.parametrize("mark", [MARK, MARK_BEFORE, UNNUMBERED, next_claim(FolderState(UNNUMBERED, True))])
+@pytest.mark.parametrize("mark", [MARK, MARK_BEFORE, ClaimMark(NOW)])
 def test_a_mark_reads_what_it_writes(mark: ClaimMark) -> None:
-    """Also one from before claims had numbers; what is no mark is none."""
+    """What is no mark is none."""
     assert ClaimMark.read(f"{mark}\n") == mark
-    assert ClaimMark.read("here 7\n") == UNNUMBERED
-    assert [ClaimMark.read(text) for text in ("", "here", "here x", "here 7 a b")] == [None] * 4
+    assert [ClaimMark.read(text) for text in ("", "here", "here 7", "here x a", "here 7 a b")] == [None] * 5
 
 
 @pytest.mark.parametrize(
@@ -223,7 +214,7 @@ async def test_a_gateway_that_stands_by_notices_that_it_may_begin(homes: Homes) 
     async with homes.up("two") as two:
         assert two.leases is not None
         assert not await two._has_changed(two.leases)
-        fresh = Pin("chosen", 1)
+        fresh = Pin("chosen", 1, "e1")
         assert await adopt(two.leases.server, homes.prefix, "a", fresh) == ""
         write_mark(two.home, "a", ClaimMark(fresh))
         assert await two._has_changed(two.leases)
@@ -296,34 +287,6 @@ async def test_a_claim_that_came_to_nothing_does_not_make_a_copy_the_newer_one(h
         assert "it continued with another" in one.told()[0]
 
 
-async def test_marks_and_pins_without_numbers_get_them(homes: Homes) -> None:
-    """What an earlier version left is taken as it stands, once; the next claim has a number on both sides."""
-    home = homes.home("one")
-    write_mark(home, "a", ClaimMark(Pin("here", 3)))
-    async with Redis.from_url(str(homes.config.redis.url), decode_responses=True) as client:
-        await client.hset(f"{{{homes.prefix}}}:pins", "a", "here 3")
-        async with homes.up("one") as one:
-            assert (one.agents, one.told()) == (["a", "b"], ())
-        pin = Pin.read(str(await client.hget(f"{{{homes.prefix}}}:pins", "a")))
-    mark = inspect_folder(home.agent("a")).mark
-    assert pin is not None
-    assert mark is not None
-    assert (mark.pin, mark.earlier, pin.claims) == (pin, ("",), 4)
-    assert pin.number
-
-
-async def test_files_from_before_there_were_marks_are_known_by_their_past(homes: Homes) -> None:
-    """After an upgrade the gateway with the conversations gets the agent, though an empty one is there first."""
-    homes.talk("one", "a")
-    async with Redis.from_url(str(homes.config.redis.url)) as client:  # what an earlier version left
-        for agent in "a":
-            await client.hset(f"{{{homes.prefix}}}:owners", f"agent:{agent}", "gone#1")
-            await client.xadd(f"{{{homes.prefix}}}:inbox:{agent}", {"message": "{}", "received_at": ""})
-    async with homes.up("two") as two, homes.up("one") as one:
-        assert "none of them is here" in two.told()[0]
-        assert (two.agents, one.agents) == (["b"], ["a"])
-
-
 async def test_a_claim_that_fails_leaves_the_mark_as_it_was(homes: Homes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Or a copy whose gateway lost the race would look newer than the one that won it."""
     async with homes.up("one") as one:
@@ -331,7 +294,7 @@ async def test_a_claim_that_fails_leaves_the_mark_as_it_was(homes: Homes, monkey
         before = {agent: mark.read_text() for agent, mark in marks.items()}
         assert one.leases is not None
         known = await one.leases.known(["a"])
-        assert await one.leases.take("a", known["a"].pin, Pin("else", 1))
+        assert await one.leases.take("a", known["a"].pin, Pin("else", 1, "e1"))
         one.locks.close()
         assert not await one._took("a", known["a"])  # what it knew is over
         assert {agent: mark.read_text() for agent, mark in marks.items()} == before
