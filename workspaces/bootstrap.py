@@ -48,7 +48,7 @@ class ShownExtent:
 
     @property
     def missing(self) -> int:
-        """What is not shown; 0 if the file is shown whole."""
+        """Number of characters left out; 0 if the file is shown whole."""
         return self.length - self.shown
 
 

@@ -1,4 +1,4 @@
-"""Composes the health of a gateway: what it lacks, and what it assumes, in sentences."""
+"""Composes the health of a gateway: its lacks and assumptions, in sentences."""
 
 from gateway.agent.models.choose import provider_faults
 from gateway.agent.tools.loading import tool_faults

@@ -84,7 +84,7 @@ class Subagents:
         return [each for each in self.running() if each.parent == parent]
 
     def helpers(self, asked: TurnRequest) -> SubagentOperations | None:
-        """Return what the turn does with subagents; `None` if it may have none."""
+        """Return the turn's use of subagents; `None` if it may have none."""
         if asked.agent.model.name == OFFLINE or not self.settings.may_spawn(asked.access, asked.row.message):
             return None
         return SubagentOperations(partial(self._spawn, asked), partial(self._cancel, session_of(asked.access)))

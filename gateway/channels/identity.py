@@ -39,7 +39,7 @@ class PersonIdentity:
 
 @dataclass(frozen=True, slots=True)
 class BotIdentity:
-    """What a platform says of a bot."""
+    """A bot by its platform's own account."""
 
     name: str
     handle: str

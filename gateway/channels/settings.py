@@ -74,7 +74,7 @@ POLICIES = ("pairing", "owner", "closed")
 
 @dataclass(frozen=True, slots=True)
 class ChannelResources:
-    """What the gateway lends to an adapter."""
+    """The parts of the gateway that an adapter may use."""
 
     environ: Mapping[str, str]
     count: Count

@@ -103,7 +103,7 @@ class ImportTarget:
         return self._receipts / f"{name}.json"
 
     def plan(self, found: ImportedConversation) -> ImportPlan:
-        """Return what is new in *found*; a file whose place another one has gets a place beside it."""
+        """Return the news in *found*; a file whose place another one has gets a place beside it."""
         files: dict[str, str] = {}
         replaced: dict[str, str] = {}
         left_out = [*found.left_out]

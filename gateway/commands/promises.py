@@ -37,7 +37,7 @@ _IN_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Promises:
-    """What was promised, newest first in each part."""
+    """The promises, newest first in each part."""
 
     open: Sequence[str]
     kept: Sequence[str]

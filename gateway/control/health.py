@@ -1,4 +1,4 @@
-"""Whether the gateway accepts messages, and what it started without."""
+"""Whether the gateway accepts messages, and the parts that it started without."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

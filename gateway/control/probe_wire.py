@@ -1,4 +1,4 @@
-"""One small request to each model and platform that a gateway uses, and what came of it."""
+"""One small request to each model and platform that a gateway uses, and its outcome."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from gateway.control.order import Order
 
 @dataclass(frozen=True, slots=True)
 class ProbeRow:
-    """What one model or bot account said."""
+    """The answer of one model or bot account."""
 
     name: str
     """Such as `models.command` or `telegram.home`."""
@@ -19,7 +19,7 @@ class ProbeRow:
 
 @dataclass(frozen=True, slots=True)
 class ProbeAnswer:
-    """What all of them said."""
+    """The answers of all of them."""
 
     models: tuple[ProbeRow, ...] = ()
     channels: tuple[ProbeRow, ...] = ()

@@ -1,4 +1,4 @@
-"""Messages that a platform refused: what is sent in their place, plainest last; everything here is pure."""
+"""Messages that a platform refused: others to send in their place, plainest last; everything here is pure."""
 
 from collections.abc import Sequence
 from dataclasses import replace

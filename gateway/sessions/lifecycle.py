@@ -60,7 +60,7 @@ class SessionObservers:
 
 @dataclass(frozen=True, slots=True)
 class LifecycleSettings(SessionSettings):
-    """When sessions pause and end, and what is kept of them."""
+    """When sessions pause and end, and the parts that are kept of them."""
 
     zone: tzinfo = UTC
     """The owner's time zone."""

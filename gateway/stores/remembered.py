@@ -1,4 +1,4 @@
-"""Values that the gateway remembers in the store as JSON; an unreadable one costs what it held, and nothing else."""
+"""Values that the gateway remembers in the store as JSON; an unreadable one costs its own content, and nothing else."""
 
 from collections.abc import Hashable
 from functools import cache

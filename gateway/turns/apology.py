@@ -1,4 +1,4 @@
-"""What the sender of a message is told when their turn fails or has to wait."""
+"""The words to a sender whose turn fails or has to wait."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Views of an agent at work: what it waits for, its jobs, its conversations, and the gateway's health."""
+"""Views of an agent at work: its open questions, its jobs, its conversations, and the gateway's health."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -37,7 +37,7 @@ class Platform(Protocol):
         """The person writes."""
 
     def shown(self) -> Sequence[str]:
-        """What the person has been shown."""
+        """All that the person has been shown."""
 
     async def vanish(self) -> None:
         """Nobody can be reached any more."""

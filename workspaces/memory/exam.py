@@ -20,7 +20,7 @@ class ExamAnswer:
 
 
 async def examine(index: MemoryIndex, access: Access, most: int = QUESTIONS) -> list[ExamAnswer]:
-    """Return the outcomes of at most *most* questions about what *access* may read. Raises WorkspaceError."""
+    """Return the outcomes of at most *most* questions about the text that *access* may read. Raises WorkspaceError."""
     answers = []
     for question in questions(await index.documents(access), most):
         try:

@@ -1,4 +1,4 @@
-"""A query of an agent's memory, and what holds where it does not say."""
+"""A query of an agent's memory, and its defaults."""
 
 from dataclasses import dataclass, replace
 from datetime import date

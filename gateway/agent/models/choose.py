@@ -23,7 +23,7 @@ from workspaces.access import Locality
 
 @dataclass(frozen=True, slots=True)
 class SharedByModels:
-    """What all models of a gateway share."""
+    """The parts that all models of a gateway share."""
 
     room: ImageBudget = field(default_factory=ImageBudget)
     """Of the pictures that they are shown."""

@@ -40,7 +40,7 @@ async def ignore_used(_: Sequence[UsedMemory]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MemoryWatch:
-    """What a turn records about the texts that its model sees of memory."""
+    """A turn's record of the texts that its model sees of memory."""
 
     holds_others: Callable[[str], bool] = lambda _: False
     """Tells whether a text of a note holds others' words."""

@@ -1,4 +1,4 @@
-"""Checks of `strandline doctor` for what others could reach or read."""
+"""Checks of `strandline doctor` for things that others could reach or read."""
 
 import stat
 from collections.abc import Iterator
