@@ -15,7 +15,8 @@ _FORMS = frozenset({"TOOLS.md", "IDENTITY.md", "USER.md", "MEMORY.md"})
 _EARLIER = frozenset(
     {
         *("37b9360fd5307f3d", "e6d7ce446ed85b20", "6cf3cd97807f8f96", "6811ea9d9141216f"),  # AGENTS.md
-        *("33d7bfec7471b09d", "ed4c838d7289942e"),  # SOUL.md
+        "8211ad835341239f",  # the same
+        *("33d7bfec7471b09d", "ed4c838d7289942e", "3d224f6d3022e7d1"),  # SOUL.md
         *("b6ff857161d305c8", "3d9a942c4e52990b", "9b95a74f595abe10"),  # TOOLS.md, USER.md, HEARTBEAT.md
     }
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
@@ -53,9 +53,11 @@ _TOO_LONG = (
 _AT_REST = "rest"
 """Channel of a message that does not exist: the tools of a turn do not depend on it."""
 _NOTIFY = (
-    "\nNobody waits for this answer, and nobody is shown it. What your owner is to read you give to notify, a reminder "
-    "too; if they need not hear of it, answer exactly NO_REPLY."
+    "\nYour owner sees only what you pass to the tool notify, a reminder too, and never this answer. If they need not "
+    "hear of it, answer exactly NO_REPLY."
 )
+_LATE = timedelta(minutes=10)
+"""Age from which on a message's own time is told: "in an hour" is meant from then on. Our choice."""
 _WORTH_TELLING = 0.5
 """Share of the window from which on the agent is informed how full it is."""
 _FILES_PART, _TOOLS_PART = 6, 8
@@ -141,7 +143,7 @@ class Planner:
         is_loaded = asked.agent.history_writer.origins.is_loaded
         note = draft.note and with_memories(draft.note, recalled, draft.told, draft.fullness)
         if note and not is_loaded:
-            note = replace(note, from_outside=note.text != draft.prompt.prompt.note)
+            note = replace(note, from_outside=note.text != draft.prompt.prompt.note + _clock(asked))
         request = with_note(draft.request, note)
         if asked.agent.model.name in self.settings.seeing:  # a draft for a summary or a flush has no pictures
             request = replace(request, look=sight_of(asked.agent, asked.access))
@@ -240,7 +242,7 @@ class Planner:
             outside=None if outside is None else outside.prompt.stable,
         )
         shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
-        told = _how_to_speak(asked) + _left_out_notice(shown) + self.tools.away_notice(asked)
+        told = _clock(asked) + _how_to_speak(asked) + _left_out_notice(shown) + self.tools.away_notice(asked)
         request = replace(bare, entries=shown.entries)
         note = None if self._is_noted(asked, filled) else turn_note(filled, outside, told, shown.entries)
         older = sum(records.rounds.sizes(scale.steady)[:-1])
@@ -312,6 +314,14 @@ def _texts(entries: Iterable[Entry]) -> Iterator[str]:
     for entry in entries:
         if not isinstance(entry, CallStartEntry | TurnNoteEntry):
             yield entry.text
+
+
+def _clock(asked: TurnRequest) -> str:
+    """Return the time of the turn, and that of its message if it has waited."""
+    now = asked.now
+    sent = asked.row.message.sent_at.astimezone(now.tzinfo)
+    late = f" The message is of {sent:%Y-%m-%d %H:%M}." if now - sent > _LATE else ""
+    return f" It is {now:%H:%M}.{late}"
 
 
 def _how_to_speak(asked: TurnRequest) -> str:

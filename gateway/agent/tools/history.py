@@ -67,7 +67,7 @@ def _reading_tools(history: History, access: Access, run: RunBlocking, writer: W
         revision: str | None = None,
         until: str | None = None,
     ) -> Told:
-        """List file changes, newest first, or show what a revision did, alone or until a later one."""
+        """List file changes, newest first, or what a revision changed (until a later one)."""
         if revision is not None:
             return await (git_show(revision, path) if until is None else git_diff(revision, until, path))
         commits = await run(view.log, LogQuery(_place(path), topic, before, limit))

@@ -13,6 +13,7 @@ from gateway.errors import ToolError
 
 TASK_CHARS = 20_000
 """Longest task, in characters; our choice."""
+_NAME_CHARS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,18 @@ class SubagentOperations:
     """Cancels the one with that id. Raises ToolError, which names those that run here, for an unknown id."""
 
 
+def name_part(name: str) -> str:
+    """Return *name* as the beginning of an id: small ASCII letters, digits and hyphens."""
+    plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in name.lower())
+    return "-".join(filter(None, plain.split("-")))[:_NAME_CHARS].strip("-") or "helper"
+
+
 def spawn_tools(helpers: SubagentOperations) -> list[Tool]:
     """Return the tools over *helpers*; the turn decides whose they are, never an argument."""
 
     async def spawn(
         task: Annotated[str, Field(max_length=TASK_CHARS)] = "",
-        name: Annotated[str, Field(pattern="^[a-z0-9-]{1,24}$")] = "helper",
+        name: str = "helper",
         cancel: str | None = None,
     ) -> Told:
         """Delegate a task to a subagent, which knows only your words, or cancel one by id."""
@@ -38,7 +45,7 @@ def spawn_tools(helpers: SubagentOperations) -> list[Tool]:
             return await cancel_subagent(cancel)
         if not task:
             raise ToolError("a subagent needs a task; nothing was started")
-        found = await helpers.spawn(task, name)
+        found = await helpers.spawn(task, name_part(name))
         said = f"Subagent {found} is running. Do not wait: its result arrives here as a message; report it then."
         return done(said, "started", found)
 

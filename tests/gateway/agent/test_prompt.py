@@ -57,3 +57,23 @@ def test_every_kind_of_session_knows_who_listens(session_type: SessionType) -> N
     """A group is told that everybody reads along; nobody but main is told that it is alone with its owner."""
     stable = build_prompt([], session_type, recall=True, now=NOW).stable
     assert ("alone" in stable) == (session_type is SessionType.MAIN)
+
+
+def test_a_job_is_told_nothing_else_than_its_note() -> None:
+    """Its answer goes to nobody, as the note on its turn says; the system prompt does not promise otherwise."""
+    assert "answer goes" not in build_prompt([], SessionType.CRON, recall=False, now=NOW).stable
+
+
+@pytest.mark.parametrize("session_type", list(SessionType))
+def test_only_a_group_is_offered_silence(session_type: SessionType) -> None:
+    """Whoever asks in a direct chat waits for an answer; jobs and heartbeats have their own word for silence."""
+    stable = build_prompt([], session_type, recall=True, now=NOW).stable
+    assert ("NO_REPLY" in stable) == (session_type is SessionType.GROUP)
+
+
+@pytest.mark.parametrize("session_type", list(SessionType))
+def test_forms_are_named_where_they_can_be_filled_in(session_type: SessionType) -> None:
+    """That is the owner's own chat."""
+    blank = [BootstrapFile("TOOLS.md", "", is_blank=True)]
+    stable = build_prompt(blank, session_type, recall=True, now=NOW).stable
+    assert ("Blank forms" in stable) == (session_type is SessionType.MAIN)

@@ -217,6 +217,19 @@ async def test_the_stable_part_of_the_prompt_stays_the_same(house: House) -> Non
     assert note_of(model.requests[0]) != note_of(model.requests[1])
 
 
+async def test_a_model_knows_the_time_of_the_turn_and_of_a_message_that_has_waited(house: House) -> None:
+    """ "In an hour" is meant from the message on; the system prompt, which a provider keeps, tells no time."""
+    now = house.clock.now()
+    for number, waited in (("1", timedelta()), ("2", timedelta(hours=3))):
+        row = await house.take_in(replace(DIRECT, id=number, sent_at=now - waited))
+        model = ScriptedModel("Hi.")
+        await answer(house.turns(model), row)
+        [request] = model.requests
+        assert f"It is {now:%H:%M}." in note_of(request)
+        assert ((now - waited).strftime("The message is of %Y-%m-%d %H:%M.") in note_of(request)) == bool(waited)
+        assert f"{now:%H:%M}" not in request.stable
+
+
 @pytest.mark.parametrize(("said", "told"), [("Read.", True), ("NO_REPLY", False)])
 async def test_a_message_larger_than_the_window_is_answered_and_kept_whole(
     house: House, said: str, *, told: bool
