@@ -35,13 +35,13 @@ def turn_note(filled: FilledPrompt, outside: FilledPrompt | None, told: str, ent
     return _note(text, outside.prompt.note + told + _todays_lines(outside.context.files, known))
 
 
-def with_memories(note: TurnNoteEntry, recalled: Recalled, known: str, fullness: str) -> TurnNoteEntry:
-    """Return *note* with a line on the window and the *recalled* memories, each for those who may know it.
+def with_memories(note: TurnNoteEntry, recalled: Recalled, known: str, facts: str) -> TurnNoteEntry:
+    """Return *note* with further *facts* and the *recalled* memories, each for those who may know it.
 
     Those in *known*, the notes that the request holds anyway, are not quoted again.
     """
     text, outside = (
-        f"{told}{fullness}{recalled.text(known, reader)}"
+        f"{told}{facts}{recalled.text(known, reader)}"
         for told, reader in ((note.text, Locality.HERE), (_outside(note), Locality.ELSEWHERE))
     )
     return _note(text, outside)

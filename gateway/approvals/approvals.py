@@ -1,13 +1,14 @@
 """Changes that need the owner's approval: announced once, then made with the owner's authority, or dropped."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
 
 from adapters.channel import Address, Button
 from gateway.agent.agent import Agent
+from gateway.agent.decisions import decision
 from gateway.agent.write_guard import ProjectedFile
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.diff import code_block, difference, notice_of
@@ -117,6 +118,11 @@ class Approvals:
         stays = "nothing goes out" if is_outgoing(change.proposal) else f"{what} stays as it is"
         return f"#{number} refused; {stays}"
 
+    async def decisions(self, agent: AgentId, numbers: Iterable[int]) -> str:
+        """Return lines for the model of *agent* on those changes with these *numbers* that no longer wait."""
+        changes = [(number, await self._store.changes.get(ChangeId(number))) for number in numbers]
+        return "".join(decision(number, outcome) for number, each in changes if (outcome := _outcome(each, agent)))
+
     def approval_sink(self, agent: AgentId, origin: Origin, owner: Address) -> "TurnApprovalSink":
         """Return the sink for changes of the turn of *origin*; *owner* is notified once for each change."""
         return TurnApprovalSink(self, agent, origin, owner)
@@ -153,6 +159,22 @@ class Approvals:
 def decisions(number: int) -> tuple[Button, ...]:
     """Return the buttons below a request for a decision: a press sends the command in the name of that person."""
     return Button("Approve", f"/approve {number}"), Button("Refuse", f"/refuse {number}")
+
+
+def _outcome(change: PendingChange | None, agent: AgentId) -> str:
+    """Return what a model of *agent* is told of *change*; empty while it waits."""
+    if change is None or change.proposal.agent != agent:
+        return "it no longer waits."
+    match change.state:
+        case ChangeState.WAITING:
+            return ""
+        case ChangeState.APPROVED:
+            outgoing = is_outgoing(change.proposal)
+            return f"your owner approved it, and {'was shown the outcome' if outgoing else 'it is done'}."
+        case ChangeState.REFUSED:
+            return "your owner refused it; nothing was done."
+        case ChangeState.EXPIRED:
+            return "nobody decided about it in time; nothing was done."
 
 
 @dataclass(frozen=True, slots=True)

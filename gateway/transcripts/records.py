@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
+from gateway.agent.decisions import UndecidedChanges
 from gateway.agent.entries import Entry, Mark, UserEntry
 from gateway.agent.house import is_house
 from gateway.agent.window.rounds import Rounds
@@ -24,6 +25,7 @@ class Records(Sequence[Record]):
         """Some of it stays on the owner's machines."""
         self.rounds = Rounds()
         """In the form that requests show."""
+        self.undecided = UndecidedChanges()
         self.extend(records)
 
     def extend(self, records: Iterable[Record]) -> None:
@@ -35,6 +37,7 @@ class Records(Sequence[Record]):
                 self._joined.add(record.entry.message_id)
             self.has_house = self.has_house or is_house(record.entry)
             self.rounds.add(record)
+            self.undecided.add(record.entry)
 
     def of(self, turn_id: TurnId) -> list[Record]:
         first = self._first.get(turn_id, len(self._records))

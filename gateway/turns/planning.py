@@ -141,9 +141,10 @@ class Planner:
             draft = await self._draft(asked, toolbox)
         recalled = await self._recall(asked, draft)
         is_loaded = asked.agent.history_writer.origins.is_loaded
-        note = draft.note and with_memories(draft.note, recalled, draft.told, draft.fullness)
+        facts = draft.fullness + await self._decisions(asked, draft)
+        note = draft.note and with_memories(draft.note, recalled, draft.told, facts)
         if note and not is_loaded:
-            note = replace(note, from_outside=note.text != draft.prompt.prompt.note + _clock(asked))
+            note = replace(note, from_outside=note.text != draft.prompt.prompt.note + _clock(asked) + facts)
         request = with_note(draft.request, note)
         if asked.agent.model.name in self.settings.seeing:  # a draft for a summary or a flush has no pictures
             request = replace(request, look=sight_of(asked.agent, asked.access))
@@ -299,6 +300,12 @@ class Planner:
         return self.whole_memory.text(
             agent.memory.readable(access), agent.workspace.folder, access, today, window_tokens
         )
+
+    async def _decisions(self, asked: TurnRequest, draft: _PlannedRequest) -> str:
+        """Return what became of changes that earlier turns were told to wait for."""
+        if draft.note is None:
+            return ""
+        return await self.tools.approvals.decisions(asked.agent.id, self._visible_records(asked).undecided)
 
     async def _recall(self, asked: TurnRequest, draft: _PlannedRequest) -> Recalled:
         agent = asked.agent

@@ -3,8 +3,11 @@
 from datetime import timedelta
 from pathlib import PurePosixPath
 
+import pytest
+
 from gateway.agent.write_policy import ApprovalReason
-from gateway.stores.rows import Outgoing, Proposal
+from gateway.stores.rows import ChangeId, ChangeState, Outgoing, Proposal
+from tests.fakes.model import ScriptedModel, call, note_of, says
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, House
 from workspaces.history import Origin
 
@@ -76,3 +79,46 @@ async def test_another_agents_change_looks_absent(house: House) -> None:
     for verb in ("approve", "refuse"):
         assert await house.says(f"/{verb} {change.id}") == f"there is no change #{change.id}"
     assert await house.store.changes.waiting() == [change]
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("/approve 1", "Decided: #1: your owner approved it, and it is done."),
+        ("/refuse 1", "Decided: #1: your owner refused it; nothing was done."),
+        ("", "Decided: #1: nobody decided about it in time; nothing was done."),
+    ],
+)
+async def test_the_model_that_asked_is_told_once_what_was_decided(house: House, command: str, told: str) -> None:
+    """In the next turn of its conversation, also after a restart; not before, and not a second time."""
+
+    async def note() -> str:
+        house.model = ScriptedModel("Fine.")
+        await house.says("well?")
+        return note_of(house.model.requests[0])
+
+    house.put("SOUL.md", "Be long.\n")
+    edit = call("edit_file", path="SOUL.md", old="long", new="brief")
+    house.model = ScriptedModel(says("", edit), "It waits.")
+    await house.says("be brief")
+    assert "Decided" not in await note()
+    if command:
+        await house.says(command)
+    else:
+        house.clock.advance(timedelta(days=8).total_seconds())
+    house.restart()
+    assert told in (await note()).split("\n")
+    house.restart()
+    assert "Decided" not in await note()
+
+
+async def test_what_goes_out_with_an_approval_is_told_without_its_outcome(house: House) -> None:
+    """The owner saw it; whether a file went out well is not known to the record of the decision."""
+    arguments = '{"path": "a.txt"}'
+    sink = house.approvals.approval_sink(MAIN, Origin("main/main", "1", "t1"), OWNER.address)
+    number = await sink.propose(PurePosixPath("/call/send_file"), None, arguments, ApprovalReason.UNTRUSTED)
+    await house.store.changes.decide(ChangeId(number), ChangeState.APPROVED)
+    lines = await house.approvals.decisions(MAIN, [number, 77])
+    assert lines == (
+        f"\nDecided: #{number}: your owner approved it, and was shown the outcome.\nDecided: #77: it no longer waits."
+    )
