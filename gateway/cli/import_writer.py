@@ -21,6 +21,7 @@ from gateway.importers.folders import NOTES
 from gateway.importers.imported import ImportedConversation, ImportedSession
 from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record, header, kind_of_entry, to_line
+from gateway.transcripts.memory_source import IMPORTED
 from workspaces.access import Access, SessionType
 from workspaces.bulk import SYNCS_ALL, durable_at_the_end
 from workspaces.errors import BadPathError, NoSuchFileError, NotTextError, TooLargeError, UnusableError
@@ -321,7 +322,7 @@ def _lines(session: ImportedSession, source: str) -> Iterator[bytes]:
     """Yield the conversation as a transcript: the owner's words are theirs, the other program's are not."""
     turn = f"import-{_digest(session.id)[:12]}"
     first, last = session.messages[0].at, session.messages[-1].at
-    title = f"This conversation was imported from {source}: {session.title or session.id}"
+    title = f"{IMPORTED}{source}" + (f": {session.title}" if session.title else "")
     yield header(SessionType.MAIN, first)
     yield _line(f"{turn}-0", first, UserEntry(title, first, "", "", from_outside=True, is_ours=True))
     for number, message in enumerate(session.messages, 1):

@@ -124,6 +124,10 @@ def _rows(file: Path) -> list[Any]:
         found = json.loads(_content(file))
     except OSError as exc:
         raise ImportFormatError(f"{file.name} cannot be read: {exc.strerror or exc}") from exc
+    except RecursionError as exc:
+        raise ImportFormatError(
+            f"{file.name} is nested more deeply than an export of conversations; download the export again"
+        ) from exc
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as exc:
         raise ImportFormatError(f"{file.name} is not a whole archive ({exc}); download it again") from exc
     except ValueError as exc:

@@ -43,6 +43,8 @@ _NUMBERED = re.compile(rb'"(?:turn|message_id)":"[^"]*"')
 """Numbers that count the messages of all chats: their length must not affect when one chat's transcript is found."""
 _HOLLOW = frozenset({LineKind.SMALL_TALK, LineKind.NO_ANSWER})
 _HOUSE = b'"is_house":true'
+IMPORTED = "This conversation was imported from "
+"""Begins the gateway's line in front of an imported conversation; its title follows a colon."""
 OTHERS = "Somebody else"
 """The speaker of words that a message passes on."""
 _PAUSED = re.compile(rb'"type":"logged"|"text":"/history\b')
@@ -210,6 +212,9 @@ class TranscriptNotes:
             case UserEntry(is_ours=False) as entry:
                 name, passed_on = _name(entry.sender) or "Owner", _one_line(others_words(entry))
                 said = [(OTHERS, passed_on, kind_of_speech(passed_on)), (name, own_words(entry), record.speech)]
+            case UserEntry(is_ours=True, from_outside=True, text=text) if text.startswith(IMPORTED):
+                title = text.partition(": ")[2]
+                said = [(OTHERS, title, kind_of_speech(title))]
             case ReplyEntry() as entry:
                 text = without_imitations(own_answer(entry))
                 said = [(self._agent, text, record.speech and answer_kind(record.speech))]

@@ -52,6 +52,13 @@ def test_a_file_that_is_no_export_is_one_sentence(content: bytes, tmp_path: Path
         read_chatgpt(file)
 
 
+def test_a_file_that_is_nested_without_an_end_is_one_sentence(tmp_path: Path) -> None:
+    """It is no broken archive, and its depth is no traceback."""
+    (file := tmp_path / "conversations.json").write_text("[" * 100_000)
+    with pytest.raises(ImportFormatError, match=r"conversations\.json is nested more deeply"):
+        read_chatgpt(file)
+
+
 def test_an_archive_of_something_else_is_one_sentence(tmp_path: Path) -> None:
     """Its members are not looked through for something that might be meant."""
     with zipfile.ZipFile(tmp_path / "photos.zip", "w") as made:

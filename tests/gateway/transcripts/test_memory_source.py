@@ -31,6 +31,7 @@ from gateway.stores.rows import TurnId
 from gateway.transcripts.memory_source import (
     AFTER_BYTES,
     AFTER_MESSAGES,
+    IMPORTED,
     QUIET_S,
     SETTLE_S,
     TranscriptNotes,
@@ -150,6 +151,18 @@ async def test_what_is_a_question_is_known_by_its_record(house: House) -> None:
     assert [hit.snippet[6:] for hit in (await house.index.search(Query("port"), MAIN)).hits] == [
         "main answered: It is 5433."
     ]
+
+
+async def test_an_imported_conversation_is_found_by_its_title(house: House) -> None:
+    """The other program's model chose it: it counts as somebody else's words."""
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    for ours in (f"{IMPORTED}chatgpt: Boat winter storage", "A note of ours: nothing that was said"):
+        await house.says("main", UserEntry(ours, at, "", "", from_outside=True, is_ours=True))
+    assert await house.found("storage", MAIN) == ["sessions/main.jsonl#L2-L2"]
+    assert not await house.found("nothing", MAIN)
+    document = house.source.read("sessions/main.jsonl")
+    assert document is not None
+    assert document.others == (3,)
 
 
 async def test_each_conversation_is_found_by_its_own(house: House) -> None:
