@@ -13,7 +13,7 @@ from redis.exceptions import MovedError, RedisError
 from gateway.errors import StoreError
 from gateway.stores.pins import KnownAgent, Pin
 from gateway.stores.redis.link import ClusterMember, RedisLink, script
-from gateway.stores.redis.server import RedisAddress, check, describe_error, end_if_cancelled
+from gateway.stores.redis.server import RedisAddress, check, describe_error, end_if_cancelled, remedy
 from gateway.stores.redis.spool import Spool, mark_of
 from gateway.stores.rows import StoreOutage
 from workspaces.backoff import Backoff
@@ -185,11 +185,11 @@ async def _first_lease(server: RedisAddress, ask: Callable[[], Awaitable[int]], 
             trouble = describe_error(exc, server)
             server.heed(exc)
             if trouble != said:
-                log.info("redis", detail=trouble)
+                log.warning("waiting for Redis", seconds=round(deadline - loop.time()), detail=trouble + remedy(exc))
             said = trouble
             wait_s = STARTING.delay_s(failures)
             if loop.time() + wait_s > deadline:
-                raise StoreError(trouble) from exc
+                raise StoreError(trouble + remedy(exc)) from exc
         await asyncio.sleep(wait_s)
         failures += 1
 

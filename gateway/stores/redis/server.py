@@ -25,6 +25,7 @@ from redis.exceptions import (
     TryAgainError,
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from gateway.errors import ConfigError, StoreError
 from gateway.settings.stores import RedisSettings, Tls
@@ -210,6 +211,12 @@ def describe_error(exc: RedisError | OSError, server: RedisAddress) -> str:
     by_tls = tls_fault(exc, lacks_certificate=server.lacks_certificate)
     sentence = by_tls or next(_SAID[kind] for kind in type(cause).__mro__ if kind in _SAID)
     return sentence.format(server=server, exc=str(exc) or type(exc).__name__)
+
+
+def remedy(exc: RedisError | OSError) -> str:
+    """Return the remedy for a server that cannot be reached, after `describe_error`; that names any other one."""
+    is_absent = type(exc) in {RedisConnectionError, RedisTimeoutError} or isinstance(exc, OSError)
+    return "; start it, or correct redis.url in config.toml" if is_absent and not tls_fault(exc) else ""
 
 
 def is_elsewhere(reply: object) -> bool:

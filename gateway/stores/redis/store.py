@@ -49,6 +49,7 @@ from gateway.stores.rows import (
 )
 from gateway.stores.spending import Spending
 from gateway.stores.unreadable import Unreadable, legible, moment_of, silences_of
+from workspaces.backoff import Backoff
 from workspaces.fault_points import Checkpoint, unchecked
 from workspaces.redact import Redaction
 
@@ -59,7 +60,7 @@ PRUNED_AT_ONCE = 1_000
 
 READ_AT_ONCE = 32
 """Messages of one agent in one reply of Redis: an API client's message contains its images, a megabyte and more."""
-REREAD_AFTER_S = 0.2
+REREADING = Backoff(0.2, 1.0)
 TRIM_EVERY_S = 5.0
 """Seconds between questions which messages of the spool another gateway has answered; our choice."""
 TRIMMED_AT_ONCE = 500
@@ -77,6 +78,25 @@ Entry = tuple[str, str, Sequence[str]]
 
 AgentOf = Callable[[InboundMessage], str]
 """Returns the agent for a message."""
+
+
+class _Breaks:
+    """Interruptions in a row of one reading: the first is logged, and their number when it goes on."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def next(self, detail: str) -> float:
+        """Return the seconds until the next attempt, after the fault *detail*."""
+        if not self._number:
+            log.warning("arrivals interrupted", detail=detail)
+        self._number += 1
+        return REREADING.delay_s(self._number - 1)
+
+    def over(self) -> None:
+        if self._number:
+            log.info("arrivals are read again", attempts=self._number)
+        self._number = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +160,10 @@ class RedisInbox:
 
     async def arrivals(self) -> AsyncGenerator[InboxRow, None]:
         known: BoundedDict[InboxId, None] = BoundedDict(KNOWN)
+        breaks = _Breaks()
         while self.agents:  # a gateway on standby has no queue to read
             try:
-                async with aclosing(self._read()) as rows:
+                async with aclosing(self._read(breaks.over)) as rows:
                     async for row in rows:
                         if row.id in known:
                             continue
@@ -155,8 +176,7 @@ class RedisInbox:
                 end_if_cancelled()
                 if not isinstance(exc, StoreError):
                     self.leases.server.heed(exc)
-                log.info("arrivals interrupted", detail=str(exc))
-                await pause(self.clock, REREAD_AFTER_S)
+                await pause(self.clock, breaks.next(str(exc)))
 
     async def _move(self, row: InboxRow, agent: str) -> None:
         moved = await self.link.run("move", row.id, agent)
@@ -171,8 +191,8 @@ class RedisInbox:
             for silence in silences_of(fields, now):
                 await RedisSilences(self.link).record(silence)
 
-    async def _read(self) -> AsyncGenerator[InboxRow, None]:
-        """Yield every row of our queues from the first on, over one connection."""
+    async def _read(self, works: Callable[[], None]) -> AsyncGenerator[InboxRow, None]:
+        """Yield every row of our queues from the first on, over one connection; *works* is called after each reply."""
         client = await self.leases.server.connect()
         agents = {f"{self.leases.member.prefix}:inbox:{agent}": agent for agent in self.agents}
         last: dict[Any, Any] = dict.fromkeys(agents, "0")
@@ -190,6 +210,7 @@ class RedisInbox:
                             yield row
                         for entry, why in bad:
                             await self._set_aside(entry, why)
+                works()
         finally:
             await client.aclose()
 

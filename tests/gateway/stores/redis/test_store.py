@@ -2,9 +2,10 @@
 
 import asyncio
 import itertools
+import re
 import signal
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
@@ -13,11 +14,12 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
+from structlog.testing import capture_logs
 
 from gateway.errors import ConfigError, StoreError
 from gateway.runtime.clock import Clock, SystemClock
 from gateway.stores.losses import latest_loss
-from gateway.stores.ports import LeaseLostError, StoreServerError
+from gateway.stores.ports import Arrivals, LeaseLostError, StoreServerError
 from gateway.stores.redis.leases import RedisLeases
 from gateway.stores.redis.link import RedisLink, script
 from gateway.stores.redis.server import RedisAddress
@@ -227,6 +229,54 @@ async def test_what_was_sent_to_a_server_that_stood_still_is_done_once(redis: Re
     await counting
     await store.count("after")
     assert (await store.report()).reasons == {"before": 1, "during": 1, "after": 1, STORE_TROUBLE: 1}
+
+
+async def test_an_interruption_of_arrivals_is_logged_at_its_beginning_and_its_end(
+    redis: RedisServer, cluster: Cluster
+) -> None:
+    """Not at each attempt; the pauses between these grow."""
+    cluster.clock = clock = ManualClock()
+    store = await cluster.alone()
+    assert isinstance(store.inbox, Arrivals)
+    row = await accepted(store)
+    await asyncio.to_thread(redis.kill)
+    with capture_logs() as logs:
+        async with asyncio.timeout(PATIENCE_S), aclosing(store.inbox.arrivals()) as rows:
+            first = asyncio.ensure_future(anext(rows))
+            for pause_s in (0.2, 0.4, 0.8, 1.0, 1.0):
+                await clock.waiters(1)
+                assert clock.waits() == [pytest.approx(pause_s)]
+                clock.advance(pause_s)
+            await clock.waiters(1)
+            await asyncio.to_thread(redis.start)
+            clock.advance(1)
+            assert (await first).id == row.id
+            second = asyncio.ensure_future(anext(rows))
+            await asyncio.to_thread(until, lambda: any(each["event"] == "arrivals are read again" for each in logs))
+            second.cancel()
+            await asyncio.wait([second])
+    about = [each for each in logs if each["event"].startswith("arrivals")]
+    assert [each["event"] for each in about] == ["arrivals interrupted", "arrivals are read again"]
+    assert about[1]["attempts"] == 6
+
+
+async def test_a_start_without_its_server_says_at_once_where_it_waits_and_how_to_mend_it(
+    redis: RedisServer, cluster: Cluster
+) -> None:
+    """Once, with the seconds that it waits; it begins when the server is there, and ends with the remedy otherwise."""
+    await asyncio.to_thread(redis.kill)
+    remedy = "does not answer .*; start it, or correct redis.url in config.toml"
+    with capture_logs() as logs:
+        joining = asyncio.ensure_future(cluster.join("one"))
+        await asyncio.to_thread(until, lambda: bool(logs))
+        with pytest.raises(StoreError, match=remedy):
+            await RedisLeases.join(cluster.server, "p", "another", 60, accept_loss=False, patience_s=0.3)
+        await asyncio.to_thread(redis.start)
+        await joining
+    said = [(each["event"], each["seconds"], each["log_level"]) for each in logs]
+    assert said == [("waiting for Redis", 30, "warning"), ("waiting for Redis", 0, "warning")]
+    assert re.search(remedy, logs[0]["detail"])
+    assert redis.url in logs[0]["detail"]
 
 
 async def test_a_copy_that_comes_late_out_of_a_broken_connection_does_nothing(cluster: Cluster) -> None:
