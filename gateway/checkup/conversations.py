@@ -15,6 +15,7 @@ from gateway.checkup.notes import Read
 from gateway.transcripts.archive import ArchivedConversation, archived_sessions, part_at
 from gateway.transcripts.codec import Record
 from workspaces.access import Access, AgentId
+from workspaces.citations import cited_lines
 from workspaces.memory.checkup.copies import Instruction
 from workspaces.memory.checkup.doubles import repeats
 from workspaces.memory.checkup.findings import FindingKind, NoteFinding
@@ -27,7 +28,6 @@ from workspaces.memory.workspace_source import is_note
 SAID = 0.6
 """Share of a note's words that its person used in the same turn: then it repeats them, and no search."""
 _READS_NOTES = frozenset({"memory_search", "memory_get", "search_memory", "search_history"})
-_CITED = re.compile(r"(?P<path>[^#]{1,300})#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9}))?")
 _PATH = re.compile(r'"path"\s{0,9}:\s{0,9}"([^"]{1,300})"')
 _ORDERS = ("cron:", "heartbeat")
 """Begin the names of sessions in which the gateway gives orders."""
@@ -153,13 +153,9 @@ class Evidence:
 
     def _cited(self, citations: Iterable[str]) -> list[NotedEntry]:
         found = []
-        for match in filter(None, map(_CITED.fullmatch, citations)):
-            first, last = int(match["first"]), int(match["last"] or match["first"])
-            found += [
-                each
-                for each in self._by_path.get(match["path"], ())
-                if first <= each.first_line and each.last_line <= last
-            ]
+        for cited in filter(None, map(cited_lines, citations)):
+            notes = () if cited.day else self._by_path.get(cited.path, ())
+            found += [each for each in notes if each.first_line in cited.lines and each.last_line in cited.lines]
         return found
 
     def _compare(self, turn: Sequence[Record], day: date, shown: Sequence[NotedEntry], said: frozenset[str]) -> None:

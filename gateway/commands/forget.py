@@ -15,6 +15,7 @@ from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ToolError
+from workspaces.citations import CitedLines, cited_lines
 from workspaces.errors import HistoryUnusableError
 from workspaces.forget import NotePassage, author_of, forget, forgettable, holding, notes_in
 from workspaces.history import LogQuery, View
@@ -25,7 +26,6 @@ from workspaces.memory.query import Query
 from workspaces.memory.text.dialogue import without_time
 
 _MARKS = re.compile(r"#[0-9a-f]{8}(?:\s+#[0-9a-f]{8})*")
-_CITATION = re.compile(r"(?P<path>\S.*?)#L(?P<first>\d{1,9})(?:-L(?P<last>\d{1,9}))?")
 _LISTED = 10
 _NEAREST = 3
 _STAYS = "It remains in this conversation, in backups, and in older versions of these notes, until my owner purges it."
@@ -44,7 +44,7 @@ async def _forget(call: CommandCall) -> str:
     notes = [note for path in paths for note in await call.run(notes_in, workspace, access, path)]
     if _MARKS.fullmatch(call.arguments):
         return await _remove_notes(call, _notes_by_mark(notes, call.arguments.split()))
-    if cited := _CITATION.fullmatch(call.arguments):
+    if (cited := cited_lines(call.arguments)) and cited.day is None:
         return await _remove_notes(call, _notes_by_citation(notes, cited))
     found = holding(notes, call.arguments)
     orders = [note for note in found if topic_to_forget(without_time(note.text))]
@@ -65,17 +65,15 @@ def _notes_by_mark(notes: Sequence[NotePassage], marks: Sequence[str]) -> list[N
     return [known[mark] for mark in dict.fromkeys(marks)]
 
 
-def _notes_by_citation(notes: Sequence[NotePassage], cited: re.Match[str]) -> list[NotePassage]:
+def _notes_by_citation(notes: Sequence[NotePassage], cited: CitedLines) -> list[NotePassage]:
     """Return the notes within the lines of a citation."""
-    first = int(cited["first"])
-    last = int(cited["last"] or first)
     found = [
         note
         for note in notes
-        if str(note.path) == cited["path"] and first <= note.first_line and note.last_line <= last
+        if str(note.path) == cited.path and note.first_line in cited.lines and note.last_line in cited.lines
     ]
     if not found:
-        raise ToolError(f"At {cited[0]} there is no complete note that can be forgotten in this chat.")
+        raise ToolError(f"At {cited} there is no complete note that can be forgotten in this chat.")
     return found
 
 

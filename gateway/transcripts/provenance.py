@@ -1,9 +1,7 @@
 """Traces a memory back: from a line of a note to the commit that wrote it and the message it came from."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
 from glob import escape
 from pathlib import Path
 
@@ -15,23 +13,11 @@ from gateway.transcripts.codec import Record, numbered_records
 from gateway.transcripts.memory_source import FOLDER
 from gateway.transcripts.store import ARCHIVE, Sessions
 from workspaces.access import Access, AgentId
+from workspaces.citations import CitedLines, cited_lines
 from workspaces.file_errors import no_such_file
 from workspaces.history import Commit, History, Origin
 from workspaces.history.visibility import sees_all
 from workspaces.paths import clean_path
-
-_CITATION = re.compile(r"(.+?)#L(\d{1,9})(?:-L(\d{1,9}))?(?:@(\d{4}-\d{2}-\d{2}))?", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class CitedLines:
-    """Lines of a note or of a conversation, in the form that a citation names them."""
-
-    path: str
-    lines: range
-    """From 1."""
-    day: date | None = None
-    """The version at the end of this day; `None` is now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +54,16 @@ async def origin_of(agent: Agent, sessions: Sessions, citation: str, access: Acc
 
 def passage_of(citation: str) -> CitedLines:
     """Parse *citation*. Raises StrandlineError."""
-    match = _CITATION.fullmatch(citation.strip())
-    try:
-        path, first, last, day = match.groups() if match else ("", "", "", "")
-        return CitedLines(path, range(int(first), int(last or first) + 1), date.fromisoformat(day) if day else None)
-    except ValueError as exc:
-        shown = citation.strip()[:80]
-        raise StrandlineError(
-            f"{shown!r} is not a citation; write one such as MEMORY.md#L3 or MEMORY.md#L3-L5"
-        ) from exc
+    if cited := cited_lines(citation):
+        return cited
+    shown = citation.strip()[:80]
+    raise StrandlineError(f"{shown!r} is not a citation; write one such as MEMORY.md#L3 or MEMORY.md#L3-L5")
 
 
 def _origin_of_note(passage: CitedLines, history: History, sessions: Sessions, access: Access) -> MemoryOrigin:
     authors = history.authors(passage.path, passage.lines, access, passage.day)
     steps = [NoteChange(commit, _message(commit.origin, sessions, access.agent)) for commit in authors.commits]
-    return MemoryOrigin(_format_citation(passage), authors.text, tuple(steps))
+    return MemoryOrigin(str(passage), authors.text, tuple(steps))
 
 
 def _origin_of_speech(passage: CitedLines, _: History, sessions: Sessions, access: Access) -> MemoryOrigin:
@@ -93,7 +74,7 @@ def _origin_of_speech(passage: CitedLines, _: History, sessions: Sessions, acces
     with file.open("rb") as lines:
         found = [record for number, record in numbered_records(lines) if number in passage.lines]
     said = [record for record in found if isinstance(record.entry, UserEntry | ReplyEntry)]
-    return MemoryOrigin(_format_citation(passage), "\n".join(said_text(each.entry) for each in said), tuple(said))
+    return MemoryOrigin(str(passage), "\n".join(said_text(each.entry) for each in said), tuple(said))
 
 
 def _message(origin: Origin | None, sessions: Sessions, agent: AgentId) -> Record | None:
@@ -117,8 +98,3 @@ def _messages_in(file: Path, turn: str) -> Iterator[Record]:
         for _, record in numbered_records(line for line in lines if turn.encode() in line):
             if record.turn_id == turn and isinstance(record.entry, UserEntry):
                 yield record
-
-
-def _format_citation(passage: CitedLines) -> str:
-    day = f"@{passage.day}" if passage.day else ""
-    return f"{passage.path}#L{passage.lines.start}-L{passage.lines.stop - 1}{day}"

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from gateway.agent.tools.cited import beyond_end, located
 from gateway.agent.tools.tool import RESULT_CAP, ActedResult, Told, Tool, done, told, tool, unoffered
 from gateway.agent.write_guard import WantedChange, WriteGuard
 from gateway.errors import ToolError
@@ -62,10 +63,11 @@ def _reading_tools(
 ) -> list[Tool]:
     async def read_file(
         path: str,
-        first_line: Annotated[int, Field(ge=1)] = 1,
+        first_line: Annotated[int | None, Field(ge=1)] = None,
         lines: Annotated[int | None, Field(ge=1)] = None,
     ) -> Told:
         """Read a text file, or list a folder (`.`: the workspace)."""
+        path, first_line, lines = located(path, first_line, lines)
         if await run(workspace.withholds, path, access):
             guard.withholds()
         try:
@@ -74,6 +76,8 @@ def _reading_tools(
             raise
         except NoSuchFileError:
             return await list_files(path)
+        if beyond := beyond_end(file):
+            raise ToolError(beyond)
         known.remember(file)
         if file.is_house:
             guard.reads_house()

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gateway.agent.entries import UsedMemory
+from gateway.agent.tools.cited import beyond_end, located
 from gateway.agent.tools.tool import Told, Tool, shown_lines, told, tool, unoffered
 from gateway.agent.write_guard import WriteGuard
 from gateway.errors import ToolError
@@ -81,6 +82,7 @@ def memory_tools(
         lines: Annotated[int | None, Field(ge=1)] = None,
     ) -> Told:
         """Read around a search hit."""
+        path, from_line, lines = located(path, from_line, lines)
         watch.sees(is_house=False, is_withheld=await run(workspace.withholds, path, access))
         try:
             note = await run(workspace.read, path, access, from_line, lines)
@@ -93,9 +95,9 @@ def memory_tools(
             return told(text, from_outside=any(part.scope != PRIVATE or part.others for part in said))
         watch.sees(is_house=note.is_house)
         await used([UsedMemory(_span(path, note.first_line, lines, note.total_lines), "read")])
-        text = _compact(
-            {"path": path, "from_line": note.first_line, "total_lines": note.total_lines, "text": note.text}
-        )
+        notice = {"notice": beyond} if (beyond := beyond_end(note)) else {}
+        place = {"path": path, "from_line": note.first_line, "total_lines": note.total_lines}
+        text = _compact({**place, "text": note.text, **notice})
         is_theirs = watch.names_others(note.path) or watch.holds_others(shown_lines(note.text))
         return told(text, from_outside=is_theirs)
 

@@ -13,7 +13,7 @@ from gateway.agent.models.offline import OfflineModel
 from gateway.runtime.threads import Threads
 from gateway.stores.rows import TurnId
 from gateway.transcripts.codec import Record
-from gateway.transcripts.provenance import CitedLines, NoteChange, origin_of, passage_of
+from gateway.transcripts.provenance import NoteChange, origin_of, passage_of
 from gateway.transcripts.store import Sessions
 from tests.fakes.memory import HandlerWorker, SetClock, run_here
 from tests.fakes.recording import history_writer_of
@@ -21,6 +21,7 @@ from tests.workspaces import turns
 from tests.workspaces.history.home import START, Home
 from tests.workspaces.turns import AGENT, GROUP, GUEST, HEARTBEAT, MAIN
 from workspaces.access import Access, AgentId, SessionType
+from workspaces.citations import CitedLines
 from workspaces.errors import NoSuchFileError, WorkspaceError
 from workspaces.history import Origin
 from workspaces.memory.search import MemoryIndex

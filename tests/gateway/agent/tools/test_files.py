@@ -148,6 +148,18 @@ async def test_a_part_says_which_lines_it_is(workspace: Workspace) -> None:
     assert await turn.refused("read_file", path="a.md", first_line=0)
 
 
+async def test_a_citation_gives_its_lines(workspace: Workspace) -> None:
+    """As a search names them; arguments beside it hold, and who asks for too much is told how much there is."""
+    workspace.write("a.md", "one\ntwo\nthree\n", MAIN, None)
+    turn = Turn(workspace, MAIN)
+    assert (await turn.done("read_file", path="a.md#L2-L3")).startswith("two\nthree\n")
+    assert (await turn.done("read_file", path="a.md#L2")).startswith("two\n\n[lines 2-2 of 3")
+    assert (await turn.done("read_file", path="a.md#L2", first_line=1)).startswith("one\n")
+    assert await turn.refused("read_file", path="a.md#L7-L9") == "a.md has only 3 lines"
+    assert await turn.refused("read_file", path="a.md", first_line=4) == "a.md has only 3 lines"
+    assert "leave out @2026-03-01" in await turn.refused("read_file", path="a.md#L2-L2@2026-03-01")
+
+
 async def test_a_long_file_is_read_to_its_end_in_parts(workspace: Workspace) -> None:
     """Following each part's hint gives every line once, and no part is cut by the cap on results."""
     lines = [f"- entry {number} " + "x" * (number % 90) for number in range(1, 1_501)]

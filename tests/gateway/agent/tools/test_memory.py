@@ -121,6 +121,19 @@ async def test_lines_of_a_note_can_be_read(rig: Rig) -> None:
     assert (await rig.call(MAIN, "memory_get", path=path))["text"] == "- tea\n- is shared\n"
 
 
+async def test_a_citation_gives_its_lines(rig: Rig) -> None:
+    """As a search gives it; a line after the end is told with the number of lines; no other's file is read by it."""
+    path = f"{OWN}/2026-03-01.md"
+    [hit, *_] = (await rig.call(GROUP, "memory_search", query="is shared"))["hits"]
+    cited = await rig.call(GROUP, "memory_get", path=hit["citation"])
+    assert cited == {"path": path, "from_line": 2, "total_lines": 2, "text": "- is shared\n"}
+    assert await rig.call(GROUP, "memory_get", path=f"{path}#L2") == cited
+    assert (await rig.call(GROUP, "memory_get", path=f"{path}#L2", from_line=1))["text"] == "- tea\n- is shared\n"
+    after = await rig.call(GROUP, "memory_get", path=f"{path}#L5-L9")
+    assert (after["text"], after["notice"]) == ("", f"{path} has only 2 lines")
+    assert (await rig.call(GROUP, "memory_get", path="MEMORY.md#L1"))["text"] == ""
+
+
 async def test_turns_without_memory_have_no_memory_tools(rig: Rig) -> None:
     """Subagents and plain jobs are not even told of them."""
     for access in (SUBAGENT, CRON):

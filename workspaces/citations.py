@@ -1,0 +1,32 @@
+"""Citations of lines, in the form that a search gives: `MEMORY.md#L3-L5`."""
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+
+_CITATION = re.compile(r"(.+?)#L(\d{1,9})(?:-L(\d{1,9}))?(?:@(\d{4}-\d{2}-\d{2}))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class CitedLines:
+    """Lines of a note or of a conversation, in the form that a citation names them."""
+
+    path: str
+    lines: range
+    """From 1."""
+    day: date | None = None
+    """The version at the end of this day; `None` is now."""
+
+    def __str__(self) -> str:
+        day = f"@{self.day}" if self.day else ""
+        return f"{self.path}#L{self.lines.start}-L{self.lines.stop - 1}{day}"
+
+
+def cited_lines(text: str) -> CitedLines | None:
+    """Return the lines that *text* cites; `None` if it is no citation."""
+    if match := _CITATION.fullmatch(text.strip()):
+        path, first, last, day = match.groups()
+        with suppress(ValueError):  # there is no such day
+            return CitedLines(path, range(int(first), int(last or first) + 1), date.fromisoformat(day) if day else None)
+    return None
