@@ -11,7 +11,7 @@ from gateway.agent.agent import Agent
 from gateway.agent.decisions import decision
 from gateway.agent.write_guard import ProjectedFile
 from gateway.agent.write_policy import ApprovalReason
-from gateway.approvals.diff import code_block, difference, notice_of
+from gateway.approvals.diff import code_block, difference, notice_of, subject_of, words_of
 from gateway.approvals.job_changes import is_of_jobs, make
 from gateway.approvals.outgoing_acts import WaysOut, carry_out, is_outgoing, name_of
 from gateway.errors import ApprovalError, ToolError
@@ -79,7 +79,7 @@ class Approvals:
             raise ApprovalError(f"there is no change #{number}")
         if change.state is not ChangeState.WAITING:
             how = "has expired" if change.state is ChangeState.EXPIRED else f"was {change.state} already"
-            raise ApprovalError(f"change #{number} of {change.proposal.path} {how}")
+            raise ApprovalError(f"change #{number} of {subject_of(change.proposal)} {how}")
         return change
 
     async def approve(self, number: int, agent: AgentId | None = None, ways: WaysOut | None = None) -> str:
@@ -142,13 +142,15 @@ class Approvals:
         if len(waiting) >= MOST_WAITING:
             await self._store.count(TOO_MANY)
             raise ToolError(f"{MOST_WAITING} changes already wait for your owner; this one was not kept")
-        diff = await home.run(difference, proposal.before, proposal.after)
-        if not self._may_carry(owner) and (has_tag(diff) or await home.run(home.workspace.holds_house)):
-            diff = _WITHHELD
+        shown = words_of(proposal, self.job_schedule)
+        if shown is None:
+            shown = await home.run(difference, proposal.before, proposal.after)
+        if not self._may_carry(owner) and (has_tag(shown) or await home.run(home.workspace.holds_house)):
+            shown = _WITHHELD
         expires_at = self._expiry()
 
         def notice(number: ChangeId) -> Outgoing:
-            return Outgoing(owner, notice_of(number, proposal, diff, expires_at), buttons=decisions(number))
+            return Outgoing(owner, notice_of(number, proposal, shown, expires_at), buttons=decisions(number))
 
         change, row = await self._store.changes.propose(proposal, expires_at, notice)
         await self._store.count(f"approval_asked.{proposal.reason}")

@@ -1,13 +1,15 @@
-"""Diff of a file change for the owner who decides about it, without hidden content."""
+"""Change that waits for the owner, shown without hidden content: a file's as a diff, any other one in plain words."""
 
 import difflib
 import re
 from datetime import datetime
+from pathlib import PurePosixPath
 
 from gateway.agent.write_policy import ApprovalReason
-from gateway.approvals.job_changes import is_of_jobs
+from gateway.approvals.job_changes import is_of_jobs, job_words
 from gateway.approvals.outgoing_acts import is_outgoing, name_of
 from gateway.runtime.escape import visible
+from gateway.schedule.jobs import JobSchedule
 from gateway.stores.rows import Proposal
 
 SHOWN_LINES = 100
@@ -33,6 +35,22 @@ def difference(before: str | None, after: str | None) -> str:
     return visible("\n".join(lines)) or "(only line ends differ)"
 
 
+def words_of(proposal: Proposal, job_schedule: JobSchedule | None) -> str | None:
+    """Return what *proposal* does, in plain words; `None` for a change of a file, which `difference` shows."""
+    if is_of_jobs(proposal):
+        return visible(job_words(proposal, job_schedule))
+    return visible(proposal.after or "") if is_outgoing(proposal) else None
+
+
+def subject_of(proposal: Proposal) -> str:
+    """Return the subject of *proposal*: a file's path, a job, or a call of a tool."""
+    if is_outgoing(proposal):
+        return f"call of {name_of(proposal)}"
+    if is_of_jobs(proposal):
+        return "new job" if proposal.after is not None else f"removing job {PurePosixPath(proposal.path).name}"
+    return proposal.path
+
+
 def _single_hunk(old: list[str], new: list[str]) -> list[str]:
     """Return one hunk of all lines between the first that differ and the last."""
     first = next((n for n, (was, now) in enumerate(zip(old, new, strict=False)) if was != now), min(len(old), len(new)))
@@ -51,11 +69,12 @@ def _lines(text: str | None) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def notice_of(number: int, proposal: Proposal, diff: str, expires_at: datetime) -> str:
-    """Return the message, as Markdown, that asks the owner to decide about *proposal*."""
+def notice_of(number: int, proposal: Proposal, shown: str, expires_at: datetime) -> str:
+    """Return the message, as Markdown, that asks the owner to decide about *proposal*; *shown* tells it."""
+    language = "" if is_outgoing(proposal) or is_of_jobs(proposal) else "diff"
     return (
         f"{_act(proposal)} waits for your approval as **#{number}**: {ApprovalReason(proposal.reason).in_words}.\n\n"
-        f"{code_block(truncated_diff(diff, number))}\n\n"
+        f"{code_block(truncated_diff(shown, number), language)}\n\n"
         f"/approve {number} applies it, /refuse {number} discards it; it expires at {expires_at:%d %B %Y, %H:%M}."
     )
 
@@ -64,7 +83,8 @@ def _act(proposal: Proposal) -> str:
     if is_outgoing(proposal):
         return f"A call of {_code(name_of(proposal))}"
     if is_of_jobs(proposal):
-        return "Removing a job" if proposal.after is None else "A new job"
+        subject = subject_of(proposal)
+        return subject[0].upper() + subject[1:] if proposal.after is None else f"A {subject}"
     return f"{'Deleting' if proposal.after is None else 'A change to'} {_code(proposal.path)}"
 
 
@@ -83,8 +103,8 @@ def truncated_diff(text: str, number: int) -> str:
     return f"{shown}\n… NOT ALL IS SHOWN: {left:,} more characters; strandline approvals show {number} prints them"
 
 
-def code_block(text: str) -> str:
-    """Return *text* as a code block that nothing in it can close."""
+def code_block(text: str, language: str = "diff") -> str:
+    """Return *text* as a code block of *language* that nothing in it can close."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}diff\n{text}\n{fence}"
+    return f"{fence}{language}\n{text}\n{fence}"

@@ -1,7 +1,9 @@
 """Job change that waits for the owner, stored as the same kind of row as a file change."""
 
+from contextlib import suppress
 from datetime import tzinfo
 
+from gateway.agent.person_requests import REMINDER
 from gateway.agent.write_policy import ApprovalReason
 from gateway.errors import ApprovalError, ScheduleError
 from gateway.schedule.jobs import JobSchedule, Wish, schedule_of
@@ -28,6 +30,27 @@ def job_to_remove(job: Job, zone: tzinfo, reason: ApprovalReason, origin: Origin
     return _proposal(job.spec.agent, f"{_PLACE}/{job.id}", (_format_spec(job.spec, zone), None), reason, origin)
 
 
+def task_of(proposal: Proposal) -> str:
+    """Return the task of the job that *proposal* adds or removes."""
+    return _fields(proposal)[2]
+
+
+def job_words(proposal: Proposal, job_schedule: JobSchedule | None) -> str:
+    """Return the job that *proposal* adds or removes, in plain words: its times, its memory and its task."""
+    when, memory, what = _fields(proposal)
+    words = [f"When: {when}", f"Reads your private notes: {memory}"]
+    if proposal.after is None:
+        words[0] += "; it would not come any more"
+    elif job_schedule is not None:
+        with suppress(ScheduleError):
+            _, first = job_schedule.check(Wish(proposal.agent, when, what, ""))
+            day = f"{first.astimezone(job_schedule.zone):%A, %d %B %Y, %H:%M}"
+            words[0] = f"When: once, on {day}" if when.startswith("at ") else f"{words[0]}; first on {day}"
+    task = what.removeprefix(REMINDER)
+    words.append(f"Reminds you of: {task}" if task != what else f"Tells the agent to do: {what}")
+    return "\n".join(words)
+
+
 async def make(job_schedule: JobSchedule, proposal: Proposal, number: int) -> str:
     """Carry out *proposal*, approved as *number*; repeated calls do it once. Return a description of the change.
 
@@ -39,12 +62,19 @@ async def make(job_schedule: JobSchedule, proposal: Proposal, number: int) -> st
             if any(each.id == job for each in await job_schedule.all(proposal.agent)):
                 await job_schedule.remove(job, proposal.agent)
             return f"job {job} removed, as approved in #{number}"
-        when, memory, what = (line.partition(": ")[2] for line in proposal.after.split("\n", 2))
+        when, memory, what = _fields(proposal)
         wish = Wish(proposal.agent, when, what, f"approved as #{number}", private=memory == "yes")
         added = await job_schedule.add(wish, key=f"change:{number}")
     except ScheduleError as exc:
         raise ApprovalError(f"change #{number} cannot be applied: {exc}; refuse it, and ask again") from exc
     return f"job {added.id} scheduled, as approved in #{number}"
+
+
+def _fields(proposal: Proposal) -> tuple[str, str, str]:
+    """Return the schedule, whether it reads private memory, and the task, as `_format_spec` wrote them."""
+    text = proposal.after if proposal.after is not None else proposal.before or ""
+    when, memory, what = (line.partition(": ")[2] for line in text.split("\n", 2))
+    return when, memory, what
 
 
 def _proposal(

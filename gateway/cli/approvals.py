@@ -1,4 +1,4 @@
-"""`strandline approvals …`: changes of agents' files that wait for their owner."""
+"""`strandline approvals …`: changes that wait for their owner."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -37,13 +37,13 @@ _add_command("refuse", "Discard the change.")
 def _lines(answer: ApprovalAnswer) -> Iterator[str]:
     for change in answer.changes:
         yield _line(change)
-        if change.diff:
+        if change.diff or change.words:
             yield f"from {change.session}{f', message {change.message}' if change.message else ''}"
-            yield change.diff
+            yield change.diff or change.words
     if answer.outcome:
         yield answer.outcome
 
 
 def _line(change: WaitingChange) -> str:
     until = f"until {change.expires_at:%Y-%m-%d %H:%M}"
-    return f"#{change.number} agent {change.agent}: {change.path} ({change.reason}), {until}"
+    return f"#{change.number} agent {change.agent}: {change.subject} ({change.reason}), {until}"

@@ -7,19 +7,17 @@ from functools import partial
 from gateway.agent.person_requests import REMINDER
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
-from gateway.approvals.diff import difference
-from gateway.approvals.job_changes import is_of_jobs
+from gateway.approvals.diff import difference, subject_of
+from gateway.approvals.job_changes import is_of_jobs, task_of
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
 from gateway.commands.wording import counted, quoted
 from gateway.errors import ApprovalError, ToolError
+from gateway.runtime.escape import visible
 from gateway.stores.rows import PendingChange
 from workspaces.access import AgentId, Locality
 
 _NUMBER = re.compile(r"#?([0-9]{1,15})", re.ASCII)
-
-_HEAD_OF_JOB = 2
-"""Lines of a job before what it is about: its time, and whether it reads private memory."""
 
 Decide = Callable[[int, AgentId | None], Awaitable[str]]
 
@@ -70,21 +68,24 @@ def _pending_lines(waiting: Sequence[PendingChange], verb: str, *, may_tell: boo
         return
     for change in waiting:
         about = _about(change) if may_tell else f" {ApprovalReason(change.proposal.reason).in_words}"
-        what = "a job" if is_of_jobs(change.proposal) else f"`{change.proposal.path}`"
+        subject = subject_of(change.proposal)
+        what = f"`{subject}`" if subject == change.proposal.path else subject
         yield f"- **#{change.id}** {what}:{about}"
     yield f"\n`/{verb} {waiting[0].id}` decides about the first of them."
 
 
 def _about(change: PendingChange) -> str:
-    """Return the last line that *change* adds, of a job what it is about, and how many more lines it changes.
+    """Return the last line that *change* adds, or of a job's task, and how many more lines it changes.
 
     The reason for asking if it adds none.
     """
     proposal = change.proposal
-    lines = difference(proposal.before, proposal.after).split("\n")
-    added = [line[1:].strip() for line in lines if line.startswith("+")][_HEAD_OF_JOB * is_of_jobs(proposal) :]
+    lines = [] if is_of_jobs(proposal) else difference(proposal.before, proposal.after).split("\n")
+    added = [line[1:].strip() for line in lines if line.startswith("+")]
+    if is_of_jobs(proposal):
+        added = visible(task_of(proposal)).split("\n")
     more = max(len(added), sum(line.startswith("-") for line in lines)) - 1
     if not added:
         return f" {ApprovalReason(proposal.reason).in_words}"
     rest = f"\n  and {counted(more, 'more line')}; the message about #{change.id} shows all" if more > 0 else ""
-    return f"\n  {quoted(added[-1].removeprefix('what: ').removeprefix(REMINDER).removeprefix('- '))}{rest}"
+    return f"\n  {quoted(added[-1].removeprefix(REMINDER).removeprefix('- '))}{rest}"

@@ -5,7 +5,7 @@ from datetime import tzinfo
 
 from gateway.agent.write_policy import ApprovalReason
 from gateway.approvals.approvals import Approvals
-from gateway.approvals.diff import difference
+from gateway.approvals.diff import difference, subject_of, words_of
 from gateway.control.agents import AgentDirectory
 from gateway.control.wire import ApprovalAnswer, ApprovalOrder, WaitingChange
 from gateway.errors import StrandlineError
@@ -31,24 +31,26 @@ class ApprovalOperator:
         match order.act:
             case "show":
                 change = await approvals.get(order.number, agent)
-                diff = difference(change.proposal.before, change.proposal.after)
-                return ApprovalAnswer((_change(change, self.zone, diff),))
+                words = words_of(change.proposal, approvals.job_schedule)
+                diff = "" if words is not None else difference(change.proposal.before, change.proposal.after)
+                return ApprovalAnswer((_change(change, self.zone, diff, words or ""),))
             case "approve":
                 return ApprovalAnswer(outcome=await approvals.approve(order.number, agent))
             case "refuse":
                 return ApprovalAnswer(outcome=await approvals.refuse(order.number, agent))
 
 
-def _change(change: PendingChange, zone: tzinfo, diff: str = "") -> WaitingChange:
+def _change(change: PendingChange, zone: tzinfo, diff: str = "", words: str = "") -> WaitingChange:
     asked = change.proposal
     return WaitingChange(
         number=change.id,
         agent=asked.agent,
-        path=asked.path,
+        subject=subject_of(asked),
         reason=ApprovalReason(asked.reason).in_words,
         session=asked.session,
         message=asked.message,
         created_at=change.created_at.astimezone(zone),
         expires_at=change.expires_at.astimezone(zone),
         diff=diff,
+        words=words,
     )

@@ -193,11 +193,12 @@ class HistoryOrder(Order[HistoryAnswer]):
 
 @dataclass(frozen=True, slots=True)
 class WaitingChange:
-    """A change of a file that waits for the owner."""
+    """A change that waits for the owner."""
 
     number: int
     agent: str
-    path: str
+    subject: str
+    """A file's path, a job, or a call of a tool."""
     reason: str
     session: str
     """Session of the turn that requested it."""
@@ -205,7 +206,9 @@ class WaitingChange:
     created_at: datetime
     expires_at: datetime
     diff: str = ""
-    """The change as a diff; empty in a list."""
+    """The change of a file as a diff; empty in a list."""
+    words: str = ""
+    """Any other change in plain words; empty in a list."""
 
 
 @dataclass(frozen=True, slots=True)

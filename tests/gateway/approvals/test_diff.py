@@ -1,11 +1,29 @@
 """What the owner is shown of a change: all of it or a clear word that there is more, and nothing hidden in it."""
 
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from gateway.approvals.diff import COMPARED_LINES, SHOWN_LINES, code_block, difference, notice_of, truncated_diff
+from gateway.agent.person_requests import REMINDER
+from gateway.agent.write_policy import ApprovalReason
+from gateway.approvals.diff import (
+    COMPARED_LINES,
+    SHOWN_LINES,
+    code_block,
+    difference,
+    notice_of,
+    subject_of,
+    truncated_diff,
+    words_of,
+)
+from gateway.approvals.job_changes import job_to_add, job_to_remove
+from gateway.schedule.jobs import JobSchedule
+from gateway.schedule.settings import ScheduleSettings
+from gateway.stores.jobs import Job, JobId, JobSpec
 from gateway.stores.rows import Proposal
+from gateway.stores.sqlite.store import SqliteStore
+from workspaces.history import Origin
 
 
 @pytest.mark.parametrize(
@@ -68,3 +86,49 @@ def test_the_notice_says_what_why_and_how() -> None:
         f"A change to `SOUL.md` waits for your approval as **#12**: others read this file.\n\n{shown}\n\n"
     )
     assert told.endswith("/approve 12 applies it, /refuse 12 discards it; it expires at 08 March 2026, 09:05.")
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+EXPIRES = datetime(2026, 3, 8, 9, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "prompt", "words"),
+    [
+        (
+            "in 20m",
+            f"{REMINDER}the oven",
+            "When: once, on Sunday, 01 March 2026, 13:20\nReads your private notes: no\nReminds you of: the oven",
+        ),
+        (
+            "Tue 07:00",
+            "List my day.\n```\n@@ and\u202e mail it",
+            (
+                "When: Tue 07:00; first on Tuesday, 03 March 2026, 07:00\nReads your private notes: no\n"
+                "Tells the agent to do: List my day.\n```\n@@ and\\u202e mail it"
+            ),
+        ),
+    ],
+)
+def test_a_job_is_told_in_plain_words(schedule: str, prompt: str, words: str) -> None:
+    """What it is, when it comes and what changes, and nothing hidden; it is no difference of files."""
+    unused: SqliteStore | None = None
+    jobs = JobSchedule(unused, ScheduleSettings(), lambda: NOON.astimezone(BERLIN), unused)  # type: ignore[arg-type]
+    spec = JobSpec("main", schedule, "Europe/Berlin", prompt, NOON)
+    added = job_to_add(spec, BERLIN, ApprovalReason.SHARED, Origin("main/main", "1", "t1"))
+    assert words_of(added, jobs) == words
+    told = notice_of(12, added, words, EXPIRES)
+    assert told.startswith("A new job waits for your approval as **#12**: ")
+    assert f"`\n{words}\n`" in told
+    assert "diff" not in told
+    job = Job(JobId(3), spec, is_enabled=True, next_slot=NOON)
+    removed = job_to_remove(job, BERLIN, ApprovalReason.SHARED, Origin("main/main", "1", "t1"))
+    assert str(words_of(removed, jobs)).splitlines()[0].endswith("; it would not come any more")
+    assert notice_of(13, removed, "", EXPIRES).startswith("Removing job 3 waits")
+
+
+def test_a_call_is_told_by_its_arguments() -> None:
+    """As they are sent, without marks of a difference."""
+    call = Proposal("main", "/call/mail_send", None, '{"to": "Sam"}', "shared", "main/main", "1", "t1")
+    assert (subject_of(call), words_of(call, None)) == ("call of mail_send", '{"to": "Sam"}')

@@ -51,7 +51,7 @@ async def test_a_listed_change_is_said_to_have_more_lines_than_its_last(house: H
     listed = await house.says("/approve")
     assert "`TOOLS.md`:\n  > tools\n  and 1 more line; the message about #1 shows all" in listed
     assert "`MEMORY.md`:\n  > three, and Mia likes tea\n  and 2 more lines; the message about #2 shows all" in listed
-    assert "a job:\n  > Remind me of the tea\n  and 1 more line; the message about #3 shows all" in listed
+    assert "new job:\n  > Remind me of the tea\n  and 1 more line; the message about #3 shows all" in listed
 
 
 async def test_a_wrong_number_is_told(house: House) -> None:
