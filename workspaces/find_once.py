@@ -23,16 +23,16 @@ def only_place(text: str, passage: str, name: str) -> int:
     are several (overlapping ones too).
     """
     if not passage:
-        raise EditError(f"{name}: the text to replace is empty")
+        raise EditError(f"{name}: the old text is empty")
     places = list(_occurrences(text, passage))
     if not places:
-        told = f"not found: the text to replace does not occur in {name}; read the file and copy the passage exactly"
+        told = f"not found: the old text does not occur in {name}; read the file and copy the passage exactly"
         near = _nearest(text, passage)
         raise EditError(told + _excerpt("; the nearest:", text, near), _lines(text, near))
     if len(places) > 1:
         lines = [text.count("\n", 0, place) for place in places[:_SHOWN_MATCHES]]
         more = "\n…" if len(places) > _SHOWN_MATCHES else ""
-        told = f"ambiguous: the text to replace occurs {len(places)} times in {name}; give more of it"
+        told = f"ambiguous: the old text occurs {len(places)} times in {name}; give more of it"
         raise EditError(_excerpt(told, text, lines) + more, _lines(text, lines))
     return places[0]
 

@@ -338,7 +338,7 @@ def replace_once(text: str, old: str, new: str, name: str) -> str:
     if "\r\n" in text and text.count("\r\n") == text.count("\n"):
         old, new = _crlf(old), _crlf(new)
     if old == new:
-        raise EditError(f"{name}: the text to replace is {'the same as the new one' if old else 'empty'}")
+        raise EditError(f"{name}: the old text is {'the same as the new one' if old else 'empty'}")
     at = only_place(text, old, name)
     return text[:at] + new + text[at + len(old) :]
 

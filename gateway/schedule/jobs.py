@@ -103,10 +103,10 @@ class JobSchedule:
 
     async def get(self, number: int, agent: str | None = None) -> Job:
         """Return the job with that number; another agent's counts as absent."""
-        found = next((job for job in await self.all(agent) if job.id == number), None)
-        if found is None:
-            raise ScheduleError(f"there is no job {number}; see the list of jobs")
-        return found
+        jobs: dict[int, Job] = {job.id: job for job in await self.all(agent)}
+        if number not in jobs:
+            raise ScheduleError(f"there is no job {number}; the jobs are: {', '.join(map(str, jobs)) or 'none'}")
+        return jobs[number]
 
     async def remove(self, number: int, agent: str | None = None) -> Job:
         job = await self.get(number, agent)

@@ -243,7 +243,7 @@ class Planner:
             outside=None if outside is None else outside.prompt.stable,
         )
         shown = show(records.rounds, window, scale.steady.tokens(request_characters(bare)), scale)
-        told = _clock(asked) + _how_to_speak(asked) + _left_out_notice(shown) + self.tools.away_notice(asked)
+        told = _clock(asked) + _how_to_speak(asked) + _left_out_notice(shown, access) + self.tools.away_notice(asked)
         request = replace(bare, entries=shown.entries)
         note = None if self._is_noted(asked, filled) else turn_note(filled, outside, told, shown.entries)
         older = sum(records.rounds.sizes(scale.steady)[:-1])
@@ -338,8 +338,8 @@ def _how_to_speak(asked: TurnRequest) -> str:
     return _NOTIFY if unasked else ""
 
 
-def _left_out_notice(shown: VisibleHistory) -> str:
+def _left_out_notice(shown: VisibleHistory, access: Access) -> str:
     if not shown.left_out:
         return ""
-    left_out = f"{shown.left_out} earlier messages of this conversation no longer fit here"
-    return f"\n{left_out}; memory_search may find what was noted."
+    search = "; memory_search may find what was noted" if rights(access).memory_tools else ""
+    return f"\n{shown.left_out} earlier messages of this conversation no longer fit here{search}."

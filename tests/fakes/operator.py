@@ -327,7 +327,7 @@ class FakeOperator:
         if order.act == "list":
             return CronAnswer(tuple(job for job in self.jobs if order.agent in {None, job.agent}))
         if not any(job.number == order.number for job in self.jobs):
-            raise ScheduleError(f"there is no job {order.number}; see the list of jobs")
+            raise ScheduleError(f"there is no job {order.number}; the jobs are: none")
         if order.act == "history":
             return CronAnswer(runs=(RunRow(NOTED_AT, "silent", "t1", "2026-03-03 09:30 silent (turn t1)"),))
         return CronAnswer(outcome=f"{order.act} {order.number}: done")

@@ -83,6 +83,6 @@ async def test_what_cannot_be_done_is_said_in_words(tmp_path: Path) -> None:
     async with served(Home(tmp_path / "nowhere")) as client:
         assert "there is no home at" in await said(client, "memory_get", path="MEMORY.md")
     async with served(with_memory(tmp_path / "home")) as client:
-        assert "memory_get: path: Field required" in await said(client, "memory_get")
+        assert "memory_get: path: missing" in await said(client, "memory_get")
     async with served(with_memory(tmp_path / "other"), "--agent", "mian") as client:
         assert "there is no agent 'mian'; the agents are: main" in await said(client, "memory_get", path="MEMORY.md")

@@ -25,7 +25,7 @@ def test_many_matches_are_shown_in_part() -> None:
     with pytest.raises(EditError) as refusal:
         only_place(("x" * 500 + "\n") * 30, "x\n", "a.md")
     first, *lines, last = str(refusal.value).split("\n")
-    assert first == "ambiguous: the text to replace occurs 30 times in a.md; give more of it"
+    assert first == "ambiguous: the old text occurs 30 times in a.md; give more of it"
     assert [line.partition(":")[0] for line in lines] == [f"line {number}" for number in range(1, 11)]
     assert {len(line.partition(": ")[2]) for line in lines} == {200}
     assert last == "…"

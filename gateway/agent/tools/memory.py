@@ -148,6 +148,7 @@ class _Search:
     watch: MemoryWatch
 
     async def find(self, query: Query) -> Told:
+        _check_days(query.since, query.until)
         query = replace(query, stays_here=self.watch.stays_here)
         is_past = query.as_of is not None and query.since is None and query.until is None
         result = await (self.index.known_on if is_past else self.index.search)(query, self.access)
@@ -161,6 +162,7 @@ class _Search:
         return self.watch.names_others(PurePosixPath(hit.path)) or self.watch.holds_others(hit.passage)
 
     async def find_exactly(self, query: ExactQuery) -> Told:
+        _check_days(query.since, query.until)
         result = await self.index.find_exact(query, self.access)
         self.watch.sees(is_house=result.is_house, is_withheld=result.is_withheld)
         await self.used(
@@ -168,6 +170,12 @@ class _Search:
         )
         theirs = any(match.is_others or self.index.audience(match.path) != PRIVATE for match in result.matches)
         return told(_format_matches(result), from_outside=theirs)
+
+
+def _check_days(since: date | None, until: date | None) -> None:
+    """Raise ToolError for days between which there is none."""
+    if since and until and since > until:
+        raise ToolError(f"since: {since} is after until ({until})")
 
 
 def _answer(result: SearchResult) -> dict[str, object]:

@@ -45,7 +45,7 @@ def note_tools(
             text = guard.marked(await run(dated, text, clock().date()))
             receipt = await run(append, workspace, access, text, clock())
         except ValueError as exc:
-            raise ToolError(str(exc)) from exc
+            raise ToolError(f"text: {exc}") from exc
         place = f"{receipt.path}#L{receipt.line}"
         if receipt.is_repeated:
             return done(f"Already in {place}, so nothing was written. If it happened again, say so.", "kept", place)
@@ -78,7 +78,7 @@ def _memory_tools(
                 return waits
             receipt = await run(save, workspace, access, text, category)
         except ValueError as exc:
-            raise ToolError(str(exc)) from exc
+            raise ToolError(f"text: {exc}") from exc
         place = f"{receipt.path}#L{receipt.line}"
         return done(f"Saved in {place}.{may_replace(path, known)}", "noted", place)
 
@@ -90,7 +90,7 @@ def _memory_tools(
                 return waits
             receipt = await run(sections.update_memory, workspace, access, old, new)
         except ValueError as exc:
-            raise ToolError(str(exc)) from exc
+            raise ToolError(f"new: {exc}") from exc
         place = f"{receipt.path}#L{receipt.line}"
         if new is None:
             return done(f"Deleted in {place}.", "deleted", place)

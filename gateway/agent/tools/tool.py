@@ -8,7 +8,7 @@ from types import CodeType
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
-from pydantic_core import core_schema
+from pydantic_core import ErrorDetails, core_schema
 
 from gateway.agent.entries import ResultEntry, ToolAct, ToolActKind, ToolCall
 from gateway.agent.models.port import ToolSpec
@@ -224,17 +224,34 @@ class Toolbox:
     async def _run(self, call: ToolCall) -> Told:
         found = self._tools.get(call.name)
         if found is None:
-            raise ToolError(f"there is no tool {call.name!r}; the tools are: {', '.join(sorted(self._tools))}")
+            raise ToolError(
+                f"there is no tool {call.name!r}; the tools are: {', '.join(sorted(each.name for each in self.specs))}"
+            )
         try:
             arguments = found.arguments.model_validate_json(call.arguments or "{}")
         except ValidationError as exc:
-            problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in exc.errors())
+            names = found.arguments.model_fields
+            problems = "; ".join(_problem(each, names) for each in exc.errors())
             raise ToolError(f"{call.name}: {problems}") from exc
         if not found.is_here and self._has_read_house():
             raise ToolError(f"{call.name} may pass on its arguments, and you have read text marked house: not called")
         if found.sends and self._ask is not None and (waits := await self._ask(call)) is not None:
             return waits
         return await found.run(**{name: getattr(arguments, name) for name in type(arguments).model_fields})
+
+
+def _problem(error: ErrorDetails, names: Iterable[str]) -> str:
+    """Return which argument is wrong, and what is expected; *names* are those that the tool has."""
+    where = ".".join(map(str, error["loc"])) or "arguments"
+    match error["type"]:
+        case "missing":
+            return f"{where}: missing"
+        case "extra_forbidden":
+            return f"{where}: there is no such argument, only {', '.join(names) or 'none'}"
+        case kind if kind.startswith("date_"):
+            return f"{where}: write a day such as 2026-12-03"
+        case _:
+            return f"{where}: {error['msg']}"
 
 
 class _PathArgument(BaseModel):

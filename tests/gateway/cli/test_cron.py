@@ -23,5 +23,5 @@ def test_jobs_are_added_listed_and_changed(at_home: Terminal) -> None:
 def test_an_unknown_job_is_one_line(at_home: Terminal) -> None:
     """And a missing number is wrong usage."""
     failed = at_home("cron", "run", "7")
-    assert (failed.status, failed.err) == (1, "strandline: there is no job 7; see the list of jobs\n")
+    assert (failed.status, failed.err) == (1, "strandline: there is no job 7; the jobs are: none\n")
     assert at_home("cron", "run").status == 2

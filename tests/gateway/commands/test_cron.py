@@ -38,7 +38,7 @@ async def test_what_is_planned_is_listed_run_and_taken_back(tmp_path: Path) -> N
         assert (await house.says("/cron run 1")).startswith("job 1 runs once the gateway runs")
         assert await house.says("/cron history 1") == "- 2026-03-01 14:05 running"
         assert await house.says("/cron remove 1") == "Job 1 has been removed."
-        assert await house.says("/cron remove 1") == "there is no job 1; see the list of jobs."
+        assert await house.says("/cron remove 1") == "there is no job 1; the jobs are: 2."
         assert await house.says("/cron enable 2") == "Job 2 is enabled again; next 2026-12-24 09:30."
 
 

@@ -145,6 +145,11 @@ async def test_turns_without_memory_have_no_memory_tools(rig: Rig) -> None:
     [
         ("memory_search", {"query": "  "}, "empty"),
         ("memory_search", {"query": "tea", "max_results": 0}, "max_results"),
+        (
+            "search_history",
+            {"query": "tea", "since": "2026-03-02", "until": "2026-03-01"},
+            "since: 2026-03-02 is after until (2026-03-01)",
+        ),
         ("memory_search", {"query": "tea", "scope": "private"}, "scope"),
         ("memory_get", {"path": "../etc/passwd"}, "passwd"),
     ],

@@ -84,7 +84,7 @@ async def test_an_empty_note_is_told_to_the_model(workspace: Workspace) -> None:
     """The model learns what was wrong with its call."""
     box = Toolbox(note_tools(workspace, MAIN, run, now, guard(MAIN)), MAIN)
     result = await box.call(ToolCall("c1", "add_note", '{"text": " \\u0001 "}'))
-    assert (result.text, result.is_error) == ("the note is empty", True)
+    assert (result.text, result.is_error) == ("text: the note is empty", True)
 
 
 async def test_a_lasting_fact_is_saved_corrected_and_deleted(workspace: Workspace) -> None:
@@ -97,7 +97,7 @@ async def test_a_lasting_fact_is_saved_corrected_and_deleted(workspace: Workspac
     assert await said("save_memory", text="Prefers tea.", category="preferences") == "Saved in MEMORY.md#L7."
     assert await said("update_memory", old="tea", new="coffee") == "Updated in MEMORY.md#L7."
     assert (await said("update_memory", old="tea", new="milk")).startswith("not found")
-    assert "the note is empty" in await said("update_memory", old="coffee", new=" ")
+    assert "new: the note is empty" in await said("update_memory", old="coffee", new=" ")
     assert "category" in await said("save_memory", text="x", category="gossip")
     assert "- Prefers coffee.\n" in workspace.read("MEMORY.md", MAIN).whole
     assert await said("update_memory", old="Prefers coffee.") == "Deleted in MEMORY.md#L7."

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import date
 from enum import StrEnum
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import pytest
 from pydantic import Field
 
 from gateway.agent.entries import ToolAct, ToolCall
-from gateway.agent.tools.tool import RESULT_CAP, Toolbox, tool
+from gateway.agent.tools.tool import RESULT_CAP, Toolbox, tool, unoffered
 from gateway.errors import ToolError
 from tests.workspaces.turns import CRON, GROUP, GUEST, HEARTBEAT, MAIN, SUBAGENT
 from workspaces.access import Access
@@ -103,12 +104,12 @@ async def test_a_call_runs_the_function_with_its_defaults() -> None:
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ("", "path"),
+        ("", "path: missing"),
         ("not JSON", "read: arguments"),
         ("[]", "read: arguments"),
         ('{"path": 1}', "path"),
         ('{"path": "a", "lines": "many"}', "lines"),
-        ('{"path": "a", "access": "main"}', "access"),
+        ('{"path": "a", "access": "main"}', "access: there is no such argument, only path, lines, kind"),
         ('{"path": "gone"}', "no file 'gone'"),
         ('{"path": "no"}', "not this one"),
         ("[" * 100_000, "read: arguments"),
@@ -122,11 +123,25 @@ async def test_a_call_that_cannot_run_says_why(arguments: str, part: str) -> Non
 
 
 async def test_an_unknown_tool_is_answered_with_those_there_are() -> None:
-    """A model that invents a tool learns the real names."""
-    text, is_error = await ask("{}", name="bash")
-    assert is_error
-    assert "'bash'" in text
-    assert "read" in text
+    """A model that invents a tool learns the real names, and none that it is not offered."""
+
+    @unoffered
+    async def older() -> str:
+        return "works"
+
+    text = (await Toolbox([read, older], MAIN).call(ToolCall("c1", "bash", "{}"))).text
+    assert text == "there is no tool 'bash'; the tools are: read"
+
+
+async def test_a_day_in_another_form_is_answered_with_the_right_one() -> None:
+    """Without a validator's own words."""
+
+    @tool
+    async def look(since: date | None = None) -> str:
+        return str(since)
+
+    text = (await Toolbox([look], MAIN).call(ToolCall("c1", "look", '{"since": "soon"}'))).text
+    assert text == "look: since: write a day such as 2026-12-03"
 
 
 async def test_a_long_result_is_cut_and_says_so() -> None:
