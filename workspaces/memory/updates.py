@@ -6,7 +6,7 @@ both give a value, do among the best results alone, and if the newer one fits ne
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 
@@ -28,7 +28,7 @@ from workspaces.memory.text.dialogue import read_line
 from workspaces.memory.text.facts import SENTENCES_KEPT, FactKind, gives_value
 from workspaces.memory.text.languages import is_worded_in_english, small_terms
 from workspaces.memory.text.owners import names_other_number
-from workspaces.memory.text.question_focus import asks_for_current, asks_for_earlier, asks_whether
+from workspaces.memory.text.question_focus import asks_for_earlier, asks_whether
 from workspaces.memory.text.tokens import (
     STOP_WORDS,
     identifiers,
@@ -79,7 +79,7 @@ _UNCHANGING = frozenset({AnswerKind.NAME, AnswerKind.PLACE})
 _THING_WORDS = 2
 """Most words that name a thing apart from others of its kind: "the blue bank card"."""
 _LINE_WORDS = 24
-"""Most words of a line or sentence whose places are compared, as the time rises with their square; our choice."""
+"""Most words of a line whose places are compared, as the time rises with their square; our choice."""
 _CODE_DIGITS = 3
 """Fewest digits of a code: "26 march" is none."""
 _WORD = re.compile(r"[^\W\d_][^\W\d_'’-]*(?:['’-][^\W\d_]+)*")
@@ -112,26 +112,10 @@ class Asked:
         self.kind = asked_kind(question)
         self.gives_value = gives_value(question)
         self.wants_newest = not (names_day or asks_whether(question)) and self.kind not in _UNCHANGING
-        self.asks_for_value = self.kind is not None or asks_for_current(question)
         self.wants_earlier = not names_day and asks_for_earlier(question)
 
-    def counts(self, one: Claim, other: Claim) -> bool:
-        """Tell whether both claims give the number that it asks for: "secured 3 interviews", "secured 5 interviews"."""
-        if self.kind is not AnswerKind.AMOUNT:
-            return False
-        heads = ({each.head for each in claim.values if each.kind is FactKind.NUMBER} for claim in (one, other))
-        counted = set.intersection(*heads) & self.words
-        return bool(counted) and self.names_both(one, other, counted)
-
-    def names_both(self, one: Claim, other: Claim, but: Collection[str]) -> bool:
-        """Tell whether both claims share a word of it besides *but*, or it has no other: "the alarm code"."""
-        rest = self.things.difference(but)
-        return not rest or not rest.isdisjoint(one.words & other.words)
-
-    def least_share(self, before: Claim, after: Claim) -> float:
-        """Return which share of its words *after* has to hold, if it is to replace *before*."""
-        if self.counts(before, after):
-            return NEAR
+    def least_share(self, after: Claim) -> float:
+        """Return which share of its words *after* has to hold, if it is to replace another."""
         return NEAR if self.kind is not None and says_change(after) else _CLEAR
 
     def may_take(self, claim: Claim) -> bool:
@@ -184,19 +168,18 @@ class Statement:
             return False
         if not (self._gives_other_value(older) or self._is_about_the_same(older)):
             return False
-        is_beside = self._asked.kind not in CORRECTABLE and (self.denies or older.denies)  # both are asked for
         is_quoted = self._asked.gives_value and older.hit.relevance >= _QUOTED > self.hit.relevance
-        is_other = is_beside or is_quoted or names_other_number(self._asked.text, self.text)
+        is_other = is_quoted or names_other_number(self._asked.text, self.text)
         return not is_other and not self.names_another_thing(older)
 
     def _fits_as_well(self, older: "Statement") -> bool:
         """Tell whether it is as relevant, or nearly: if a value is asked for and it says that something changed."""
-        is_change = self._asked.asks_for_value and says_otherwise(self.text)
+        is_change = self._asked.kind is not None and says_otherwise(self.text)
         return self.hit.score >= (_NEARLY if is_change else _AS_WELL) * older.hit.score
 
     def names_another_thing(self, older: "Statement") -> bool:
         """Tell whether *older* names what is asked for, and this another thing of its kind."""
-        return names_another_thing(older.compared, self.compared, self._asked)
+        return names_another_thing(older.text, self.text, self._asked)
 
     def takes_back(self, older: "Statement") -> bool:
         """Tell whether it, the line right below *older*, is by the same speaker and has another value for one of it."""
@@ -238,7 +221,7 @@ class Statement:
             _is_other_value(after, before, self._asked)
             for before, clear in older._about_giving
             for after, shared in self._about_giving
-            if clear >= _CLEAR and shared >= self._asked.least_share(before, after)
+            if clear >= _CLEAR and shared >= self._asked.least_share(after)
             if ought(before.sentence) <= ought(after.sentence)
         )
 
@@ -267,16 +250,6 @@ class Statement:
     def _holds_answer(self) -> bool:
         """Whether it holds the kind of answer that is asked for, or none is."""
         return self._asked.kind is None or holds(self._asked.kind, self.text, self._asked.text)
-
-    @cached_property
-    def compared(self) -> str:
-        """Its words; of a long line, the sentence that has most of what is asked."""
-        return max(self._about, key=lambda each: each[1])[0].sentence if self.is_long and self._about else self.text
-
-    @cached_property
-    def is_long(self) -> bool:
-        """Whether it has more words than one thing needs."""
-        return len(_spoken(self.text)) > _LINE_WORDS
 
     @cached_property
     def _gives_value(self) -> bool:
@@ -360,8 +333,7 @@ def _is_other_value(after: Claim, before: Claim, asked: Asked) -> bool:
             is_one_unit = new.head == old.head and bool(new.head)
             is_asked = {new.head, old.head} <= asked.words | {""}
             if new.kind is old.kind and new.normal != old.normal:
-                is_code = asked.kind is AnswerKind.CODE and asked.names_both(before, after, {new.head})
-                if is_one_unit and (new.kind is FactKind.NUMBER or is_code):
+                if is_one_unit and (new.kind is FactKind.NUMBER or asked.kind is AnswerKind.CODE):
                     return True
                 if after.changes and (is_one_unit or is_asked or new.kind in {FactKind.DATE, FactKind.NUMBER}):
                     return True

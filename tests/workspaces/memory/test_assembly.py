@@ -83,14 +83,6 @@ def test_a_sentence_that_doubts_besides_still_affirms() -> None:
     assert [each.mark != "" for each in found] == [True, True, False, False]
 
 
-def test_a_number_of_what_is_asked_for_is_compared_in_a_long_sentence() -> None:
-    """Few of the question's words are in it, but it counts the same thing."""
-    older = hit("I only secured 3 interviews for executive producer roles.", OLD)
-    newer = hit("How can I use that I secured 5 interviews to improve my letters and to get more calls back?", NEW)
-    asked = "How many interviews have I secured for executive producer roles in the spring?"
-    assert assembled([older, newer], asked, TODAY)[0].snippet == newer.snippet
-
-
 def test_a_correction_stands_above_the_line_that_it_takes_back_and_older_ones() -> None:
     """It shares no word with the question; the line two below, or in another file, corrects nothing."""
     older = hit("Owner (11:20): parking behind the hall: gate code 4471", OLD)

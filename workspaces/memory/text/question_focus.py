@@ -32,10 +32,6 @@ _EARLIER = re.compile(
     re.IGNORECASE,
 )
 """Words of a question for a value that holds no more: "what was it before?", "when was it first due?"."""
-_CURRENT = re.compile(
-    r"\b(?:now|current(?:ly)?|latest|these days|aktuell\w*|jetzt|maintenant|actuel\w*|ahora|actual\w*|adesso|agora)\b",
-    re.IGNORECASE,
-)
 _EVENT = re.compile(r"\bdid\b", re.IGNORECASE)
 """Word of a question for something that happened, which nothing later changes."""
 _WHETHER = re.compile(
@@ -96,8 +92,3 @@ def asks_for_earlier(question: str) -> bool:
 def asks_for_event(question: str) -> bool:
     """Tell whether *question* asks for something that happened: "when did the engineer come?"."""
     return _EVENT.search(question) is not None
-
-
-def asks_for_current(question: str) -> bool:
-    """Tell whether *question* asks for the value that holds, in such words: "the current start"."""
-    return _CURRENT.search(question) is not None
