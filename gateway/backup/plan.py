@@ -9,9 +9,9 @@ from pathlib import Path
 from gateway.backup.contents import ArchiveContents
 from gateway.backup.members import OUTSIDE, STATE
 from gateway.backup.parts import outside_workspaces, parts_of
-from gateway.config.editing import without_workspace
 from gateway.config.reading import parse_config, read_config
 from gateway.config.schema import Config
+from gateway.config.values import without_value
 from gateway.errors import ConfigError
 from gateway.home import Home
 from gateway.settings.secrets import SecretSource
@@ -66,7 +66,7 @@ def plan_restore(contents: ArchiveContents, home: Home, *, outside: bool) -> Res
     elsewhere = outside_workspaces(home, config)
     if not outside:
         for agent in elsewhere:
-            text = without_workspace(text, agent)
+            text = _without_workspace(text, agent)
         config = parse_config(text, home.config_file)
     return RestorePlan(
         contents,
@@ -79,6 +79,16 @@ def plan_restore(contents: ArchiveContents, home: Home, *, outside: bool) -> Res
         tuple(f"{key} = {address}" for key, address in _addresses(config.model_dump(), _DEFAULTS.model_dump())),
         config.owner.people,
     )
+
+
+def _without_workspace(text: str, agent: str) -> str:
+    try:
+        return without_value(text, ("agents", agent, "workspace"))
+    except ConfigError as exc:
+        raise ConfigError(
+            f"agents.{agent}.workspace leads out of the home, and is written in a form that cannot be changed; allow "
+            "it: --allow outside"
+        ) from exc
 
 
 def code_of(files: Mapping[str, object], config: Config) -> tuple[str, ...]:

@@ -106,7 +106,7 @@ def _reduced(table: Mapping[str, object], path: Path, *, keeps_empty: bool) -> d
 
 def _shorter(text: str, path: Path) -> Iterator[str]:
     """Yield *text* without its line, without its tables, and with an inline table around it written anew."""
-    sections = list(_sections(text.splitlines(keepends=True)))
+    sections = list(split_tables(text.splitlines(keepends=True)))
     for place, section in enumerate(sections):
         begins = [at for at, line in enumerate(section) if _path_of(section) == path[:-1] and _key_in(line) == path[-1]]
         for begin in begins:
@@ -140,7 +140,7 @@ def _merged(table: Mapping[str, object], path: Path, value: object) -> dict[str,
 
 def _candidates(text: str, path: Path, value: object) -> Iterator[str]:
     """Yield *text* changed in each way that may work: in the value's own table, in one around it, at the end."""
-    sections = list(_sections(text.splitlines(keepends=True)))
+    sections = list(split_tables(text.splitlines(keepends=True)))
     yield from _in_sections(sections, path, value, may_insert=True)
     merged = _merged(tomllib.loads(text), path, value)
     for depth in range(len(path) - 1, 0, -1):  # an inline table around it is written anew
@@ -160,7 +160,7 @@ def _in_sections(sections: Sequence[list[str]], path: Path, value: object, *, ma
             yield "".join(line for each in (*sections[:place], changed, *sections[place + 1 :]) for line in each)
 
 
-def _sections(lines: Sequence[str]) -> Iterator[list[str]]:
+def split_tables(lines: Sequence[str]) -> Iterator[list[str]]:
     """Yield the lines before the first table's header, then each table from its header on."""
     section: list[str] = []
     for line in lines:

@@ -629,7 +629,7 @@ GUARDS = (
     Guard(
         "gateway/backup/plan.py",
         "a restore writes only to the home",
-        "            text = without_workspace(text, agent)",
+        "            text = _without_workspace(text, agent)",
         '            text += ""',
         "tests/gateway/backup/test_plan.py::test_a_restore_keeps_to_the_home",
     ),

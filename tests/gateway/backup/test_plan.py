@@ -83,12 +83,21 @@ def test_the_plan_shows_what_a_stranger_would_get(tmp_path: Path) -> None:
 
 
 def test_a_workspace_that_cannot_be_kept_in_the_home_is_refused(tmp_path: Path) -> None:
-    """As a value of another form: the whole table on one line."""
-    text = b'agents = { main = { workspace = "/root/.ssh" } }\n'
+    """As a value of another form: keys with dots, beside each other."""
+    text = b'agents.main.workspace = "/root/.ssh"\nagents.main.queue = "steer"\n'
     file = forged(tmp_path / "file", {"config.toml": text})
-    with pytest.raises(ConfigError, match=r"agents\.main\.workspace leads out of the home"):
+    with pytest.raises(ConfigError, match=r"agents\.main\.workspace leads out of the home.*--allow outside"):
         restore_backup(file, Home(tmp_path / "home"), {}, lambda *_: None)
     assert not (tmp_path / "home").exists()
+
+
+def test_a_workspace_in_a_table_of_one_line_is_kept_in_the_home(tmp_path: Path) -> None:
+    """The table's other settings stay."""
+    text = b'agents = { main = { workspace = "/root/.ssh", queue = "steer" } }\n'
+    home = Home(tmp_path / "home")
+    restore_backup(forged(tmp_path / "file", {"config.toml": text}), home, {}, lambda *_: None)
+    agent = read_config(home.config_file).agents["main"]
+    assert (agent.workspace, agent.queue) == (None, "steer")
 
 
 def test_nothing_of_a_restored_home_runs_until_its_owner_says_so(tmp_path: Path) -> None:
