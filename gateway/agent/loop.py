@@ -63,10 +63,6 @@ class TurnAnswer:
     """Markdown for the chat; empty if the turn is silent."""
     model: str
 
-    @property
-    def is_silent(self) -> bool:
-        return not self.text
-
 
 async def run_turn(
     model: Model, request: ModelRequest, toolbox: Toolbox, limits: TurnLimits, course: TurnOutlets

@@ -19,7 +19,6 @@ class DiscordSettings(BotSettings):
     channel: ClassVar[str] = "discord"
     person_id: ClassVar[str] = "[0-9]+"
     person_form: ClassVar[str] = "<numeric id>"
-    person_example: ClassVar[str] = "12345"
     groups: dict[ChatId, GroupSettings] = Field(default={})
     base_url: Url = "https://discord.com/api/v10"
     gateway_url: SocketUrl = "wss://gateway.discord.gg/"

@@ -92,7 +92,6 @@ class BotSettings(Section):
     """Pattern of the platform's ids of people."""
     person_form: ClassVar[str] = "<id>"
     """Their form in words."""
-    person_example: ClassVar[str] = "anna"
     is_chat_person: ClassVar[bool] = False
     """A direct chat has its person's id, so the bot can write first."""
     heard: ClassVar[int] = 20

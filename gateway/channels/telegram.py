@@ -19,7 +19,6 @@ class TelegramSettings(BotSettings):
     channel: ClassVar[str] = "telegram"
     person_id: ClassVar[str] = "[0-9]+"
     person_form: ClassVar[str] = "<numeric id>"
-    person_example: ClassVar[str] = "12345"
     is_chat_person: ClassVar[bool] = True
     heard: ClassVar[int] = 50
     groups: dict[ChatId, GroupSettings] = Field(default={})

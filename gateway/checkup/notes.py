@@ -91,7 +91,7 @@ def whole_note(workspace: Workspace, access: Access, path: PurePosixPath) -> str
 
 def instructions_of(workspace: Workspace, access: Access) -> list[Instruction]:
     """Return the agent's instructions: its steering files, its skills, and the gateway's own prompts."""
-    return [*_files(workspace, access, STEERING), *_skills(workspace, access), *_prompts(access)]
+    return [*_files(workspace, access, STEERING), *_skills(workspace, access), *_prompts()]
 
 
 def texts_about_people(workspace: Workspace, access: Access) -> list[str]:
@@ -110,7 +110,7 @@ def _skills(workspace: Workspace, access: Access) -> Iterator[Instruction]:
         yield Instruction(str(skill.path), whole_note(workspace, access, skill.path))
 
 
-def _prompts(access: Access) -> Iterator[Instruction]:
+def _prompts() -> Iterator[Instruction]:
     for kind in SessionType:
         prompt = build_prompt([], kind, recall=True, now=datetime.now(UTC))
         yield Instruction("the gateway's prompt", prompt.stable)

@@ -47,7 +47,7 @@ def init(  # noqa: PLR0913  # each option is a parameter to typer
     zone = time_zone or known or zone_of(invocation.environ)
     name = owner_name or (ask("Your name") if asks else "")
     zone = _checked_zone(_ask_zone(zone) if asks and time_zone is None else zone)
-    _make(invocation, place, zone)
+    _make(place, zone)
     wish = ModelWish(provider or (_ask_provider(invocation, place) if asks else None), model, None, base_url, None)
     if wish.provider not in {None, "offline"}:
         _connect_model(invocation, place, wish, asks=asks)
@@ -79,7 +79,7 @@ def _is_fresh(home: Home) -> bool:
     return zone is not None and home.config_file.read_text("utf-8") == starter_config(zone)
 
 
-def _make(invocation: Invocation, home: Home, zone: str) -> None:
+def _make(home: Home, zone: str) -> None:
     """Create what is missing; a running gateway has done it, and takes the time zone up."""
     control = home.control()
     if control is not None and asyncio.run(running_settings(control)) is not None:

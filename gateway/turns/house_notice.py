@@ -58,7 +58,7 @@ def house_notice(asked: TurnRequest, guard: WriteGuard) -> str:
     """Return the sentence about marked text that the turn's model was not shown, or that a chat app may now carry."""
     if guard.is_withholding:
         message = asked.row.message
-        why, remedy = _why(asked.agent, message), _remedy(asked.agent, message, asked.access)
+        why, remedy = _why(asked.agent, message), _remedy(asked.agent, asked.access)
         return f"(Some of this is marked `house`. {why}, so I was not shown it. {remedy})"
     app = chat_app(asked.row.message.address)
     if not app or not guard.has_read_house or asked.access.session_type is not SessionType.MAIN:
@@ -84,7 +84,7 @@ def app_of(message: InboundMessage) -> str:
 
 def refusal(agent: Agent, message: InboundMessage, access: Access) -> str:
     """Return the answer to a *message* that the agent's model, or the chat app, may not know."""
-    return f"I may not read this here: it is marked `house`. {_why(agent, message)}. {_remedy(agent, message, access)}"
+    return f"I may not read this here: it is marked `house`. {_why(agent, message)}. {_remedy(agent, access)}"
 
 
 def _why(agent: Agent, message: InboundMessage) -> str:
@@ -93,7 +93,7 @@ def _why(agent: Agent, message: InboundMessage) -> str:
     return f"My model `{agent.model.name}` runs on somebody else's machines"
 
 
-def _remedy(agent: Agent, message: InboundMessage, access: Access) -> str:
+def _remedy(agent: Agent, access: Access) -> str:
     """Return how a model on the owner's machines answers; only the owner, in their own chat, can have that."""
     if reader_of(agent.model) is Locality.HERE:
         return "Ask on the page or in the terminal."

@@ -45,7 +45,7 @@ async def halted(bench: Bench, model: Model, halt: Halt, history: Sequence[Entry
         answer = await run_turn(
             model, request, bench.tools, TurnLimits(), TurnOutlets(bench.append, bench.draft, halt=halt)
         )
-    assert answer.is_silent
+    assert not answer.text
     assert isinstance(end := bench.journal[-1], ReplyEntry)
     assert end.model == HALTED
     return [entry.text.partition(":")[0] for entry in bench.journal if isinstance(entry, ResultEntry)]

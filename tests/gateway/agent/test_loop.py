@@ -51,7 +51,6 @@ class Bench:
         answer = await run_turn(
             model, request, self.tools, limits or TurnLimits(), TurnOutlets(self.append, self.draft)
         )
-        assert answer.is_silent == (answer.text == "")
         return answer.text
 
 
