@@ -6,9 +6,10 @@ which a logistic regression tells by its vector (`scripts/train_change.py`). The
 threshold, chosen on ten talks (docs/measurements/retrieval.md).
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import islice
 
 import numpy as np
 
@@ -29,12 +30,16 @@ from workspaces.memory.text.question_focus import asks_for_earlier, asks_for_eve
 
 _LEAST = 1.0
 """Least sum from which on a line is the successor."""
+_LIKELY = 0.5
+"""Least sum from which on a line is worth reading beside the best result, though it may be of another thing."""
+_LIKELY_PLACE = 4
+"""Number of results above the likeliest one; with fewer, real chats lose more than they gain (retrieval.md)."""
 _CHANGE, _MOST_CHANGE = 0.1, 1.0
 """Weight of the logit, and its limit: a clear change of another thing is none of this one."""
 _UNTOLD = 2.0
 """Subtracted where vectors tell no change."""
 _READ = 4
-"""Most lines that are read, best first."""
+"""Most later lines that are read, nearest first."""
 
 
 def may_have_changed(question: str, today: date) -> bool:
@@ -58,7 +63,8 @@ class Successors:
     ) -> list[MatchingEntry]:
         """Return *found*, the results for *question*, best first, with the successor of the best one above it.
 
-        It is looked for among *ids*, the candidates, and stands there as relevant as the best one.
+        It is looked for among *ids*, the candidates, and stands there as relevant as the best one. If none is
+        certain, the best result that may well be one moves up to the fifth place.
         """
         best = found[0] if found else None
         if best is None or best.is_exact or best.entry.date is None or request.dense is None:
@@ -69,11 +75,13 @@ class Successors:
         fits = self._fits([request.dense, self.vectors.of(best.entry).dense], request, later)
         nearest = [(PointId(int(later[row])), fits[row]) for row in np.argsort(-fits, kind="stable")[:_READ]]
         entries = self.engine.entries([id_ for id_, _ in nearest])
-        for id_, fit in nearest:
-            if id_ in entries and _replaces(entries[id_], best.entry, question, fit):
+        later_ones = [(id_, entries[id_], fit) for id_, fit in nearest if id_ in entries]
+        likely = [each for each in later_ones if _may_replace(each[1], best.entry, question)]
+        for id_, entry, fit in likely:
+            if fit >= _LEAST or _corrects(entry, best.entry):
                 [row] = self.points.among([id_]).values()
-                return _headed(found, replace(best, entry=entries[id_], kind=row.kind, subject=0.0))
-        return found
+                return _headed(found, replace(best, entry=entry, kind=row.kind, subject=0.0))
+        return _raised(found, {read_line(entry.text).text for _, entry, fit in likely if fit >= _LIKELY})
 
     def _fits(self, vectors: Sequence[FloatArray], request: CandidateRequest, later: Ids) -> Column:
         """Return how well *later* fit as successors: cosines with the question's and the older line's *vectors*."""
@@ -97,14 +105,12 @@ def _is_later(row: EntryFacts, best: Entry) -> bool:
     return row.date is not None and best.date is not None and (row.date, row.path) > (best.date, best.path)
 
 
-def _replaces(later: Entry, best: Entry, question: str, fit: float) -> bool:
-    """Tell whether *later* stands above *best*: others' words move nothing above the owner's own."""
+def _may_replace(later: Entry, best: Entry, question: str) -> bool:
+    """Tell whether *later* may stand above *best*: others' words move nothing above the owner's own."""
     if later.is_others > best.is_others or not is_evidence(later.text, question) or not _is_said_later(later, best):
         return False
     kind = asked_kind(question)
-    if kind and kind.is_told_by_text and not holds(kind, read_line(later.text).text, question):
-        return False
-    return fit >= _LEAST or _corrects(later, best)
+    return not kind or not kind.is_told_by_text or holds(kind, read_line(later.text).text, question)
 
 
 def _is_said_later(later: Entry, best: Entry) -> bool:
@@ -122,3 +128,10 @@ def _headed(found: Sequence[MatchingEntry], later: MatchingEntry) -> list[Matchi
     """Return *found* with *later* at its head, once, whether its note or its conversation was found."""
     text = read_line(later.entry.text).text
     return [later, *(each for each in found if read_line(each.entry.text).text != text)]
+
+
+def _raised(found: Sequence[MatchingEntry], likely: Set[str]) -> list[MatchingEntry]:
+    """Return *found* with its first result of the texts *likely* not below `_LIKELY_PLACE`."""
+    low = (each for each in found[_LIKELY_PLACE:] if read_line(each.entry.text).text in likely)
+    raised = [*islice(low, 1)]
+    return [*found[:_LIKELY_PLACE], *raised, *(each for each in found[_LIKELY_PLACE:] if each not in raised)]

@@ -234,3 +234,30 @@ def test_others_words_replace_nothing_that_the_owner_said(tmp_path: Path, embedd
 def test_only_questions_for_what_holds_now_have_a_successor(question: str, may: bool) -> None:
     """A day, an event, an earlier value, a list and the agent's advice stay as they were."""
     assert may_have_changed(question, TODAY) is may
+
+
+ASIDE = (
+    "Carl asked for the garage code",
+    "forgot the code for the garage again, had to ring Bea",
+    "Ann wrote the garage code on her hand",
+    "the code for the garage must not go into the group chat",
+    "told the plumber the code for the garage",
+    "the code for the garage next door is none of ours",
+    "the garage door closes without a code",
+)
+
+
+@pytest.mark.parametrize("is_later", [True, False])
+@pytest.mark.parametrize(
+    "change",
+    ["they changed the keypad, it takes 2047 from now on", "had to swap the lock, the number is 2047 from now on"],
+)
+def test_a_likely_change_is_read_among_the_first_results(
+    tmp_path: Path, embedder: LocalEmbedder, change: str, *, is_later: bool
+) -> None:
+    """It shares no word with the question, as lines do that say nothing new; the best result stays above it."""
+    first, second = (FIRST, SECOND) if is_later else (SECOND, FIRST)
+    older = "code for the garage is 5518"
+    notes = {first: "\n".join([older, *ASIDE]), second: change}
+    texts = searched(tmp_path, "what is the code for the garage", notes, embedder)
+    assert (texts[0], change in texts[:5], len(set(texts))) == (older, is_later, len(texts))
