@@ -79,7 +79,9 @@ class Approvals:
             raise ApprovalError(f"there is no change #{number}")
         if change.state is not ChangeState.WAITING:
             how = "has expired" if change.state is ChangeState.EXPIRED else f"was {change.state} already"
-            raise ApprovalError(f"change #{number} of {subject_of(change.proposal)} {how}")
+            subject, path = subject_of(change.proposal), change.proposal.path
+            named = f"change #{number} of {path}" if subject == path else f"#{number}, {subject},"
+            raise ApprovalError(f"{named} {how}")
         return change
 
     async def approve(self, number: int, agent: AgentId | None = None, ways: WaysOut | None = None) -> str:

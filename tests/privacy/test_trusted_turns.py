@@ -380,7 +380,7 @@ async def test_a_packages_tool_waits_after_others_words_and_runs_once_approved(h
     out = Path(sys.modules["sea_tool"].__file__ or "").with_suffix(".out")
     assert not out.exists()
     assert await house.says("/approve 1") == "publish called, as approved in #1; it answered: published."
-    assert await house.says("/approve 1") == "change #1 of /call/publish was approved already"
+    assert await house.says("/approve 1") == "#1, call of publish, was approved already"
     assert out.read_text() == "the notes"
     await house.says("/new")
     await talk(house, "publish it", OWNER, says("", call("publish", text=" again")), "Done.")

@@ -144,11 +144,13 @@ async def test_a_turn_that_read_others_words_waits_for_its_owner(tmp_path: Path)
         assert await house.says("/cron") == "No jobs are scheduled."
         texts = [row.outgoing.text for row in await house.store.outbox.unfinished()]
         assert any("A new job waits for your approval as **#1**" in text for text in texts)
-        assert any(
-            "+when: at 2026-03-01 14:25\n+with private memory: yes\n+what: look after the oven" in t for t in texts
+        words = (
+            "When: once, on Sunday, 01 March 2026, 14:25\n"
+            "Reads your private notes: yes\nTells the agent to do: look after the oven"
         )
+        assert any(words in text for text in texts)
         await asked(house, planned("in 30m"), quote=quote)
-        assert "- **#1** a job:\n  > look after the oven" in await house.says("/approve")
+        assert "- **#1** new job:\n  > look after the oven" in await house.says("/approve")
         await house.says("/refuse 2")
         assert await house.says("/approve 1") == "job 1 scheduled, as approved in #1."
         assert "private" in await house.says("/cron")
