@@ -159,6 +159,8 @@ class ToolAct:
     kind: ToolActKind
     object: str = ""
     """A line of a note (`path#Ln`), a file's path, a job, the number of a waiting change, or a tool's name."""
+    line: str = ""
+    """The text of a note that was there already; the person cannot tell otherwise which one it is."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -27,6 +27,7 @@ from gateway.agent.person_requests import Request, request_in
 from gateway.agent.unread_files import unread_files
 from gateway.runtime.escape import visible
 from workspaces.access import Access, may_read, rights
+from workspaces.house import has_tag
 
 
 class ReceiptLevel(StrEnum):
@@ -91,6 +92,8 @@ UNFULFILLED = MappingProxyType(
     }
 )
 """What is said of a request that no act fulfilled."""
+_LONGEST_LINE = 80
+"""Characters of a note's text that are shown; our choice."""
 _ONLY_OWNER = ": only my owner can do that, in their own chat with me"
 READING = frozenset(
     {
@@ -196,13 +199,11 @@ def _told(entries: Sequence[Entry], access: Access, level: ReceiptLevel) -> Iter
     is_full = level is ReceiptLevel.FULL
     acts = _acts(entries)
     for kind in dict.fromkeys(act.kind for act in acts):
-        objects = [act.object for act in acts if act.kind == kind]
-        if is_full:
-            yield from (f"{DONE} {_one(ToolAct(kind, each), access)}" for each in objects)
-        elif len(objects) == 1 and kind in _NAMED:
-            yield f"{DONE} {_one(ToolAct(kind, objects[0]), access)}"
+        same = [act for act in acts if act.kind == kind]
+        if is_full or (len(same) == 1 and kind in _NAMED):
+            yield from (f"{DONE} {_one(act, access)}" for act in same)
         else:
-            yield f"{DONE} {_counted(kind, len(objects))}"
+            yield f"{DONE} {_counted(kind, len(same))}{_text_of(same[0], access) if len(same) == 1 else ''}"
     yield from _untold_calls(entries, is_full=is_full)
 
 
@@ -238,7 +239,16 @@ def _names(names: Iterable[str]) -> Iterator[str]:
 def _one(act: ToolAct, access: Access) -> str:
     verb, one, _ = _WORDS[act.kind]
     about = _shown(act, access)
-    return f"{verb} {about}" if about and act.kind in _PATHS else " ".join(each for each in (verb, one, about) if each)
+    named = about and act.kind in _PATHS
+    return (f"{verb} {about}" if named else " ".join(filter(None, (verb, one, about)))) + _text_of(act, access)
+
+
+def _text_of(act: ToolAct, access: Access) -> str:
+    """Return the text of the line that *act* names, to follow the words about it; empty if it is not for this chat."""
+    text = visible(" ".join(act.line.split()))
+    if not text or "`" in text or has_tag(act.line) or not _shown(act, access):
+        return ""
+    return f": `{text if len(text) <= _LONGEST_LINE else f'{text[: _LONGEST_LINE - 1]}…'}`"
 
 
 def _shown(act: ToolAct, access: Access) -> str:

@@ -48,7 +48,9 @@ def note_tools(
             raise ToolError(f"text: {exc}") from exc
         place = f"{receipt.path}#L{receipt.line}"
         if receipt.is_repeated:
-            return done(f"Already in {place}, so nothing was written. If it happened again, say so.", "kept", place)
+            return done(
+                f"Already in {place}, so nothing was written. If it happened again, say so.", "kept", place, text
+            )
         return done(f"Noted in {place}.", "noted", place)
 
     row = rights(access)
@@ -72,7 +74,7 @@ def _memory_tools(
         try:
             path, known = await memory.known(text, clock().date())
             if known is not None and known.is_repeated:
-                return done(already_noted(path, known), "kept", f"{path}#L{known.number}")
+                return done(already_noted(path, known), "kept", f"{path}#L{known.number}", known.text)
             waits = None if is_dictated else await memory.asked(lambda whole: sections.saved(whole, text, category))
             if waits is not None:
                 return waits

@@ -95,8 +95,8 @@ def told(text: str, *, from_outside: bool) -> Told:
     return FromOutside(text) if from_outside else text
 
 
-def done(said: str | FromOutside, kind: ToolActKind, about: object = "") -> ActedResult:
-    return ActedResult(said, (ToolAct(kind, str(about)),))
+def done(said: str | FromOutside, kind: ToolActKind, about: object = "", line: str = "") -> ActedResult:
+    return ActedResult(said, (ToolAct(kind, str(about), line),))
 
 
 def tool(function: Callable[..., Awaitable[Told]], *, sends: bool = False) -> Tool:

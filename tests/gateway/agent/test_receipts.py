@@ -123,6 +123,25 @@ def test_what_was_asked_for_and_not_done_is_said(words: str, acts: Sequence[Entr
     assert receipt_line(entries, MAIN, ReceiptLevel.SHORT) == (f"{LEAD}{line}" if line else "")
 
 
+KEPT = "The boat is called Ondine, and she lies at the third pier of the old harbour this winter."
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "access", "line"),
+    [
+        ("MEMORY.md#L3", "The key is with Ann", MAIN, "already had 1 line: `The key is with Ann`"),
+        ("MEMORY.md#L3", KEPT, MAIN, f"already had 1 line: `{KEPT[:79]}…`"),
+        ("MEMORY.md#L3", "a\u202eb `x", MAIN, "already had 1 line"),
+        ("MEMORY.md#L3", "The safe is 4711 #house", MAIN, "already had 1 line"),
+        ("MEMORY.md#L3", "The key is with Ann", GROUP, "already had 1 line"),
+    ],
+)
+def test_a_note_that_was_there_already_is_shown(path: str, text: str, access: Access, line: str) -> None:
+    """The person cannot tell otherwise which it was; not where the file is not read, nor beyond the own machines."""
+    kept = ResultEntry("c", "save_memory", "done", False, acts=(ToolAct("kept", path, text),))
+    assert receipt_line([said("hello"), kept, answered()], access, ReceiptLevel.SHORT) == f"{LEAD}✓ {line}"
+
+
 @pytest.mark.parametrize("access", [GROUP, replace(GROUP, session_type=SessionType.GUEST)], ids=["group", "guest"])
 def test_where_nobody_can_set_a_reminder_the_line_says_who_can(access: Access) -> None:
     """A model that promises one there leaves a person waiting; a note can be made everywhere."""
