@@ -48,5 +48,6 @@ def _lines(found: Sequence[DatedStatement], day: date | None) -> Iterator[str]:
     if len(found) > SHOWN:
         yield f"The latest {SHOWN} of {len(found)}:"
     for each in found[-SHOWN:]:
-        mark = f" ({each.mark})" if each.mark else ""
-        yield f"- {each.day or 'MEMORY.md'}: {each.text} (`{each.citation}`){mark}"
+        marks = [*(["somebody else's words, passed on"] if each.is_others else []), *filter(None, [each.mark])]
+        aside = "".join(f" ({mark})" for mark in marks)
+        yield f"- {each.day or 'MEMORY.md'}: {each.text} (`{each.citation}`){aside}"

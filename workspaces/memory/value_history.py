@@ -22,6 +22,8 @@ class DatedStatement:
     citation: str
     mark: str
     """Whether it holds, as `Hit.mark`."""
+    is_others: bool = False
+    """Somebody else's words, such as a forward or a quotation."""
 
 
 def statements(hits: Iterable[Hit], words: str) -> list[DatedStatement]:
@@ -33,8 +35,12 @@ def statements(hits: Iterable[Hit], words: str) -> list[DatedStatement]:
     for hit in sorted(told, key=lambda hit: (hit.date or date.max, hit.path, hit.start_line)):
         best = max(claims_in(hit.snippet, named), key=lambda claim: _share(claim, asked), default=None)
         if best is not None and asked and _share(best, asked) >= _ABOUT:
-            found.setdefault(best.sentence.casefold(), DatedStatement(hit.date, best.sentence, hit.citation, hit.mark))
+            found.setdefault(best.sentence.casefold(), _statement(hit, best.sentence))
     return list(found.values())
+
+
+def _statement(hit: Hit, sentence: str) -> DatedStatement:
+    return DatedStatement(hit.date, sentence, hit.citation, hit.mark, hit.is_others)
 
 
 def _share(claim: Claim, asked: frozenset[str]) -> float:

@@ -1,8 +1,16 @@
 """`/history`: the values of a thing over time."""
 
+from dataclasses import replace
+from datetime import UTC, date
 from pathlib import Path
 
-from tests.gateway.commands.house import MEMBER, SHARED, open_house
+from adapters.channel import Quote
+from gateway.transcripts.memory_source import TranscriptNotes
+from tests.fakes.memory import HandlerWorker, WordsEmbedder, run_here
+from tests.fakes.model import ScriptedModel
+from tests.gateway.commands.house import MAIN, MEMBER, OWNER, SHARED, open_house
+from workspaces.memory.search import MemoryIndex
+from workspaces.memory.source_index import MemoryClock
 
 
 async def test_the_values_of_a_thing_stand_in_their_order(tmp_path: Path) -> None:
@@ -25,6 +33,21 @@ async def test_the_values_of_a_thing_stand_in_their_order(tmp_path: Path) -> Non
         assert "5432" not in then
         assert await house.says("/history purple elephant") == "Nothing was said about that."
         assert "Add a thing" in await house.says("/history")
+
+
+async def test_a_forward_is_not_shown_as_the_owners_words(tmp_path: Path) -> None:
+    """It says that somebody else's words were passed on; the owner's own line does not."""
+    async with open_house(tmp_path) as house:
+        clock = MemoryClock(lambda: 0.0, lambda: date(2026, 3, 1))
+        said, worker = TranscriptNotes(MAIN, house.folder / "sessions", UTC), HandlerWorker(WordsEmbedder())
+        house.memory = MemoryIndex(MAIN, tmp_path / "index", [said], worker, run_here, clock)
+        house.model = ScriptedModel("Fine.", "Noted.")
+        await house.says("look at this", replace(OWNER, quote=Quote("Eve", "The marina code is 4711.")))
+        await house.says("The marina code is 4712.")
+        told = await house.says("/history marina code")
+        assert "The marina code is 4711. (`sessions/main.jsonl#L2-L2`) (somebody else's words, passed on)" in told
+        assert "The marina code is 4712. (`sessions/main.jsonl#L5-L5`)" in told
+        assert told.count("passed on") == 1
 
 
 async def test_a_number_alone_is_not_the_thing(tmp_path: Path) -> None:
