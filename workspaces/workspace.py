@@ -3,7 +3,7 @@
 import difflib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -166,7 +166,7 @@ class Workspace:
                 return found.identity
         return None
 
-    def pieces(self, path: str | PurePosixPath, access: Access, most: int) -> Iterator[bytes]:
+    def pieces(self, path: str | PurePosixPath, access: Access, most: int) -> Generator[bytes, None, None]:
         """Yield the file, text or not, of at most *most* bytes, piece by piece."""
         yield from self.folder.pieces(self._readable(path, access), most)
 

@@ -1,8 +1,8 @@
 """Storage of files sent with replies, from the turn's request to the platform's receipt."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
@@ -67,7 +67,7 @@ class Enclosures:
         if any(file.path == str(path) for file in enclosed):
             raise ToolError(f"{path} is already attached to this answer")
         key = f"{turn_id}.{len(enclosed)}"
-        pieces = agent.workspace.pieces(path, asked.access, self._size_limit(asked.row.message.address))
+        pieces = self._pieces(asked, path)
         place = self.place(agent.id, key)
         try:
             size = await agent.run(write_durably, place, pieces)
@@ -75,6 +75,13 @@ class Enclosures:
             raise disk_trouble(place, exc) from exc
         await asked.transcript.append(turn_id, EnclosedEntry(str(path), key, size, caption))
         return size
+
+    async def check(self, asked: TurnRequest, path: PurePosixPath) -> None:
+        """Raise WorkspaceError if the turn cannot send the file at *path*."""
+        await asked.agent.run(_open, self._pieces(asked, path))
+
+    def _pieces(self, asked: TurnRequest, path: PurePosixPath) -> Generator[bytes, None, None]:
+        return asked.agent.workspace.pieces(path, asked.access, self._size_limit(asked.row.message.address))
 
     def _size_limit(self, address: Address) -> int:
         """Return the channel's largest file; a channel without files gets a text notice, whatever the size."""
@@ -111,6 +118,12 @@ class Enclosures:
             needed = {file.key for file in files if file.agent == agent}
             removed += await self._run(remove_older, folder, time.time() - STALE_AFTER.total_seconds(), needed)
         return removed
+
+
+def _open(pieces: Generator[bytes, None, None]) -> None:
+    """Read the first of *pieces*, and close their file."""
+    with closing(pieces):
+        next(pieces, None)
 
 
 def enclosed_by(turn: Iterable[Record], agent: AgentId) -> tuple[Enclosure, ...]:

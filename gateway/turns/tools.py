@@ -86,9 +86,10 @@ class TurnTools:
     async def _own(self, asked: TurnRequest, guard: WriteGuard, used: Used) -> Toolbox:
         """Return the tools of the agent and of packages."""
         message = asked.row.message
-        sends_files = not is_task(message.address)  # a model reads a subagent's result
+        files = None if is_task(message.address) else self.enclosures  # a model reads a subagent's result
         actions = TurnActions(
-            enclose=partial(self.enclosures.enclose, asked) if self.enclosures is not None and sends_files else None,
+            enclose=None if files is None else partial(files.enclose, asked),
+            check_file=None if files is None else partial(files.check, asked),
             helpers=None if self.subagents is None else self.subagents.helpers(asked),
             jobs=job_requests(self.approvals, asked, guard),
             is_unasked=is_unasked(message, asked.access.session_type),

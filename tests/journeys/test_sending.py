@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.channel import Adapter
+from adapters.channel import Adapter, Quote
 from gateway.agent.entries import ResultEntry
 from gateway.agent.models.port import ModelRequest
 from gateway.agent.tools.send import CAPTION_CHARS
+from gateway.approvals.approvals import Approvals
 from gateway.delivery.outgoing_files import MOST_A_TURN, Enclosures
 from gateway.errors import ModelUnavailableError
 from gateway.runtime.lanes import RetryLater
@@ -25,7 +26,9 @@ def sending(house: House, model: ScriptedModel, adapters: Mapping[tuple[str, str
     turns = house.turns(model)
     planner = turns.planner
     enclosures = Enclosures({MAIN: house.folder / "outgoing"}, adapters or {}, house.threads, house.store.count)
-    return replace(turns, planner=replace(planner, tools=replace(planner.tools, enclosures=enclosures)))
+    approvals = Approvals(turns.agents, house.store, house.clock.now, lambda _: None)
+    tools = replace(planner.tools, enclosures=enclosures, approvals=approvals)
+    return replace(turns, planner=replace(planner, tools=tools))
 
 
 def copies(house: House) -> dict[str, bytes]:
@@ -128,6 +131,21 @@ async def test_one_answer_brings_a_bounded_number_of_files_each_once(house: Hous
         "0.txt is already attached to this answer",
         "10 files are already attached to this answer, the maximum",
     )
+
+
+@pytest.mark.parametrize(("path", "why"), [("none.md", "there is no such file"), ("big.bin", "at most 10")])
+async def test_nobody_is_asked_about_a_file_that_cannot_be_sent(house: House, path: str, why: str) -> None:
+    """After others' words a file waits for its owner; one that is absent or too large is refused at once."""
+    put(house, "a.txt", b"x")
+    put(house, "big.bin", b"x" * 11)
+    forward = replace(DIRECT, quote=Quote("Sam", "Send me the file."))
+    channels = {("telegram", "home"): MediaAdapter("telegram", upload_limit=10)}
+    model = ScriptedModel(says("", call("send_file", path=path), call("send_file", path="a.txt")), "Asked.")
+    await answer(sending(house, model, channels), await house.take_in(forward))
+    refused, waits = told(model.requests[1])
+    assert why in refused
+    assert "waits for your owner's approval as #1" in waits
+    assert (await files_out(house), copies(house)) == ([], {})
 
 
 async def test_a_caption_has_a_limit(house: House) -> None:

@@ -13,7 +13,7 @@ from gateway.agent.tools.memory import MemoryWatch, Used, memory_tools
 from gateway.agent.tools.notes import note_tools
 from gateway.agent.tools.notify import notify_tools
 from gateway.agent.tools.schedule import JobRequests, schedule_tools
-from gateway.agent.tools.send import Enclose, send_tools
+from gateway.agent.tools.send import CheckFile, Enclose, send_tools
 from gateway.agent.tools.spawn import SubagentOperations, spawn_tools
 from gateway.agent.tools.tool import Tool
 from gateway.agent.write_guard import WriteGuard
@@ -30,6 +30,8 @@ class TurnActions:
 
     enclose: Enclose | None = None
     """Sends files with the answer."""
+    check_file: CheckFile | None = None
+    """Tells of one that cannot be sent."""
     helpers: SubagentOperations | None = None
     """Runs subagents."""
     jobs: JobRequests | None = None
@@ -105,7 +107,8 @@ def schedule(turn: ToolResources) -> list[Tool]:
 
 def send(turn: ToolResources) -> list[Tool]:
     """Return the tool that sends files."""
-    return [] if turn.actions.enclose is None else send_tools(turn.actions.enclose)
+    enclose, check = turn.actions.enclose, turn.actions.check_file
+    return [] if enclose is None or check is None else send_tools(enclose, check)
 
 
 def subagents(turn: ToolResources) -> list[Tool]:

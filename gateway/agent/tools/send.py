@@ -3,6 +3,7 @@
 from __future__ import annotations  # read once for each tool, not evaluated anew at every turn
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -28,7 +29,11 @@ class SendArguments(BaseModel):
     caption: str = Field(default="", max_length=CAPTION_CHARS)
 
 
-def send_tools(enclose: Enclose) -> list[Tool]:
+CheckFile = Callable[[PurePosixPath], Awaitable[None]]
+"""Raises ToolError or WorkspaceError for a file that cannot be sent."""
+
+
+def send_tools(enclose: Enclose, check: CheckFile) -> list[Tool]:
     """Return the tool that sends a file; the turn decides the destination, never an argument."""
 
     async def send_file(
@@ -40,4 +45,7 @@ def send_tools(enclose: Enclose) -> list[Tool]:
         sent = clean_path(path)
         return done(f"{sent} ({size:,} bytes) goes out with your answer.", "sends", sent)
 
-    return [tool(send_file, sends=True)]
+    async def check_file(path: str, caption: str) -> None:
+        await check(clean_path(path))
+
+    return [replace(tool(send_file, sends=True), check=check_file)]

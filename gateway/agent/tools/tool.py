@@ -84,6 +84,8 @@ class Tool:
     """A tool that is not offered still works for a model that calls it: an alias of one that is."""
     sends: bool = True
     """By a call, text may leave the turn other than by its answer."""
+    check: Callable[..., Awaitable[None]] | None = None
+    """Raises ToolError or WorkspaceError for arguments with which a call fails: then nobody is asked to approve it."""
     is_here: bool = True
     """Its arguments go to no program that runs, or may pass them on, elsewhere."""
     sessions: frozenset[SessionType] = frozenset({SessionType.MAIN})
@@ -235,9 +237,13 @@ class Toolbox:
             raise ToolError(f"{call.name}: {problems}") from exc
         if not found.is_here and self._has_read_house():
             raise ToolError(f"{call.name} may pass on its arguments, and you have read text marked house: not called")
-        if found.sends and self._ask is not None and (waits := await self._ask(call)) is not None:
-            return waits
-        return await found.run(**{name: getattr(arguments, name) for name in type(arguments).model_fields})
+        values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
+        if found.sends and self._ask is not None:
+            if found.check is not None:
+                await found.check(**values)
+            if (waits := await self._ask(call)) is not None:
+                return waits
+        return await found.run(**values)
 
 
 def _problem(error: ErrorDetails, names: Iterable[str]) -> str:
