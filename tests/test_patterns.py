@@ -11,6 +11,7 @@ import pytest
 from gateway.agent import person_requests
 from gateway.agent.models import offline_languages
 from gateway.config.editing import _split_at_agent
+from gateway.schedule.time_words import times_in
 from gateway.settings.section import PERSON
 from tests.patterns import ROOT, Found, Pattern, made, of_calls, of_modules, sources
 from tests.pumping import Pump, grows, pumps
@@ -37,6 +38,10 @@ def _days(pattern: re.Pattern[str]) -> list[tuple[Pattern, Callable[[str], objec
     return [(pattern, lambda text: day_spans.days_named(text, date(2026, 11, 23)))]
 
 
+def _times(pattern: re.Pattern[str]) -> list[tuple[Pattern, Callable[[str], object]]]:
+    return [(pattern, lambda text: times_in(text, date(2026, 11, 23)))]
+
+
 MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]]]] = {
     "gateway.channels.settings._enders": lambda: _searched(re.compile(PERSON)),
     "gateway.channels.settings.is_person": lambda: _searched(re.compile("[0-9]+")),
@@ -57,6 +62,15 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "gateway.agent.person_requests._ending": lambda: [
         (end, end.search) for _, _, end in person_requests._patterns() if end
     ],
+    **{
+        f"gateway.schedule.{place}": partial(_times, re.compile(words))
+        for place, words in (
+            ("clock_words.length_forms", "in 2 hours and 15 minutes"),
+            ("clock_words.clock_forms", "at half past nine"),
+            ("time_words._repetitions", "every other day"),
+            ("time_words._day_forms", "the 14th of next month"),
+        )
+    },
     "workspaces.memory.fit._first_name": lambda: _searched(_first_name("Ann Lee")),
     "workspaces.memory.text.day_spans._compiled": lambda: _days(day_spans._compiled("tomorrow", LANGUAGES["en"])),
     "workspaces.memory.text.day_spans._any_word": lambda: _searched(day_spans._any_word("de")),

@@ -7,7 +7,7 @@ one would accuse an answer, so patterns are narrow.
 
 import re
 import tomllib
-from datetime import UTC, datetime
+from datetime import date
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -32,11 +32,7 @@ LONGEST_READ = 2_000
 """Characters of a message that are read: orders are short, and pasted texts hold orders to others."""
 LONGEST_LEAD = 60
 """Characters before an order to remind that may name its time."""
-_PERIODS = frozenset(
-    """week month year woche monat jahr semaine mois an semana mes año settimana mese anno mês ano maand jaar tydzień
-    miesiąc rok săptămână lună неделю месяц год тиждень місяць рік""".split()  # noqa: SIM905 # reads as text
-)
-_ANY_DAY = datetime(2026, 11, 24, 10, tzinfo=UTC)
+_ANY_DAY = date(2026, 11, 24)
 _MENTION = re.compile(r"\s{0,9}@\w{1,64}[\s,:]{0,9}")
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _REMARK = re.compile(r"(?:please )?note that\b", re.IGNORECASE)
@@ -62,15 +58,11 @@ def _is_behind_time(sentence: str, order: re.Pattern[str]) -> bool:
     """Tell whether *order* stands in *sentence* right behind a time, such as "every Friday at 6" or "in 2 minutes,"."""
     found = order.search(sentence)
     before = sentence[: found.start()] if found else ""
-    last = before.rstrip(" ,:").rpartition(" ")[2]
-    if not last or len(before) > LONGEST_LEAD or (before[-1].isascii() and before[-1].isalnum()):
+    if not before.strip(" ,:") or len(before) > LONGEST_LEAD or (before[-1].isascii() and before[-1].isalnum()):
         return False
-    from gateway.schedule.named_time import names_repetition, when_named  # its patterns take 10 ms of a start
+    from gateway.schedule.named_time import ends_with_time  # its patterns take time at a start
 
-    if last.casefold() in _PERIODS and names_repetition(before):
-        return True
-    ends = any(when_named(form.format(last), _ANY_DAY) for form in ("every {}", "in 2 {}", "at {}"))
-    return (ends or last[-1].isdigit()) and when_named(before, _ANY_DAY) is not None
+    return ends_with_time(before, _ANY_DAY)
 
 
 @cache

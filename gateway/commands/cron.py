@@ -53,17 +53,11 @@ def _read(rest: str, now: datetime) -> tuple[str, str]:
 
     Without a colon between them it is a reminder, if its words name a time: "tomorrow 17:00 pick up Mia".
     """
-    from gateway.schedule.named_time import when_named  # its patterns take 10 ms of a start
+    from gateway.schedule.named_time import read_time, without_times  # its patterns take time at a start
 
     if found := _ADDED.fullmatch(rest):
         return found["when"].strip(), found["what"]
-    first, _, after = rest.partition(" ")
-    before, _, last = rest.rpartition(" ")
-    named = when_named(rest, now)
-    has_subject = any(
-        content_words(word) and when_named(time, now) == named for word, time in ((last, before), (first, after))
-    )
-    if named is None or not has_subject:
+    if read_time(rest, now) is None or not content_words(without_times(rest, now.date())):
         raise ToolError(_USAGE)
     return rest, f"{REMINDER}{rest}"
 

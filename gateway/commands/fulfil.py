@@ -6,7 +6,7 @@ Nothing is kept between the button and its press: the mark names a message of th
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from gateway.agent.authorship import own_words
 from gateway.agent.entries import Entry, Mark, ReplyEntry, ResultEntry, UserEntry
@@ -31,8 +31,6 @@ LABELS = {
     Request.CANCEL: "Show jobs",
 }
 """The button of each request; a file can only be sent by a model, as only it can find out which one."""
-_UNSPACED = "\u2e80"
-"""From here on letters are of scripts without spaces: what looks like a word there may be a whole sentence."""
 _MARK = re.compile(r"[0-9a-f]{16}")
 _NO_TIME = "I find no time in that message. `/cron add WHEN: WHAT` schedules it, such as `/cron add in 2h: call back`."
 _ELSEWHERE = "Jobs can only be changed in your own chat with me, where nobody else reads."
@@ -90,18 +88,18 @@ async def _by(commands: list[Command], call: CommandCall, words: str) -> str:
 
 
 async def _remind(job_runner: JobRunner, call: CommandCall, asked: str) -> str:
-    from gateway.schedule.named_time import when_named  # its patterns take 10 ms of a start
+    from gateway.schedule.named_time import read_time  # its patterns take time at a start
 
     if not call.asker.may_run(Who.MAIN):
         raise ToolError(_ELSEWHERE)
     schedule = job_runner.job_schedule
-    if when_named(asked, call.now) is None:
-        raise ToolError(_NO_TIME)
     wish = Wish(call.access.agent, asked, f"{REMINDER}{asked}", "you, by a button")
     try:
+        if read_time(asked, call.now) is None:
+            raise ToolError(_NO_TIME)
         wanted, first = schedule.check(wish)
         for job in await schedule.all(call.access.agent):
-            if _is_at(job, wanted, first) and _is_about(job, asked, first.astimezone(schedule.zone)):
+            if _is_at(job, wanted, first) and _is_about(job, asked, call.now.date()):
                 return f"Already job {job.id}; {comes(job, schedule.zone)}."
         job = await schedule.add(wish, f"{call.turn_id}")
     except ScheduleError as exc:
@@ -116,18 +114,12 @@ def _is_at(job: Job, wanted: JobSpec, first: datetime) -> bool:
     return job.spec.schedule == wanted.schedule or all(isinstance(schedule_of(e), At) for e in (job.spec, wanted))
 
 
-def _is_about(job: Job, asked: str, at: datetime) -> bool:
-    """Return whether *job* is about what was *asked*: they differ in the order's verb and words for the time *at*."""
-    words = content_words(asked)
-    other = set(words).symmetric_difference(content_words(job.spec.prompt)) - {*words[:1], *content_words(REMINDER)}
-    return all(_is_time(each, at) for each in other)
+def _is_about(job: Job, asked: str, today: date) -> bool:
+    """Return whether *job* is about what was *asked*: they differ in the order's verb and in words for times."""
+    from gateway.schedule.named_time import without_times
 
-
-def _is_time(word: str, at: datetime) -> bool:
-    from gateway.schedule.named_time import when_named
-
-    named = when_named(f"at {word}", at) if max(word) < _UNSPACED else None
-    return named is not None and (word.isalpha() or named.endswith(f"{at:%H:%M}"))
+    words, others = (content_words(without_times(each, today)) for each in (asked, job.spec.prompt))
+    return set(words).symmetric_difference(others) <= {*words[:1], *content_words(REMINDER)}
 
 
 async def _list(job_runner: JobRunner, call: CommandCall) -> str:

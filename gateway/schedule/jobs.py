@@ -187,8 +187,8 @@ def shown_schedule(spec: JobSpec, zone: tzinfo) -> str:
     return f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else spec.schedule
 
 
-_EXACT = re.compile(r"\d{4}-\d|[*/@]|(?<!\d)(?:2[4-9]|[3-9]\d):\d\d|\d:[6-9]\d")
-"""Dates, cron expressions, and times that no day has: an invalid one is refused, and not read as words."""
+_EXACT = re.compile(r"[*@]|\A\s*(?:at\s{1,3})?\d{4}-\d|(?<!\d)(?:2[5-9]|[3-9]\d):\d\d|\d:[6-9]\d")
+"""Cron expressions, dates, and times that no day has: an invalid one is refused, and not read as words."""
 
 
 def _read(when: str, zone: tzinfo, now: datetime) -> tuple[str, Schedule]:
@@ -196,9 +196,9 @@ def _read(when: str, zone: tzinfo, now: datetime) -> tuple[str, Schedule]:
     try:
         return when, read_schedule(when, zone, now.astimezone(UTC))
     except ScheduleError:
-        from gateway.schedule.named_time import when_named  # its patterns take 10 ms of a start
+        from gateway.schedule.named_time import read_time  # its patterns take 10 ms of a start
 
-        named = None if _EXACT.search(when) else when_named(when, now.astimezone(zone))
+        named = None if _EXACT.search(when) else read_time(when, now.astimezone(zone))
         if named is None:
             raise
     return named, read_schedule(named, zone, now.astimezone(UTC))

@@ -1,176 +1,280 @@
-"""Times that a person names in a sentence, in the syntax of a job's schedule; pure, in the languages of dates."""
+"""Times that a person names in a sentence, in the syntax of a job's schedule; pure, in the languages of dates.
+
+A wrong time is worse than none: what can mean two times, or stands beside words that no form reads, is refused with a
+question.
+"""
 
 import re
-import tomllib
-from collections.abc import Sequence
-from datetime import date, datetime, timedelta
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime
+from difflib import get_close_matches
 
+from gateway.errors import ScheduleError
+from gateway.schedule.clock_hours import moment_of, repeated_clock
+from gateway.schedule.day_meant import day_meant
+from gateway.schedule.time_values import (
+    DayOfMonth,
+    Length,
+    PartOfDay,
+    Repetition,
+    TimeOfDay,
+    TimeWord,
+    Unit,
+    Unread,
+    Weekday,
+    only,
+    values,
+)
+from gateway.schedule.time_words import (
+    AFTER,
+    BARE,
+    BEFORE,
+    GLUE,
+    LONGEST_READ,
+    LOOSE,
+    SUBJECT,
+    UNREAD_DATE,
+    UNREAD_TIME,
+    plain,
+    times_in,
+)
 from workspaces.memory.text.dates import NamedDate
-from workspaces.memory.text.day_spans import DaySpan, days_named
+from workspaces.memory.text.reminder_orders import reminder_patterns
 
-MORNING = 9
-"""The hour of a day that is named without one; our choice, as in our examples."""
-LONGEST_READ = 300
-"""Characters of a text that are read: a request names its time early, and a longer text is rather pasted."""
-_WEEK = timedelta(days=7)
-_NOON, _DAY_END = 12, 24
+_EARLY_WORDS = 4
+"""Words before a time that begins an order: "please remind me on Friday to …"."""
+_SURE_DAYS = 28
+"""Days that every month has."""
 _DAYS_OF_WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_EVERY, _EACH_DAY, _DAILY, _REPEATS, _HALF_AN_HOUR = (
-    re.compile(_WORDS[each], re.IGNORECASE) for each in ("every", "each_day", "daily", "repeats", "half_an_hour")
-)
-_PARTS = tuple((int(hour), re.compile(words, re.IGNORECASE)) for hour, words in _WORDS["parts"].items())
-_NUMBERS = tuple(
-    (number, re.compile(rf"(?:{words})(?=\s)", re.IGNORECASE)) for number, words in _WORDS["numbers"].items()
-)
-_UNITS = (
-    ("m", r"min(?:ute[ns]?|uten|utos?|uti|ut|uto)?|хв(?:илин[уи]?)?|мин(?:ут[уы]?)?|分钟|分"),
-    (
-        "h",
-        r"h(?:ours?|eures?|oras?)?|hours?|stunden?|horas?|or[ae]|uur|uren|godzin[ęy]?|час(?:а|ов)?|годин[уи]?|小时|時間",
-    ),
-    ("d", r"days?|tage?n?|jours?|días?|dias?|giorn[oi]|dag(?:en)?|dni|dzień|zile|zi|день|дн(?:я|ей|і|ів)|天|日"),
-)
-_IN = r"(?:in|dans|en|tra|fra|em|daqui a|over|za|peste|через)\s{1,3}"
-_SPANS = tuple(
-    (unit, re.compile(rf"(\d{{1,4}})\s{{0,3}}(?:{words})(?:後|后|以后|\b)", re.IGNORECASE)) for unit, words in _UNITS
-)
-_LEADS = re.compile(rf"\b{_IN}|(?=(?<!\d)\d{{1,4}}\s?(?:分钟|分|小时|時間|天|日)(?:後|后|以后))", re.IGNORECASE)
-_AT = r"(?:\bat|\bum|\bom|\bà|\ba las?|\balle|\bàs|\bo|\bla|\bв|\bо)\s{1,3}"
-_HOURS = tuple(
-    (number, re.compile(rf"({_AT})(?:{words})(?!\w)", re.IGNORECASE)) for number, words in _WORDS["numbers"].items()
-)
-_HOUR = rf"(?P<hour>\d{{1,2}}|{'|'.join(_WORDS['numbers'].values())})"
-_QUARTERS = tuple(
-    (int(minutes), re.compile(form.replace("<words>", f"(?:{words})").replace("<hour>", _HOUR), re.IGNORECASE))
-    for key, form in (
-        ("quarters", rf"(?:{_AT})?\b<words>\s{{1,3}}<hour>(?!\w)"),
-        ("quarters_after", rf"{_AT}<hour>(?:\s{{1,3}}(?:heures?|h|ore))?\s{{1,3}}<words>(?!\w)"),
-    )
-    for minutes, words in _WORDS[key].items()
-)
-_CLOCK = re.compile(
-    r"(?<![\d.,:-])(?P<hour>\d{1,2})[:h](?P<minute>\d{2})(?!\d)\s{0,2}(?P<half>[ap]m\b)?"
-    rf"|{_AT}(?P<hour2>\d{{1,2}})(?!\d|[.,:h-]\d)"
-    r"\s{0,2}(?P<half2>[ap]m\b)?"
-    r"|(?<![\d.,:-])(?P<hour3>\d{1,2})\s{0,2}(?:(?P<half3>[ap]m)\b|uhr\b|点|時|點)",
-    re.IGNORECASE,
-)
+_UNSURE = 'is a time that I may read wrongly: write day and time, such as "Friday at 17:30"'
 
 
 def when_named(text: str, now: datetime) -> str | None:
+    """Return the time that *text* names, as `read_time`; `None` also if it is not clear."""
+    with suppress(ScheduleError):
+        return read_time(text, now)
+    return None
+
+
+def read_time(text: str, now: datetime) -> str | None:
     """Return the time that *text* names, such as `in 20m`, `at 2026-12-24 09:00` or `Tue 07:00`; `None` without one.
 
-    *now* is in the owner's zone. A weekday is the next one; a time of day without a day is the next one too. A
-    repetition is read where a day, a part of the day or an interval follows the word for "every"; other repetitions
-    have no form, and are not taken for a single time.
+    *now* is in the owner's zone. A weekday is the next one; a time of day without a day is the next one too. Raises
+    ScheduleError, which asks what is meant, for a time that can mean two.
     """
-    text = text[:LONGEST_READ]
-    if repeated := _EVERY.search(text) or _DAILY.search(text):
-        return _repeated(text, text[repeated.end() :], is_daily=repeated.re is _DAILY, today=now.date())
-    if _REPEATS.search(text):
+    text = plain(text[:LONGEST_READ])
+    groups = list(_groups(text, times_in(text, now.date())))
+    words = _chosen(text, groups)
+    if not words:
         return None
-    for lead in _LEADS.finditer(text):
-        if span := _span(text[lead.end() :]):
-            return f"in {span}"
-    clock, named = _clock(text), list(days_named(text, now.date()))
-    if not named and clock is None:
-        return None
-    hour, minute = clock or (MORNING, 0)
-    is_over = (hour, minute) <= (now.hour, now.minute)
-    day = _day(named, now.date(), is_over=is_over) if named else now.date() + timedelta(days=is_over)
-    if day and hour == _DAY_END:
-        day, hour = day + timedelta(days=1), 0
-    return f"at {day} {hour:02}:{minute:02}" if day else None
+    _check_read(text, words, [each for group in groups for each in group])
+    said = text[words[0].start : max(each.end for each in words)].strip(" ,.")
+    if values(words, Unread):
+        raise ScheduleError(f'"{said}" {_UNSURE}')
+    if _repeats(words):
+        return _repeated(words, said)
+    lengths = values(words, Length)
+    if any(each.minutes for each in lengths):
+        return _span(words, said)
+    clock, part = only(words, TimeOfDay, said), only(words, PartOfDay, said)
+    days = day_meant(words, text, now, said)
+    if clock is None and part is None and lengths and not lengths[0].is_from_day and lengths[0].days % 7:
+        clock = TimeOfDay(now.hour, now.minute, is_exact=True)
+    moment = moment_of(clock, part, days, now, said)
+    return f"at {moment:%Y-%m-%d %H:%M}"
 
 
-def names_repetition(text: str) -> bool:
-    """Tell whether *text* names a repetition, also one that has no form, such as "every month"."""
-    return any(each.search(text[:LONGEST_READ]) for each in (_EVERY, _DAILY, _REPEATS))
+def without_times(text: str, today: date) -> str:
+    """Return *text* without the words that name times."""
+    for group in _groups(plain(text), times_in(text, today)):
+        start, end = group[0].start, max(each.end for each in group)
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
-def _repeated(text: str, rest: str, *, is_daily: bool, today: date) -> str | None:
-    """Return the form of a repetition; *rest* of the text follows the word for "every"."""
-    hour, minute = _clock(text) or (MORNING, 0)
-    if hour == _DAY_END:  # which day's midnight is meant, nobody can tell
-        return None
-    if is_daily or _EACH_DAY.match(rest):
-        return f"daily {hour:02}:{minute:02}"
-    if span := _span(rest):
-        return f"every {span}"
-    match days_named(rest.split(maxsplit=1)[0].strip(",.!") if rest.strip() else "", today):
-        case [DaySpan(first=first, last=last)] if first == last:
-            return f"{_DAYS_OF_WEEK[first.weekday()]} {hour:02}:{minute:02}"
+def ends_with_time(text: str, today: date) -> bool:
+    """Tell whether *text* ends with words that name a time, a day or a repetition."""
+    ends = [max(each.end for each in group) for group in _groups(plain(text), times_in(text, today))]
+    return bool(ends) and ends[-1] >= len(text.rstrip(" ,:"))
+
+
+# --- the words that belong together
+
+
+def _groups(text: str, found: Sequence[TimeWord]) -> Iterator[list[TimeWord]]:
+    """Yield the words of each time; a part of the day alone is one if its words say so: "in the evening"."""
+    group: list[TimeWord] = []
+    end = 0
+    for each in found:
+        if group and not (each.start <= end or GLUE.fullmatch(text, end, each.start)):
+            yield from _whole(text, group)
+            group = []
+        group.append(each)
+        end = max(end, each.end)
+    yield from _whole(text, group)
+
+
+def _whole(text: str, group: list[TimeWord]) -> Iterator[list[TimeWord]]:
+    if group and not (all(map(_is_part, group)) and not LOOSE.match(text, group[0].start)):
+        yield group
+
+
+def _is_part(word: TimeWord) -> bool:
+    return isinstance(word.value, PartOfDay)
+
+
+def _is_of_clock(group: Sequence[TimeWord]) -> bool:
+    """Tell whether *group* names a time of day and no day."""
+    return all(isinstance(each.value, TimeOfDay | PartOfDay) for each in group)
+
+
+def _chosen(text: str, groups: Sequence[list[TimeWord]]) -> list[TimeWord]:
+    """Return the words of the one time that *text* names; of several the one that begins the order."""
+    if len(groups) < 2:
+        return [each for group in groups for each in group]
+    days = [each for each in groups if not _is_of_clock(each)]
+    clocks = [each for each in groups if _is_of_clock(each)]
+    if len(days) <= 1 and len(clocks) == 1 and days and not _has_time(days[0]):
+        return sorted([*days[0], *clocks[0]], key=lambda each: each.start)
+    first = groups[0]
+    end = max(each.end for each in first)
+    if len(text[: first[0].start].split()) <= _EARLY_WORDS and SUBJECT.match(text, end):
+        return first
+    said = " … ".join(text[each[0].start : each[-1].end].strip(" ,.") for each in groups[:2])
+    raise ScheduleError(
+        f'"{said}" may be two times: say the one of the reminder first, such as "on Friday at 9 about …"'
+    )
+
+
+def _has_time(group: Sequence[TimeWord]) -> bool:
+    spans = [*(each.minutes for each in values(group, Length)), *(each.minutes for each in values(group, Repetition))]
+    return bool(values(group, TimeOfDay)) or any(spans)
+
+
+# --- words that no form reads
+
+
+def _check_read(text: str, words: Sequence[TimeWord], all_words: Sequence[TimeWord]) -> None:
+    """Raise ScheduleError if words beside the time may change it: "before Friday", "Friday or so"."""
+    has_day = not _is_of_clock(words)
+    for start, end in _stretches(text, words):
+        before = BEFORE.search(text, max(start - 40, 0), start)
+        behind = AFTER.match(text, end) or (None if values(words, TimeOfDay) else BARE.match(text, end))
+        if before or behind:
+            said = text[before.start() if before else start : behind.end() if behind else end]
+            raise ScheduleError(f'"{said.strip(" ,.")}" {_UNSURE}')
+    forms = [*([] if has_day else [UNREAD_DATE]), *([] if values(words, TimeOfDay) else [UNREAD_TIME])]
+    for match in (match for form in forms for match in form.finditer(text)):
+        if not any(each.start < match.end() and match.start() < each.end for each in all_words):
+            raise ScheduleError(f'"{match[0]}" is no time or date that I know: write one such as "2026-12-24 09:00"')
+    if not has_day:
+        _check_spelling(text, words[0].start)
+
+
+def _stretches(text: str, words: Sequence[TimeWord]) -> Iterator[tuple[int, int]]:
+    start, end = words[0].start, words[0].end
+    for each in words[1:]:
+        if each.start > end and not GLUE.fullmatch(text, end, each.start):
+            yield start, end
+            start = each.start
+        end = max(end, each.end)
+    yield start, end
+
+
+_DAY_WORDS = """tomorrow monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag
+    freitag samstag sonntag übermorgen demain mercredi vendredi samedi dimanche miércoles viernes sábado domingo
+    domani giovedì venerdì sabato domenica woensdag donderdag vrijdag zaterdag zondag""".split()  # noqa: SIM905 # reads as text
+_ALIKE = 0.85
+"""Share of letters from which on a word is taken for a misspelt day, to ask."""
+_WORD = re.compile(r"[^\W\d_]{5,}")
+_LINKS = frozenset("please bitte pls again nochmal por favor s'il te plaît just mal doch then".split())  # noqa: SIM905
+
+
+def _check_spelling(text: str, start: int) -> None:
+    """Raise ScheduleError if *text* may name a day that it misspells, or by a word that is not known."""
+    for match in _WORD.finditer(text):
+        if match[0] not in _DAY_WORDS and (near := get_close_matches(match[0], _DAY_WORDS, 1, _ALIKE)):
+            raise ScheduleError(f'"{match[0]}" may mean "{near[0]}": write the day and the time once more')
+    order = reminder_patterns()[0].match(text)
+    gap = text[order.end() : start] if order else ""
+    unknown = [each for each in gap.split() if each not in _LINKS]
+    if gap.strip() and 1 <= len(unknown) <= _EARLY_WORDS and not SUBJECT.match(gap) and not GLUE.fullmatch(gap):
+        raise ScheduleError(f'"{" ".join(unknown)}" is no day that I know: write one such as "tomorrow" or "on Friday"')
+
+
+# --- schedules
+
+
+def _span(words: Sequence[TimeWord], said: str) -> str:
+    [length, *others] = [each.value for each in words if not _is_part(each)]
+    if others or not isinstance(length, Length) or length.is_from_day:
+        raise ScheduleError(f'"{said}" {_UNSURE}')
+    hours, minutes = divmod(length.minutes, 60)
+    return "in " + " ".join(f"{count}{unit}" for count, unit in ((hours, "h"), (minutes, "m")) if count)
+
+
+def _repeats(words: Sequence[TimeWord]) -> bool:
+    return bool(values(words, Repetition)) or any(each.is_every for each in values(words, Weekday))
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeated:
+    """What names the days of a repetition."""
+
+    unit: Unit
+    weekdays: list[int]
+    dates: list[NamedDate]
+    days: list[int]
+
+
+def _repeated(words: Sequence[TimeWord], said: str) -> str:
+    """Return the form of a repetition. Raises ScheduleError if it has none."""
+    repetition = only(words, Repetition, said) or Repetition(Unit.LISTED)
+    named = _Repeated(
+        repetition.unit,
+        sorted({each.number for each in values(words, Weekday)}),
+        values(words, NamedDate),
+        [each.day for each in values(words, DayOfMonth)],
+    )
+    known = (Repetition, Weekday, NamedDate, DayOfMonth, TimeOfDay, PartOfDay)
+    if any(not isinstance(each.value, known) for each in words):
+        raise ScheduleError(f'"{said}" {_UNSURE}')
+    if repetition.minutes:
+        if values(words, TimeOfDay) or named.weekdays or named.dates or named.days:
+            raise ScheduleError(f'"{said}" has no form with both: write "every 2h", or days and a time')
+        return f"every {_interval(repetition.minutes)}"
+    hour, minute = repeated_clock(only(words, TimeOfDay, said), only(words, PartOfDay, said), said)
+    if days := _days_of_week(named):
+        return f"{days} {hour:02}:{minute:02}"
+    if rest := _day_of_year(named):
+        return f"{minute} {hour} {rest} *"
+    raise ScheduleError(f'"{said}" has no form here: write days and a time, such as "every Tuesday at 17:30"')
+
+
+def _interval(minutes: int) -> str:
+    parts = ((minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "m"))
+    return " ".join(f"{count}{unit}" for count, unit in parts if count)
+
+
+def _days_of_week(named: _Repeated) -> str:
+    if named.dates or named.days:
+        return ""
+    if named.weekdays:
+        return ",".join(_DAYS_OF_WEEK[each] for each in named.weekdays) if named.unit in _OF_WEEKDAYS else ""
+    return {Unit.DAY: "daily", Unit.WORKDAY: "weekdays", Unit.WEEKEND: "weekends"}.get(named.unit, "")
+
+
+_OF_WEEKDAYS = frozenset({Unit.LISTED, Unit.WEEK})
+
+
+def _day_of_year(named: _Repeated) -> str:
+    """Return day and month of a cron expression: "15 *", "3 5"."""
+    match named:
+        case _Repeated(weekdays=[], dates=[], days=[day], unit=Unit.LISTED | Unit.MONTH) if day <= _SURE_DAYS:
+            return f"{day} *"
+        case _Repeated(weekdays=[], dates=[NamedDate(year=None, month=int(month), day=int(day))], days=[]):
+            return f"{day} {month}" if named.unit in {Unit.LISTED, Unit.YEAR} else ""
         case _:
-            return None
-
-
-def _span(text: str) -> str | None:
-    """Return the length of time at the start of *text*, such as `20m`."""
-    if _HALF_AN_HOUR.match(text):
-        return "30m"
-    for number, words in _NUMBERS:
-        if found := words.match(text):
-            text = f"{number}{text[found.end() :]}"
-            break
-    return next((f"{int(found[1])}{unit}" for unit, each in _SPANS if (found := each.match(text))), None)
-
-
-def _day(days: Sequence[DaySpan | NamedDate], today: date, *, is_over: bool) -> date | None:
-    """Return the first single day of *days* that is to come; *is_over*: the time of day has passed today."""
-    for named in days:
-        match named:
-            case DaySpan(first=first, last=last) if first == last:
-                return first if first >= today else _next_weekday(first, today, is_over=is_over)
-            case NamedDate(month=int(), day=int()):
-                return _next(named, today)
-            case _:
-                pass
-    return None
-
-
-def _next_weekday(day: date, today: date, *, is_over: bool) -> date | None:
-    """Return the weekday of *day*, in the week before, from *today* on; `None` for an older day."""
-    following = day + _WEEK
-    if following < today:
-        return None
-    return following + _WEEK if following == today and is_over else following
-
-
-def _next(named: NamedDate, today: date) -> date | None:
-    years = [named.year] if named.year else [today.year, today.year + 1]
-    for year in years:
-        try:
-            found = date(year, named.month or 1, named.day or 1)
-        except ValueError:
-            continue
-        if found >= today:
-            return found
-    return None
-
-
-def _quartered(minutes: int, found: re.Match[str]) -> str:
-    """Return the time of an hour that stands beside a word for *minutes*: "half past nine", "halb zehn"."""
-    said = f"{found['hour']} "
-    hour = next((number for number, words in _NUMBERS if words.match(said)), said)
-    past = (int(hour) * 60 + minutes) % 1440
-    return f"at {past // 60}:{past % 60:02}"
-
-
-def _clock(text: str) -> tuple[int, int] | None:
-    """Return the time of day that *text* names: a part of the day moves an hour below twelve behind noon."""
-    part = max((hour for hour, each in _PARTS if each.search(text)), default=0)
-    for minutes, quarter in _QUARTERS:
-        text = quarter.sub(partial(_quartered, minutes), text)
-    for number, words in _HOURS:
-        text = words.sub(rf"\g<1>{number}", text)
-    for found in _CLOCK.finditer(text):
-        hour = int(found["hour"] or found["hour2"] or found["hour3"])
-        minute = int(found["minute"] or 0)
-        half = (found["half"] or found["half2"] or found["half3"] or ("pm" if part > _NOON else "")).lower()
-        hour = hour % _NOON + _NOON * (half == "pm") if half and hour <= _NOON else hour
-        if (hour < _DAY_END and minute < 60) or (hour, minute) == (_DAY_END, 0):
-            return hour, minute
-    return (part, 0) if part else None
+            return ""

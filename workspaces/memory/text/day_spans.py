@@ -39,7 +39,9 @@ class DaySpan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mention:
+class DayMention:
+    """A date or a span of days, and where a text names it."""
+
     start: int
     end: int
     language: str
@@ -51,17 +53,17 @@ class _Mention:
 
 def days_named(text: str, today: date) -> list[NamedDate | DaySpan]:
     """Return the dates and spans that *text* names, asked *today*; ranges are joined."""
-    folded = _folded(text[:LONGEST_READ])
-    found = _mentions(folded, today)
+    plain = folded(text[:LONGEST_READ])
+    found = _mentions(plain, today)
     named: list[NamedDate | DaySpan] = []
     place = 0
     while place < len(found):
         one, other = found[place], found[place + 1] if place + 1 < len(found) else None
-        if other and (joined := _joined(folded, one, other, today)):
+        if other and (joined := _joined(plain, one, other, today)):
             named.append(joined)
             place += 2
             continue
-        named.append(_bounded(folded, one, today))
+        named.append(_bounded(plain, one, today))
         place += 1
     return list(dict.fromkeys(named))
 
@@ -71,37 +73,43 @@ def dated(text: str, today: date) -> str:
 
     A weekday gets one if its sentence tells whether the last or the coming one is meant (`weekdays_meant.py`).
     """
-    folded = _folded(text)
-    if len(folded) != len(text):
+    plain = folded(text)
+    if len(plain) != len(text):
         return text
     parts, end = [], 0
-    for each in _relative(folded[:LONGEST_READ], today):
+    for each in _relative(plain[:LONGEST_READ], today):
         span = each.named
         if not isinstance(span, DaySpan) or span.first != span.last:
             continue
-        day = weekday_meant(folded, each.start, each.end, span.first, today) if each.is_weekday else span.first
+        day = weekday_meant(plain, each.start, each.end, span.first, today) if each.is_weekday else span.first
         if day is not None and not text[each.end :].lstrip().startswith("("):
             parts += [text[end : each.end], f" ({day})"]
             end = each.end
     return "".join([*parts, text[end:]])
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """Return *text* in lower case without accents, character by character, so that places stay."""
     if text.isascii():
         return text.lower()
     return "".join(one if len(one := normalised(c).casefold()) == 1 else c for c in text)
 
 
-def _mentions(text: str, today: date) -> list[_Mention]:
-    feasts = (_Mention(start, end, "", _one_day(day)) for start, end, day in feasts_in(text, today))
+def _mentions(text: str, today: date) -> list[DayMention]:
+    """Return the mentions in *text*, a weekday with its date ("Friday the 13th") as one."""
+    found = day_mentions(text, today)
+    starts = {each.start for each in found if not each.is_weekday}
+    return [each for each in found if not (each.is_weekday and _date_after(text, each.end) in starts)]
+
+
+def day_mentions(text: str, today: date) -> list[DayMention]:
+    """Return each mention in *text*, which is in lower case without accents, in order."""
+    feasts = (DayMention(start, end, "", _one_day(day)) for start, end, day in feasts_in(text, today))
     relative = _longest([*_relative(text, today), *feasts])
     taken = [(each.start, each.end) for each in relative]
-    named = [_Mention(start, end, "", each) for start, end, each in mentions(text)]
+    named = [DayMention(start, end, "", each) for start, end, each in mentions(text)]
     free = [each for each in named if not any(a < each.end and each.start < b for a, b in taken)]
-    starts = {each.start for each in (*relative, *free) if not each.is_weekday}
-    alone = [each for each in relative if not (each.is_weekday and _date_after(text, each.end) in starts)]
-    return sorted([*alone, *free], key=lambda each: each.start)
+    return sorted([*relative, *free], key=lambda each: each.start)
 
 
 _BEFORE_DATE = re.compile(r",?\s+(?=the\s+\d)|,?\s+")
@@ -113,14 +121,14 @@ def _date_after(text: str, end: int) -> int:
     return gap.end() if gap else end
 
 
-def _relative(text: str, today: date) -> list[_Mention]:
+def _relative(text: str, today: date) -> list[DayMention]:
     """Return the relative days and foreign dates in *text*, in order, the longest of those that overlap."""
     return _longest([each for name in _languages_of(text) for each in _in_language(name, text, today)])
 
 
-def _longest(found: Sequence[_Mention]) -> list[_Mention]:
+def _longest(found: Sequence[DayMention]) -> list[DayMention]:
     """Return *found* in order, the longest of those that overlap."""
-    kept: list[_Mention] = []
+    kept: list[DayMention] = []
     for each in sorted(found, key=lambda each: (each.start - each.end, each.start)):
         if all(each.end <= other.start or other.end <= each.start for other in kept):
             kept.append(each)
@@ -217,37 +225,37 @@ def _any_word(name: str) -> re.Pattern[str]:
     return re.compile(f"{start}(?:{'|'.join(each)})")
 
 
-def _in_language(name: str, text: str, today: date) -> Iterator[_Mention]:
+def _in_language(name: str, text: str, today: date) -> Iterator[DayMention]:
     if not _any_word(name).search(text):  # most questions: a tenth of the time, and of the patterns to compile
         return
     forms = _forms(name)
     for pattern, offset in forms.days:
         for match in pattern.finditer(text):
-            yield _Mention(*match.span(), name, _one_day(today + timedelta(offset)))
+            yield DayMention(*match.span(), name, _one_day(today + timedelta(offset)))
     for pattern, (unit, back) in forms.words:
         for match in pattern.finditer(text):
-            yield _Mention(*match.span(), name, _unit(unit, back, today))
+            yield DayMention(*match.span(), name, _unit(unit, back, today))
     yield from _in_units(name, forms, text, today)
     yield from _in_calendar(name, forms, text, today)
 
 
-def _in_units(name: str, forms: _Forms, text: str, today: date) -> Iterator[_Mention]:
+def _in_units(name: str, forms: _Forms, text: str, today: date) -> Iterator[DayMention]:
     """Yield numbers of units before or after today, and whole units."""
     for pattern, sign in forms.counted:
         for match in pattern.finditer(text):
             if span := _counted(forms, match, sign, today):
-                yield _Mention(*match.span(), name, span)
+                yield DayMention(*match.span(), name, span)
     for pattern, back in forms.whole:
         for match in pattern.finditer(text):
             if unit := _group(match, "u", 5):  # "the last day of school" is no date
-                yield _Mention(*match.span(), name, _unit(unit, back, today))
+                yield DayMention(*match.span(), name, _unit(unit, back, today))
 
 
-def _in_calendar(name: str, forms: _Forms, text: str, today: date) -> Iterator[_Mention]:
+def _in_calendar(name: str, forms: _Forms, text: str, today: date) -> Iterator[DayMention]:
     """Yield weekdays, the latest that is over, and dates with a month's name."""
     for match in forms.weekday.finditer(text) if forms.weekday else ():
         back = (today.weekday() - _group(match, "d", 7) - 1) % 7 + 1
-        yield _Mention(*match.span(), name, _one_day(today - timedelta(back)), is_weekday=True)
+        yield DayMention(*match.span(), name, _one_day(today - timedelta(back)), is_weekday=True)
     for match in forms.month.finditer(text) if forms.month else ():
         day, year = match["day"], match["year"]
         if not (day or year or match["lead"]):  # marca, mars, Marc: often other words
@@ -255,7 +263,7 @@ def _in_calendar(name: str, forms: _Forms, text: str, today: date) -> Iterator[_
         month = _group(match, "m", 12)
         named = NamedDate(int(year) if year else None, month + 1, int(day) if day else None)
         if named.exists:
-            yield _Mention(match.start() if day else match.start(f"m{month}"), match.end(), name, named)
+            yield DayMention(match.start() if day else match.start(f"m{month}"), match.end(), name, named)
 
 
 def _group(match: re.Match[str], prefix: str, count: int) -> int:
@@ -323,7 +331,7 @@ _ANY_JOIN = "|".join(filter(None, (words.joins for words in LANGUAGES.values()))
 _JOINS = re.compile(rf"\s*(?:[-–—]|(?:{_ANY_JOIN}))\s*(?:the |le |el |il |o )?")
 
 
-def _joined(text: str, one: _Mention, other: _Mention, today: date) -> DaySpan | None:
+def _joined(text: str, one: DayMention, other: DayMention, today: date) -> DaySpan | None:
     """Return the range from *one* to *other*, if the words before and between them say so."""
     if not _JOINS.fullmatch(text[one.end : other.start]) or not _leads("between", one.language).search(
         _text_before(text, one)
@@ -333,11 +341,11 @@ def _joined(text: str, one: _Mention, other: _Mention, today: date) -> DaySpan |
     return DaySpan(first.first, last.last) if first.first <= last.last else None
 
 
-def _text_before(text: str, each: _Mention) -> str:
+def _text_before(text: str, each: DayMention) -> str:
     return text[max(each.start - _LONGEST_LEAD, 0) : each.start]
 
 
-def _bounded(text: str, each: _Mention, today: date) -> NamedDate | DaySpan:
+def _bounded(text: str, each: DayMention, today: date) -> NamedDate | DaySpan:
     """Return the days of *each*, as an open range after a word such as "before" or "since"."""
     before = _text_before(text, each)
     if _leads("before", each.language).search(before):

@@ -76,6 +76,15 @@ def feasts_in(text: str, today: date) -> Iterator[tuple[int, int, date]]:
             yield *match.span(), max(day for each in (-1, 0) if (day := day_of(today.year + each)) <= today)
 
 
+def feasts_ahead(text: str, today: date) -> Iterator[tuple[int, int, date]]:
+    """Yield the start, the end and the coming day of each feast in *text*, as `feasts_in`."""
+    for match in _pattern().finditer(text):
+        day_of = next(day for place, day in enumerate(_FEASTS.values()) if match[f"f{place}"])
+        years = [int(match["year"])] if match["year"] else [today.year, today.year + 1]
+        if days := [day for year in years if (day := day_of(year)) >= today]:
+            yield *match.span(), days[0]
+
+
 @cache
 def _pattern() -> re.Pattern[str]:
     words = "|".join(f"(?P<f{place}>{name})" for place, name in enumerate(_FEASTS))

@@ -1,0 +1,132 @@
+"""Hours that a person means by a time of day: "at 9" in the evening, in the morning, or a question."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+
+from gateway.errors import ScheduleError
+from gateway.schedule.time_values import MIDNIGHT, PartOfDay, TimeOfDay
+
+_DAY = timedelta(days=1)
+_NOON, _DAY_END = 12, 24
+_SMALL_HOURS = range(1, 5)
+"""Hours of a day to come that mean those after noon: nobody is reminded "tomorrow at 3" in the night. Our choice."""
+_EITHER_HOURS = range(5, 7)
+"""Hours of a day to come at which some get up and others come home: asked."""
+_EVENING_FROM = 5
+"""First hour of an evening; those before belong to the night after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DaysMeant:
+    """The day that is meant, and the one if its time is over."""
+
+    first: date
+    after: date | None = None
+
+
+def moment_of(
+    clock: TimeOfDay | None, part: PartOfDay | None, days: DaysMeant | None, now: datetime, said: str
+) -> datetime:
+    """Return the moment that is meant, in local time; *days* is `None` where none is named.
+
+    Raises ScheduleError for a time that can mean two, or that is over.
+    """
+    local, today = now.replace(tzinfo=None), now.date()
+    if clock == MIDNIGHT and days and days.first != today:
+        raise _either(said, _at(days.first, 0), _at(days.first, _DAY_END))
+    day = days.first if days else today
+    moments = [_at(day, hour, minute) for hour, minute in _hours(clock, part, said)]
+    if part is PartOfDay.NIGHT and clock and moments[0] > _at(day, _DAY_END) and days and day != today:
+        raise _either(said, moments[0] - _DAY, moments[0])
+    if local < _at(today, _EVENING_FROM) and part is not None and moments[0] >= _at(today, _DAY_END):
+        moments = [each - _DAY for each in moments]  # said in the night that is meant
+    return _chosen(moments, days, local, said)
+
+
+def _chosen(moments: list[datetime], days: DaysMeant | None, now: datetime, said: str) -> datetime:
+    to_come = [each for each in moments if each > now]
+    if days is None or days.first == now.date():
+        if len(moments) == 1 and to_come:
+            return to_come[0]
+        if len(moments) > 1:
+            return _of_two(moments, days, now, said)
+        if days is None:
+            return moments[0] + _DAY
+        if days.after is None:
+            raise _over(said)
+        return moments[0] + (days.after - days.first)
+    if len(moments) == 1:
+        return moments[0]
+    morning, evening = moments
+    if morning.hour in _EITHER_HOURS:
+        raise _either(said, morning, evening)
+    return evening if morning.hour in _SMALL_HOURS else morning
+
+
+def _of_two(moments: list[datetime], days: DaysMeant | None, now: datetime, said: str) -> datetime:
+    """Return which of the two hours of today, or the first of tomorrow, is meant by an hour up to eleven."""
+    morning, evening = moments
+    if morning > now:
+        if morning.hour < _EVENING_FROM:
+            raise _either(said, morning, evening)
+        return morning
+    if evening > now:
+        if days is None and morning.hour not in {*_SMALL_HOURS, *_EITHER_HOURS}:
+            raise _either(said, evening, morning + _DAY)
+        if days and days.after:
+            if morning.hour > _EITHER_HOURS[-1]:
+                return morning + (days.after - days.first)
+            raise _either(said, evening, morning + (days.after - days.first))
+        return evening
+    day = days.after if days else now.date() + _DAY
+    if day is None:
+        raise _over(said)
+    return _chosen([_at(day, each.hour, each.minute) for each in moments], DaysMeant(day), now, said)
+
+
+def repeated_clock(clock: TimeOfDay | None, part: PartOfDay | None, said: str) -> tuple[int, int]:
+    """Return hour and minute of a time that repeats. Raises ScheduleError for one that can mean two."""
+    hours = _hours(clock, part, said)
+    hour, minute = hours[0]
+    if hour >= _DAY_END:
+        raise ScheduleError(f'which day\'s midnight "{said}" means is not clear: write a time such as 23:59')
+    if len(hours) > 1 and hour in _EITHER_HOURS:
+        raise ScheduleError(
+            f'"{said}" can mean {hour:02}:{minute:02} or {hour + 12}:{minute:02}: write the one you mean'
+        )
+    return hours[1] if len(hours) > 1 and hour in _SMALL_HOURS else hours[0]
+
+
+def _hours(clock: TimeOfDay | None, part: PartOfDay | None, said: str) -> list[tuple[int, int]]:
+    """Return hour and minute, counted from the beginning of the day that is named; two for an hour before noon."""
+    if clock is None:
+        if part is PartOfDay.NIGHT:
+            raise ScheduleError(f'"{said}" names no time: add one, such as "at 22:00"')
+        return [((part or PartOfDay.MORNING).value, 0)]
+    if clock.is_exact or clock == MIDNIGHT:
+        return [(clock.hour, clock.minute)]
+    hour = clock.hour % _NOON
+    match part:
+        case None:
+            return [(_NOON, clock.minute)] if hour == 0 else [(hour, clock.minute), (hour + _NOON, clock.minute)]
+        case PartOfDay.MORNING if hour:
+            return [(hour, clock.minute)]
+        case PartOfDay.AFTERNOON:
+            return [(hour + _NOON, clock.minute)]
+        case PartOfDay.EVENING | PartOfDay.NIGHT:
+            return [(hour + (_DAY_END if hour < _EVENING_FROM else _NOON), clock.minute)]
+        case _:
+            raise ScheduleError(f'"{said}" can mean noon or midnight: write 12:00 or 00:00')
+
+
+def _at(day: date, hour: int, minute: int = 0) -> datetime:
+    return datetime.combine(day, time()) + timedelta(hours=hour, minutes=minute)
+
+
+def _over(said: str) -> ScheduleError:
+    return ScheduleError(f'"{said}" is over: name a time to come, such as "tonight at 8" or "tomorrow at 9"')
+
+
+def _either(said: str, one: datetime, other: datetime) -> ScheduleError:
+    times = f"{one:%a %Y-%m-%d %H:%M} or {other:%a %Y-%m-%d %H:%M}"
+    return ScheduleError(f'"{said}" can mean {times}: say which, such as "at {one:%Y-%m-%d %H:%M}"')

@@ -1,0 +1,278 @@
+"""Words of a sentence that name a time: a time of day, a day, a length of time, a repetition; each with its place."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+
+from gateway.schedule.clock_words import COUNTED, WORDS, Form, Maker, always, clock_forms, length_forms, length_of
+from gateway.schedule.time_values import (
+    DayOfMonth,
+    Length,
+    PartOfDay,
+    Period,
+    Repetition,
+    SlashedDate,
+    TimeWord,
+    Unit,
+    Unread,
+    Value,
+    Weekday,
+    month_period,
+)
+from workspaces.memory.text.dates import NamedDate
+from workspaces.memory.text.day_spans import DayMention, DaySpan, day_mentions, folded
+from workspaces.memory.text.feasts import feasts_ahead
+
+LONGEST_READ = 300
+"""Characters of a text that are read: a request names its time early, and a longer text is rather pasted."""
+
+
+def times_in(text: str, today: date) -> list[TimeWord]:
+    """Return what *text* names, in order; parts of the day may lie within words of a day, such as "tonight"."""
+    rest, found = plain(text[:LONGEST_READ]), list[TimeWord]()
+    for form, make in _FORMS:
+        rest = _taken(form, make, rest, today, found)
+    parts = [TimeWord(*match.span(), part) for part, form in _PARTS for match in form.finditer(rest)]
+    for form, make in _DAY_FORMS:
+        rest = _taken(form, make, rest, today, found)
+    days = list(_days(rest, today))
+    for each in days:
+        rest = rest[: each.start] + "\0" * (each.end - each.start) + rest[each.end :]
+    found += days
+    _taken(_ORDINAL, _day_of_month, rest, today, found)
+    found += [behind for each in found for behind in _behind(rest, each)]
+    return sorted([*found, *_longest(parts)], key=lambda each: (each.start, each.end))
+
+
+def plain(text: str) -> str:
+    """Return *text* in lower case with straight apostrophes, character by character."""
+    lower = "".join(one if len(one := c.lower()) == 1 else c for c in text)
+    return lower.replace("’", "'").translate(_FULL_WIDTH)
+
+
+_FULL_WIDTH = {ord("０") + digit: ord("0") + digit for digit in range(10)} | {ord("："): ":"}
+
+
+def _taken(form: re.Pattern[str], make: Maker, text: str, today: date, found: list[TimeWord]) -> str:
+    """Return *text* without what *form* reads in it, which goes to *found*."""
+    for match in form.finditer(text):
+        if (value := make(match, today)) is not None:
+            found.append(TimeWord(*match.span(), value))
+            text = text[: match.start()] + "\0" * len(match[0]) + text[match.end() :]
+    return text
+
+
+def _behind(text: str, day: TimeWord) -> Iterator[TimeWord]:
+    """Yield the words right behind *day* that move it: "Friday week"."""
+    if isinstance(day.value, date | Weekday):
+        for days, form in _BEHIND:
+            if match := form.match(text, day.end):
+                yield TimeWord(*match.span(), Length(days=days, is_from_day=True))
+
+
+def _longest(parts: Sequence[TimeWord]) -> Iterator[TimeWord]:
+    for each in parts:
+        if not any(
+            other is not each and other.start <= each.start and each.end <= other.end and other.value == each.value
+            for other in parts
+        ):
+            yield each
+
+
+def _days(text: str, today: date) -> Iterator[TimeWord]:
+    """Yield days, dates and weekdays that memory's reading of dates knows."""
+    without_accents = folded(text)
+    feasts = [TimeWord(*each) for each in feasts_ahead(without_accents, today)]
+    yield from (each for each in feasts if _FEAST_LEAD.search(without_accents[: each.start]))
+    for each in day_mentions(without_accents, today):
+        if any(feast.start < each.end and each.start < feast.end for feast in feasts):
+            continue
+        match each:
+            case DayMention(named=DaySpan(first=first), is_weekday=True):
+                yield _weekday(text, first.weekday(), each.start, each.end)
+            case _:
+                yield TimeWord(each.start, each.end, _day(each.named, today))
+
+
+_FEAST_LEAD = re.compile(
+    r"(?<!\w)(?:on|before|after|by|until|vor|nach|bis|avant|apres|at|an|zu|am|a|en|op|met|w|na|no|di)\s\Z"
+)
+
+
+def _day(named: NamedDate | DaySpan, today: date) -> Value:
+    match named:
+        case DaySpan(first=first, last=last) if first == last and first >= today:
+            return first
+        case NamedDate(month=int(), day=int()):
+            return named
+        case NamedDate(year=None, month=None, day=int(day)):
+            return DayOfMonth(day)
+        case _:
+            return Unread.UNREAD
+
+
+def _weekday(text: str, number: int, start: int, end: int) -> TimeWord:
+    """Return the weekday with a word such as "next" beside it."""
+    if last := _LAST.search(text, max(start - 20, 0), start) or _ORDER.search(text, max(start - 20, 0), start):
+        return TimeWord(last.start(), end, Unread.UNREAD)
+    if this := _THIS.search(text, max(start - 20, 0), start):
+        return TimeWord(this.start(), end, Weekday(number))
+    if found := _NEXT.search(text, max(start - 20, 0), start):
+        return TimeWord(found.start(), end, Weekday(number, is_next=True))
+    if found := _NEXT_BEHIND.match(text, end):
+        return TimeWord(start, found.end(), Weekday(number, is_next=True))
+    return TimeWord(start, end, Weekday(number))
+
+
+_PARTS = tuple((part, re.compile(WORDS["parts"][part.name.lower()])) for part in PartOfDay)
+LOOSE = re.compile(WORDS["parts"]["loose"])
+"""Begins a part of the day that may stand apart from the rest of a time: "in the evening", but not "evening meal"."""
+
+
+# --- days
+
+
+def _period(weeks: int) -> Maker:
+    def make(_: re.Match[str], today: date) -> Period:
+        monday = today + timedelta(7 * weeks - today.weekday())
+        return Period(monday, monday + timedelta(6))
+
+    return make
+
+
+def _weekend(_: re.Match[str], today: date) -> date:
+    return today + timedelta(max(5 - today.weekday(), 0))
+
+
+def _cjk_weekday(match: re.Match[str], today: date) -> Value | None:
+    number = (
+        "一二三四五六日".find((match["zh"] or "").replace("天", "日"))
+        if match["zh"]
+        else "月火水木金土日".find(match["ja"])
+    )
+    if match["ja"] and "曜" not in match[0]:
+        return None
+    if match["next"] or match["this"]:
+        monday = today + timedelta(7 * bool(match["next"]) - today.weekday())
+        day = monday + timedelta(number)
+        return day if day >= today else Unread.UNREAD
+    return Weekday(number, is_every=bool(match["every"]))
+
+
+def _plural(match: re.Match[str], _: date) -> Value:
+    names = (
+        ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun"),
+        ("mon", "diens", "mittwoch", "donners", "frei", "sams", "sonn"),
+    )
+    number = next(days.index(said) for days, said in zip(names, match.group("day", "tag"), strict=True) if said)
+    return Weekday(number, is_every=True)
+
+
+def _named(month: int, day: int, year: str | None) -> Value:
+    named = NamedDate(int(year) % 100 + 2000 if year else None, month, day) if 1 <= month <= 12 and day else None
+    return named if named and named.exists else Unread.UNREAD
+
+
+def _slashed(match: re.Match[str], _: date) -> Value:
+    year = match["year"]
+    return SlashedDate(int(match["one"]), int(match["other"]), int(year) % 100 + 2000 if year else None)
+
+
+def _month_named(number: int) -> Maker:
+    return lambda match, _: _named(number, int(match["number"]), match["year"])
+
+
+def _day_of_month(match: re.Match[str], _: date) -> Value | None:
+    day = int(next(each for each in match.groups() if each))
+    return DayOfMonth(day) if 1 <= day <= 31 else Unread.UNREAD
+
+
+def _in_days(days: int) -> Maker:
+    return lambda _, today: today + timedelta(days)
+
+
+# --- repetitions
+
+
+def _repetitions() -> Iterator[Form]:
+    words = WORDS["repeats"]
+    every = words["every"]
+    unit_words = "|".join(WORDS["units"].values())
+    yield re.compile(rf"(?:{every})(?:{words['skipping']})(?:\s(?:{unit_words})(?!\w))?"), always(Unread.UNREAD)
+    yield re.compile(rf"(?:{every}){COUNTED}"), _interval
+    yield re.compile(rf"(?:{every})(?:{words['hour']})"), always(Repetition(Unit.LISTED, 60))
+    named = (*(unit for unit in Unit if unit not in {Unit.LISTED, Unit.DAY}), Unit.DAY)
+    for unit in named:
+        yield re.compile(rf"(?:(?:of|im|du|de|del|do|van)\s)?(?:{every})(?:{words[unit.name.lower()]})"), _repeat(unit)
+    simple = {
+        "daily": Unit.DAY,
+        "workdays": Unit.WORKDAY,
+        "weekends": Unit.WEEKEND,
+        "weekly": Unit.WEEK,
+        "monthly": Unit.MONTH,
+        "yearly": Unit.YEAR,
+    }
+    for key, unit in simple.items():
+        yield re.compile(words[key]), _repeat(unit)
+    yield re.compile(words["hourly"]), always(Repetition(Unit.LISTED, 60))
+    yield re.compile(every), _repeat(Unit.LISTED)
+
+
+def _repeat(unit: Unit) -> Maker:
+    return always(Repetition(unit))
+
+
+def _interval(match: re.Match[str], today: date) -> Value:
+    length = length_of(match, today)
+    if length is None or length.months or not (length.minutes or length.days):
+        return Unread.UNREAD
+    return Repetition(Unit.LISTED, length.minutes + 1440 * length.days)
+
+
+_DATES, _PERIODS, _WEEKDAYS = WORDS["dates"], WORDS["periods"], WORDS["weekday"]
+_NEXT, _THIS, _LAST = (
+    re.compile(rf"(?<!\w)(?:{_WEEKDAYS[key]})\Z") for key in ("before_next", "before_this", "before_last")
+)
+_ORDER = re.compile(WORDS["changes"]["order"])
+_NEXT_BEHIND = re.compile(_WEEKDAYS["after_next"])
+
+
+def _day_forms() -> Iterator[Form]:
+    """Yield the forms of days that memory's reading of dates does not know."""
+    yield re.compile(_DATES["dotted"]), lambda match, _: _named(int(match["month"]), int(match["day"]), match["year"])
+    yield re.compile(_DATES["slashed"]), _slashed
+    yield (
+        re.compile(_DATES["month_day"]),
+        lambda match, _: _named(int(match["cjk_month"]), int(match["cjk_day"]), None),
+    )
+    for month, names in WORDS["months"].items():
+        yield (
+            re.compile(rf"(?<!\w)(?P<number>[0-3]?\d) (?:{names})(?: (?P<year>20\d\d))?(?!\w)"),
+            _month_named(int(month)),
+        )
+    yield re.compile(_PERIODS["next_month_end"]), lambda _, today: month_period(today, 1).last
+    yield re.compile(_PERIODS["month_end"]), lambda _, today: month_period(today, 0).last
+    yield re.compile(_PERIODS["next_week"]), _period(1)
+    yield re.compile(_PERIODS["this_week"]), _period(0)
+    yield re.compile(_PERIODS["next_month"]), lambda _, today: month_period(today, 1)
+    yield re.compile(_PERIODS["weekend"]), _weekend
+    yield re.compile(_WEEKDAYS["cjk"]), _cjk_weekday
+    yield re.compile(_WEEKDAYS["plural"]), _plural
+    for number in range(7):
+        yield re.compile(_WEEKDAYS[str(number)]), always(Weekday(number))
+    for days in (3, 2, 1, 0):
+        yield re.compile(WORDS["days"][str(days)]), _in_days(days)
+    yield re.compile(WORDS["changes"]["alone"]), always(Unread.UNREAD)
+
+
+GLUE, SUBJECT = (re.compile(WORDS["links"][each]) for each in ("glue", "subject"))
+"""What may stand between the words of one time, and what stands between a time and what it is for."""
+BEFORE, AFTER = (re.compile(WORDS["changes"][each]) for each in ("before", "after"))
+"""Words beside a time that change it."""
+BARE = re.compile(rf"\s{{1,3}}\d{{1,2}}(?=\s{{0,3}}(?:[.!]?\Z|{WORDS['links']['subject']}))")
+"""A number behind a day that may be an hour: "tomorrow 9"."""
+UNREAD_DATE, UNREAD_TIME = (re.compile(_DATES[each]) for each in ("unread_date", "unread_time"))
+_ORDINAL = re.compile(_DATES["ordinal"])
+_BEHIND = tuple((int(days), re.compile(words)) for days, words in WORDS["behind"].items())
+_FORMS = (*_repetitions(), *length_forms(), *clock_forms())
+_DAY_FORMS = tuple(_day_forms())
