@@ -333,7 +333,9 @@ def _is_other_value(after: Claim, before: Claim, asked: Asked) -> bool:
             is_one_unit = new.head == old.head and bool(new.head)
             is_asked = {new.head, old.head} <= asked.words | {""}
             if new.kind is old.kind and new.normal != old.normal:
-                if is_one_unit and (new.kind is FactKind.NUMBER or asked.kind is AnswerKind.CODE):
+                rest = asked.things - {new.head}  # "the alarm code": another code is none of it
+                is_code = asked.kind is AnswerKind.CODE and not (rest and rest.isdisjoint(before.words & after.words))
+                if is_one_unit and (new.kind is FactKind.NUMBER or is_code):
                     return True
                 if after.changes and (is_one_unit or is_asked or new.kind in {FactKind.DATE, FactKind.NUMBER}):
                     return True

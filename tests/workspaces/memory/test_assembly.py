@@ -83,6 +83,12 @@ def test_a_sentence_that_doubts_besides_still_affirms() -> None:
     assert [each.mark != "" for each in found] == [True, True, False, False]
 
 
+def test_a_code_of_nothing_named_replaces_no_code_of_a_named_thing() -> None:
+    """It may be that of any other thing."""
+    garage, some = hit("garage code is 4471", OLD), hit("the code is 9920", NEW)
+    assert assembled([garage, some], "what is the code for the garage?", TODAY)[0].snippet == garage.snippet
+
+
 def test_a_correction_stands_above_the_line_that_it_takes_back_and_older_ones() -> None:
     """It shares no word with the question; the line two below, or in another file, corrects nothing."""
     older = hit("Owner (11:20): parking behind the hall: gate code 4471", OLD)
