@@ -132,15 +132,15 @@ class Probe:
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Count while the block runs; before a gateway opens, so that its threads are followed."""
-        loop = type(asyncio.get_running_loop())
+        loop, own = type(asyncio.get_running_loop()), threading.get_ident()
         with ExitStack() as stack:
             for owner, method, name in (
                 (os, "fsync", "flushes"),
                 (os, "fdatasync", "flushes"),
                 (ThreadPoolExecutor, "submit", "hand-overs"),
-                (loop, "call_soon_threadsafe", "hand-overs"),
             ):
                 stack.enter_context(patch.object(owner, method, self._counted(name, getattr(owner, method))))
+            stack.enter_context(patch.object(loop, "call_soon_threadsafe", self._handed_back(loop, own)))
             stack.enter_context(patch.object(sqlite3, "connect", self._connected))
             threading.setprofile(self._entered)
             sys.setprofile(self._entered)
@@ -152,6 +152,21 @@ class Probe:
         def count(*given: Any, **named: Any) -> Any:
             self.counts[name] += 1
             return function(*given, **named)
+
+        return count
+
+    def _handed_back(self, loop: type[asyncio.AbstractEventLoop], own: int) -> Any:
+        """Return `call_soon_threadsafe` of *loop*, counted for results of threads.
+
+        The loop's thread *own* calls it too, for one that was there at once; otherwise it wakes itself, as the fake of
+        Telegram does for each call.
+        """
+        call_soon: Any = loop.call_soon_threadsafe
+
+        def count(*given: Any, **named: Any) -> Any:
+            caller = sys._getframe(1).f_globals.get("__name__")
+            self.counts["hand-overs"] += threading.get_ident() != own or caller == "asyncio.futures"
+            return call_soon(*given, **named)
 
         return count
 
