@@ -7,6 +7,7 @@ machine (two cores, an instant model): nanobot, hermes-agent, OpenClaw.
 import argparse
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -34,6 +35,7 @@ def main(parts: Mapping[str, Part] = PARTS) -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--only", action="append", choices=list(parts), help="may be repeated")
     given = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # programs that it starts find compiled modules, as a user's do
     began, figures = time.perf_counter(), list[Figure]()
     if not given.json:
         print(f"{machine()}; median, least … greatest, goal, rivals", flush=True)

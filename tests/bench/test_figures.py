@@ -1,5 +1,6 @@
 """Figures beside their goals: which are missed, and what a run of the bench ends with."""
 
+import os
 import sys
 
 import pytest
@@ -33,6 +34,22 @@ def test_a_ratio_is_taken_run_by_run() -> None:
     ours, floor = Figure("ours", [10.0, 40.0], "ms"), Figure("floor", [5.0, 20.0], "ms")
     assert ratio("times", ours, floor).runs == [2.0, 2.0]
     assert percentile(list(range(100)), 0.95) == 95
+
+
+def test_programs_that_are_measured_keep_their_compiled_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the environment of the bench says: a user's start compiles nothing but the first time."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr(sys, "argv", ["bench"])
+    seen: list[str | None] = []
+
+    class Part:
+        async def run(self) -> list[Figure]:
+            seen.append(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+            return []
+
+    with pytest.raises(SystemExit):
+        bench.main({"part": Part()})
+    assert seen == [None]
 
 
 @pytest.mark.parametrize(("value", "status"), [(9.0, 1), (8.0, 0)])
