@@ -182,7 +182,7 @@ def run_lines(runs: Sequence[JobRun], zone: tzinfo) -> Iterator[str]:
 
 
 def comes(job: Job, zone: tzinfo) -> str:
-    """Return the next time of *job* as text."""
+    """Return the next time of *job* as text, with its day of the week: by that a wrong day is noticed."""
     if job.next_slot is not None:
-        return f"next {job.next_slot.astimezone(zone):%Y-%m-%d %H:%M}"
+        return f"next {job.next_slot.astimezone(zone):%a %Y-%m-%d %H:%M}"
     return "done" if job.is_enabled else "stopped"

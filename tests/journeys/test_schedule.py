@@ -95,7 +95,7 @@ async def test_a_reminder_comes_at_its_minute_once_whatever_starts_between(tmp_p
     home, clock = make_home(tmp_path / "home"), ManualClock(NOON)
     with home.lock("a journey"):
         async with opened(home, clock, channels=False) as app:
-            assert (await app.operator.ask(TEA)).outcome == "job 1 added; next 2036-03-01 13:20"
+            assert (await app.operator.ask(TEA)).outcome == "job 1 added; next Sat 2036-03-01 13:20"
         async with running(home, clock) as app:
             assert await after(app, clock, 1199) == []
         async with running(home, clock) as app:
@@ -115,7 +115,7 @@ async def test_the_status_says_when_the_next_job_comes_and_which_fail(tmp_path: 
         async with opened(home, clock, channels=False) as app:
             for when in ("in 20m", "every 2h", "at 2036-03-02 09:00"):
                 await app.operator.ask(CronOrder("add", when=when, what="look"))
-            assert (await told(app, CronOrder("list")))[0] == "1. at 2036-03-01 13:20: look; next 2036-03-01 13:20"
+            assert (await told(app, CronOrder("list")))[0] == "1. at 2036-03-01 13:20: look; next Sat 2036-03-01 13:20"
             assert (await app.operator.ask(StatusOrder())).agents[0].jobs == JobsStatus(3, NOON + timedelta(minutes=20))
             await app.parts.job_runner.job_schedule.disable(JobId(3))
             assert (await app.operator.ask(StatusOrder())).agents[0].jobs == JobsStatus(

@@ -57,7 +57,7 @@ def answered(text: str = "Fine.", model: str = "m") -> ReplyEntry:
         ([], ""),
         ([did(("noted", "MEMORY.md#L3"))], "✓ noted 1 line"),
         ([did(("noted", "MEMORY.md#L3")), did(("noted", "MEMORY.md#L4"))], "✓ noted 2 lines"),
-        ([did(("scheduled", "3, next 2026-11-24 09:00"))], "✓ scheduled job `3, next 2026-11-24 09:00`"),
+        ([did(("scheduled", "3, next Tue 2026-11-24 09:00"))], "✓ scheduled job `3, next Tue 2026-11-24 09:00`"),
         ([did(("sends", "plans/a.pdf"))], "✓ sends `plans/a.pdf`"),
         ([did(("unsure", "write_file"), name="write_file")], "? `write_file` may have happened"),
         (

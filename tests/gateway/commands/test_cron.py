@@ -18,7 +18,7 @@ from tests.fakes.model import ScriptedModel, call, says
 from tests.gateway.commands.house import MAIN, MEMBER, OWNER, OWNER_IN_GROUP, POLICY, SHARED, House, open_house
 from workspaces.access import Locality
 
-NEXT = "2026-03-01 16:05"
+NEXT = "Sun 2026-03-01 16:05"
 
 
 async def test_what_is_planned_is_listed_run_and_taken_back(tmp_path: Path) -> None:
@@ -29,17 +29,19 @@ async def test_what_is_planned_is_listed_run_and_taken_back(tmp_path: Path) -> N
             await house.says("/cron add every 2h: look after the oven: it is old")
             == f"Scheduled as job 1; next {NEXT}."
         )
-        assert await house.says("/cron add at 2026-12-24 09:30: sing") == "Scheduled as job 2; next 2026-12-24 09:30."
+        assert (
+            await house.says("/cron add at 2026-12-24 09:30: sing") == "Scheduled as job 2; next Thu 2026-12-24 09:30."
+        )
         assert (await house.says("/cron list")).splitlines() == [
             f"- job 1: every 2h: look after the oven: it is old; next {NEXT}",
-            "- job 2: at 2026-12-24 09:30: sing; next 2026-12-24 09:30",
+            "- job 2: at 2026-12-24 09:30: sing; next Thu 2026-12-24 09:30",
         ]
         assert await house.says("/cron history 1") == "No runs yet."
         assert (await house.says("/cron run 1")).startswith("job 1 runs once the gateway runs")
         assert await house.says("/cron history 1") == "- 2026-03-01 14:05 running"
         assert await house.says("/cron remove 1") == "Job 1 has been removed."
         assert await house.says("/cron remove 1") == "there is no job 1; the jobs are: 2."
-        assert await house.says("/cron enable 2") == "Job 2 is enabled again; next 2026-12-24 09:30."
+        assert await house.says("/cron enable 2") == "Job 2 is enabled again; next Thu 2026-12-24 09:30."
 
 
 @pytest.mark.parametrize(
@@ -66,10 +68,10 @@ async def test_what_cannot_be_read_is_told_with_a_right_example(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("said", "slot", "what"),
     [
-        ("tomorrow 17:00 pick up Mia", "2026-03-02 17:00", "tomorrow 17:00 pick up Mia"),
-        ("laundry tomorrow 17:30", "2026-03-02 17:30", "laundry tomorrow 17:30"),
-        ("at 2026-12-24 09:30: 10 candles", "2026-12-24 09:30", "10 candles"),
-        ("daily 17:30:pick up Mia", "2026-03-01 17:30", "pick up Mia"),
+        ("tomorrow 17:00 pick up Mia", "Mon 2026-03-02 17:00", "tomorrow 17:00 pick up Mia"),
+        ("laundry tomorrow 17:30", "Mon 2026-03-02 17:30", "laundry tomorrow 17:30"),
+        ("at 2026-12-24 09:30: 10 candles", "Thu 2026-12-24 09:30", "10 candles"),
+        ("daily 17:30:pick up Mia", "Sun 2026-03-01 17:30", "pick up Mia"),
     ],
 )
 async def test_the_colon_of_a_time_does_not_end_it(tmp_path: Path, said: str, slot: str, what: str) -> None:
@@ -129,9 +131,9 @@ async def test_a_job_is_moved_in_one_call(tmp_path: Path) -> None:
             "- job 1: at 2026-03-02 19:00 (private): remind me of the dentist"
         )
         moves = ToolCall("c5", "schedule", '{"cancel": 1, "when": "at 2026-03-03 19:00"}')
-        assert await asked(house, moves) == "Scheduled as job 2; next 2026-03-03 19:00. Job 1 has been removed."
+        assert await asked(house, moves) == "Scheduled as job 2; next Tue 2026-03-03 19:00. Job 1 has been removed."
         assert (await house.says("/cron")).splitlines() == [
-            "- job 2: at 2026-03-03 19:00 (private): remind me of the dentist; next 2026-03-03 19:00"
+            "- job 2: at 2026-03-03 19:00 (private): remind me of the dentist; next Tue 2026-03-03 19:00"
         ]
 
 
@@ -244,7 +246,7 @@ async def test_a_list_shows_a_reminder_in_its_owners_words_and_a_time_of_another
         own = "remind me to open the door for the electrician who comes about the fuse box in the cellar"
         wish = Wish(MAIN, "at 2026-12-24 09:30", f"Remind your owner: {own}", "a test")
         job = await house.job_runner.job_schedule.add(wish)
-        assert await house.says("/cron") == f"- job 1: at 2026-12-24 09:30: {own}; next 2026-12-24 09:30"
+        assert await house.says("/cron") == f"- job 1: at 2026-12-24 09:30: {own}; next Thu 2026-12-24 09:30"
         assert f"job 1: {own[:70]}" in (told := await house.says("/promises"))
         assert "Remind your owner" not in told
         assert "fuse box in …; next" in told

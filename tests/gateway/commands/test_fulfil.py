@@ -41,7 +41,7 @@ async def test_the_button_schedules_forgets_and_lists(tmp_path: Path) -> None:
         house.model = ScriptedModel("Of course.", "Sure.", "Gone.", "Cancelled.")
         assert (await house.says("Remind me tomorrow at 9:30 to call Ann")).endswith("✗ no reminder was scheduled")
         pressed = (await house.buttons("Of course."))["Schedule it"]
-        assert (await house.says(pressed)).startswith("Scheduled as job 1; next 2026-03-02 09:30")
+        assert (await house.says(pressed)).startswith("Scheduled as job 1; next Mon 2026-03-02 09:30")
         await house.says("Remind me to buy milk")
         assert "find no time" in await house.says((await house.buttons("Sure."))["Schedule it"])
         await house.says("/remember the boat is green")
@@ -102,7 +102,9 @@ async def test_a_reminder_that_is_there_already_is_not_doubled(tmp_path: Path, j
             await house.job_runner.job_schedule.add(Wish(MAIN, when, job, "a test"))
         await house.job_runner.job_schedule.remove(1)
         said = await house.says(pressed)
-        assert said == f"{'Already' if is_same else 'Scheduled as'} job {3 if is_same else 4}; next 2026-03-02 09:30."
+        assert (
+            said == f"{'Already' if is_same else 'Scheduled as'} job {3 if is_same else 4}; next Mon 2026-03-02 09:30."
+        )
         assert len(await house.store.jobs.all()) == (2 if is_same else 3)
         assert "no reminder was scheduled" not in await house.says("/promises")
 
@@ -116,7 +118,7 @@ async def test_reminders_in_a_script_without_spaces_are_told_apart(tmp_path: Pat
             Wish(MAIN, "at 2026-03-02 09:00", "提醒我明天9点给鲍勃打电话", "a test")
         )
         pressed = (await house.buttons("Of course."))["Schedule it"]
-        assert await house.says(pressed) == "Scheduled as job 2; next 2026-03-02 09:00."
+        assert await house.says(pressed) == "Scheduled as job 2; next Mon 2026-03-02 09:00."
 
 
 async def test_in_a_group_the_owner_has_the_button_and_others_read_the_line(tmp_path: Path) -> None:
@@ -153,10 +155,10 @@ async def test_promises_are_open_kept_with_the_message_id_or_broken(tmp_path: Pa
         add = call("schedule", when="in 20m", what="call Ann")
         house.model = ScriptedModel(says("", add), "I will remind you.", CLAIM)
         planned = await house.says("remind me in 20 minutes to call Ann")
-        assert planned.startswith("I will remind you.\n\n— ✓ scheduled job `1, next 2026-03-01 14:25`")
+        assert planned.startswith("I will remind you.\n\n— ✓ scheduled job `1, next Sun 2026-03-01 14:25`")
         await house.says("Remember that Ann likes tea")
         told = await house.says("/promises")
-        assert "**Open**\n- job 1: call Ann; next 2026-03-01 14:25" in told
+        assert "**Open**\n- job 1: call Ann; next Sun 2026-03-01 14:25" in told
         assert "**Kept**\nnone" in told
         assert "**Silent**" not in told
         assert "nothing was saved (`/fulfil " in told

@@ -15,7 +15,7 @@ TURNS = 300
 CLAIMS = (
     "I have saved that in MEMORY.md.",
     "— ✓ noted 1 line",
-    "Done!\n\n— ✓ scheduled job `3, next 2026-11-25 09:00` · ✓ sends `report.pdf`",
+    "Done!\n\n— ✓ scheduled job `3, next Wed 2026-11-25 09:00` · ✓ sends `report.pdf`",
     "✓ noted 2 lines · ✓ wrote 1 file",
     "Your reminder is set for tomorrow, and the e-mail to Ann is sent.",
     "✔️ Saved! Job 7 has been cancelled.",

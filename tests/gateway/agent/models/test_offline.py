@@ -68,7 +68,7 @@ class Talk:
             if "9" not in when:
                 raise ToolError("'milk' is not a schedule: write one; nothing was scheduled")
             self.scheduled.append((when, what))
-            return "Scheduled as job 1; next 2026-11-22 09:00."
+            return "Scheduled as job 1; next Sun 2026-11-22 09:00."
 
         @tool
         async def notify(text: str) -> str:
@@ -110,7 +110,7 @@ async def test_a_reminder_is_scheduled_and_comes_as_the_persons_own_words() -> N
     """The time is read by the tool; without one the answer says so, and how to write it. The job needs no memory."""
     talk = Talk()
     asked = "remind me tomorrow at 9 to call the mill"
-    assert (await talk.say(asked)).startswith("Scheduled as job 1; next 2026-11-22 09:00.")
+    assert (await talk.say(asked)).startswith("Scheduled as job 1; next Sun 2026-11-22 09:00.")
     answer = await talk.say("remind me to buy milk")
     assert "I need a time, as in “remind me tomorrow at 9 to …”: nothing was scheduled" in answer
     assert "is not a schedule" not in answer
