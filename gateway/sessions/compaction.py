@@ -200,7 +200,7 @@ class _Task:
             return None
         longest = max(int(self.window_tokens * _PART_SHARE) * CHARACTERS_A_TOKEN, 1)
         summary = before
-        for part in parts(older, longest):
+        for part in parts(older, longest, self.now.tzinfo):
             known = f"Summary of what came before:\n{summary}\n\n" if summary else ""
             told = await self._complete_summary(f"{known}{part}")
             if told is None:

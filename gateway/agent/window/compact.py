@@ -5,6 +5,7 @@ Pure decisions, which `gateway/sessions/compaction.py` carries out.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import tzinfo
 
 from gateway.agent.entries import COMMAND, Entry, ReplyEntry, ResultEntry, SummaryEntry, UserEntry, said_text
 from gateway.agent.window.count import entry_tokens
@@ -62,10 +63,13 @@ def standing_orders(entries: Iterable[Entry], before: Sequence[str] = ()) -> tup
     return tuple(orders[dropped:])
 
 
-def parts(entries: Iterable[Entry], longest: int) -> list[str]:
-    """Return the conversation as texts of at most *longest* characters, for a model to summarise one after another."""
+def parts(entries: Iterable[Entry], longest: int, zone: tzinfo | None) -> list[str]:
+    """Return the conversation as texts of at most *longest* characters, for a model to summarise one after another.
+
+    Times are those of *zone*.
+    """
     texts, part = [], ""
-    for line in _lines(entries):
+    for line in _lines(entries, zone):
         for start in range(0, len(line), longest):
             piece = line[start : start + longest]
             if part and len(part) + len(piece) + 1 > longest:
@@ -75,11 +79,11 @@ def parts(entries: Iterable[Entry], longest: int) -> list[str]:
     return [*texts, part] if part else texts
 
 
-def _lines(entries: Iterable[Entry]) -> Iterator[str]:
+def _lines(entries: Iterable[Entry], zone: tzinfo | None) -> Iterator[str]:
     for entry in entries:
         match entry:
             case UserEntry(text=text, sender=sender, at=at):
-                yield f"[{at:%Y-%m-%d %H:%M}] {sender or 'Owner'}: {text}"
+                yield f"[{at.astimezone(zone):%Y-%m-%d %H:%M}] {sender or 'Owner'}: {text}"
             case ReplyEntry(text=text, calls=calls):
                 yield from ([f"Agent: {text}"] if text.strip() else [])
                 yield from (f"Agent calls {call.name}({call.arguments[:_SHOWN_RESULT]})" for call in calls)

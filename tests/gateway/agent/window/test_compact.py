@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -101,7 +102,7 @@ def test_very_many_orders_are_read_in_linear_time() -> None:
 @given(st.lists(st.text(min_size=1, max_size=300), max_size=20), st.integers(20, 500))
 def test_parts_hold_everything_that_was_said_and_none_is_too_long(texts: list[str], longest: int) -> None:
     """A conversation larger than any window is summarised piece by piece, and a single giant message too."""
-    pieces = parts([said(text) for text in texts], longest)
+    pieces = parts([said(text) for text in texts], longest, UTC)
     assert all(len(piece) <= longest for piece in pieces)
     whole = "".join("".join(pieces).split())
     position = 0
@@ -116,9 +117,15 @@ def test_calls_and_results_are_told_in_short() -> None:
         ReplyEntry("", (call,), "m", Usage()),
         ResultEntry("c", "read_file", "z" * 5_000, is_error=False),
     ]
-    (text,) = parts(entries, 10_000)
+    (text,) = parts(entries, 10_000, UTC)
     assert 'Agent calls read_file({"path":"a.md"})' in text
     assert 600 <= len(text) < 800
+
+
+def test_times_are_the_owners() -> None:
+    """Records are in UTC; a summary that says when somebody comes would be hours wrong, or on the wrong day."""
+    (text,) = parts([said("Ann comes in an hour.")], 1_000, ZoneInfo("Asia/Tokyo"))
+    assert text == "[2026-11-22 18:00] Owner: Ann comes in an hour."
 
 
 GOOD = "\n".join(f"## {heading}\n- none" for heading in HEADINGS)
