@@ -15,7 +15,8 @@ from workspaces.errors import WorkspaceError
 from workspaces.files import Folder
 from workspaces.folder_entries import FoundFile
 from workspaces.memory.entry import Document, ReadableDocuments, UnreadableDocumentError
-from workspaces.memory.text.dialogue import EVIDENCE, read_line
+from workspaces.memory.text.dates import date_in
+from workspaces.memory.text.dialogue import EVIDENCE, day_heading, read_line
 from workspaces.memory.workspace_source import day_of, is_note
 
 DEFAULT_TOKENS = 4_000
@@ -113,14 +114,19 @@ def _lines(document: Document, stated: set[tuple[date | None, str]]) -> list[str
 
     Other people's words are none of them.
     """
-    told = []
+    told: list[str] = []
+    day = shown_day = document.date
     for number, raw in enumerate(document.text.split("\n"), 1):
         line = " ".join(raw.strip().lstrip("-*").split())
-        parsed = read_line(line)
-        said = document.date, " ".join(parsed.text.casefold().split())
+        if line.startswith("##"):
+            day = date_in(line) or document.date
         if number in document.others:
             continue
+        parsed = read_line(line)
+        said = day, " ".join(parsed.text.casefold().split())
         if parsed.text.strip() and not line.startswith("#") and parsed.kind in EVIDENCE and said not in stated:
             stated.add(said)
+            told += [f"> {day_heading(day)}"] if day and day != shown_day else []
             told.append(f"> {line}")
+            shown_day = day
     return [f"{document.path}:", *told] if told else []

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
-from itertools import count
+from itertools import count, groupby
 from pathlib import PurePosixPath
 
 from gateway.agent.entries import OFFLINE, UserEntry
@@ -17,7 +17,7 @@ from gateway.sessions.session import Session, noting
 from workspaces.access import Access, rights
 from workspaces.errors import NoSuchFileError
 from workspaces.house import tagged
-from workspaces.memory.text.dialogue import EVIDENCE, LineKind, transcript_line
+from workspaces.memory.text.dialogue import EVIDENCE, LineKind, day_heading, transcript_line
 from workspaces.normal_form import normal_form
 from workspaces.notes import day_path, list_item
 from workspaces.workspace import Workspace
@@ -85,9 +85,11 @@ def _slug(text: str) -> str:
 
 
 def _text(said: Sequence[SpokenLine]) -> str:
+    """Return the note on *said*: where the day changes it is told, since lines have only times."""
     begin, end = said[0].at, said[-1].at
-    notes = map(_note, said)
-    return f"# Conversation, {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}\n\n{''.join(notes)}"
+    days = [(day, "".join(map(_note, lines))) for day, lines in groupby(said, key=lambda each: each.at.date())]
+    parts = [lines if len(days) == 1 else f"{day_heading(day)}\n\n{lines}" for day, lines in days]
+    return "\n".join([f"# Conversation, {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}\n", *parts])
 
 
 def _note(said: SpokenLine) -> str:

@@ -24,7 +24,7 @@ from gateway.transcripts.parts import PartsCache
 from gateway.transcripts.store import ARCHIVE
 from workspaces.access import PRIVATE, AgentId, Scope, SessionType
 from workspaces.memory.entry import PART_LINES, Document, part_path, split_path
-from workspaces.memory.text.dialogue import LineKind, answer_kind, kind_of_speech, transcript_line
+from workspaces.memory.text.dialogue import LineKind, answer_kind, day_heading, kind_of_speech, transcript_line
 
 FOLDER = "sessions"
 SUFFIX = ".jsonl"
@@ -197,7 +197,7 @@ class TranscriptNotes:
             at = record.at.astimezone(self._zone)
             if at.date() != day:
                 day = at.date()
-                yield _ShownLine(number, f"## {day}")
+                yield _ShownLine(number, day_heading(day))
                 yield _ShownLine(number, "")
             for speaker, text, kind in said:
                 is_others = speaker == OTHERS or (speaker == self._agent and number >= outside_from)

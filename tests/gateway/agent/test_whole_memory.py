@@ -70,6 +70,18 @@ async def test_all_notes_of_earlier_days_stand_there_once_the_oldest_first(house
     ]
 
 
+async def test_lines_of_another_day_than_their_notes_stand_below_it(house: House) -> None:
+    """As in the note on a conversation of several days; what was noted on that day already is not told again."""
+    note = "# Conversation, 2026-03-02 09:00 to 2026-03-05 10:00\n\n"
+    note += "## 2026-03-02\n\n- 09:05 Owner: the code is 4471\n- 09:07 Owner: the boat is green\n\n"
+    note += "## 2026-03-05\n\n- 10:00 Owner: the shed is blue\n"
+    (house.root / "memory/2026-03-05-1000.md").write_text(note)
+    assert (
+        "memory/2026-03-05-1000.md:\n> ## 2026-03-02\n> 09:07 Owner: the boat is green\n"
+        "> ## 2026-03-05\n> 10:00 Owner: the shed is blue\n"
+    ) in await house.text()
+
+
 @pytest.mark.parametrize("access", [GROUP, GUEST, SUBAGENT, HEARTBEAT])
 async def test_nobody_else_gets_them(house: House, access: Access) -> None:
     """Only the owner's own chat does, also not those that may read some of them."""

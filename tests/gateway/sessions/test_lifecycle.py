@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -23,6 +23,8 @@ from tests.fakes.model import ScriptedModel
 from tests.gateway.sessions.resting import BERLIN, GROUP, KEY, MAIN, START, Resting, resting
 from workspaces.access import PRIVATE, Access, AgentId, SessionType
 from workspaces.errors import WorkspaceUnusableError
+from workspaces.memory.entry import Document
+from workspaces.memory.text.chunking import entries_of
 from workspaces.notes import append_note
 
 SETTINGS = LifecycleSettings(zone=BERLIN)
@@ -269,6 +271,27 @@ async def test_a_session_that_ends_leaves_a_note_and_a_transcript_put_away(tmp_p
         whole = (house.sessions.folder(MAIN) / "archive" / archived).read_text("utf-8")
         assert all(f"question {number}" in whole for number in range(10))
         assert [record.turn_id for record in (await house.sessions.open(KEY)).records] == ["t20", "t20"]
+
+
+async def test_a_note_on_several_days_tells_the_day_of_each_line(tmp_path: Path) -> None:
+    """The lines have only times; a search dates each by the heading above it, and not by the file's name."""
+    async with resting(tmp_path, SETTINGS) as house:
+        await house.talk(KEY, ("the boat is green", "Ok."))
+        house.clock.advance(2 * 86_400)
+        await house.talk(KEY, ("the shed is blue", "Ok."), turn=1)
+        await house.lifecycle.end_session(KEY, Ending.NEW)
+        note = house.file("memory/2026-03-03-1405.md")
+    assert note == (
+        "# Conversation, 2026-03-01 14:05 to 2026-03-03 14:05\n\n"
+        "## 2026-03-01\n\n- 14:05 Owner: the boat is green\n\n"
+        "## 2026-03-03\n\n- 14:05 Owner: the shed is blue\n"
+    )
+    document = Document("memory/2026-03-03-1405.md", PRIVATE, note, date(2026, 3, 3), "1")
+    dated = {entry.text: entry.date for entry in entries_of(document)}
+    assert dated == {
+        "14:05 Owner: the boat is green": date(2026, 3, 1),
+        "14:05 Owner: the shed is blue": date(2026, 3, 3),
+    }
 
 
 async def test_a_turn_that_ends_its_session_stays_in_it(tmp_path: Path) -> None:

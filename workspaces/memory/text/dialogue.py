@@ -9,7 +9,7 @@ imported and older lines is told by their words.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import IntEnum
 from functools import lru_cache
 
@@ -111,6 +111,11 @@ def transcript_line(speaker: str, at: datetime, text: str, kind: LineKind) -> st
 def log_line(speaker: str, at: datetime, text: str, *, is_answer: bool = False) -> str:
     """Return a statement for the daily notes, below its conversation's heading, without a list marker."""
     return f"{speaker}{_ANSWERED * is_answer} ({at:%H:%M}): {text}"
+
+
+def day_heading(day: date) -> str:
+    """Return the line above those of *day* in a transcript or a session note; as any heading, it dates the lines."""
+    return f"## {day}"
 
 
 def conversation_heading(until: datetime) -> str:
