@@ -215,6 +215,7 @@ function listen() {
 
 function choose(name) {
   agent = name;
+  sessionStorage.setItem("agent", name); // of this tab: a reload, or a way through the memory, leads back to it
   at("who").textContent = name;
   document.title = `${name} · Strandline`;
   for (const link of document.querySelectorAll(".sections a")) {
@@ -345,10 +346,13 @@ at("text").addEventListener("keydown", (event) => {
   }
 });
 
-/** Sign in with the code of a one-time link, which stands behind "#": no request holds it, and it leaves the address. */
+/** Open the chat with the agent that the address names, or this tab's latest.
+ *
+ * The code of a one-time link stands behind "#": no request holds it, and it leaves the address. */
 async function begin() {
   const code = /^#([A-Z2-9]{5}-[A-Z2-9]{5})$/.exec(location.hash)?.[1];
-  if (location.hash) history.replaceState(null, "", location.pathname);
+  agent = new URLSearchParams(location.search).get("agent") || sessionStorage.getItem("agent") || "";
+  if (location.hash || location.search) history.replaceState(null, "", location.pathname);
   await enter();
   if (!code || at("entrance").hidden) return;
   at("code").value = code;
