@@ -85,6 +85,8 @@ class Via(StrEnum):
     """A button below one of our messages; `text` is the button's command."""
     EDIT = "edit"
     """An edit of an earlier message; `text` is its new text, `sent_at` the time at which it was first sent."""
+    AGENT = "agent"
+    """Another agent of this gateway in a group that both belong to; created by the gateway, never by an adapter."""
 
 
 @dataclass(frozen=True, slots=True)

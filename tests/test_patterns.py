@@ -11,6 +11,7 @@ import pytest
 from gateway.agent import person_requests
 from gateway.agent.models import offline_languages
 from gateway.config.editing import _split_at_agent
+from gateway.inbound.agent_crosstalk import _is_to
 from gateway.schedule.time_words import times_in
 from gateway.settings.section import PERSON
 from tests.patterns import ROOT, Found, Pattern, made, of_calls, of_modules, sources
@@ -47,6 +48,9 @@ MADE: Mapping[str, Callable[[], Iterable[tuple[Pattern, Callable[[str], object]]
     "gateway.channels.settings.is_person": lambda: _searched(re.compile("[0-9]+")),
     "gateway.config.editing._split_at_agent": lambda: [
         (re.compile(r"\s*\[\s*agents\s*\.\s*([\"']?)main\1\s*[].]"), lambda text: _split_at_agent([text], "main"))
+    ],
+    "gateway.inbound.agent_crosstalk._is_to": lambda: [
+        (re.compile(r"(?<!\w)@main(?![\w-])"), partial(_is_to, account="main", is_mention_needed=True))
     ],
     **{
         f"gateway.agent.models.offline_languages.{make.__name__}": partial(_once, make())

@@ -78,10 +78,12 @@ class AdmissionGate:
         if group is None:
             return decision
         chat = str(replace(message.address, account=""))  # one count for all of our accounts in the chat
-        if not message.sender.is_bot:
+        is_agent = message.via is Via.AGENT
+        if not (message.sender.is_bot or is_agent):
             self._loops.human(chat)
         elif isinstance(decision, Admitted):
-            return decision if self._loops.bot(chat, group.bot_turns) else Refused(RefusalReason.LOOP_GUARD)
+            most = group.agents_talk if is_agent else group.bot_turns
+            return decision if self._loops.bot(chat, most) else Refused(RefusalReason.LOOP_GUARD)
         return decision
 
     async def may_talk(self, message: InboundMessage) -> bool:

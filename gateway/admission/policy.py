@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from adapters.channel import Address, ChatKind, InboundMessage, Sender, Via
 
 
 class RefusalReason(StrEnum):
@@ -62,6 +62,8 @@ class GroupPolicy:
     """Whether other bots are answered like people."""
     bot_turns: int = 3
     """Most turns in a row with other bots, without a human's message between them."""
+    agents_talk: int = 0
+    """Most turns in a row between our own agents there, without a human's message between them."""
     heard: int = 0
     """Most messages not addressed to us that are kept as context for the next one that is."""
     may_end: frozenset[str] | None = frozenset()
@@ -149,7 +151,7 @@ _SHUT = {DirectPolicy.CLOSED: RefusalReason.DIRECT_CLOSED, DirectPolicy.CLAIM: R
 
 
 def _direct(message: InboundMessage, account: AccountPolicy, policy: Policy, *, is_guest: bool) -> RefusalReason | None:
-    if message.sender.is_bot:
+    if message.sender.is_bot or message.via is Via.AGENT:
         return RefusalReason.BOT
     if account.direct in _SHUT:
         return _SHUT[account.direct]
@@ -166,6 +168,8 @@ def _direct(message: InboundMessage, account: AccountPolicy, policy: Policy, *, 
 
 def _group(message: InboundMessage, account: AccountPolicy, policy: Policy) -> RefusalReason | None:
     group = account.groups.get(message.address.chat)
+    if message.via is Via.AGENT:
+        return None if group and group.agents_talk else RefusalReason.BOT
     if message.sender.is_bot and not (group and group.bots):
         return RefusalReason.BOT
     if group is None:

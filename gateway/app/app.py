@@ -148,7 +148,7 @@ class App:
             yield AutomaticBackups(home, parts.resources.environ, parts.health.note_backups).work()
         yield parts.reception.follow(self._is_ours)
         yield parts.backlog.refill(home.clock)
-        yield parts.crosstalk.work()
+        yield parts.crosstalk.work(parts.reception.receive)
         yield home.share.watch()
         if isinstance(home.store, SpooledStore):
             yield home.store.trim_spool()

@@ -73,6 +73,7 @@ def _bot_policy(bot: BotSettings) -> AccountPolicy:
             frozenset(group.people),
             group.bots,
             group.bot_turns,
+            group.agents_talk,
             bot.heard if group.heard is None else group.heard,
             _enders(group),
         )

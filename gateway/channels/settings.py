@@ -53,6 +53,8 @@ class GroupSettings(Section):
     """Answer other bots too."""
     bot_turns: int = Field(default=3, ge=1, le=50)
     """Most turns in a row with other bots, without a human's message between them."""
+    agents_talk: int = Field(default=0, ge=0, le=50)
+    """Most turns in a row between agents of this gateway, without a human's message between them."""
     may_end: Annotated[Literal["owner", "everyone"] | tuple[str, ...], BeforeValidator(_enders)] = "owner"
     """People who may end its conversation, besides the owner."""
     heard: int | None = Field(default=None, ge=0, le=200)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adapters.channel import Button, InboundMessage
+from adapters.channel import Button, InboundMessage, Via
 from gateway.admission.internal_channels import is_inner
 from gateway.admission.policy import Policy
 from gateway.agent.entries import Entry, ResultEntry
@@ -52,7 +52,7 @@ def buttons_for(message: InboundMessage, asker: Asker, entries: Sequence[Entry])
 
     They are for people who may press them, and one row at most. Correct is offered for a single passage only.
     """
-    if is_inner(message) or not asker.may_run(Who.CHAT):
+    if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT):
         return ()
     results = [entry for entry in entries if isinstance(entry, ResultEntry) and not entry.is_error]
     if asker.may_run(Who.MAIN) and (deciding := _deciding(message, results)):
@@ -84,7 +84,7 @@ def _deciding(message: InboundMessage, results: Sequence[ResultEntry]) -> tuple[
 
 def _fulfilling(message: InboundMessage, asker: Asker, entries: Sequence[Entry]) -> tuple[Button, ...]:
     """Return the button that does what *message* asked for and its turn did not; pure."""
-    if is_inner(message) or not asker.may_run(Who.CHAT):
+    if is_inner(message) or message.via is Via.AGENT or not asker.may_run(Who.CHAT):
         return ()
     may_plan = asker.may_run(Who.MAIN)
     labels = [LABELS[each] for each in unfulfilled(entries) if each in LABELS and (may_plan or each not in _OF_JOBS)]

@@ -1,13 +1,14 @@
 """Makes agents in one group hear each other on platforms that hide bots from bots."""
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
 
-from adapters.channel import Address, ChatKind, OverheardMessage
+from adapters.channel import Address, ChatKind, InboundMessage, OverheardMessage, Receive, Sender, Via
 from gateway.admission.gate import HEARD_CAP
 from gateway.admission.policy import GroupPolicy
 from gateway.admission.routing import Routes, route
@@ -32,7 +33,8 @@ class _AgentMessage:
 
 
 class AgentCrosstalk:
-    """Passes agents' messages in a group to the other agents there, as context; they do not answer each other."""
+    """Passes agents' messages in a group to the other agents there: as context, or as a message if the group allows
+    it."""
 
     def __init__(self, routes: Routes, store: Store, now: Callable[[], datetime]) -> None:
         self._routes, self._store, self._now = routes, store, now
@@ -48,13 +50,13 @@ class AgentCrosstalk:
             if not self._said.full() and not reply.is_notice:
                 self._said.put_nowait(_AgentMessage(agent, reply))
 
-    async def work(self) -> None:
-        """Pass on queued messages until cancelled."""
+    async def work(self, receive: Receive) -> None:
+        """Pass on queued messages until cancelled; *receive* accepts a message addressed to an agent like any other."""
         while True:
             said = await self._said.get()
             for other, group in self._others(said.reply.outgoing.address):
                 try:
-                    await self._tell(said, other, group.heard)
+                    await self._tell(said, other, group, receive)
                 except StoreError as exc:
                     log.warning("a neighbour was not told", detail=str(exc))
             self._said.task_done()
@@ -72,8 +74,23 @@ class AgentCrosstalk:
             if channel in HIDING or not group.bots:
                 yield Address(channel, account, address.chat, address.thread), group
 
-    async def _tell(self, said: _AgentMessage, other: Address, most: int) -> None:
-        text = said.reply.outgoing.text
-        if most and text.strip():
+    async def _tell(self, said: _AgentMessage, other: Address, group: GroupPolicy, receive: Receive) -> None:
+        text, id_ = said.reply.outgoing.text, f"agent:{said.reply.id}"
+        to_them = group.agents_talk and _is_to(text, other.account, is_mention_needed=group.mention)
+        message = InboundMessage(
+            other, id_, Sender("", said.agent), ChatKind.GROUP, text, True, self._now(), via=Via.AGENT
+        )
+        if to_them and await receive(message) is None:
+            return
+        if group.heard and text.strip():
             heard = OverheardMessage(f"{said.agent}, another agent", text[:HEARD_CAP], self._now())
-            await self._store.overheard.keep(other, f"agent:{said.reply.id}", heard, most)
+            await self._store.overheard.keep(other, id_, heard, group.heard)
+
+
+def _is_to(text: str, account: str, *, is_mention_needed: bool) -> bool:
+    """Return whether one agent addresses another: by `@` and the account's name, or all; commands are for none."""
+    if text.lstrip().startswith("/"):
+        return False
+    return (
+        not is_mention_needed or re.search(rf"(?<!\w)@{re.escape(account)}(?![\w-])", text, re.IGNORECASE) is not None
+    )

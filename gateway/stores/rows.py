@@ -92,7 +92,7 @@ class Outgoing:
     @classmethod
     def answering(cls, message: InboundMessage, text: str) -> Self:
         """Return *text* as an answer to *message*; in a group, and below a slash command, it refers to that."""
-        is_tied = message.kind is ChatKind.GROUP or message.via is Via.SLASH
+        is_tied = (message.kind is ChatKind.GROUP and message.via is not Via.AGENT) or message.via is Via.SLASH
         is_back = message.answers_to is None
         return cls(message.answer_address, text, message.reply_target if is_tied and is_back else None)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 
-from adapters.channel import InboundMessage, OverheardMessage
+from adapters.channel import InboundMessage, OverheardMessage, Via
 from gateway.admission.internal_channels import SUBAGENT, is_inner
 from gateway.agent.authorship import HEARD
 from gateway.agent.entries import UserEntry
@@ -29,7 +29,7 @@ def entry_of(row: InboxRow, session_type: SessionType, zone: tzinfo | None) -> U
 
 def _holds_others_words(message: InboundMessage) -> bool:
     is_quoting = message.quote is not None and not message.quote.is_ours
-    return bool(message.heard) or is_quoting or message.address.channel == SUBAGENT
+    return bool(message.heard) or is_quoting or message.via is Via.AGENT or message.address.channel == SUBAGENT
 
 
 def context_lines(heard: Sequence[OverheardMessage], zone: tzinfo | None) -> Iterator[str]:

@@ -297,8 +297,9 @@ def test_only_an_answer_that_wrote_notes_has_buttons(entries: list[ResultEntry],
 
 
 def test_nothing_is_offered_where_nobody_talks_or_who_talks_may_not() -> None:
-    """A heartbeat, a member of a group."""
+    """A heartbeat, another agent, a member of a group."""
     assert buttons_for(replace(OWNER, address=heartbeat_address(MAIN)), OWNS, [WROTE]) == ()
+    assert buttons_for(replace(OWNER, via=Via.AGENT), OWNS, [WROTE]) == ()
     access = route(MEMBER, ROUTES).access
     assert buttons_for(MEMBER, Asker(access, is_owner=False), [WROTE]) == ()
     assert len(buttons_for(OWNER_IN_GROUP, Asker(access, is_owner=True), [WROTE])) == 2

@@ -2,18 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
-from adapters.channel import Address, ChatKind, InboundMessage, Sender
+from adapters.channel import Address, ChatKind, InboundMessage, OverheardMessage, Sender, Via
+from gateway.admission.gate import AdmissionGate
 from gateway.admission.policy import AccountPolicy, DirectPolicy, GroupPolicy, Policy
+from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Binding, Routes
 from gateway.inbound.agent_crosstalk import AgentCrosstalk
 from gateway.stores.rows import InboxRow, OutboxRow, Outgoing, TurnCommit
 from gateway.stores.sqlite.store import SqliteStore
 from tests.fakes.clock import START, ManualClock
+from tests.fakes.reception import reception_of
 from workspaces.access import AgentId
 
 RED, BLUE = Address("telegram", "red", "-1", "4"), Address("telegram", "blue", "-1", "4")
@@ -27,6 +30,7 @@ class Group:
     store: SqliteStore
     group: GroupPolicy
     channel: str = "telegram"
+    submitted: list[InboxRow] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         groups = {"-1": self.group}
@@ -40,7 +44,10 @@ class Group:
             },
         )
         routes = Routes([Binding(AgentId(each), account=each) for each in ("red", "blue")], AgentId("main"), policy)
-        self.crosstalk = AgentCrosstalk(routes, self.store, ManualClock().now)
+        now = ManualClock().now
+        door = AdmissionGate(policy, self.store, Rates(100, 100, now), now, lambda _: None)
+        self.crosstalk = AgentCrosstalk(routes, self.store, now)
+        self.reception = reception_of(routes, self.store, lambda _, row: self.submitted.append(row), door)
 
     async def says(self, text: str, asked: InboundMessage = ASKED) -> None:
         """Let the agent whom *asked* was for answer it, and all be told."""
@@ -51,7 +58,7 @@ class Group:
         await self.tell(row, list(replies))
 
     async def tell(self, row: InboxRow, replies: list[OutboxRow]) -> None:
-        working = asyncio.ensure_future(self.crosstalk.work())
+        working = asyncio.ensure_future(self.crosstalk.work(self.reception.receive))
         self.crosstalk.committed(row, replies)
         await self.crosstalk.told()
         working.cancel()
@@ -80,6 +87,7 @@ async def test_an_agents_answer_is_context_for_the_others_in_its_group(store: Sq
         replace(BLUE, thread=None),
     ):
         assert (await store.overheard.of(address)).heard == ()
+    assert group.submitted == []
 
 
 async def test_where_bots_are_shown_to_each_other_the_platform_tells(store: SqliteStore) -> None:
@@ -97,9 +105,57 @@ async def test_what_is_said_in_a_direct_chat_stays_there(store: SqliteStore) -> 
     assert await group.heard("blue") == []
 
 
-async def test_agents_do_not_answer_each_other(store: SqliteStore) -> None:
+async def test_agents_do_not_answer_each_other_unless_the_group_says_so(store: SqliteStore) -> None:
     """Not even when one names the other; it is context then, as everything."""
     group = Group(store, GroupPolicy(heard=5))
     await group.says("@blue, do you agree?")
-    assert not await store.inbox.waiting()
+    assert group.submitted == []
     assert await group.heard("blue") == ["red, another agent: @blue, do you agree?"]
+
+
+async def test_agents_that_may_talk_stop_after_so_many_turns(store: SqliteStore) -> None:
+    """Two turns, whoever has them; the rest is context; a human's word lets them go on."""
+    group = Group(store, GroupPolicy(agents_talk=2, heard=5))
+    await group.says("@blue, do you agree?")
+    asked = [ASKED, *(replace(ASKED, address=each, id=f"{n}") for n, each in enumerate((BLUE, RED, BLUE), 2))]
+    for said in asked[1:]:
+        other = "red" if said.address == BLUE else "blue"
+        await group.says(f"@{other}: no, @{other}", said)
+    assert [(row.message.address.account, row.message.via) for row in group.submitted] == [
+        ("blue", Via.AGENT),
+        ("red", Via.AGENT),
+    ]
+    assert [(row.message.sender.name, row.message.sender.id) for row in group.submitted] == [("red", ""), ("blue", "")]
+    assert (await store.report()).reasons == {"refused.loop_guard": 2}
+    await group.reception.receive(replace(ASKED, id="7", text="go on", is_for_us=False))
+    await group.says("@blue, then?", replace(ASKED, id="8"))
+    assert len(group.submitted) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "is_to"),
+    [
+        ("@blue yes", True),
+        ("yes, @Blue!", True),
+        ("blue yes", False),
+        ("@blues yes", False),
+        ("me@blue", False),
+        ("/new @blue", False),
+        ("@blue-sky", False),
+    ],
+)
+async def test_an_agent_names_the_other_to_speak_to_it(store: SqliteStore, text: str, is_to: bool) -> None:
+    """By `@` and the account's name, as a word; what looks like an order is for nobody."""
+    group = Group(store, GroupPolicy(agents_talk=5))
+    await group.says(text)
+    assert bool(group.submitted) is is_to
+
+
+async def test_where_no_mention_is_needed_they_hear_everything(store: SqliteStore) -> None:
+    """As people do there; and an adapter's bot cannot pass as an agent."""
+    group = Group(store, GroupPolicy(mention=False, agents_talk=5))
+    await group.says("yes")
+    assert [row.message.text for row in group.submitted] == ["yes"]
+    bot = replace(ASKED, id="9", address=BLUE, sender=Sender("9", "red", is_bot=True))
+    assert await group.reception.receive(bot) == "bot"
+    assert (await store.overheard.of(BLUE)).heard == tuple[OverheardMessage, ...]()
