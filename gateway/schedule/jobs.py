@@ -187,7 +187,7 @@ def shown_schedule(spec: JobSpec, zone: tzinfo) -> str:
     return f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else spec.schedule
 
 
-_EXACT = re.compile(r"[*@]|\A\s*(?:at\s{1,3})?\d{4}-\d|(?<!\d)(?:2[5-9]|[3-9]\d):\d\d|\d:[6-9]\d")
+_EXACT = re.compile(r"[*@]|\A\s*at\s{1,3}\d{4}-\d|(?<!\d)(?:2[5-9]|[3-9]\d):\d\d|\d:[6-9]\d")
 """Cron expressions, dates, and times that no day has: an invalid one is refused, and not read as words."""
 
 

@@ -29,6 +29,7 @@ from gateway.schedule.time_values import (
 )
 from gateway.schedule.time_words import (
     AFTER,
+    AGAIN,
     BARE,
     BEFORE,
     GLUE,
@@ -140,7 +141,8 @@ def _chosen(text: str, groups: Sequence[list[TimeWord]]) -> list[TimeWord]:
         return sorted([*days[0], *clocks[0]], key=lambda each: each.start)
     first = groups[0]
     end = max(each.end for each in first)
-    if len(text[: first[0].start].split()) <= _EARLY_WORDS and SUBJECT.match(text, end):
+    is_first = len(text[: first[0].start].split()) <= _EARLY_WORDS and SUBJECT.match(text, end)
+    if is_first and not any(AGAIN.search(text, end, each[0].start) for each in groups[1:]):
         return first
     said = " … ".join(text[each[0].start : each[-1].end].strip(" ,.") for each in groups[:2])
     raise ScheduleError(

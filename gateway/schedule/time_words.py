@@ -57,7 +57,7 @@ def _taken(form: re.Pattern[str], make: Maker, text: str, today: date, found: li
     """Return *text* without what *form* reads in it, which goes to *found*."""
     for match in form.finditer(text):
         if (value := make(match, today)) is not None:
-            found.append(TimeWord(*match.span(), value))
+            found.append(TimeWord(match.start(), match.start() + len(match[0].rstrip()), value))
             text = text[: match.start()] + "\0" * len(match[0]) + text[match.end() :]
     return text
 
@@ -224,8 +224,9 @@ def _repeat(unit: Unit) -> Maker:
 
 def _interval(match: re.Match[str], today: date) -> Value:
     length = length_of(match, today)
-    if length is None or length.months or not (length.minutes or length.days):
-        return Unread.UNREAD
+    is_of_weeks = length is not None and length.days > 0 and length.days % 7 == 0
+    if length is None or length.months or is_of_weeks or not (length.minutes or length.days):
+        return Unread.UNREAD  # of weeks: the day of the week is not said
     return Repetition(Unit.LISTED, length.minutes + 1440 * length.days)
 
 
@@ -262,13 +263,16 @@ def _day_forms() -> Iterator[Form]:
         yield re.compile(_WEEKDAYS[str(number)]), always(Weekday(number))
     for days in (3, 2, 1, 0):
         yield re.compile(WORDS["days"][str(days)]), _in_days(days)
-    yield re.compile(WORDS["changes"]["alone"]), always(Unread.UNREAD)
+    for each in ("beside", "alone"):
+        yield re.compile(WORDS["changes"][each]), always(Unread.UNREAD)
 
 
 GLUE, SUBJECT = (re.compile(WORDS["links"][each]) for each in ("glue", "subject"))
 """What may stand between the words of one time, and what stands between a time and what it is for."""
 BEFORE, AFTER = (re.compile(WORDS["changes"][each]) for each in ("before", "after"))
 """Words beside a time that change it."""
+AGAIN = re.compile(WORDS["links"]["again"])
+"""Stands before the time of another order of the same sentence."""
 BARE = re.compile(rf"\s{{1,3}}\d{{1,2}}(?=\s{{0,3}}(?:[.!]?\Z|{WORDS['links']['subject']}))")
 """A number behind a day that may be an hour: "tomorrow 9"."""
 UNREAD_DATE, UNREAD_TIME = (re.compile(_DATES[each]) for each in ("unread_date", "unread_time"))
