@@ -58,6 +58,18 @@ def others_words(entry: UserEntry) -> str:
     return "\n".join([*quoted, *(line for line in unquoted if line in told)]).strip()
 
 
+def without_overheard(text: str) -> tuple[str, str]:
+    """Return the talk that was overheard before the message *text*, without its marks, and the message itself."""
+    lines = text.split("\n")
+    if lines[0] != HEARD:
+        return "", text
+    rest = list(dropwhile(_is_quoted, lines[1:]))
+    heard = lines[1 : len(lines) - len(rest)]
+    return "\n".join(line.removeprefix(">").strip() for line in heard), "\n".join(
+        rest[1:] if rest[:1] == [""] else rest
+    )
+
+
 def _unquoted_lines(entry: UserEntry) -> list[str]:
     """Return the lines behind the talk that was overheard before a message, and behind its quotation; none without."""
     lines = entry.text.splitlines()

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
 
+from gateway.agent.authorship import without_overheard
 from gateway.agent.entries import (
     EndEntry,
+    Entry,
     FlushEntry,
     LogEntry,
+    Mark,
     RecallEntry,
     ReplyEntry,
     ResultEntry,
@@ -18,11 +21,13 @@ from gateway.agent.entries import (
     UsedEntry,
     UserEntry,
 )
+from gateway.agent.receipts import LEAD, ReceiptLevel, receipt_line
 from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.control.wire import SessionMatch, SessionRecord, SessionRow, SessionsAnswer, SessionsOrder
 from gateway.errors import StrandlineError
 from gateway.sessions.extractive_summary import OWNER
 from gateway.stores.disk import disk_trouble
+from gateway.stores.rows import TurnId
 from gateway.transcripts.archive import (
     ArchivedConversation,
     RecordPage,
@@ -116,7 +121,7 @@ def _read(
     except OSError as exc:
         raise disk_trouble(kept.path, exc) from exc
     return SessionsAnswer(
-        records=tuple(told for record in part.records for told in _readable_parts(record, conversations)),
+        records=tuple(_readable(part.records, conversations)),
         lines=tuple(line.decode("utf-8", "replace") for line in part.lines),
         damaged=part.faults[Fault.DAMAGED],
         unknown=part.faults[Fault.UNKNOWN],
@@ -138,12 +143,31 @@ def _match(match: Match) -> SessionMatch:
     return SessionMatch(match.citation, match.date, match.before, match.text, match.after)
 
 
+def _readable(records: Sequence[Record], conversations: ConversationList) -> Iterator[SessionRecord]:
+    """Yield the readable parts of *records*, with a receipt of its turn behind each last answer."""
+    turns: dict[TurnId, list[Entry]] = {}
+    for record in records:
+        if not isinstance(record.entry, Mark):
+            turns.setdefault(record.turn_id, []).append(record.entry)
+    for record in records:
+        yield from _readable_parts(record, conversations)
+        if isinstance(record.entry, ReplyEntry) and not record.entry.calls:
+            line = receipt_line(turns[record.turn_id], conversations.access, ReceiptLevel.FULL)
+            if line:
+                yield SessionRecord(
+                    record.at.astimezone(conversations.zone), "note", "receipt", line.removeprefix(LEAD)
+                )
+
+
 def _readable_parts(record: Record, conversations: ConversationList) -> Iterator[SessionRecord]:
     """Yield the readable parts of *record*; marks that only the journal needs have none."""
     at, agent = record.at.astimezone(conversations.zone), conversations.access.agent
     match record.entry:
         case UserEntry(text=text, sender=sender, message_id=message):
-            yield SessionRecord(at, "message", sender or OWNER, text, message)
+            heard, own = without_overheard(text)
+            if heard:
+                yield SessionRecord(at, "note", "overheard before", heard)
+            yield SessionRecord(at, "message", sender or OWNER, own, message)
         case ReplyEntry(text=text, calls=calls):
             if text or not calls:
                 yield SessionRecord(at, "reply", agent, text)

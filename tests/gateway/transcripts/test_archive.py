@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.admission.routing import SessionKey
+from gateway.agent.authorship import HEARD
 from gateway.agent.entries import (
     CallStartEntry,
     EndEntry,
@@ -17,6 +18,7 @@ from gateway.agent.entries import (
     ReplyEntry,
     ResultEntry,
     SummaryEntry,
+    ToolAct,
     ToolCall,
     Usage,
     UsedEntry,
@@ -124,6 +126,23 @@ async def test_the_end_is_shown_with_calls_and_results(archive: Archive) -> None
     assert (shown[0].at, shown[0].at.utcoffset()) == (AT, timedelta(hours=1))
     newest = (await archive.asked(SessionsOrder("show", None, ENDED, limit=1))).records
     assert [each.kind for each in newest] == ["result"]
+
+
+async def test_overheard_talk_is_apart_and_an_answer_has_its_receipt(archive: Archive) -> None:
+    """Others said it before the message, which stands alone; the receipt tells of the turn's acts."""
+    transcript = await archive.sessions.open(SessionKey(AGENT, "main"))
+    heard = f"{HEARD}\n> 2026-03-01 10:00 Eve: the gate is open\n\nWho closes it?"
+    noted = ResultEntry("c1", "add_note", "done", False, acts=(ToolAct("noted", "memory/2026-03-01.md#L3"),))
+    calling = ReplyEntry("", (ToolCall("c1", "add_note", "{}"),), "m", Usage())
+    said = UserEntry(heard, AT, "", "9", from_outside=True)
+    await transcript.append(TurnId("t4"), said, calling, noted, ReplyEntry("I do.", (), "m", Usage()))
+    shown = (await archive.asked(SessionsOrder("show", None, "main", limit=4))).records
+    assert [(each.kind, each.who, each.text) for each in shown if each.kind not in {"call", "result"}] == [
+        ("note", "overheard before", "2026-03-01 10:00 Eve: the gate is open"),
+        ("message", "Owner", "Who closes it?"),
+        ("reply", AGENT, "I do."),
+        ("note", "receipt", "✓ noted `memory/2026-03-01.md#L3`"),
+    ]
 
 
 async def test_what_was_noted_is_shown_as_a_note(archive: Archive) -> None:
