@@ -14,6 +14,7 @@ from gateway.delivery.owner_notices import Notices
 from gateway.delivery.waker import OutboxWaker
 from gateway.home import Home
 from gateway.inbound.entrance import Entrance
+from gateway.inbound.known_names import KnownNames
 from gateway.runtime.clock import Clock
 from gateway.stores.ports import Store
 from workspaces.access import AgentId
@@ -34,6 +35,7 @@ class OpenHome:
         self.zone = zone
         self.waker = OutboxWaker()
         self.entrance = Entrance(store.inbox, routes)
+        self.known_names = KnownNames(store)
         self.owner_chats = OwnerChats(store, routes, reach_of(self.config, routes), terminal_chat)
         terminal = Address(TERMINAL, self.config.default_agent, CHAT)
         chat = partial(self.owner_chats.of, AgentId(self.config.default_agent))

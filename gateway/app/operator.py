@@ -43,7 +43,13 @@ def answers_of(parts: Parts) -> Answers:
     memory = MemoryOperator(agents, resources.sessions, home.zone.zone)
     checkups = CheckupOperator(agents, resources.sessions, home.now)
     admission = AdmissionOperator(
-        home.routes, home.store, parts.admission.pairing, home.zone.zone, parts.group_requests, parts.admission.claims
+        home.routes,
+        home.store,
+        parts.admission.pairing,
+        home.zone.zone,
+        parts.group_requests,
+        home.known_names,
+        parts.admission.claims,
     )
     activity = ActivityOperator(
         agents,

@@ -5,6 +5,7 @@ from functools import cached_property, partial
 
 import structlog
 
+from adapters.channel import InboundMessage
 from gateway.admission.gate import AdmissionGate
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import SessionKey, route
@@ -347,11 +348,16 @@ class Parts:
     @cached_property
     def reception(self) -> Reception:
         home, direct = self._home, self.direct_notices
+
+        async def learn(message: InboundMessage, agent: AgentId) -> None:
+            await home.owner_chats.learn(message, agent)
+            await home.known_names.learn(message)
+
         return Reception(
             home.entrance,
             home.store,
             self.admission,
-            home.owner_chats.learn,
+            learn,
             home.notices.exposed,
             StoreTrouble(direct.not_taken, direct.worked),
             self.resources.hooks,

@@ -36,6 +36,7 @@ from gateway.control.admission_wire import (
 )
 from gateway.delivery.group_requests import GroupRequests
 from gateway.errors import StrandlineError
+from gateway.inbound.known_names import KnownNames
 from gateway.stores.admission import Guest, PairingRequest, Silence
 from gateway.stores.ports import Store
 
@@ -53,6 +54,7 @@ class AdmissionOperator:
     zone: tzinfo
     """The owner's."""
     groups: GroupRequests
+    names: KnownNames
     claims: Claims | None = None
 
     async def group(self, order: GroupOrder) -> GroupAnswer:
@@ -102,6 +104,8 @@ class AdmissionOperator:
 
     async def rooms(self, _: RoomsOrder) -> RoomsAnswer:
         """Return the bot accounts, and the groups in which they answer."""
+        names = await self.names.all()
+        names |= {each.visitor.person: each.visitor.name for each in await self.pairing.guests() if each.visitor.name}
         known = {account: each for account, each in self.routes.policy.accounts.items() if account[0] not in _OWN}
         return RoomsAnswer(
             tuple(_account_row(f"{account[0]}.{account[1]}", each) for account, each in sorted(known.items())),
@@ -110,6 +114,7 @@ class AdmissionOperator:
                 for account, each in sorted(known.items())
                 for chat, group in sorted(each.groups.items())
             ),
+            names,
         )
 
     def _group_row(self, account: tuple[str, str], chat: str, group: GroupPolicy) -> GroupRow:

@@ -1,6 +1,7 @@
 """Wire types for admission, shared by the commands and the gateway."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -188,6 +189,8 @@ class RoomsAnswer:
 
     accounts: tuple[AccountRow, ...] = ()
     groups: tuple[GroupRow, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names that people and groups chose, by person and by `<channel>.<account>.<chat>`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from gateway.agent.entries import HOW_USED
-from gateway.control.admission_wire import PairOrder
+from gateway.control.admission_wire import RoomsOrder
 from gateway.control.notes_wire import NoteEntry, NoteRow, NotesAnswer, NotesOrder
 from gateway.control.wire import OriginOrder, SearchHit, SearchOrder, WhyOrder
 from gateway.web.errors import HttpError
@@ -245,8 +245,8 @@ class MemoryPages:
         return _chat_name(chat, await self._people()) if chat else ""
 
     async def _people(self) -> Mapping[str, str]:
-        """Return the names of guests, by their person."""
-        return {each.person: each.name for each in (await self.frame.ask(PairOrder("people"))).guests}
+        """Return the names of people and groups, by person and by chat."""
+        return (await self.frame.ask(RoomsOrder())).names
 
     def _month(self, request: Request) -> date | None:
         text = request.query_params.get("month", "")
@@ -290,9 +290,9 @@ def _chat(chat: str, notes: Sequence[NoteRow], people: Mapping[str, str]) -> Sha
 
 
 def _chat_name(chat: str, people: Mapping[str, str]) -> str:
-    """Return a chat in words: a guest's name with the chat's address, else the address."""
-    channel, _, id_ = chat.partition(".")[0], None, chat.rpartition(".")[2]
-    name = people.get(f"{channel}:{id_}")
+    """Return a chat in words: its name, or a guest's, with the chat's address, else the address."""
+    channel, id_ = chat.partition(".")[0], chat.rpartition(".")[2]
+    name = people.get(chat) or people.get(f"{channel}:{id_}")
     return f"{name} ({chat})" if name else chat
 
 

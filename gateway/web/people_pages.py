@@ -64,6 +64,7 @@ class PeoplePages:
         """Show the groups with their rules, and the route of a message that is described in the query."""
         known = await self.frame.ask(RoomsOrder())
         facts: dict[str, object] = {"tab": "Rooms", "accounts": known.accounts, "groups": known.groups, "route": None}
+        facts |= {"names": known.names}
         asked = {name: request.query_params.get(name, "")[:_LONGEST_ID].strip() or None for name in _ASKED}
         if asked["channel"] and asked["account"]:
             is_named = request.query_params.get("mention") == "yes"
@@ -77,7 +78,9 @@ class PeoplePages:
         found = (await self.frame.ask(SilencesOrder(request.query_params.get("chat") or None, _SILENCES))).silences
         asking = {each.place for each in (await self.frame.ask(GroupOrder("list"))).asking}
         rows = [(each, _remedy(each, asking), _route_link(each)) for each in found]
-        return await self.frame.show(request, "people_silences.html", {"tab": "Unanswered", "silences": rows})
+        names = (await self.frame.ask(RoomsOrder())).names
+        facts = {"tab": "Unanswered", "silences": rows, "names": names}
+        return await self.frame.show(request, "people_silences.html", facts)
 
     async def decide(self, _: Request, form: dict[str, str]) -> Response:
         """Decide about a pairing request, a guest or a group; who is let in was confirmed beside the button."""

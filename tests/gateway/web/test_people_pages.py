@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from adapters.channel import Address
+from adapters.channel import Address, ChatKind, InboundMessage, Sender
 from gateway.channels.telegram import TelegramSettings
 from gateway.config import read_config
 from gateway.delivery.group_requests import KEY
@@ -90,6 +90,34 @@ async def test_groups_are_shown_with_their_rules_and_a_route_is_explained(visit:
     assert ("Refused" in refused, "person_not_allowed" in refused) == (True, True)
     wrong = await visit.browser.http.get("/people/rooms?channel=telegram&account=home")
     assert (wrong.status_code, "name the chat" in wrong.text) == (400, True)
+
+
+async def test_people_and_rooms_have_the_names_that_they_chose(visit: Visit) -> None:
+    """Beside their numbers, as text, on every view that shows these; the latest name counts."""
+    for name, person in (("Old <b>", "Mia"), ("Rowing <b>", "Mia <i>")):
+        await visit.house.app.parts.reception.receive(
+            InboundMessage(
+                Address("telegram", "home", str(GROUP)),
+                id=name,
+                sender=Sender("5", person),
+                kind=ChatKind.GROUP,
+                text="hello",
+                is_for_us=True,
+                sent_at=datetime.now(UTC),
+                chat_name=name,
+            )
+        )
+    silences = visit.house.app.parts.resources.home.store.silences
+    await silences.record(
+        Silence(datetime.now(UTC), Address("telegram", "home", str(GROUP)), "telegram:5", "not_for_us")
+    )
+    rooms = await visit.look("/people/rooms")
+    assert "Rowing &lt;b&gt;" in rooms
+    assert "Mia &lt;i&gt;" in rooms
+    assert "Old" not in rooms
+    unanswered = await visit.look("/people/silences")
+    assert ("Rowing &lt;b&gt;" in unanswered, "Mia &lt;i&gt;" in unanswered) == (True, True)
+    assert f"Group Rowing &lt;b&gt; ({GROUP}) at home" in await visit.look("/settings")
 
 
 async def test_an_unanswered_message_has_its_reason_and_a_way_in(visit: Visit) -> None:
