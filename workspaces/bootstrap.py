@@ -18,6 +18,8 @@ from workspaces.workspace import Workspace
 _ORDER = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md")
 _MEMORY_NAMES = ("MEMORY.md", "memory.md")
 """The alias is used where the first name is missing, never in addition to it."""
+OTHERS_HIDDEN = "[other people's words, not shown here"
+"""Begins the notice in place of such lines."""
 _ONECLAW_BORDER = "--- Your Memory ---"
 
 
@@ -105,7 +107,7 @@ def _without_others(file: BootstrapFile, others_lines: OthersLines) -> Bootstrap
     for is_others, run in runs:
         numbers, texts = zip(*run, strict=True)
         place = f"{file.name}#L{numbers[0]}-L{numbers[-1]}"
-        lines += [f"[other people's words, not shown here; memory_get has them: {place}]"] if is_others else texts
+        lines += [f"{OTHERS_HIDDEN}; memory_get has them: {place}]"] if is_others else texts
     return replace(file, text="\n".join(lines) + "\n" * file.text.endswith("\n"))
 
 

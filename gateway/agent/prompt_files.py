@@ -7,9 +7,11 @@ from functools import partial
 
 from gateway.agent.agent import Agent
 from gateway.agent.prompt import Prompt
+from gateway.agent.whole_memory import is_told
 from gateway.hooks import AGENT_BOOTSTRAP, BEFORE_AGENT_START, AgentStart, Bootstrap, Hooks
 from workspaces.access import Access, Locality, owner_access, rights
 from workspaces.bootstrap import (
+    OTHERS_HIDDEN,
     BootstrapFile,
     ShownExtent,
     bootstrap_files,
@@ -79,7 +81,14 @@ def _context(
     may_hold = access.reader is Locality.HERE and any(file.is_house for file in files)
     if access.reader is Locality.HERE and not may_hold and (is_changed or skills or whole):
         may_hold = workspace.holds_house()  # the files alone do not tell
+    if not is_changed:  # a hook may have put other text there
+        files = [file for file in files if not _is_repeated(file, whole)]
     return TurnContext(files, skills, whole, may_hold)
+
+
+def _is_repeated(file: BootstrapFile, whole: str) -> bool:
+    """Return whether *file* is yesterday's notes, which *whole* tells; a notice of hidden lines stands in it alone."""
+    return file.part is BootstrapRole.YESTERDAY and is_told(file.name, whole) and OTHERS_HIDDEN not in file.text
 
 
 def _files(agent: Agent, access: Access, today: date, limits: Limits) -> list[BootstrapFile]:

@@ -77,6 +77,11 @@ class WholeMemory:
         return ""
 
 
+def is_told(path: str, whole: str) -> bool:
+    """Return whether the note at *path* is in *whole*, the text of `WholeMemory`."""
+    return f"\n{path}:\n" in whole
+
+
 def _is_over(path: str, today: date) -> bool:
     """Tell whether the note at *path* is not in the prompt as a file, and of no day that goes on."""
     place = PurePosixPath(path)

@@ -465,6 +465,22 @@ async def test_memories_are_brought_up_and_what_was_used_is_kept(house: House, w
     assert hows == ["recall", "search"]
 
 
+@pytest.mark.parametrize("tokens", [4_000, 0])
+async def test_yesterdays_notes_stand_once_in_the_prompt(house: House, tokens: int) -> None:
+    """Among the notes as a whole while these are small, else as a file."""
+    (house.folder / "workspace" / "memory").mkdir(exist_ok=True)
+    yesterday = house.clock.now().date() - timedelta(days=1)
+    (house.folder / "workspace" / "memory" / f"{yesterday}.md").write_text("- The spare key is with Ann.\n")
+    memory = house.memory(WorkspaceNotes(house.workspace.folder))
+    model = ScriptedModel("Fine.")
+    turns = house.turns(model)
+    turns = replace(turns, agents={MAIN: replace(turns.agents[MAIN], memory=memory)})
+    turns = replace(turns, planner=replace(turns.planner, whole_memory=WholeMemory(tokens)))
+    await answer(turns, await house.take_in(DIRECT))
+    assert model.requests[0].stable.count("The spare key is with Ann.") == 1
+    assert f"{yesterday}.md" in model.requests[0].stable
+
+
 async def test_a_memory_is_used_again_and_not_quoted_again(house: House) -> None:
     """It stands in the note on an earlier turn, which the request still holds."""
     model = ScriptedModel("Look.", "Look again.")
