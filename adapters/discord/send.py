@@ -12,7 +12,7 @@ from typing import Any
 from discord import HTTPException
 from discord.http import Route
 
-from adapters.channel import Body, Button, OutboundMessage, Sent, Upload
+from adapters.channel import Address, Body, Button, OutboundMessage, Sent, Upload
 from adapters.discord.calls import DiscordCalls, channel_number, number
 from adapters.discord.faults import CALL_FAULTS
 from adapters.discord.interactions import Deferred
@@ -37,6 +37,8 @@ class DiscordSender:
 
     def __init__(self, calls: DiscordCalls) -> None:
         self._calls = calls
+        self._opened: dict[str, int] = {}
+        """The chats that were opened, by their people: the owner's."""
 
     async def send(self, message: OutboundMessage) -> Sent:
         """Send *message* without pings and link previews. Raises ChannelError."""
@@ -47,11 +49,25 @@ class DiscordSender:
         return answered or await self._create(message)
 
     async def _create(self, message: OutboundMessage) -> Sent:
-        channel = channel_number(message.address)
+        channel = await self._channel(message.address)
         route = Route("POST", "/channels/{channel_id}/messages", channel_id=channel)
         nonce = {"nonce": nonce_of(message.key), "enforce_nonce": True}
         content = shown(message.body, message.buttons) | nonce | _reference(message, channel)
         return await self._sent(route, content, message.body.upload)
+
+    async def _channel(self, address: Address) -> int:
+        """Return the channel to write into; `@<id>` is the direct chat with that person, opened if necessary."""
+        person = address.chat.removeprefix("@")
+        if person == address.chat:
+            return channel_number(address)
+        if person not in self._opened:
+            content = {"recipient_id": str(number(person))}
+            try:
+                found = await self._calls.make(Route("POST", "/users/@me/channels"), json=content)
+                self._opened[person] = int(found["id"])
+            except CALL_FAULTS as fault:
+                raise self._calls.faults.of_send(fault) from None
+        return self._opened[person]
 
     async def _answer(self, command: Deferred, message: OutboundMessage) -> Sent | None:
         """Put *message* in place of the pending sign of *command*; `None` if that has expired."""

@@ -128,12 +128,12 @@ def reach_of(config: Config, routes: Routes) -> Reach:
 
 
 def _known_chats(config: Config, routes: Routes) -> Iterator[OwnerChat]:
-    """Yield the owner's direct chats where these have the person's own id, as on Telegram."""
+    """Yield the owner's direct chats in which a bot can write first."""
     for account, bot in config.channels.bots():
-        for person in config.owner.people if bot.is_chat_person else ():
+        for person in config.owner.people:
             channel, _, id_ = person.partition(":")
-            if channel == bot.channel:
-                address = Address(channel, account, id_)
+            if channel == bot.channel and (chat := bot.first_chat(id_)):
+                address = Address(channel, account, chat)
                 said = InboundMessage(address, "", Sender(id_, ""), ChatKind.DIRECT, "", True, datetime.now(UTC))
                 yield OwnerChat(route(said, routes).key.agent, principal(said), address)
 

@@ -28,6 +28,11 @@ class DiscordSettings(BotSettings):
     catch_up_messages: int = Field(default=100, ge=1, le=1_000)
     """Per chat, latest ones."""
 
+    @classmethod
+    def first_chat(cls, person_id: str) -> str:
+        """Return a name of the chat with this person, which the adapter opens when it sends there."""
+        return f"@{person_id}"
+
     def open(self, account: str, resources: ChannelResources) -> "Adapter":
         """Load discord.py, which takes up to a second and 45 MB, and return the bot's adapter."""
         from adapters.discord import DiscordAdapter, Servers

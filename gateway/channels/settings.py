@@ -94,8 +94,6 @@ class BotSettings(Section):
     """Pattern of the platform's ids of people."""
     person_form: ClassVar[str] = "<id>"
     """Their form in words."""
-    is_chat_person: ClassVar[bool] = False
-    """A direct chat has its person's id, so the bot can write first."""
     heard: ClassVar[int] = 20
     """Messages of a group used as context, unless the group sets its own number."""
     token_env: EnvName | None = None
@@ -133,6 +131,11 @@ class BotSettings(Section):
             if not self.is_person(person):
                 raise ValueError(f'people: must be "{self.person_shape()}"')
         return self
+
+    @classmethod
+    def first_chat(cls, person_id: str) -> str | None:
+        """Return the direct chat in which a bot can write to this person first; `None` if they have to begin."""
+        return None
 
     @classmethod
     def person_shape(cls) -> str:

@@ -19,7 +19,6 @@ class TelegramSettings(BotSettings):
     channel: ClassVar[str] = "telegram"
     person_id: ClassVar[str] = "[0-9]+"
     person_form: ClassVar[str] = "<numeric id>"
-    is_chat_person: ClassVar[bool] = True
     heard: ClassVar[int] = 50
     groups: dict[ChatId, GroupSettings] = Field(default={})
     base_url: Url = _TELEGRAM
@@ -31,6 +30,11 @@ class TelegramSettings(BotSettings):
     webhook_connections: int = Field(default=40, ge=1, le=100)
     moved: dict[ChatId, ChatId] = Field(default={})
     """Groups that became supergroups: their old id, as in `groups`, and their current one."""
+
+    @classmethod
+    def first_chat(cls, person_id: str) -> str:
+        """Return the person's own id, which a direct chat has."""
+        return person_id
 
     @model_validator(mode="after")
     def _has_its_webhook(self) -> Self:

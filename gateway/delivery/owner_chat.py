@@ -41,7 +41,7 @@ class Reach:
     pages: frozenset[tuple[str, str]] = frozenset()
     """Accounts that reach them only while they are looking."""
     assumed: tuple[OwnerChat, ...] = ()
-    """Chats with an address known in advance: Telegram's have the person's own id."""
+    """Chats in which a bot can write first."""
     pinned: tuple[str, str] | None = None
     """The only account that the owner chose for this."""
 

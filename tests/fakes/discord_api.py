@@ -213,6 +213,8 @@ class DiscordApi(ABC):
 
     def _by_application(self, asked: Request) -> Answer:
         match asked.steps:
+            case ["POST", "users", "@me", "channels"]:
+                return self._open(str(asked.body["recipient_id"]))
             case ["PUT", "applications", _, "commands"]:
                 self.commands = [{"id": self.new_id(), "version": "1", **command} for command in asked.body]
                 return Answer(self.commands)
@@ -246,6 +248,11 @@ class DiscordApi(ABC):
             case ["GET", number]:
                 return Answer(self._messages[number])
         return refusal(405, "405: Method Not Allowed", 0)
+
+    def _open(self, person: str) -> Answer:
+        direct = (each for each in self.channels.values() if each["type"] == 1)
+        found = next((each for each in direct if each["recipients"][0]["id"] == person), None)
+        return Answer(found) if found else refusal(400, "Cannot send messages to this user", 50007)
 
     def _history(self, channel: str, query: Mapping[str, str]) -> list[Json]:
         """Return the newest messages first, without fields that only events have, as Discord does."""

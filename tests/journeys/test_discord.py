@@ -101,17 +101,18 @@ async def test_a_command_behind_a_mention_costs_no_model_call(tmp_path: Path) ->
 
 
 async def test_a_slash_command_is_answered_in_its_place(tmp_path: Path) -> None:
-    """Discord is told when it is durable, and shows the answer there; where nobody may ask, it hears nothing."""
+    """Discord is told when it is durable, and shows the answer there; where nobody may ask, only the owner is asked."""
     async with Discord() as server, OpenAIStub(echo) as provider:
         server.channels[OTHER_CHANNEL] = {"id": OTHER_CHANNEL, "type": 0, "guild_id": "200"}
         async with at_home(tmp_path / "home", server, provider):
             elsewhere = server.gives("whoami", channel=OTHER_CHANNEL)
             asked = server.gives("whoami", channel=CHANNEL)
-            (answer,) = await server.wait_for_posted(1)
+            question, answer = sorted(await server.wait_for_posted(2), key=lambda posted: posted.channel == CHANNEL)
+        assert (question.channel, answer.channel) == (DIRECT, CHANNEL)
         assert elsewhere.acknowledged == []
         assert answer.id == asked.original
         assert f"discord:{PERSON}" in answer.text
-        assert server.calls("/messages") == []
+        assert len(server.calls("/messages")) == 1
         assert (provider.bodies, server.problems) == ([], [])
 
 

@@ -71,3 +71,17 @@ async def test_the_owners_mention_in_a_discord_channel_asks(tmp_path: Path) -> N
         config = read_config(Home(tmp_path / "home").config_file)
         assert config.channels.root["discord"]["home"].groups[OTHER_CHANNEL].mention
         assert {posted.channel for posted in server.posted} == {DIRECT}
+
+
+async def test_an_owner_who_has_not_written_to_the_discord_bot_is_asked_all_the_same(tmp_path: Path) -> None:
+    """Most people mention a new bot in the channel first; the bot opens the direct chat with them."""
+    async with Discord() as server, OpenAIStub(echo) as provider:
+        server.channels[OTHER_CHANNEL] = {"id": OTHER_CHANNEL, "type": 0, "guild_id": GUILD, "name": "kitchen"}
+        async with at_home(tmp_path / "home", server, provider):
+            server.says(f"<@{BOT_ID}> hello", OTHER_CHANNEL)
+            (asked,) = await server.wait_for_posted(1)
+            server.presses(f"/group allow discord.home.{OTHER_CHANNEL}", asked.id)
+            answered = (await server.wait_for_posted(2))[1]
+        assert (asked.channel, answered.channel) == (DIRECT, DIRECT)
+        assert "is allowed" in answered.text
+        assert server.problems == []

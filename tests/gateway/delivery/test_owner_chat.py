@@ -62,6 +62,14 @@ async def test_telegrams_chat_is_known_before_anybody_wrote(store: SqliteStore) 
     assert await chats(store).of(WORK) == OFFICE
 
 
+async def test_discords_chat_is_named_by_the_person_until_they_write(store: SqliteStore) -> None:
+    """The adapter opens it; once the owner wrote, it has its own id."""
+    known = chats(store, channels={"discord": BOTS["discord"]}, bindings=[])
+    assert await known.of(MAIN) == Address("discord", "home", "@70")
+    await known.learn(said(DISCORD, "70"), MAIN)
+    assert await known.of(MAIN) == DISCORD
+
+
 async def test_a_bot_that_the_owner_never_wrote_to_leaves_its_notices_to_one_that_they_did(store: SqliteStore) -> None:
     """Telegram refuses what a bot sends before it was started, so a pairing request there would reach nobody."""
     known = chats(store)
@@ -109,8 +117,9 @@ async def test_who_is_no_longer_the_owner_is_told_nothing_more(store: SqliteStor
 
 async def test_a_pinned_account_is_the_only_one(store: SqliteStore) -> None:
     """As long as its chat is not known, nothing is said anywhere."""
-    pinned = CONFIG["owner"] | {"deliver": "discord:home"}  # type: ignore[operator]
+    pinned = {"people": ["telegram:7"], "deliver": "discord:home"}
     assert await chats(store, owner=pinned).of(MAIN) is None
+    pinned = CONFIG["owner"] | {"deliver": "discord:home"}  # type: ignore[operator]
     await learn(chats(store), said(DISCORD, "70"))
     await learn(chats(store), said(PHONE, "7"))
     assert await chats(store, owner=pinned).of(MAIN) == DISCORD
