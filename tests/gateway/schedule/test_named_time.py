@@ -1,6 +1,6 @@
 """Times in a person's sentence, in the syntax of schedules."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -184,3 +184,23 @@ def test_the_words_of_a_time_can_be_told_from_the_others() -> None:
     assert ends_with_time("tomorrow at 9, ", NOW.date())
     assert ends_with_time("every other week", NOW.date())
     assert not ends_with_time("tomorrow we sail", NOW.date())
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "remind me on {day.day} {day:%B} at {day:%H:%M} to pay",
+        "remind me on {day:%B} {day.day} at {day:%H:%M} to pay",
+        "remind me on the {day.day}th of {day:%B} at {day:%H:%M} to pay",
+        "remind me on {day:%A} {day.day} {day:%B} at {day:%H:%M}",
+        "remind me in {ahead} days at {day:%H:%M} to pay",
+        "erinnere mich am {day.day}.{day.month}. um {day:%H:%M} an die Miete",
+        "{day.day}.{day.month}.{day.year} {day:%H:%M}",
+        "{day:%Y-%m-%d %H:%M}",
+    ],
+)
+def test_every_day_of_a_year_is_read(form: str) -> None:
+    """At an hour that can mean one alone."""
+    for ahead in range(1, 365):
+        day = NOW.replace(hour=(ahead % 11) + 13, minute=ahead % 60) + timedelta(ahead)
+        assert when_named(form.format(day=day, ahead=ahead), NOW) == f"at {day:%Y-%m-%d %H:%M}"
