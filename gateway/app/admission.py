@@ -19,12 +19,17 @@ def gate_of(resources: Resources, groups: GroupRequests) -> AdmissionGate:
     """Return the gate that every message passes; it tells *groups* of those that nobody allowed yet."""
     home, limits = resources.home, resources.home.config.limits
     rates = Rates(limits.person_a_minute, limits.person_burst, home.clock.now)
-    on_asked = PairingNotices(home.store, home.notices, home.routes, home.owner_chats.of)
     claims = Claims(
         unclaimed(home.share.config), home.store, home.clock.now, partial(_add_owner, home.files), home.waker.wake
     )
-    newcomers = Newcomers(on_asked, claims, groups.addressed)
+    newcomers = Newcomers(pairing_notices_of(resources), claims, groups.addressed)
     return AdmissionGate(home.routes.policy, home.store, rates, home.clock.now, home.waker.wake, newcomers)
+
+
+def pairing_notices_of(resources: Resources) -> PairingNotices:
+    """Return the notices to the owner of people who ask to be let in."""
+    home = resources.home
+    return PairingNotices(home.store, home.notices, home.routes, home.owner_chats.of)
 
 
 def group_requests_of(resources: Resources) -> GroupRequests:

@@ -14,6 +14,7 @@ from adapters.abilities import HoldsBack, Joins, Misses, Moves, Wakes
 from adapters.channel import Adapter, Address
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.choose import load_clients
+from gateway.app.admission import pairing_notices_of
 from gateway.app.agents import INDEXED_AT_ONCE, watched_folders
 from gateway.app.automatic_backups import AutomaticBackups
 from gateway.app.channels import TERMINAL
@@ -158,6 +159,7 @@ class App:
         parts, home = self.parts, self.parts.resources.home
         await quarantine_suspects(parts.resources.journal, home.store, home.notices)
         await tell_of_state(home.notices, home.store, home.clock.now())
+        await pairing_notices_of(parts.resources).recover()
         tell = partial(tell_of_choices, home.notices, now=home.clock.now())
         await parts.choices.load(parts.resources.agents, tell)
         replies, messages = await parts.delivery.recover(self._is_ours), await parts.reception.recover(self._is_ours)

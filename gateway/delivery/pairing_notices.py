@@ -49,6 +49,16 @@ class PairingNotices:
         else:
             await self.store.count(HELD_BACK)
 
+    async def recover(self) -> None:
+        """Notify the owner of waiting requests whose notice a crash prevented. Raises StoreError.
+
+        A notice that was sent has its key, and is not sent again.
+        """
+        waiting = await self.store.pairings.waiting()
+        for number, request in enumerate(waiting):
+            ring = ring_for(request, waiting[:number])
+            await self.notices.tell(ring.key, ring.said, buttons=ring.buttons)
+
 
 def ring_for(request: PairingRequest, waiting: Collection[PairingRequest]) -> PairingNotice:
     """Return the notice of *request*, given the others *waiting*; pure.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.channel import Address, Button, ChatKind, InboundMessage, Sender
-from gateway.admission.pairing import MOST_WAITING, Pairing
+from gateway.admission.pairing import MOST_WAITING, Pairing, format_code
 from gateway.admission.policy import AccountPolicy, DirectPolicy, Policy
 from gateway.admission.routing import Binding, Routes
 from gateway.delivery.owner_notices import Notices
@@ -46,8 +46,8 @@ class House:
         async def owner(agent: AgentId) -> Address | None:
             return self.chats.get(agent)
 
-        on_asked = PairingNotices(self.store, notices, ROUTES, owner)
-        self.pairing = Pairing(POLICY, self.store, self.clock.now, lambda _: None, on_asked)
+        self.notices = PairingNotices(self.store, notices, ROUTES, owner)
+        self.pairing = Pairing(POLICY, self.store, self.clock.now, lambda _: None, self.notices)
 
     async def asks(self, person: str, account: str = "home") -> list[OutboxRow]:
         """Let *person* write twice; return what the owner is told of that."""
@@ -118,3 +118,19 @@ async def test_without_a_chat_of_the_owners_it_is_said_at_the_terminal(house: Ho
     house.chats.clear()
     (told,) = await house.asks("99")
     assert told.outgoing.address == TERMINAL
+
+
+async def test_a_notice_that_a_crash_prevented_comes_at_the_next_start(house: House) -> None:
+    """Once, with its buttons; those that were sent do not come again."""
+    unheard = Pairing(POLICY, house.store, house.clock.now, lambda _: None)
+    await unheard.greet(EVE)
+    assert house.rung == []
+    await house.notices.recover()
+    (told,) = house.rung
+    assert told.outgoing.buttons[0].command == f"/pair approve {format_code(await house.code_of('99'))}"
+    house.clock.advance(1)
+    await house.asks("100")
+    before = len(house.rung)
+    for _ in range(2):
+        await house.notices.recover()
+    assert len(house.rung) == before
