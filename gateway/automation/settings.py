@@ -30,7 +30,9 @@ class SubagentSettings:
         A subagent has none, and neither has the turn that reports a result: else two could keep each other busy for
         ever.
         """
-        if not self.children:
-            return False
+        return self.may_have(access) and not is_inner(message)
+
+    def may_have(self, access: Access) -> bool:
+        """Return whether a conversation with *access* may have subagents at all."""
         kinds = {SessionType.MAIN, SessionType.GUEST} if self.guests else {SessionType.MAIN}
-        return access.session_type in kinds and not is_inner(message)
+        return bool(self.children) and access.session_type in kinds

@@ -84,10 +84,17 @@ class Subagents:
         return [each for each in self.running() if each.parent == parent]
 
     def helpers(self, asked: TurnRequest) -> SubagentOperations | None:
-        """Return the turn's use of subagents; `None` if it may have none."""
-        if asked.agent.model.name == OFFLINE or not self.settings.may_spawn(asked.access, asked.row.message):
+        """Return the turn's use of subagents; `None` if it may have none.
+
+        A turn that reports a result has the tools of the others, so that a provider's cache holds, and starts none.
+        """
+        access, message = asked.access, asked.row.message
+        may_spawn = self.settings.may_spawn(access, message)
+        is_report = message.address.channel == SUBAGENT and self.settings.may_have(access)
+        if asked.agent.model.name == OFFLINE or not (may_spawn or is_report):
             return None
-        return SubagentOperations(partial(self._spawn, asked), partial(self._cancel, session_of(asked.access)))
+        spawn = partial(self._spawn, asked) if may_spawn else _refuse
+        return SubagentOperations(spawn, partial(self._cancel, session_of(access)))
 
     def cancel_all(self, parent: SessionKey) -> int:
         """Cancel all subagents of a conversation that was stopped, or is over; return how many."""
@@ -141,6 +148,10 @@ class Subagents:
 
     def _end(self, helper: RunningSubagent) -> None:
         self.queueing.stop(helper.key, InboxId(helper.row.id + 1))
+
+
+async def _refuse(_task: str, _name: str) -> str:
+    raise ToolError("a report of a subagent starts no other one: do it yourself, or offer it to the person")
 
 
 def report_of(message: InboundMessage, entries: Sequence[Entry], text: str) -> str:

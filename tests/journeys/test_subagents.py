@@ -92,6 +92,8 @@ class Team:
             return says(result.text)
         if asked.text.startswith("cancel"):
             return says("", call("spawn", cancel=asked.text.split()[1]))
+        if asked.text.startswith("Subagent") and self.task == "again" and not done:
+            return says("", spawn("count", "deeper"))
         return await self._answer(asked.text)
 
     async def _answer(self, text: str) -> ReplyEntry:
@@ -183,7 +185,7 @@ async def test_a_helper_works_beside_and_its_parent_tells_of_the_result_once(tmp
         told = here.team.requests[-1].entries[-1]
         assert isinstance(told, UserEntry)
         assert told.from_outside
-        assert "spawn" not in {spec.name for spec in here.team.requests[-1].tools}
+        assert here.team.requests[-1].tools == here.team.requests[0].tools  # else a provider's cache is lost
     assert here.heard[0].startswith("On it.\n\n— ✓ started subagent ")
     (answer,) = here.heard[1:]
     assert answer.startswith("Told: Subagent h0-")
@@ -296,14 +298,17 @@ def test_each_conversation_has_its_own_helpers() -> None:
 
 
 async def test_a_helper_has_no_helpers(tmp_path: Path) -> None:
-    """Neither has the turn that tells of its result: none begets none, for ever."""
+    """Nor does the turn that tells of its result start any, though it has the tool: none begets none, for ever."""
     async with house(tmp_path / "home", "again") as here:
         await here.say("spawn 1")
         await here.quiet()
         (task,) = here.team.of_helpers()[:1]
         assert "spawn" not in {spec.name for spec in task.tools}
         assert len(list((tmp_path / "home/agents/main/sessions").glob("subagent:*.jsonl"))) == 1
-        assert "spawn" not in {spec.name for spec in here.team.requests[-1].tools}
+        refused = here.team.requests[-1].entries[-1]
+        assert isinstance(refused, ResultEntry)
+        assert refused.is_error
+        assert "starts no other one" in refused.text
 
 
 @pytest.mark.parametrize(("order", "said"), [("/stop", "1 subagent"), ("/new", "")])
