@@ -1,8 +1,9 @@
 """The page for somebody who leaves it and comes back: another view, a reload, a restart, another day."""
 
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
-from tests.browser.conftest import PATIENCE_MS, House
+from tests.browser.conftest import PATIENCE_MS, Complaints, House
+from tests.browser.test_page import answers, say, said, texts
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -24,3 +25,30 @@ async def test_a_tab_stays_with_its_agent(house: House, page: Page) -> None:
     await page.get_by_role("link", name="Chat", exact=True).click()
     await expect(who).to_have_text("main")
     assert page.url == f"{house.way.url}/"
+
+
+async def test_a_proxy_whose_gateway_starts_anew_signs_nobody_out(
+    house: House, page: Page, complaints: Complaints
+) -> None:
+    """Its own error page is no answer: the text stays with a word, and the page connects again by itself."""
+    complaints.bears_breaks = True
+    is_up = False
+
+    async def proxy(route: Route) -> None:
+        if is_up:
+            await route.continue_()
+        else:
+            await route.fulfill(status=503, body="<html>Bad gateway</html>", content_type="text/html")
+
+    await page.route("**/chat/**", proxy)
+    await say(page, "through the proxy")
+    await expect(page.get_by_role("status")).to_have_text("The gateway did not answer; try again.")
+    async with page.expect_response("**/chat/me"):
+        house.way.drop()
+    await expect(page.get_by_role("status")).to_have_text("connecting…")
+    await expect(page.get_by_label("Message")).to_be_visible()
+    is_up = True
+    await expect(page.get_by_role("status")).to_be_empty()
+    await page.get_by_label("Message").press("Enter")
+    await expect(answers(page)).to_have_count(1)
+    assert await texts(said(page)) == ["through the proxy"]

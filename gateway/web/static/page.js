@@ -234,7 +234,7 @@ function choose(name) {
 
 async function enter() {
   const response = await fetch("/chat/me").catch(() => null);
-  if (response === null) { setTimeout(enter, 2000); return; }
+  if (response === null || (!response.ok && response.status !== 401)) { setTimeout(enter, 2000); return; } // it starts
   if (!response.ok) {
     at("entrance").hidden = false;
     at("house").hidden = true;
@@ -260,9 +260,10 @@ async function enter() {
 async function post(path, body) {
   const headers = { "content-type": "application/json", "x-csrf-token": csrf };
   const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) }).catch(() => null);
-  if (response === null) return "The gateway did not answer; try again.";
-  if (response.status === 401 && path !== "/sign-in") enter();
-  return response.ok ? "" : (await response.json()).error.message;
+  if (response?.ok) return "";
+  if (response?.status === 401 && path !== "/sign-in") enter();
+  const refusal = await response?.json().catch(() => null); // a proxy before the gateway answers with a page of its own
+  return refusal?.error?.message ?? "The gateway did not answer; try again.";
 }
 
 at("sign-in").addEventListener("submit", async (event) => {
