@@ -52,3 +52,20 @@ async def test_a_proxy_whose_gateway_starts_anew_signs_nobody_out(
     await page.get_by_label("Message").press("Enter")
     await expect(answers(page)).to_have_count(1)
     assert await texts(said(page)) == ["through the proxy"]
+
+
+async def test_what_could_not_be_copied_is_not_said_to_be(page: Page) -> None:
+    """Without TLS, at another machine's address, a browser has no clipboard API: the older way copies, or the button
+    says that nothing was copied.
+    """
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    await page.evaluate("addEventListener('copy', () => { window.copied = String(document.activeElement.value); })")
+    await say(page, "hello")
+    copy = answers(page).get_by_role("button").first
+    await copy.click()
+    await expect(copy).to_have_text("Copied")
+    assert await page.evaluate("window.copied") == "You said: hello"
+    await expect(copy).to_be_focused()
+    await page.evaluate("document.execCommand = () => false")
+    await copy.click()
+    await expect(copy).to_have_text("Not copied")

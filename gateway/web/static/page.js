@@ -72,11 +72,23 @@ function show(message) {
 /** Create a button that copies *text*. */
 function copier(text) {
   const button = quiet("Copy", async () => {
-    await navigator.clipboard?.writeText(text).catch(() => null);
-    button.textContent = "Copied";
+    button.textContent = await copy(text) ? "Copied" : "Not copied";
+    button.focus();
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   });
   return button;
+}
+
+/** Copy *text*; return whether it worked. Without TLS, at another machine's address, a browser has no clipboard API. */
+async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text).then(() => true, () => false);
+  const field = document.createElement("textarea");
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const isCopied = document.execCommand("copy");
+  field.remove();
+  return isCopied;
 }
 
 /** Create a line that names the memories that an answer had in view. */
