@@ -1,8 +1,10 @@
 """The page for somebody who leaves it and comes back: another view, a reload, a restart, another day."""
 
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import BrowserContext, Page, Route, expect
 
-from tests.browser.conftest import PATIENCE_MS, Complaints, House
+from adapters.channel import Address, Body, OutboundMessage
+from gateway.app.app import App
+from tests.browser.conftest import PATIENCE_MS, Complaints, House, opened
 from tests.browser.test_page import answers, say, said, texts
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -69,3 +71,60 @@ async def test_what_could_not_be_copied_is_not_said_to_be(page: Page) -> None:
     await page.evaluate("document.execCommand = () => false")
     await copy.click()
     await expect(copy).to_have_text("Not copied")
+
+
+LONG = "\n\n".join(f"Paragraph {number}." for number in range(60))
+SCROLLED = "document.getElementById('talk').scrollTop"
+
+
+async def test_a_reader_of_earlier_messages_is_left_there_and_told_of_new_ones(house: House, page: Page) -> None:
+    """What comes meanwhile, from another channel too, moves nothing; a button leads to it."""
+    house.model.says = [LONG, LONG]
+    await say(page, "a long one")
+    await expect(answers(page)).to_have_count(1)
+    await page.evaluate(f"{SCROLLED} = 120")
+    await house.say_at_the_terminal("from the terminal")
+    await expect(answers(page)).to_have_count(2)
+    assert await page.evaluate(SCROLLED) == 120
+    newest = page.get_by_role("button", name="New messages")
+    await newest.click()
+    await expect(newest).to_be_hidden()
+    await page.evaluate(f"{SCROLLED} = 120")
+    await say(page, "what I write myself is at the end")
+    await expect(answers(page).nth(2)).to_be_in_viewport()
+
+
+async def test_a_reader_stays_in_place_when_the_gateway_starts_anew(
+    house: House, context: BrowserContext, complaints: Complaints
+) -> None:
+    """The conversation is drawn again around the line that is being read."""
+    complaints.bears_breaks = True
+    async with house.open():
+        page = await opened(house, context, complaints)
+        await page.get_by_label("Code").fill(await house.code())
+        await page.get_by_label("Code").press("Enter")
+        house.model.says = [LONG]
+        await say(page, "a long one")
+        await expect(answers(page)).to_have_count(1)
+        await page.evaluate(f"{SCROLLED} = 120")
+        await page.evaluate("document.querySelector('article').classList.add('old')")
+    house.way.drop()
+    await expect(page.get_by_role("status")).not_to_be_empty()
+    async with house.open():
+        await expect(page.locator("article.old")).to_have_count(0)
+        await expect(answers(page)).to_have_count(1)
+        assert await page.evaluate(SCROLLED) == 120
+
+
+async def test_the_title_counts_what_came_while_nobody_looked(gateway: App, page: Page) -> None:
+    """A reminder in a tab behind others is seen in its title, until the tab is looked at."""
+    hide = "is => { Object.defineProperty(document, 'hidden', { value: is, configurable: true }); }"
+    turn = "() => document.dispatchEvent(new Event('visibilitychange'))"
+    await page.evaluate(hide, True)
+    adapter = gateway.parts.resources.channels.adapters.loaded["web", "main"]
+    address = Address("web", "main", "owner")
+    await adapter.send(OutboundMessage(address, Body("Reminder: water the plants"), "k.0"))
+    await expect(page).to_have_title("(1) main · Strandline")
+    await page.evaluate(hide, False)
+    await page.evaluate(turn)
+    await expect(page).to_have_title("main · Strandline")

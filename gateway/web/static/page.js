@@ -8,6 +8,8 @@ const SOURCES_SHOWN = 3;
 const SIGN_MS = 6000; // the gateway renews it every four seconds
 let csrf = "";
 let agent = "";
+let shown = ""; // the agent whose conversation is on the page
+let unseen = 0;
 let events = null;
 let fromHistory = new Set();
 let unsent = { text: "", id: "" };
@@ -42,6 +44,7 @@ function harmless(html) {
 function show(message) {
   const article = document.createElement("article");
   article.className = message.kind;
+  article.key = `${message.kind} ${message.turn}`;
   article.append(message.html === undefined ? message.text : harmless(message.html));
   const when = new Date(message.at);
   const time = document.createElement("time");
@@ -171,12 +174,35 @@ function toTheEnd() {
   at("talk").scrollTop = at("talk").scrollHeight;
 }
 
+/** Return the message at the upper edge of the view, and where it begins; `null` at the end. */
+function placeOfReading() {
+  if (isAtTheEnd()) return null;
+  const top = at("talk").getBoundingClientRect().top;
+  const article = [...at("talk").children].find((each) => each.getBoundingClientRect().bottom > top);
+  return { key: article.key, top: article.getBoundingClientRect().top };
+}
+
+/** Return to a *place* of reading, or to the end if it is `null` or no longer shown. */
+function readOn(place) {
+  const article = place && [...at("talk").children].find((each) => each.key === place.key);
+  if (article) at("talk").scrollTop += article.getBoundingClientRect().top - place.top;
+  else toTheEnd();
+}
+
+/** Name the agent in the title, and the messages that came while nobody looked at the page. */
+function entitle() {
+  document.title = `${unseen ? `(${unseen}) ` : ""}${agent} · Strandline`;
+}
+
 /** Show a new message; a reader at the end stays there, and starts a whole answer at its beginning. */
 function add(message) {
-  const reads = isAtTheEnd() || message.kind === "said";
+  const reads = isAtTheEnd();
+  if (document.hidden && message.kind === "answer") unseen += 1;
+  entitle();
   const wasRead = dropDraft();
   if (message.kind === "answer") for (const each of at("talk").querySelectorAll(".waits")) answered(each);
   const article = show(message);
+  at("newest").hidden = reads;
   if (!reads) return;
   if (!wasRead && article.offsetHeight > at("talk").clientHeight) article.scrollIntoView({ block: "start" });
   else toTheEnd();
@@ -200,11 +226,12 @@ function listen() {
   };
   events.addEventListener("history", (event) => {
     const { messages } = JSON.parse(event.data);
+    const place = placeOfReading();
     at("talk").replaceChildren();
     at("stop").hidden = true;
     fromHistory = new Set(messages.map((each) => `${each.kind} ${each.turn}`));
     messages.forEach(show);
-    toTheEnd();
+    readOn(place);
   });
   for (const kind of ["said", "answer"]) {
     events.addEventListener(kind, (event) => {
@@ -229,7 +256,7 @@ function choose(name) {
   agent = name;
   sessionStorage.setItem("agent", name); // of this tab: a reload, or a way through the memory, leads back to it
   at("who").textContent = name;
-  document.title = `${name} · Strandline`;
+  entitle();
   for (const link of document.querySelectorAll(".sections a")) {
     link.href = link.getAttribute("href").replace(/^(\/agents\/[^/]+)?\/(memory|history|work)$/, `/agents/${encodeURIComponent(name)}/$2`);
   }
@@ -237,7 +264,8 @@ function choose(name) {
     if (button.textContent === name) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
   }
-  at("talk").replaceChildren();
+  if (name !== shown) at("talk").replaceChildren();
+  shown = name;
   listen();
   at("text").focus();
 }
@@ -324,6 +352,9 @@ async function order(command) {
   at("state").textContent = await post("/chat/messages", { agent, text: command, id: newId() });
 }
 
+document.addEventListener("visibilitychange", () => { if (!document.hidden) unseen = 0; entitle(); });
+at("newest").addEventListener("click", toTheEnd);
+at("talk").addEventListener("scroll", () => { if (isAtTheEnd()) at("newest").hidden = true; });
 at("stop").addEventListener("click", () => order("/stop"));
 at("new").addEventListener("click", () => order("/new"));
 
@@ -331,6 +362,7 @@ at("say").addEventListener("submit", async (event) => {
   event.preventDefault();
   const text = at("text").value;
   if (!text.trim()) return;
+  toTheEnd();
   const button = at("say").querySelector("button");
   button.disabled = true;
   if (text !== unsent.text) unsent = { text, id: newId() }; // a message that may have arrived is sent again under its own id
