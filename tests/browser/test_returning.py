@@ -128,3 +128,29 @@ async def test_the_title_counts_what_came_while_nobody_looked(gateway: App, page
     await page.evaluate(hide, False)
     await page.evaluate(turn)
     await expect(page).to_have_title("main · Strandline")
+
+
+ARABIC = "\u0645\u0631\u062d\u0628\u0627"
+PLACE = """e => {
+  const words = document.createRange();
+  words.selectNodeContents(e.firstChild.nodeType === Node.TEXT_NODE ? e.firstChild : e);
+  const [text, box] = [words.getClientRects()[0], e.getBoundingClientRect()];
+  return text.left - box.left > box.right - text.right ? "right" : "left";
+}"""
+"""The side of its paragraph that a text stands at."""
+
+
+async def test_a_language_written_from_the_right_begins_there(house: House, page: Page) -> None:
+    """In a message, in each paragraph, list and cell of an answer, and while it is typed; code and other paragraphs
+    stay as they are.
+    """
+    row = "| a column wide enough | another wide column |\n|---|--:|\n"
+    house.model.says = [f"{ARABIC} (12).\n\nEnglish.\n\n- {ARABIC} one\n\n{row}| {ARABIC} | 12 |"]
+    message = page.get_by_label("Message")
+    await message.fill(f"{ARABIC}, {ARABIC}!")
+    assert await message.evaluate("e => getComputedStyle(e).direction") == "rtl"
+    await say(page, f"{ARABIC}, {ARABIC}!\n{'a long line ' * 4}")
+    await expect(answers(page)).to_have_count(1)
+    assert await said(page).evaluate(PLACE) == "right"
+    places = [await each.evaluate(PLACE) for each in await answers(page).locator("p, li, td").all()]
+    assert places == ["right", "left", "right", "right", "right"]
