@@ -155,10 +155,12 @@ class ChatPages:
             return [await self._event(adapter, each) for each in missed]
         latest = adapter.latest
         history = await self._history(adapter)
-        return [_sse("history", {"messages": history}, f"{adapter.epoch}-{latest}")]
+        return [_sse("history", history, f"{adapter.epoch}-{latest}")]
 
-    async def _history(self, adapter: WebAdapter) -> list[dict[str, object]]:
+    async def _history(self, adapter: WebAdapter) -> dict[str, object]:
         """Return the end of the owner's conversation with an agent, on all channels, and of notices.
+
+        `has_earlier` tells whether something was said before it.
 
         No conversation stores notices: only recent ones of this page are left.
         """
@@ -168,13 +170,14 @@ class ChatPages:
         buttons = {each.turn: each.buttons for each in adapter.recent if each.kind is PageEventKind.ANSWER}
         said = [replace(each, buttons=buttons.get(each.turn, each.buttons)) for each in said]
         notices = (each for each in adapter.recent if each.turn.startswith(NOTICE_PREFIX))
-        every = sorted((*said, *notices), key=lambda each: each.at)[-SHOWN_OF_THE_PAST:]
+        every = sorted((*said, *notices), key=lambda each: each.at)
         known = {each.turn for each in said}
         waiting = [each for each in await self.waiting.of(agent) if each.turn not in known]
-        return [
-            *[await self._message_json(each, transcript, agent) for each in every],
+        messages = [
+            *[await self._message_json(each, transcript, agent) for each in every[-SHOWN_OF_THE_PAST:]],
             *[{**await self._message_json(each, transcript, agent), "waits": True} for each in waiting],
         ]
+        return {"messages": messages, "has_earlier": len(every) > SHOWN_OF_THE_PAST}
 
     async def conversation(self, agent: AgentId) -> Transcript:
         """Return the owner's own conversation with *agent*."""

@@ -1,11 +1,17 @@
 """The page for somebody who leaves it and comes back: another view, a reload, a restart, another day."""
 
+from datetime import UTC, datetime
+
 from playwright.async_api import BrowserContext, Page, Route, expect
 
 from adapters.channel import Address, Body, OutboundMessage
+from gateway.admission.routing import SessionKey
+from gateway.agent.entries import ReplyEntry, Usage, UserEntry
 from gateway.app.app import App
+from gateway.stores.rows import TurnId
 from tests.browser.conftest import PATIENCE_MS, Complaints, House, opened
 from tests.browser.test_page import answers, say, said, texts
+from workspaces.access import AgentId, SessionType
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -154,3 +160,18 @@ async def test_a_language_written_from_the_right_begins_there(house: House, page
     assert await said(page).evaluate(PLACE) == "right"
     places = [await each.evaluate(PLACE) for each in await answers(page).locator("p, li, td").all()]
     assert places == ["right", "left", "right", "right", "right"]
+
+
+async def test_what_was_said_before_the_end_that_is_shown_can_be_read(gateway: App, page: Page) -> None:
+    """The chat shows the end of a long conversation, and leads to the whole."""
+    earlier = page.get_by_role("link", name="Earlier messages")
+    await expect(earlier).to_have_count(0)
+    transcript = await gateway.parts.resources.sessions.open(SessionKey(AgentId("main"), SessionType.MAIN))
+    for number in range(40):
+        turn, text = TurnId(f"t{number}"), f"The boat, part {number}."
+        await transcript.append(turn, UserEntry(text, datetime.now(UTC), text, f"m{number}"))
+        await transcript.append(turn, ReplyEntry(f"Noted {number}.", (), "stub", Usage()))
+    await page.reload()
+    await expect(answers(page)).to_have_count(30)
+    await earlier.click()
+    await expect(page.get_by_text("The boat, part 0.", exact=True)).to_be_visible()

@@ -109,11 +109,18 @@ function sources(citations) {
   return line;
 }
 
-/** Create a link to a view of the agent's memory. */
-function anchor(label, path) {
+/** Create a link to a view of the agent. */
+function anchor(label, path, section = "memory") {
   const link = document.createElement("a");
   link.textContent = label;
-  link.href = `/agents/${encodeURIComponent(agent)}/memory/${path}`;
+  link.href = `/agents/${encodeURIComponent(agent)}/${section}/${path}`;
+  return link;
+}
+
+/** Create a link to the whole conversation, of which the chat shows the end. */
+function earlier() {
+  const link = anchor("Earlier messages", "conversation?session=main&most=400", "work");
+  link.className = "earlier";
   return link;
 }
 
@@ -225,11 +232,12 @@ function listen() {
     if (events.readyState === EventSource.CLOSED) setTimeout(enter, 2000);
   };
   events.addEventListener("history", (event) => {
-    const { messages } = JSON.parse(event.data);
+    const { messages, has_earlier } = JSON.parse(event.data);
     const place = placeOfReading();
     at("talk").replaceChildren();
     at("stop").hidden = true;
     fromHistory = new Set(messages.map((each) => `${each.kind} ${each.turn}`));
+    if (has_earlier) at("talk").append(earlier());
     messages.forEach(show);
     readOn(place);
   });
