@@ -18,7 +18,7 @@ from gateway.control.operator_api import OperatorApi
 from gateway.control.order import Answer, Order
 from gateway.runtime.bounded_dict import BoundedDict
 from gateway.web.errors import HttpError
-from gateway.web.login import COOKIE, Login
+from gateway.web.login import COOKIE, Login, is_form, read_form
 from gateway.web.rendering import render
 
 NOTICES_AT_MOST = 200
@@ -131,9 +131,18 @@ class ViewFrame:
         return f"{here.day} {here:%b %H:%M}" if here.year == today.year else f"{here.day} {here:%b %Y, %H:%M}"
 
     async def _problem(self, request: Request, message: str, status: int) -> Response:
+        facts = {"message": message, "unsaved_text": await _unsaved_text(request)}
         if status == 401:
-            return await render("sign_in_first.html", {}, status)
-        return await self.show(request, "problem.html", {"message": message}, status)
+            return await render("sign_in_first.html", facts, status)
+        return await self.show(request, "problem.html", facts, status)
+
+
+async def _unsaved_text(request: Request) -> str:
+    """Return the text that a refused form would have saved: its writer has no other copy."""
+    try:
+        return (await read_form(request)).get("text", "") if is_form(request) else ""
+    except HttpError:
+        return ""
 
 
 def link(path: str, /, **query: object) -> str:

@@ -10,7 +10,7 @@ from gateway.agent.entries import ReplyEntry, Usage, UserEntry
 from gateway.app.app import App
 from gateway.stores.rows import TurnId
 from tests.browser.conftest import PATIENCE_MS, Complaints, House, opened
-from tests.browser.test_page import answers, say, said, texts
+from tests.browser.test_page import answers, photograph, said, say, texts
 from workspaces.access import AgentId, SessionType
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -175,3 +175,27 @@ async def test_what_was_said_before_the_end_that_is_shown_can_be_read(gateway: A
     await expect(answers(page)).to_have_count(30)
     await earlier.click()
     await expect(page.get_by_text("The boat, part 0.", exact=True)).to_be_visible()
+
+
+async def test_a_note_that_could_not_be_saved_is_given_back(
+    house: House, context: BrowserContext, page: Page, complaints: Complaints
+) -> None:
+    """The browser was signed out meanwhile, or signed in anew in another tab: what was written can be copied."""
+    text = "# Long-term memory\n\n- what took me an hour <b>\n"
+    for is_signed_in_anew in (False, True):
+        await page.goto(f"{house.way.url}/agents/main/memory/edit?path=MEMORY.md")
+        await page.get_by_label("MEMORY.md").fill(text)
+        await context.clear_cookies()
+        code = await house.code()
+        if is_signed_in_anew:
+            other = await opened(house, context, complaints)
+            await other.get_by_label("Code").fill(code)
+            await other.get_by_label("Code").press("Enter")
+            await other.get_by_label("Message").wait_for()
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_label("Nothing was saved.")).to_have_value(text)
+        await photograph(page, f"unsaved-{is_signed_in_anew}")
+        await page.goto(f"{house.way.url}/#{code}")
+        await page.get_by_label("Message").wait_for()
+    assert ["403" in each for each in complaints.said] == [True]
+    complaints.said.clear()
