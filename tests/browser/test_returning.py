@@ -199,3 +199,35 @@ async def test_a_note_that_could_not_be_saved_is_given_back(
         await page.get_by_label("Message").wait_for()
     assert ["403" in each for each in complaints.said] == [True]
     complaints.said.clear()
+
+
+async def test_what_was_not_sent_is_still_there(house: House, context: BrowserContext, page: Page) -> None:
+    """After a look at the memory or at another agent, whose message it is not, and after a sign-in that had ended;
+    signing out leaves nothing.
+    """
+    message, refusal = page.get_by_label("Message"), page.get_by_role("alert")
+    await message.fill("to main")
+    await page.get_by_role("button", name="work").click()
+    await expect(message).to_have_value("")
+    await message.fill("to work")
+    await page.get_by_role("link", name="Memory").click()
+    await page.get_by_role("link", name="Chat", exact=True).click()
+    await expect(message).to_have_value("to work")
+    await context.clear_cookies()
+    await message.press("Enter")
+    await expect(refusal).to_contain_text("no longer signed in")
+    await page.get_by_label("Code").fill(await house.code())
+    await page.get_by_label("Code").press("Enter")
+    await message.press("Enter")
+    await expect(answers(page)).to_have_count(1)
+    assert await texts(said(page)) == ["to work"]
+    await page.reload()
+    await expect(answers(page)).to_have_count(1)
+    await expect(message).to_have_value("")
+    await page.get_by_role("button", name="main").click()
+    await expect(message).to_have_value("to main")
+    await page.get_by_role("button", name="Sign out").click()
+    await expect(page.get_by_label("Code")).to_be_visible()
+    await expect(refusal).to_be_empty()
+    assert await page.evaluate("sessionStorage.length") == 0
+    assert await page.locator("#talk").inner_text() == ""

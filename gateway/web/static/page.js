@@ -272,7 +272,12 @@ function choose(name) {
     if (button.textContent === name) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
   }
-  if (name !== shown) at("talk").replaceChildren();
+  if (name !== shown) {
+    at("talk").replaceChildren();
+    at("text").value = sessionStorage.getItem(`unsent to ${name}`) || "";
+    fit();
+    offer();
+  }
   shown = name;
   listen();
   at("text").focus();
@@ -284,6 +289,7 @@ async function enter() {
   const response = await fetch("/chat/me").catch(() => null);
   if (response === null || (!response.ok && response.status !== 401)) { setTimeout(enter, 2000); return; } // it starts
   if (!response.ok) {
+    if (!at("house").hidden) at("refusal").textContent = "This browser is no longer signed in. Your unsent text is kept.";
     at("entrance").hidden = false;
     at("house").hidden = true;
     events?.close();
@@ -323,6 +329,10 @@ at("sign-in").addEventListener("submit", async (event) => {
 
 at("sign-out").addEventListener("click", async () => {
   await post("/sign-out", {});
+  sessionStorage.clear();
+  at("text").value = shown = agent = "";
+  at("talk").replaceChildren();
+  at("house").hidden = true;
   enter();
 });
 
@@ -336,6 +346,11 @@ function fit() {
   const text = at("text");
   text.style.height = "auto";
   text.style.height = `${text.scrollHeight + 2}px`;
+}
+
+/** Keep the text in this tab, for its way back from another view or agent, until it is sent or the owner signs out. */
+function keepUnsent() {
+  sessionStorage.setItem(`unsent to ${agent}`, at("text").value);
 }
 
 /** Show the commands that the text may become. */
@@ -374,11 +389,13 @@ at("say").addEventListener("submit", async (event) => {
   const button = at("say").querySelector("button");
   button.disabled = true;
   if (text !== unsent.text) unsent = { text, id: newId() }; // a message that may have arrived is sent again under its own id
-  const trouble = await post("/chat/messages", { agent, text, id: unsent.id });
+  const to = agent;
+  const trouble = await post("/chat/messages", { agent: to, text, id: unsent.id });
   button.disabled = false;
   at("state").textContent = trouble;
   if (!trouble) { // what was typed meanwhile stays
-    if (at("text").value === text) at("text").value = "";
+    if (sessionStorage.getItem(`unsent to ${to}`) === text) sessionStorage.removeItem(`unsent to ${to}`);
+    if (agent === to && at("text").value === text) at("text").value = "";
     if (unsent.text === text) unsent = { text: "", id: "" };
   }
   fit();
@@ -386,7 +403,7 @@ at("say").addEventListener("submit", async (event) => {
   at("text").focus();
 });
 
-at("text").addEventListener("input", () => { fit(); offer(); });
+at("text").addEventListener("input", () => { fit(); offer(); keepUnsent(); });
 at("text").addEventListener("keydown", (event) => {
   if (event.key === "Escape") at("menu").hidden = true;
   if (event.key === "ArrowDown" && !at("menu").hidden) {
