@@ -45,6 +45,8 @@ class Presence:
         self._times = times
         self._adapters = adapters
         self._followers: defaultdict[Address, list[tuple[Follower, ToolFollower]]] = defaultdict(list)
+        self._drafts: dict[tuple[Address, str], str] = {}
+        """Of the answers that are being written, by the id of the message."""
         self._signs = asyncio.TaskGroup()
 
     async def __aenter__(self) -> "Presence":
@@ -68,6 +70,10 @@ class Presence:
             if not self._followers[address]:
                 del self._followers[address]
 
+    def drafts(self, address: Address) -> list[str]:
+        """Return the drafts of the answers that are being written at *address*."""
+        return [text for (at, _), text in self._drafts.items() if at == address]
+
     @asynccontextmanager
     async def answering(self, message: InboundMessage) -> AsyncIterator[Draft]:
         """Show all signs that the channel of *message* supports until the block ends; they show the draft's text."""
@@ -84,11 +90,13 @@ class Presence:
             yield draft
         finally:
             first.cancel()
+            self._drafts.pop((message.address, message.id), None)
             for sign in fading:
                 sign.cancel()
 
     def _tell(self, message: InboundMessage, shown: "_LatestDraft", text: str) -> None:
         shown.grow(text)
+        self._drafts[message.address, message.id] = text
         for follower, _ in tuple(self._followers.get(message.address, ())):
             follower(message.id, text)
 

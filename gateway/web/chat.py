@@ -131,6 +131,8 @@ class ChatPages:
                 adapter.address, lambda _, text: heard.draft(text), lambda _, tool: heard.event(ToolSign(tool))
             ),
         ):
+            for draft in self.presence.drafts(adapter.address):
+                heard.draft(draft)
             for event in await self._missed_events(adapter, last):
                 yield event
             while not heard.is_over:

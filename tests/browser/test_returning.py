@@ -231,3 +231,16 @@ async def test_what_was_not_sent_is_still_there(house: House, context: BrowserCo
     await expect(refusal).to_be_empty()
     assert await page.evaluate("sessionStorage.length") == 0
     assert await page.locator("#talk").inner_text() == ""
+
+
+async def test_a_reload_in_the_middle_of_an_answer_shows_what_was_written_so_far(house: House, page: Page) -> None:
+    """Also if the model pauses there; the whole answer follows."""
+    house.model.says = ["The first half of what I have to say, and the second half."]
+    with house.model.held():
+        await say(page, "tell me")
+        draft = page.locator("article.draft")
+        await expect(draft).to_contain_text("The first half")
+        await page.reload()
+        await expect(draft).to_contain_text("The first half")
+    await expect(answers(page)).to_have_count(1)
+    await expect(draft).to_have_count(0)
