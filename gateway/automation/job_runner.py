@@ -192,12 +192,12 @@ class JobRunner:
     async def _pause_s(self) -> float:
         if not self.job_schedule.settings.jobs:
             return LOOK_EVERY_S
-        times = [job.next_slot for job in await self._ours() if job.is_enabled and job.next_slot]
+        times = [at for job in await self._ours() if job.is_enabled and (at := self.job_schedule.wakes_at(job))]
         until = (min(times) - self._clock.now()).total_seconds() if times else LOOK_EVERY_S
         return min(LOOK_EVERY_S, max(until, 0.0))
 
     def _lateness(self, due: DueJob, now: datetime) -> str:
-        late = now - due.slot.at > LATE_AFTER
+        late = now - self.job_schedule.jitter(due.job) - due.slot.at > LATE_AFTER
         parts = [f"It was due {self._local_time(due.slot.at)} and comes late."] if late else []
         if due.missed:
             parts.append(f"Earlier times that were left out: {due.missed}.")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from hashlib import blake2b
 from zoneinfo import ZoneInfo
 
 from gateway.errors import ScheduleError
@@ -134,23 +135,34 @@ class JobSchedule:
         """Return whether a clock that was ahead gave *job* its next slot."""
         return is_held_up(job, self._now().astimezone(UTC))
 
+    def jitter(self, job: Job) -> timedelta:
+        """Return how long after its slots *job* is run."""
+        return jitter(job, self.settings.jitter_s)
+
     @property
     def zone(self) -> tzinfo:
         """The owner's time zone."""
         return self._now().tzinfo or UTC
+
+    def wakes_at(self, job: Job) -> datetime | None:
+        """Return the next time at which *job* is due."""
+        if not job.is_enabled or job.next_slot is None:
+            return None
+        return job.next_slot + self.jitter(job)
 
 
 def due(job: Job, settings: ScheduleSettings, now: datetime) -> DueJob | None:
     """Return the slot of *job* due at *now* (in UTC), with its next slot after that."""
     if not job.is_enabled or job.next_slot is None:
         return None
-    if job.next_slot > now:
+    moment = now - jitter(job, settings.jitter_s)
+    if job.next_slot > moment:
         return None
     schedule = schedule_of(job.spec)
     grace = AT_GRACE if isinstance(schedule, At) else timedelta(minutes=settings.grace_minutes)
-    found = _slots(schedule, job, now, grace)
+    found = _slots(schedule, job, moment, grace)
     taken = found.due or job.next_slot
-    return DueJob(job, Slot(taken, job.next_slot, schedule.after(now)), found.due is None, found.missed)
+    return DueJob(job, Slot(taken, job.next_slot, schedule.after(moment)), found.due is None, found.missed)
 
 
 def is_held_up(job: Job, now: datetime) -> bool:
@@ -185,6 +197,14 @@ def shown_schedule(spec: JobSpec, zone: tzinfo) -> str:
         return spec.schedule if is_plain else f"{spec.schedule} ({spec.zone})"
     schedule = read_schedule(spec.schedule, UTC, spec.begun_at)
     return f"at {schedule.moment.astimezone(zone):%Y-%m-%d %H:%M}" if isinstance(schedule, At) else spec.schedule
+
+
+def jitter(job: Job, most_s: int) -> timedelta:
+    """Return the delay of *job* after its slots, always the same; zero for a job that runs once."""
+    if not most_s or isinstance(schedule_of(job.spec), At):
+        return timedelta()
+    number = int.from_bytes(blake2b(str(job.id).encode(), digest_size=8).digest())
+    return timedelta(seconds=number % (most_s + 1))
 
 
 _EXACT = re.compile(r"[*@]|\A\s*at\s{1,3}\d{4}-\d|(?<!\d)(?:2[5-9]|[3-9]\d):\d\d|\d:[6-9]\d")

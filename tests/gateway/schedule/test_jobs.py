@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gateway.errors import ScheduleError
-from gateway.schedule.jobs import AT_GRACE, JobSchedule, Wish, due, is_held_up
+from gateway.schedule.jobs import AT_GRACE, JobSchedule, Wish, due, is_held_up, jitter
 from gateway.schedule.settings import ScheduleSettings
 from gateway.stores.jobs import Job, JobId, JobSpec, Slot
 from gateway.stores.sqlite.store import SqliteStore
@@ -104,6 +104,19 @@ def test_what_comes_once_waits_a_day(late: timedelta, *, runs: bool) -> None:
     )
     assert found is not None
     assert (not found.is_too_late, found.slot.after) == (runs, None)
+
+
+def test_jitter_is_each_jobs_own_and_always_the_same() -> None:
+    """Within what is set; a reminder comes at its minute."""
+    slot = datetime(2026, 3, 2, 8, tzinfo=UTC)
+    jitters = [jitter(job(DAILY, slot, number), 600) for number in range(1, 40)]
+    assert jitters == [jitter(job(DAILY, slot, number), 600) for number in range(1, 40)]
+    assert len(set(jitters)) > 30
+    assert max(jitters) <= timedelta(seconds=600)
+    assert jitter(job(JobSpec("main", "in 5m", "UTC", "tea", NOON), slot), 600) == timedelta()
+    late = jitter(job(DAILY, slot), 600)
+    assert due(job(DAILY, slot), ScheduleSettings(jitter_s=600), slot + late - timedelta(seconds=1)) is None
+    assert due(job(DAILY, slot), ScheduleSettings(jitter_s=600), slot + late) is not None
 
 
 @pytest.mark.parametrize(("schedule", "period"), [("every 5m", HOUR / 12), ("0 9 * * *", 24 * HOUR)])
