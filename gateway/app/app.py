@@ -3,7 +3,7 @@
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -38,6 +38,7 @@ from gateway.runtime.memory_trim import keep_small
 from gateway.settings.secrets import secret_gaps
 from gateway.stores.ports import SpooledStore
 from workspaces.errors import WorkspaceError
+from workspaces.memory.client import MemoryUnavailableError
 from workspaces.memory.watch import Watched, catch_up, keep_fresh
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 TIDY_EVERY_S = 86_400.0
+MEASURE_EVERY_S = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,7 @@ class App:
             yield catch_up([agent.memory for agent in agents], INDEXED_AT_ONCE)
             yield self._tidy([agent.history_writer for agent in agents])
             yield keep_small()
+            yield self._measure()
             yield warn_of_short_disk(home)
             yield from note_checks(parts.resources, home.config.memory.checkup_days).work()
             yield keep_fresh(self.watched, home.config.memory.watch, home.config.memory.sync_every_s)
@@ -217,6 +220,19 @@ class App:
                 await history_writer.maintain(home.clock.now)
             await asyncio.to_thread(rotate, home.files.service_log)
             await pause(home.clock, TIDY_EVERY_S)
+
+    async def _measure(self) -> None:
+        """Note the size of each index that is in use, every hour; none is opened for it."""
+        home = self.parts.resources.home
+        while True:
+            await pause(home.clock, MEASURE_EVERY_S)
+            from gateway.control.activity import IndexSizes  # as the operator's orders
+
+            sizes = IndexSizes(home.store, home.now)
+            for agent in self.parts.resources.agents.values():
+                if agent.memory.is_open:
+                    with suppress(StoreError, MemoryUnavailableError):  # the figure of another hour will do
+                        await sizes.record(agent, home.files.agent(agent.id).index)
 
 
 def _operator(parts: Parts) -> LocalOperator:

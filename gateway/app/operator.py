@@ -3,7 +3,7 @@
 from gateway.app.probes import Probes
 from gateway.app.settings_operator import SettingsOperator
 from gateway.app.wiring import Parts
-from gateway.control.activity import ActivityOperator, PastFigures
+from gateway.control.activity import ActivityOperator, IndexSizes, PastFigures
 from gateway.control.activity_wire import ActivityOrder
 from gateway.control.admission import AdmissionOperator
 from gateway.control.admission_wire import ClaimOrder, GroupOrder, PairOrder, RoomsOrder, RouteOrder, SilencesOrder
@@ -56,7 +56,7 @@ def answers_of(parts: Parts) -> Answers:
         parts.lanes,
         resources.hooks,
         resources.tool_servers,
-        PastFigures(resources.sessions, resources.agent_budgets),
+        PastFigures(resources.sessions, resources.agent_budgets, IndexSizes(home.store, home.now)),
     )
     tools = ToolOperator(agents, parts.approvals, home.owner_chats.of, parts.conversation, home.now)
     jobs, delivery, zone = parts.job_runner, parts.delivery, home.zone.zone

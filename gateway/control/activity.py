@@ -1,11 +1,16 @@
-"""Operator requests about an agent's activity."""
+"""Operator requests about an agent's activity, and the record of its index' size."""
 
 import asyncio
-from collections.abc import Mapping
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta
+from pathlib import Path
 
 from gateway.admission.routing import SessionKey
+from gateway.agent.agent import Agent
 from gateway.agent.mcp.servers import ToolServers
 from gateway.agent.models.paid import AgentBudget
 from gateway.control.activity_wire import (
@@ -13,6 +18,7 @@ from gateway.control.activity_wire import (
     ActivityReport,
     DaySpending,
     HookRow,
+    IndexSize,
     LaneRow,
     RecallRow,
     ToolServerRow,
@@ -21,21 +27,49 @@ from gateway.control.agents import AgentDirectory, terminal_access
 from gateway.hooks import Hooks, event_of
 from gateway.inbound.queue_modes import Item
 from gateway.runtime.lanes import Lanes
+from gateway.stores.ports import Store
+from gateway.stores.remembered import remembered
 from gateway.stores.spending import NANOS
 from gateway.transcripts.archive import latest_receipts
 from gateway.transcripts.store import Sessions
 from workspaces.access import AgentId
 
+_SIZES_KEPT = 400
 _DAYS_AT_MOST = 400
 _RECEIPTS = 60
 
 
 @dataclass(frozen=True, slots=True)
+class IndexSizes:
+    """Remembers the size of each agent's index, one figure a day."""
+
+    store: Store
+    now: Callable[[], datetime]
+    """In the owner's zone."""
+
+    async def record(self, agent: Agent, folder: Path) -> None:
+        """Note today's size of the index in *folder*. Raises StoreError and MemoryUnavailableError."""
+        entries = (await agent.memory.status()).entries
+        size = await agent.run(_bytes_in, folder)
+        known = {**await self._known(agent.id), self.now().date(): (entries, size)}
+        kept = {day.isoformat(): each for day, each in sorted(known.items())[-_SIZES_KEPT:]}
+        await self.store.put(_key(agent.id), json.dumps(kept))
+
+    async def of(self, agent: AgentId) -> tuple[IndexSize, ...]:
+        """Return the recorded sizes, oldest first. Raises StoreError."""
+        return tuple(IndexSize(day, *row) for day, row in (await self._known(agent)).items())
+
+    async def _known(self, agent: AgentId) -> dict[date, tuple[int, int]]:
+        return await remembered(self.store, _key(agent), dict[date, tuple[int, int]]) or {}
+
+
+@dataclass(frozen=True, slots=True)
 class PastFigures:
-    """The figures of past days: costs and recall receipts."""
+    """The figures of past days: costs, recall receipts, sizes of the index."""
 
     transcripts: Sessions
     budgets: Mapping[AgentId, AgentBudget]
+    sizes: IndexSizes
 
     async def added_to(self, now: ActivityReport, agent: AgentId, days: int) -> ActivityReport:
         """Return *now* with the figures of *agent*. Raises StoreError."""
@@ -45,6 +79,7 @@ class PastFigures:
             now,
             spending=await self._spending(agent, min(days, _DAYS_AT_MOST)),
             recalls=tuple(RecallRow(at, each.asked, each.found, each.took_ms, str(each)) for at, each in recalls[::-1]),
+            index_sizes=await self.sizes.of(agent),
         )
 
     async def _spending(self, agent: AgentId, days: int) -> tuple[DaySpending, ...]:
@@ -93,3 +128,17 @@ class ActivityOperator:
             ),
         )
         return await self.past.added_to(now, agent.id, order.days) if order.days else now
+
+
+def _bytes_in(folder: Path) -> int:
+    """Return the bytes that *folder* takes on the disk: the engine sets aside much that it does not fill."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # the engine removed it meanwhile
+                total += Path(place, name).lstat().st_blocks * 512
+    return total
+
+
+def _key(agent: AgentId) -> str:
+    return f"index_sizes:{agent}"

@@ -62,6 +62,14 @@ class RecallRow:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexSize:
+    day: date
+    entries: int
+    size: int
+    """On the disk, in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
 class ActivityReport:
     lanes: tuple[LaneRow, ...] = ()
     hooks: tuple[HookRow, ...] = ()
@@ -71,6 +79,8 @@ class ActivityReport:
     """Oldest first; days and causes without costs are absent."""
     recalls: tuple[RecallRow, ...] = ()
     """Of the latest conversations, oldest first."""
+    index_sizes: tuple[IndexSize, ...] = ()
+    """Oldest first; one for each day on which the gateway ran."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ class ActivityPages:
             "recall": [(_short(each.at), each.took_ms / max(each.asked, 1)) for each in known.recalls],
             "receipts": known.recalls[: -_RECEIPTS_SHOWN - 1 : -1],
             "exam": [(_short(each.at), each.found / max(each.asked, 1) * 100) for each in exams.trend],
+            "sizes": [(_short(each.day), each.size / 1_000_000) for each in known.index_sizes],
         }
         return await self.frame.show(request, "work_trends.html", facts)
 

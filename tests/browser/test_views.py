@@ -152,8 +152,8 @@ async def meet_strangers(app: App) -> None:
 
 
 async def spend(app: App) -> None:
-    """Give the agent two months of costs and recall receipts."""
-    home = app.parts.resources.home
+    """Give the agent two months of costs, recall receipts and an index that grew."""
+    home, sizes = app.parts.resources.home, {}
     today = home.now().date()
     for back in range(58):
         day = today - timedelta(days=back)
@@ -161,6 +161,8 @@ async def spend(app: App) -> None:
             tokens = (back * 37 + number * 91) % 300 * 100
             amount = Spend(tokens, tokens // 5, nanos=tokens * 900)
             await home.store.spending.add("main", day, cause, amount)
+        sizes[str(day)] = [9_000 - back * 100, 40_000_000 - back * 500_000]
+    await home.store.put("index_sizes:main", json.dumps(dict(sorted(sizes.items()))))
     transcript = await app.parts.resources.sessions.open(SessionKey(MAIN, SessionType.MAIN))
     for number in range(12):
         await transcript.append(TurnId("log"), RecallEntry(41, 41 - number % 2, (), 0, 900 + number * 70))

@@ -17,6 +17,7 @@ REMEMBERED = (
     "cut_files:main",
     "group_requests",
     "heartbeat:main",
+    "index_sizes:main",
     "known_names",
     "owner_chats",
     "pairing_chats:telegram.home",

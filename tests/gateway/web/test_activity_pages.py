@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gateway.admission.routing import SessionKey
 from gateway.agent.entries import RecallEntry
+from gateway.control.activity import IndexSizes
 from gateway.control.activity_wire import ActivityOrder
 from gateway.stores.rows import TurnId
 from gateway.stores.spending import NANOS, Spend
@@ -33,8 +34,8 @@ def test_the_parts_of_a_bar_stand_on_each_other_and_the_highest_fills_the_plot()
 
 
 async def test_the_figures_of_past_days_are_plotted(house: House, browser: Browser) -> None:
-    """Notes, tokens and costs by day and cause, recall receipts and the exam's trend."""
-    parts = house.app.parts
+    """Notes, tokens and costs by day and cause, recall receipts, the exam's trend and the size of the index."""
+    parts, agent = house.app.parts, house.app.parts.resources.agents[MAIN]
     page = await look(browser, "/work/trends")
     assert "No model was called in the last 60 days." in page
     assert "Not examined yet." in page
@@ -48,6 +49,8 @@ async def test_the_figures_of_past_days_are_plotted(house: House, browser: Brows
     transcript = await parts.resources.sessions.open(SessionKey(MAIN, SessionType.MAIN))
     for number in range(2):
         await transcript.append(TurnId("log"), RecallEntry(4, 3 + number, (), 0, 120))
+    sizes = IndexSizes(parts.resources.home.store, parts.resources.home.now)
+    await sizes.record(agent, parts.resources.home.files.agent("main").index)
     page = await look(browser, "/work/trends")
     assert page.count("<polyline") == 2
     assert page.count("<rect") > 60
@@ -56,6 +59,7 @@ async def test_the_figures_of_past_days_are_plotted(house: House, browser: Brows
     known = await house.app.operator.ask(ActivityOrder("main", 2))
     assert [(each.cause, each.tokens) for each in known.spending] == [("heartbeat", 1_200), ("chat", 1_200)]
     assert [each.found for each in known.recalls] == [3, 4]
+    assert [each.entries > 0 and each.size > 0 for each in known.index_sizes] == [True]
 
 
 SERVERS = f"""[mcp.gone]
