@@ -40,6 +40,14 @@ class ShowsDrafts(Protocol):
 
 
 @runtime_checkable
+class Reacts(Protocol):
+    """A channel that supports reactions to messages."""
+
+    async def react(self, address: Address, message_id: str, emoji: str) -> None:
+        """Replace our reaction to the message with *emoji*; empty removes it. Raises ChannelError."""
+
+
+@runtime_checkable
 class SendsFiles(Protocol):
     """A channel that takes a `Body` with an `upload`; on any other, a line of text stands for the file."""
 

@@ -95,6 +95,11 @@ class DiscordAdapter:
         self._check_open()
         await self._signs.type(address)
 
+    async def react(self, address: Address, message_id: str, emoji: str) -> None:
+        """Replace our reaction below the message with *emoji*; empty removes it. Raises ChannelError."""
+        self._check_open()
+        await self._signs.react(address, message_id, emoji)
+
     def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
         """Yield the content of *attachment*. Raises ChannelError."""
         self._check_open()

@@ -195,12 +195,28 @@ class CommandReference(DiscordObject):
     id: str
 
 
+class Emoji(DiscordObject):
+    """A reaction's emoji; a server's own emoji has an id."""
+
+    id: str | None = None
+    name: str | None = None
+
+
+class Reaction(DiscordObject):
+    """Number of equal reactions below a message."""
+
+    emoji: Emoji
+    me: bool = False
+    """Whether one is ours."""
+
+
 class PostedMessage(DiscordObject):
     """A channel's message, as returned by a request."""
 
     id: str
     content: str = ""
     attachments: tuple[AttachmentData, ...] = ()
+    reactions: tuple[Reaction, ...] = ()
     interaction_metadata: CommandReference | None = None
 
 

@@ -55,7 +55,7 @@ _POLLING, _NO_GROUPS = LongPoll(), Groups()
 class TelegramAdapter:
     """One Telegram bot, by long polling or by a webhook.
 
-    Beyond the contract it implements `ShowsTyping`, `ShowsDrafts`, `SendsFiles`, `FetchesFiles`, `HasMenu`,
+    Beyond the contract it implements `ShowsTyping`, `ShowsDrafts`, `Reacts`, `SendsFiles`, `FetchesFiles`, `HasMenu`,
     `TakesUpdates`, `HoldsBack`, `Moves`, `Joins` and `Examines`. *count* is called for every ignored update (the codes
     of `parse.Ignored`), for every message sent without its formatting, and for trouble with the webhook.
     """
@@ -152,6 +152,11 @@ class TelegramAdapter:
         """Show *text* as a draft in a direct chat; does nothing elsewhere. Raises ChannelError."""
         self._check_open()
         await self._signs.show_draft(address, text)
+
+    async def react(self, address: Address, message_id: str, emoji: str) -> None:
+        """Set our reaction on a message to *emoji*, replacing the previous one. Raises ChannelError."""
+        self._check_open()
+        await self._signs.react(address, message_id, emoji)
 
     async def show_menu(self, entries: Sequence[MenuEntry], owners: Sequence[str]) -> None:
         """Set the command menus: everybody's, and the owner's. Raises ChannelError."""

@@ -1,20 +1,21 @@
-"""Typing indicator, drafts and the command menu on Telegram."""
+"""Typing indicator, drafts, reactions and the command menu on Telegram."""
 
 from collections.abc import Sequence
 
 from aiogram.enums import ChatAction
 from aiogram.exceptions import TelegramBadRequest
-from aiogram.methods import SendChatAction, SendMessageDraft, SetMyCommands
+from aiogram.methods import SendChatAction, SendMessageDraft, SetMessageReaction, SetMyCommands
 from aiogram.types import (
     BotCommand,
     BotCommandScopeAllGroupChats,
     BotCommandScopeChat,
     BotCommandScopeDefault,
     BotCommandScopeUnion,
+    ReactionTypeEmoji,
 )
 
 from adapters.abilities import MenuEntry
-from adapters.channel import Address
+from adapters.channel import Address, SendRefusedError
 from adapters.telegram.calls import CALL_TIMEOUT_S, TelegramCalls
 from adapters.telegram.faults import CALL_FAULTS
 from adapters.telegram.moved import MovedChats, telegram_number
@@ -29,7 +30,7 @@ MOST_COMMANDS = 100
 
 
 class TelegramActivity:
-    """Typing indicator, drafts and menus of one bot."""
+    """Typing indicator, drafts, reactions and menus of one bot."""
 
     def __init__(self, calls: TelegramCalls, moved: MovedChats) -> None:
         self._calls = calls
@@ -59,6 +60,22 @@ class TelegramActivity:
             entities=entities_of(parts[-1]),
         )
         await self._calls(request)
+
+    async def react(self, address: Address, message_id: str, emoji: str) -> None:
+        """Implements `Reacts`; Telegram accepts only some emoji."""
+        place = self._moved.place(address.chat)
+        message = place.message(message_id)
+        if message is None:
+            return
+        request = SetMessageReaction(
+            chat_id=place.chat, message_id=message, reaction=[ReactionTypeEmoji(emoji=emoji)] if emoji else []
+        )
+        try:
+            await self._calls.bot(request, request_timeout=CALL_TIMEOUT_S)
+        except TelegramBadRequest as fault:
+            raise SendRefusedError(str(self._calls.faults.of_call(fault))) from None
+        except CALL_FAULTS as fault:
+            raise self._calls.faults.of_call(fault) from None
 
     async def show_menu(self, entries: Sequence[MenuEntry], owners: Sequence[str]) -> None:
         """Implements `HasMenu`: the owner's direct chats have their own menu with all commands."""

@@ -151,6 +151,11 @@ def terminal_account(adapter: TerminalAdapter) -> BotAccount:
     return _always(adapter)
 
 
+def reaction_of(config: Config) -> str:
+    """Return the reaction to a message that is being answered; empty for none."""
+    return "" if config.signs.reaction == "off" else config.signs.reaction
+
+
 def web_accounts(config: Config) -> list[BotAccount]:
     """Return the accounts of the HTTP server: one per token, and one per page.
 

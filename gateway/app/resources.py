@@ -27,6 +27,7 @@ from gateway.app.agents import open_agents, open_models, open_workspaces, turn_s
 from gateway.app.budgets import agent_budgets_of
 from gateway.app.channels import (
     bot_accounts,
+    reaction_of,
     routes_of,
     terminal_account,
     terminals_of,
@@ -185,7 +186,7 @@ async def _open_channels(home: OpenHome, environ: Mapping[str, str], *, has_bots
     }
     adapters = Adapters(keys, inner)
     try:
-        async with Presence(adapters.loaded) as presence:
+        async with Presence(adapters.loaded, reaction_of(config)) as presence:
             yield Channels(terminals, bots, adapters, presence)
     finally:
         for adapter in adapters.loaded.values():

@@ -64,6 +64,7 @@ def _rows(config: Config) -> Iterator[SettingRow]:
             yield SettingRow(dotted(("agents", name, *path)), subject, label, _shown(value))
     levels = tuple(level.value for level in ReceiptLevel)
     yield SettingRow("signs.receipts", "Answers", "Receipts below answers", config.signs.receipts.value, levels)
+    yield SettingRow("signs.reaction", "Answers", "Reaction to a message at work", config.signs.reaction)
     for account, bot in config.channels.bots():
         direct, subject = dotted(("channels", bot.channel, account, "direct")), f"Bot account {bot.channel}.{account}"
         yield SettingRow(direct, subject, "Direct chats with", bot.direct, POLICIES, widens=True)

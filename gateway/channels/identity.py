@@ -20,7 +20,7 @@ AGAIN_S = 1.0
 """Pause while the messages that wait were written by people who are not meant."""
 _DISCORD_MAY_READ = 1 << 18 | 1 << 19
 """Application flags for reading message content, as in `adapters.discord.examine`."""
-_INVITE = "https://discord.com/oauth2/authorize?client_id={id}&scope=bot+applications.commands&permissions=274878008320"
+_INVITE = "https://discord.com/oauth2/authorize?client_id={id}&scope=bot+applications.commands&permissions=274878008384"
 MISSING_INTENT = (
     "it may not read messages yet: in the Developer Portal, under Bot, turn on MESSAGE CONTENT INTENT; until then it "
     "does not connect"

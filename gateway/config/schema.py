@@ -105,6 +105,8 @@ class OwnerSettings(Section):
 class SignSettings(Section):
     """Signs that people see beside an answer, besides the channel's own."""
 
+    reaction: str = Field(default="off", min_length=1, max_length=16)
+    """An emoji set on the message meanwhile, or `off`."""
     receipts: ReceiptLevel = ReceiptLevel.SHORT
     """The line below an answer about what its turn did."""
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from adapters.abilities import ShowsDrafts, ShowsTyping
-from adapters.channel import Adapter, Address, ChannelError, InboundMessage
+from adapters.abilities import Reacts, ShowsDrafts, ShowsTyping
+from adapters.channel import Adapter, Address, ChannelError, InboundMessage, Via
 from gateway.turns.drafts import Draft
 
 log = structlog.get_logger()
@@ -25,6 +25,8 @@ class SignTimes:
     """Telegram's sign fades after five seconds, Discord's after ten."""
     draft_every_s: float = 1.0
     """Interval between draft updates; platforms allow about one change of a chat a second."""
+    reaction_timeout_s: float = 10.0
+    """Longest time for a channel to set a reaction; our choice."""
 
 
 SIGN_TIMES = SignTimes()
@@ -41,9 +43,13 @@ class Presence:
     A failing sign never disturbs the turn.
     """
 
-    def __init__(self, adapters: Mapping[tuple[str, str], Adapter], times: SignTimes = SIGN_TIMES) -> None:
+    def __init__(
+        self, adapters: Mapping[tuple[str, str], Adapter], reaction: str = "", times: SignTimes = SIGN_TIMES
+    ) -> None:
+        """*reaction* is the emoji set on a message while it is being answered; empty for none."""
         self._times = times
         self._adapters = adapters
+        self._reaction = reaction
         self._followers: defaultdict[Address, list[tuple[Follower, ToolFollower]]] = defaultdict(list)
         self._drafts: dict[tuple[Address, str], str] = {}
         """Of the answers that are being written, by the id of the message."""
@@ -80,15 +86,19 @@ class Presence:
         adapter = self._adapters.get((message.address.channel, message.address.account))
         shown = _LatestDraft()
         draft = Draft(lambda text: self._tell(message, shown, text), lambda tool: self._use_tool(message, tool))
+        over = asyncio.Event()
         fading: list[asyncio.Task[None]] = []
 
         def show() -> None:
             fading.extend(map(self._signs.create_task, _fading(adapter, message.address, shown, self._times)))
 
         first = asyncio.get_running_loop().call_later(self._times.first_after_s, show)
+        if self._reaction and isinstance(adapter, Reacts) and message.via in {Via.TEXT, Via.EDIT}:
+            self._signs.create_task(_keep_reaction(adapter, message, self._reaction, over, self._times))
         try:
             yield draft
         finally:
+            over.set()
             first.cancel()
             self._drafts.pop((message.address, message.id), None)
             for sign in fading:
@@ -146,3 +156,20 @@ async def _keep_draft(adapter: ShowsDrafts, address: Address, shown: _LatestDraf
             await asyncio.sleep(every_s)
     except ChannelError as exc:
         log.info("no draft shown", detail=str(exc))
+
+
+async def _keep_reaction(
+    adapter: Reacts, message: InboundMessage, emoji: str, over: asyncio.Event, times: SignTimes
+) -> None:
+    """Put *emoji* on the message, and remove it when its turn is over."""
+    try:
+        await _react(adapter, message, emoji, times.reaction_timeout_s)
+        await over.wait()
+        await _react(adapter, message, "", times.reaction_timeout_s)
+    except (ChannelError, TimeoutError) as exc:
+        log.info("no reaction", detail=str(exc))
+
+
+async def _react(adapter: Reacts, message: InboundMessage, emoji: str, timeout_s: float) -> None:
+    async with asyncio.timeout(timeout_s):
+        await adapter.react(message.address, message.reply_target, emoji)

@@ -247,6 +247,9 @@ class DiscordApi(ABC):
                 return refusal(404, "Unknown Message", 10008)
             case ["GET", number]:
                 return Answer(self._messages[number])
+            case [_, number, "reactions", emoji, "@me"]:
+                self._sign(number, emoji, is_put=asked.method == "PUT")
+                return NO_CONTENT
         return refusal(405, "405: Method Not Allowed", 0)
 
     def _open(self, person: str) -> Answer:
@@ -263,6 +266,12 @@ class DiscordApi(ABC):
         page = told[-limit:] if "after" in query else told[:limit]
         return [{name: value for name, value in each.items() if name not in {"guild_id", "member"}} for each in page]
 
+    def _sign(self, number: str, emoji: str, *, is_put: bool) -> None:
+        others = [each for each in self._messages[number].get("reactions", []) if each["emoji"]["name"] != emoji]
+        ours = [{"emoji": {"id": None, "name": emoji}, "me": True, "count": 1}] if is_put else []
+        self._messages[number]["reactions"] = others + ours
+        self.notify()
+
     def newest_in(self, channel: str) -> str | None:
         """Id of the newest message there."""
         return max((each["id"] for each in self._messages.values() if each["channel_id"] == channel), default=None)
@@ -270,6 +279,10 @@ class DiscordApi(ABC):
     def message(self, message_id: str) -> Json:
         """Discord's data of a message; a test may change it."""
         return self._messages[message_id]
+
+    def signs(self, message_id: str) -> list[str]:
+        """The bot's reactions to a message."""
+        return [each["emoji"]["name"] for each in self._messages[message_id].get("reactions", [])]
 
     def _create(self, channel: str, asked: Request) -> Answer:
         body, text = asked.body, asked.body.get("content", "")

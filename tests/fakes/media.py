@@ -1,11 +1,11 @@
-"""In-memory chat platform with files, buttons and menus."""
+"""In-memory chat platform with files, buttons, menus and reactions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 from adapters.abilities import MenuEntry
-from adapters.channel import Attachment, AttachmentKind, ChannelError, FetchRefusedError
+from adapters.channel import Address, Attachment, AttachmentKind, ChannelError, FetchRefusedError
 from strandline.testing.adapter import FakeAdapter
 
 PIECE = 65_536
@@ -22,6 +22,7 @@ class MediaAdapter(FakeAdapter):
     fetch_faults: list[ChannelError] = field(default_factory=list)
     """Faults of the next fetches, each before its first piece."""
     fetched: list[str] = field(default_factory=list)
+    reactions: list[tuple[str, str]] = field(default_factory=list)
     menus: list[tuple[tuple[MenuEntry, ...], tuple[str, ...]]] = field(default_factory=list)
     menu_faults: list[ChannelError] = field(default_factory=list)
 
@@ -43,6 +44,9 @@ class MediaAdapter(FakeAdapter):
         for start in range(0, len(content), PIECE):
             await asyncio.sleep(0)
             yield content[start : start + PIECE]
+
+    async def react(self, address: Address, message_id: str, emoji: str) -> None:
+        self.reactions.append((message_id, emoji))
 
     async def show_menu(self, entries: Sequence[MenuEntry], owners: Sequence[str]) -> None:
         if self.menu_faults:

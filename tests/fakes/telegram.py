@@ -58,6 +58,7 @@ class Telegram:
         """Groups that became supergroups: old id → new id."""
         self.acknowledged: list[str] = []
         """Button presses answered by the bot."""
+        self.reactions: dict[tuple[int, int], list[str]] = {}
         self.drafts: list[Json] = []
         self.faults: list[Fault] = []
         self._next_update_id = first_update_id
@@ -211,6 +212,8 @@ class Telegram:
                     self.menus[":".join(map(str, scope.values()))] = params["commands"]
                 case "answerCallbackQuery":
                     self.acknowledged.append(params["callback_query_id"])
+                case "setMessageReaction":
+                    self._react(params)
                 case "sendMessageDraft":
                     if self._check_chat(params) < 0:
                         raise RefusedError(400, "Bad Request: drafts are for private chats")
@@ -218,6 +221,15 @@ class Telegram:
                 case _:
                     raise RefusedError(404, "Not Found: method not found")
         return True
+
+    def _react(self, params: Json) -> None:
+        chat, message_id = self._check_chat(params), int(params["message_id"])
+        if message_id not in self.chats[chat]:
+            raise RefusedError(400, "Bad Request: message to react not found")
+        emoji = [reaction["emoji"] for reaction in params.get("reaction", [])]
+        if "🥨" in emoji:
+            raise RefusedError(400, "Bad Request: REACTION_INVALID")
+        self.reactions[chat, message_id] = emoji
 
     def _file(self, file_id: str) -> Json:
         if file_id not in self.files:

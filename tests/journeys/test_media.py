@@ -46,10 +46,11 @@ def sends_file(bot: BotApi, file: Json, caption: str, number: int = 41) -> None:
     bot.update(message={**message, "chat": chat, "from": person})
 
 
-async def test_a_file_is_read_and_sent_back(tmp_path: Path) -> None:
+async def test_a_file_is_read_and_sent_back_with_a_sign_on_its_message(tmp_path: Path) -> None:
     """It lies beside the notes, its content reaches the model by the tool, and the copy goes out after the answer."""
     async with BotApi() as bot, OpenAIStub(reads_and_returns) as provider:
         home = make_home(tmp_path / "home", bot.url, openai_section(provider.url))
+        home.write(home.config_file, home.config_file.read_text() + '\n[signs]\nreaction = "👀"\n')
         home.agent("main").incoming.mkdir()
         (home.agent("main").incoming / "t9.0").write_bytes(b"half of a file, left by a crash")
         async with running(home):
@@ -64,6 +65,8 @@ async def test_a_file_is_read_and_sent_back(tmp_path: Path) -> None:
             assert file.text == "Your plan"
             assert file.file is not None
             assert (file.file["method"], file.file["size"]) == ("sendDocument", len(PLAN))
+            await bot.until(lambda: bot.reactions.get((OWNER, 41)) == [])
+            assert next(each["reaction"] for each in bot.calls("setMessageReaction"))[0]["emoji"] == "👀"
             assert "help" in {each["command"] for each in bot.menus["default"]}
     (kept,) = (home.agent("main").workspace / "attachments").iterdir()
     assert (kept.name.endswith("-boat_plan.md"), kept.read_bytes()) == (True, PLAN)

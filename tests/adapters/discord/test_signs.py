@@ -1,14 +1,14 @@
-"""A bot's typing indicator and menu, and missing settings."""
+"""A bot's typing indicator, reactions and menu, and missing settings."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.abilities import Examines, HasMenu, MenuEntry
-from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError
+from adapters.abilities import Examines, HasMenu, MenuEntry, Reacts
+from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, SendRefusedError
 from adapters.discord import DiscordAdapter
 from tests.fakes.discord import Discord, Fault, servers_of
-from tests.fakes.discord_shapes import BOT_ID, CHANNEL, TOKEN
+from tests.fakes.discord_shapes import BOT_ID, CHANNEL, THREAD, TOKEN
 from tests.fakes.tally import Tally
 
 HERE = Address("discord", "home", CHANNEL)
@@ -32,6 +32,35 @@ async def adapter(server: Discord) -> AsyncIterator[DiscordAdapter]:
     adapter = DiscordAdapter("home", TOKEN, Tally().count, servers=servers_of(server, 2))
     yield adapter
     await adapter.close()
+
+
+async def test_a_reaction_takes_the_place_of_our_last_one(server: Discord, adapter: DiscordAdapter) -> None:
+    """And nothing takes the place of that; somebody else's stays."""
+    asked = server.says("why?", CHANNEL)
+    server.message(asked)["reactions"] = [{"emoji": {"id": None, "name": "🎉"}, "me": False, "count": 1}]
+    assert isinstance(adapter, Reacts)
+    for emoji, shown in (("👀", ["🎉", "👀"]), ("👀", ["🎉", "👀"]), ("✅", ["🎉", "✅"]), ("", ["🎉"]), ("", ["🎉"])):
+        await adapter.react(HERE, asked, emoji)
+        assert server.signs(asked) == shown
+    written = [method for method, path, _ in server.requests if "/reactions/" in path]
+    assert written == ["PUT", "DELETE", "PUT", "DELETE"]
+
+
+async def test_a_reaction_in_a_thread(server: Discord, adapter: DiscordAdapter) -> None:
+    """A thread is a channel of its own."""
+    asked = server.says("why?", THREAD)
+    await adapter.react(Address("discord", "home", CHANNEL, THREAD), asked, "👀")
+    assert server.signs(asked) == ["👀"]
+
+
+async def test_a_reaction_that_cannot_be_is_a_channel_error(server: Discord, adapter: DiscordAdapter) -> None:
+    """The gateway passes over it."""
+    asked = server.says("why?", CHANNEL)
+    server.fault(Fault("/👀/@me", status=403, answer={"message": "Missing Permissions", "code": 50013}))
+    with pytest.raises(ChannelUnavailableError, match="50013"):
+        await adapter.react(HERE, asked, "👀")
+    with pytest.raises(SendRefusedError, match="by number"):
+        await adapter.react(HERE, "1/../2", "👀")
 
 
 async def test_the_menu_is_written_when_it_differs(server: Discord, adapter: DiscordAdapter) -> None:

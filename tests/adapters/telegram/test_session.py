@@ -12,6 +12,7 @@ from aiogram.methods import (
     SendChatAction,
     SendDocument,
     SendMessage,
+    SetMessageReaction,
     SetMyCommands,
     TelegramMethod,
 )
@@ -21,6 +22,7 @@ from aiogram.types import (
     BufferedInputFile,
     LinkPreviewOptions,
     MessageEntity,
+    ReactionTypeEmoji,
     ReplyParameters,
 )
 from aiohttp import BytesPayload, FormData
@@ -39,6 +41,8 @@ METHODS: list[TelegramMethod[Any]] = [
         reply_parameters=ReplyParameters(message_id=5, allow_sending_without_reply=True),
     ),
     SendChatAction(chat_id=-100, action="typing"),
+    SetMessageReaction(chat_id=42, message_id=7, reaction=[ReactionTypeEmoji(emoji="👀")]),
+    SetMessageReaction(chat_id=42, message_id=7, reaction=[]),
     SetMyCommands(commands=[BotCommand(command="new", description="Begin")], scope=BotCommandScopeAllGroupChats()),
 ]
 

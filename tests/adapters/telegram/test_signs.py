@@ -1,11 +1,11 @@
-"""Drafts and menus."""
+"""Drafts, reactions and menus."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.abilities import HasMenu, MenuEntry, Moves, ShowsDrafts, TakesUpdates
-from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError
+from adapters.abilities import HasMenu, MenuEntry, Moves, Reacts, ShowsDrafts, TakesUpdates
+from adapters.channel import Address, ChannelConfigError, ChannelUnavailableError, SendRefusedError
 from adapters.telegram import Groups, TelegramAdapter
 from tests.fakes.botapi import TOKEN, BotApi
 from tests.fakes.tally import Tally
@@ -33,7 +33,7 @@ async def adapter(server: BotApi) -> AsyncIterator[TelegramAdapter]:
 
 async def test_the_channel_has_these_abilities(adapter: TelegramAdapter) -> None:
     """The gateway finds them by their protocols."""
-    for ability in (HasMenu, Moves, ShowsDrafts, TakesUpdates):
+    for ability in (HasMenu, Moves, Reacts, ShowsDrafts, TakesUpdates):
         assert isinstance(adapter, ability)
 
 
@@ -56,6 +56,37 @@ async def test_a_draft_is_shown_where_telegram_shows_drafts(server: BotApi, adap
     server.join(42, 9)
     await adapter.show_draft(Address("telegram", "home", "42", "9"), "in a topic")
     assert server.drafts[0]["message_thread_id"] == "9"
+
+
+async def test_a_reaction_is_put_and_taken_away(server: BotApi, adapter: TelegramAdapter) -> None:
+    """On the message that is meant, wherever its group is now."""
+    for chat in (42, -1001):
+        server.says(chat, "hello", chat_type="private" if chat > 0 else "supergroup")
+    moved = Address("telegram", "home", "-5")
+    await adapter.react(ANNA, "1", "👀")
+    await adapter.react(moved, "1@-1001", "👍")
+    assert server.reactions == {(42, 1): ["👀"], (-1001, 1): ["👍"]}
+    await adapter.react(ANNA, "1", "")
+    assert server.reactions[42, 1] == []
+
+
+async def test_a_message_that_stayed_behind_gets_no_reaction(server: BotApi, adapter: TelegramAdapter) -> None:
+    """Its number means another message where the group is now."""
+    server.says(-1001, "hello", chat_type="supergroup")
+    await adapter.react(Address("telegram", "home", "-5"), "1", "👀")
+    assert server.requests == []
+
+
+async def test_a_reaction_that_telegram_refuses_says_so(server: BotApi, adapter: TelegramAdapter) -> None:
+    """An emoji that is none of its reactions is refused for good; a lost connection is not."""
+    server.says(42, "hello")
+    with pytest.raises(SendRefusedError, match="REACTION_INVALID"):
+        await adapter.react(ANNA, "1", "🥨")
+    with pytest.raises(SendRefusedError, match="not found"):
+        await adapter.react(ANNA, "9", "👀")
+    server.fault(Fault("setMessageReaction", drops=True))
+    with pytest.raises(ChannelUnavailableError):
+        await adapter.react(ANNA, "1", "👀")
 
 
 async def test_everybody_has_a_menu_and_the_owner_a_longer_one(server: BotApi, adapter: TelegramAdapter) -> None:
@@ -93,7 +124,7 @@ async def test_an_owner_who_has_not_written_yet_is_passed_over(server: BotApi, a
 async def test_a_closed_channel_shows_nothing(server: BotApi, adapter: TelegramAdapter) -> None:
     """No connection is opened again."""
     await adapter.close()
-    for sign in (adapter.show_draft(ANNA, "x"), adapter.show_menu([HELP], [])):
+    for sign in (adapter.show_draft(ANNA, "x"), adapter.react(ANNA, "1", "👀"), adapter.show_menu([HELP], [])):
         with pytest.raises(ChannelUnavailableError):
             await sign
     assert server.requests == []

@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from adapters.abilities import FetchesFiles, HasMenu, Moves, SendsFiles, ShowsDrafts, ShowsTyping, Wakes
+from adapters.abilities import FetchesFiles, HasMenu, Moves, Reacts, SendsFiles, ShowsDrafts, ShowsTyping, Wakes
 from adapters.channel import (
     Adapter,
     Address,
@@ -131,7 +131,7 @@ async def test_an_adapter_keeps_its_abilities_and_gets_no_other() -> None:
     """The gateway asks by protocols what a channel can do."""
     adapter = contain(Smoke(), PLUGIN)
     can: tuple[type, ...] = (ShowsTyping, FetchesFiles, SendsFiles, Wakes)
-    cannot: tuple[type, ...] = (ShowsDrafts, HasMenu, Moves)
+    cannot: tuple[type, ...] = (ShowsDrafts, Reacts, HasMenu, Moves)
     assert tuple(each for each in (*can, *cannot) if isinstance(adapter, each)) == can
     assert (adapter.channel, adapter.account) == ("smoke", "home")
     assert await fetched(adapter) == [b"piece"]
