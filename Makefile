@@ -78,8 +78,8 @@ site: .site-venv/.made
 
 # The lock files hold hashes and no address; a second Python or system gets its own lines by --universal.
 lock: $(VENV)/.for-tests
-	@$(BIN)/uv pip compile $(LOCKED) --extra anthropic --extra google --extra mcp --extra redis pyproject.toml -o requirements.lock
-	@$(BIN)/uv pip compile $(LOCKED) --group dev --extra anthropic --extra google --extra mcp --extra redis -c requirements.lock pyproject.toml -o requirements-dev.lock
+	@$(BIN)/uv pip compile $(LOCKED) --extra anthropic --extra google --extra mcp --extra redis --extra traces pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile $(LOCKED) --group dev --extra anthropic --extra google --extra mcp --extra redis --extra traces -c requirements.lock pyproject.toml -o requirements-dev.lock
 	@echo 'mkdocs-material==9.*' | $(BIN)/uv pip compile $(LOCKED) --python-version 3.11 - -o requirements-site.lock
 
 clean:

@@ -39,9 +39,10 @@ from gateway.app.metering import measure, metered_agent
 from gateway.app.open_home import OpenHome
 from gateway.app.tool_changes import as_known
 from gateway.app.tool_servers import server_settings, tell_of_tool_server
+from gateway.app.tracing import traced_agent
 from gateway.automation.subagent_results import ResultChannel
 from gateway.cluster.membership import open_share
-from gateway.config import Config, owner_zone
+from gateway.config import Config, TraceSettings, owner_zone
 from gateway.delivery.sender import AccountKey, Adapters
 from gateway.home import Home
 from gateway.hooks import Hooks, hooks_of
@@ -140,7 +141,7 @@ async def open_resources(
         journal, tasks = stack.enter_context(_journal(home)), await stack.enter_async_context(asyncio.TaskGroup())
         yield Resources(
             home=opened,
-            agents=_paid_agents(bare, agent_budgets, meter),
+            agents=_paid_agents(bare, agent_budgets, meter, config.traces),
             agent_budgets=agent_budgets,
             sessions=sessions,
             channels=accounts,
@@ -156,11 +157,16 @@ async def open_resources(
 
 
 def _paid_agents(
-    agents: Mapping[AgentId, Agent], budgets: Mapping[AgentId, AgentBudget], meter: Meter | None
+    agents: Mapping[AgentId, Agent],
+    budgets: Mapping[AgentId, AgentBudget],
+    meter: Meter | None,
+    traces: TraceSettings,
 ) -> Mapping[AgentId, Agent]:
-    """Return *agents* with measured models that charge their budgets."""
+    """Return *agents* with measured and traced models that charge their budgets."""
     return {
-        name: metered_agent(agent, meter).with_models(partial(PaidModel, agent_budget=budgets[name]))
+        name: traced_agent(metered_agent(agent, meter), traces).with_models(
+            partial(PaidModel, agent_budget=budgets[name])
+        )
         for name, agent in agents.items()
     }
 

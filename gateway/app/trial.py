@@ -8,7 +8,7 @@ from datetime import datetime
 from gateway.app.app import App
 from gateway.app.ownership import own
 from gateway.app.resources import Machine
-from gateway.config import Config, QdrantSettings, RedisSettings
+from gateway.config import Config, QdrantSettings, RedisSettings, TraceSettings
 from gateway.home import Home
 from gateway.runtime.clock import SystemClock, utc_now
 
@@ -41,5 +41,5 @@ async def opened_copy(copy: Home, environ: Mapping[str, str], clock: RecordedClo
 def _alone(config: Config) -> Config:
     """Return the settings without servers; a summary, which needs a model, is not made."""
     context = replace(config.context, compact=False)
-    servers = {"qdrant": QdrantSettings(), "redis": RedisSettings(), "mcp": {}}
+    servers = {"qdrant": QdrantSettings(), "redis": RedisSettings(), "traces": TraceSettings(), "mcp": {}}
     return config.model_copy(update={"context": context, **servers})

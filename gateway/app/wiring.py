@@ -21,6 +21,7 @@ from gateway.app.health import health_of
 from gateway.app.house import chat_reader, may_carry
 from gateway.app.metering import count_accepted, sent_counter, time_turns
 from gateway.app.resources import Resources
+from gateway.app.tracing import traced
 from gateway.approvals.approvals import Approvals
 from gateway.automation.heartbeat_runner import HeartbeatResources, Heartbeats
 from gateway.automation.job_runner import JobRunner, OwnerContact
@@ -330,7 +331,7 @@ class Parts:
 
     @cached_property
     def lanes(self) -> Lanes[SessionKey, Item]:
-        work = LaneWork(self.turns, self.lifecycle, self.resources.journal)
+        work = traced(LaneWork(self.turns, self.lifecycle, self.resources.journal))
         queues, on_done = self.queueing.queues, self.overflow.heed
         return Lanes(self.resources.tasks, work, self._home.clock, queues=queues, on_done=on_done)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LOOK_EVERY_S = 0.5
 """Seconds between two looks at the files; our choice."""
-AT_START = ("gateway", "redis")
+AT_START = ("gateway", "traces", "redis")
 """Tables that are read once, at the start."""
 
 

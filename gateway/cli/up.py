@@ -49,6 +49,7 @@ def up(
 
 async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
     """Run the gateway of *home* until a signal. Raises StrandlineError before any change, if at all."""
+    from gateway.app.tracing import tracing
     from gateway.control.front import Front
     from gateway.observability.logs import logging_to_stderr
     from gateway.runtime.http_server import serving
@@ -60,7 +61,7 @@ async def serve(invocation: Invocation, home: Home, port: int | None) -> None:
         watch = SettingsWatch(home, invocation.environ, read_settings(home, invocation.environ))
         settings = watch.running.config.gateway
         guard_secrets(until_end, watch.running, token)
-        with logging_to_stderr(settings.log_level, settings.log_format):
+        with logging_to_stderr(settings.log_level, settings.log_format), tracing(watch.running.config.traces):
             front = Front(token, watch.report)
             where = settings.host, settings.port if port is None else port
             async with serving(front, *where) as address:

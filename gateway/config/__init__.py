@@ -19,6 +19,7 @@ from gateway.config.schema import (
     MetricsSettings,
     OwnerSettings,
     SignSettings,
+    TraceSettings,
 )
 from gateway.config.web import WebSettings
 from gateway.settings.secrets import SecretSource, collect_secrets

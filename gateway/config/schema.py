@@ -37,6 +37,7 @@ from gateway.settings.section import (
     Section,
     Temperature,
     TimeZone,
+    Url,
     is_loopback,
 )
 from gateway.settings.stores import QdrantSettings, RedisSettings
@@ -93,6 +94,16 @@ class MetricsSettings(Section):
         return SecretSource(f"metrics.{key}", self.token_env, self.token_file, in_header=True)
 
 
+class TraceSettings(Section):
+    """Whether turns are traced, and the destination of their spans."""
+
+    enabled: bool = False
+    endpoint: Url = "http://127.0.0.1:4318/v1/traces"
+    """OpenTelemetry's own default of a collector on this machine."""
+    share: float = Field(default=1, gt=0, le=1)
+    service: str = Field(default="strandline", min_length=1, max_length=100)
+
+
 class OwnerSettings(Section):
     """The one person to whom the gateway belongs."""
 
@@ -141,6 +152,7 @@ class Config(Section):
 
     gateway: GatewaySettings = GatewaySettings()
     metrics: MetricsSettings = MetricsSettings()
+    traces: TraceSettings = TraceSettings()
     owner: OwnerSettings = OwnerSettings()
     agents: dict[AgentName, AgentSettings] = Field(default={"main": AgentSettings()}, min_length=1)
     bindings: tuple[BindingSettings, ...] = ()

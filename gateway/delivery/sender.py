@@ -29,6 +29,7 @@ from gateway.delivery.rendering import Rendering
 from gateway.delivery.retry_policy import RetryPolicy
 from gateway.errors import StoreError
 from gateway.hooks import Hooks
+from gateway.observability.spans import span
 from gateway.runtime.clock import pause
 from gateway.runtime.lanes import Lanes, RetryLater
 from gateway.sessions.hook_events import note_sent
@@ -226,8 +227,9 @@ class Delivery:
         row, part = job.row, job.row.parts_sent
         async with self._turn((adapter.channel, adapter.account)):
             await self._write_until_stored(partial(self._outbox.begin_part, row.id, part, begun_at))
-            messages = _messages(row, bodies, is_last=is_last)
-            sent = await self._send_or_fall_back(job, adapter, messages)
+            with span("send", apart=True, turn=row.turn_id, channel=adapter.channel, part=part):
+                messages = _messages(row, bodies, is_last=is_last)
+                sent = await self._send_or_fall_back(job, adapter, messages)
         if self._observers.on_sent is not None:
             self._observers.on_sent(row.outgoing.address)
         # The store takes this before the next send's `begin_part`, which waits behind it: no await lies between.

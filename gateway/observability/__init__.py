@@ -1,1 +1,1 @@
-"""Metrics, logs and the redaction of secrets."""
+"""Metrics, traces, logs and the redaction of secrets."""

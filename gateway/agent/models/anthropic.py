@@ -66,7 +66,7 @@ class AnthropicProvider:
             base_url=settings.base_url or ANTHROPIC_URL,
             timeout=settings.request_timeout_s,
             max_retries=0,
-            open_telemetry=False,
+            open_telemetry=False,  # turns have spans of their own
             http_client=self._http,
         )
         self._messages = sdk.messages.with_streaming_response  # loads here, on a thread, and not at the first request

@@ -14,6 +14,7 @@ from gateway.agent.entries import ResultEntry, ToolAct, ToolActKind, ToolCall
 from gateway.agent.models.port import ToolSpec
 from gateway.agent.write_policy import is_others_place
 from gateway.errors import ToolError
+from gateway.observability.spans import span
 from workspaces.access import Access, SessionType, rights
 from workspaces.errors import EditError, FileChangedError, NotDurableError, UnusableError, WorkspaceError
 from workspaces.house import has_tag
@@ -195,7 +196,10 @@ class Toolbox:
         return await (self._call_tool(call) if self._around is None else self._around(call, self._call_tool))
 
     async def _call_tool(self, call: ToolCall) -> ResultEntry:
-        output, is_error = await self._outcome(call)
+        name = call.name if call.name in self._tools else "unknown"
+        with span(f"tool {name}") as found:
+            output, is_error = await self._outcome(call)
+            found.set_attribute("strandline.failed", is_error)
         said, acts = (output.said, output.acts) if isinstance(output, ActedResult) else (output, ())
         whole = redact(said.text if isinstance(said, FromOutside) else said)
         is_marked = isinstance(said, FromOutside) or _names_others_place(call)
