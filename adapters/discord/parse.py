@@ -1,7 +1,8 @@
 """Parsing of Discord's messages: text, sender, and whether the bot is addressed; pure."""
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
@@ -15,7 +16,9 @@ _SAID = {0, 19}
 _FORWARD = 1
 EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
 """Discord's timestamps count milliseconds from here."""
-_MENTION = re.compile(r"<@!?(?P<id>[0-9]+)>")
+_MENTION = re.compile(r"<@(?P<kind>[!&]?)(?P<id>[0-9]+)>")
+_EMOJI = re.compile(r"<a?(?P<name>:[A-Za-z0-9_]{1,32}:)[0-9]{1,20}>")
+"""A server's own emoji, which only Discord shows as a picture."""
 _KINDS = {"image": AttachmentKind.PHOTO, "audio": AttachmentKind.AUDIO, "video": AttachmentKind.VIDEO}
 _UNITS = ((1_000_000, "MB"), (1_000, "kB"), (1, "bytes"))
 
@@ -27,8 +30,8 @@ class DiscordBot:
     account: str
     """Our name for this bot, from the configuration."""
     id: str
-    roles: frozenset[str] = frozenset()
-    """The roles created for this bot alone."""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """The roles created for this bot alone, by id, with their names: its own, as Discord names them."""
 
 
 class IgnoredEvent(StrEnum):
@@ -122,10 +125,14 @@ def _text(message: MessageData, me: DiscordBot) -> str:
     names = {user.id: _name(user) for user in message.mentions}
     words = message.content.strip()
     called = _MENTION.match(words)
-    if called and called["id"] == me.id and words[called.end() :].strip():
+    if called and called["id"] in (me.roles if called["kind"] == "&" else {me.id}) and words[called.end() :].strip():
         words = words[called.end() :].strip()
-    named = _MENTION.sub(lambda found: f"@{names[found['id']]}" if found["id"] in names else found[0], words)
-    return "\n".join(filter(None, [named, *_stickers(message)]))
+    named = _MENTION.sub(lambda found: _called(found, me.roles if found["kind"] == "&" else names), words)
+    return "\n".join(filter(None, [_EMOJI.sub(r"\g<name>", named), *_stickers(message)]))
+
+
+def _called(mention: re.Match[str], names: Mapping[str, str]) -> str:
+    return f"@{names[mention['id']]}" if mention["id"] in names else mention[0]
 
 
 def _attachment(file: wire.AttachmentData, message: MessageData) -> Attachment:
@@ -184,7 +191,7 @@ def _is_ours(target: MessageData, message: MessageData, me: DiscordBot) -> bool:
 
 def _names_us(message: MessageData, me: DiscordBot) -> bool:
     """Tell whether the message mentions us, by Discord's own marks; a mention of everybody does not count."""
-    return any(user.id == me.id for user in message.mentions) or not me.roles.isdisjoint(message.mention_roles)
+    return any(user.id == me.id for user in message.mentions) or any(role in me.roles for role in message.mention_roles)
 
 
 def _answers_us(message: MessageData, me: DiscordBot) -> bool:

@@ -5,7 +5,7 @@ when they change; a channel it did not describe is fetched.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapters.channel import ChatKind
 from adapters.discord.wire import Channel, GatewayEvent, Guild, Role
@@ -28,7 +28,7 @@ class ChatLocation:
     chat: str
     thread: str | None = None
     name: str = ""
-    """The channel's own name; empty for a thread and a direct chat."""
+    """The channel's name, for its threads too; empty for a direct chat and where it is not known."""
 
 
 def place_of(channel: Channel) -> ChatLocation | None:
@@ -50,8 +50,8 @@ class ChannelDirectory:
         self._known: dict[str, ChatLocation | None] = {}
         self._servers: set[str] = set()
         """Servers whose roles are known."""
-        self.own_roles: frozenset[str] = frozenset()
-        """The roles created by Discord for this bot: clients offer them when somebody types its name."""
+        self.own_roles: dict[str, str] = {}
+        """The roles created by Discord for this bot, by id: clients offer them when somebody types its name."""
 
     def learn(self, event: GatewayEvent, bot_id: str) -> None:
         """Learn the channels described in *event*. Raises pydantic's ValidationError."""
@@ -73,7 +73,8 @@ class ChannelDirectory:
 
     def note_roles(self, server: str, roles: Iterable[Role], bot_id: str) -> None:
         """Remember the bot's own role among the *server*'s *roles*."""
-        self.own_roles |= {role.id for role in roles if role.tags is not None and role.tags.bot_id == bot_id}
+        own = (role for role in roles if role.tags is not None and role.tags.bot_id == bot_id)
+        self.own_roles |= {role.id: role.name for role in own}
         self._servers.add(server)
 
     def knows_roles(self, server: str) -> bool:
@@ -86,4 +87,6 @@ class ChannelDirectory:
 
     def find(self, channel_id: str) -> ChatLocation | None:
         """Return the chat of a known channel; `None` if it is not a chat, or unknown."""
-        return self._known.get(channel_id)
+        place = self._known.get(channel_id)
+        parent = self._known.get(place.chat) if place and place.thread else None
+        return replace(place, name=parent.name) if place and parent else place

@@ -141,6 +141,7 @@ class Role(DiscordObject):
     """A role of a server; each bot that was invited with permissions has one of its own."""
 
     id: str
+    name: str = ""
     tags: RoleTags | None = None
 
 

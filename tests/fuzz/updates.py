@@ -36,7 +36,7 @@ _PLACES = (
     ChatLocation(ChatKind.DIRECT, "500"),
     ChatLocation(ChatKind.GROUP, "300", "310"),
 )
-_ME = DiscordBot("home", "100", frozenset({"101"}))
+_ME = DiscordBot("home", "100", {"101": "Strand"})
 
 
 class _Calls(TelegramCalls):

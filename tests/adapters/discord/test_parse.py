@@ -11,7 +11,7 @@ from adapters.discord.parse import DiscordBot, IgnoredEvent, parse_edit, parse_m
 from adapters.discord.places import ChannelDirectory, ChatLocation, place_of
 from adapters.discord.wire import Channel, GatewayEvent, MessageData
 
-ME = DiscordBot("home", "100", frozenset({"101"}))
+ME = DiscordBot("home", "100", {"101": "Strand"})
 GROUP = ChatLocation(ChatKind.GROUP, "300")
 DIRECT = ChatLocation(ChatKind.DIRECT, "500")
 ANNA: dict[str, Any] = {"id": "42", "username": "anna", "global_name": "Anna", "bot": False}
@@ -95,6 +95,21 @@ def test_the_call_at_the_beginning_is_no_part_of_what_was_said() -> None:
     assert heard(content="<@100> /status", mentions=[BOT]).text == "/status"
     assert heard(content="<@!100>  ask <@42> or <@43>", mentions=[BOT, ANNA]).text == "ask @Anna or <@43>"
     assert heard(content="<@100>", mentions=[BOT]).text == "@strand"
+
+
+def test_the_bots_own_role_is_a_call_of_it_too() -> None:
+    """Discord offers it under the bot's name, so people pick it as often; another role keeps its mark."""
+    assert heard(content="<@&101> /status", mention_roles=["101"]).text == "/status"
+    assert heard(content="<@&77> ask <@&101>", mention_roles=["77", "101"]).text == "<@&77> ask @Strand"
+    assert heard(content="<@&101>", mention_roles=["101"]).text == "@Strand"
+
+
+def test_a_servers_own_emoji_are_told_by_name() -> None:
+    """Its number says nothing to a model, nor to who reads the note that it lands in."""
+    assert (
+        heard(content="done <:party:123456789> <a:wave_2:99> <:x:> a<b:c:d>").text
+        == "done :party: :wave_2: <:x:> a<b:c:d>"
+    )
 
 
 def test_a_name_is_the_servers_then_the_persons_own() -> None:
@@ -263,21 +278,28 @@ def test_a_channel_is_a_chat_a_thread_or_neither(channel: dict[str, Any], place:
 
 
 def test_places_are_learned_from_what_discord_tells() -> None:
-    """Of a server when we come, of threads when they begin; and which role is the bot's own."""
+    """Of a server when we come, of threads, which bear their channel's name; and which role is the bot's own."""
     places = ChannelDirectory()
     assert not places.knows("3")
-    server = {"channels": [{"id": "3", "type": 0}], "threads": [{"id": "4", "type": 11, "parent_id": "3"}]}
-    roles = [{"id": "8", "tags": {"bot_id": "100"}}, {"id": "9", "tags": {"bot_id": "77"}}, {"id": "10"}]
+    server = {
+        "channels": [{"id": "3", "type": 0, "name": "general"}],
+        "threads": [{"id": "4", "type": 11, "parent_id": "3"}],
+    }
+    roles = [
+        {"id": "8", "name": "Strand", "tags": {"bot_id": "100"}},
+        {"id": "9", "tags": {"bot_id": "77"}},
+        {"id": "10"},
+    ]
     places.learn(GatewayEvent("GUILD_CREATE", {**server, "roles": roles}), "100")
     places.learn(GatewayEvent("THREAD_CREATE", {"id": "5", "type": 11, "parent_id": "3"}), "100")
     places.learn(GatewayEvent("THREAD_LIST_SYNC", {"threads": [{"id": "6", "type": 12, "parent_id": "3"}]}), "100")
     places.learn(GatewayEvent("TYPING_START", {"id": "7", "type": 0}), "100")
     assert [places.find(number) for number in "3456"] == [
-        ChatLocation(ChatKind.GROUP, "3"),
-        *(ChatLocation(ChatKind.GROUP, "3", thread) for thread in "456"),
+        ChatLocation(ChatKind.GROUP, "3", name="#general"),
+        *(ChatLocation(ChatKind.GROUP, "3", thread, "#general") for thread in "456"),
     ]
     assert not places.knows("7")
-    assert places.own_roles == {"8"}
+    assert places.own_roles == {"8": "Strand"}
 
 
 def test_the_oldest_places_are_forgotten() -> None:
