@@ -29,8 +29,10 @@ _HINTS = {
     40005: "Discord accepts files of at most 10 MB",
     50001: "give the bot permission to view this channel",
     50007: "this person does not accept direct messages from the bot",
-    50013: "give the bot permission to send messages in this channel (in a thread: in threads) and to read its history",
+    50013: "give the bot permission to send messages in this channel (in a thread: in threads), to attach files there "
+    "and to read its history",
     50083: "the thread is archived and locked: reopen it, or give the bot permission to manage threads",
+    160002: "give the bot permission to read this channel's history",
     160005: "the thread is locked: unlock it, or give the bot permission to manage threads",
 }
 """Fixes for Discord's error codes."""

@@ -15,10 +15,13 @@ NOT_SHOWN = (
 )
 
 
-def plainly(message: OutboundMessage) -> Sequence[OutboundMessage]:
-    """Return *message* without formatting, target, buttons and file, in short parts; none if it is that already."""
+def plainly(message: OutboundMessage, why: str) -> Sequence[OutboundMessage]:
+    """Return *message* without formatting, target, buttons and file, in short parts; none if it is that already.
+
+    In place of a file it says *why* that was refused: those who read it there can often mend it.
+    """
     file = message.body.upload
-    lines = [message.body.text, *([f"[file: {file.name}; it could not be sent here]"] if file else [])]
+    lines = [message.body.text, *([f"[file: {file.name}; it could not be sent here: {why}]"] if file else [])]
     bodies = plain_parts("\n".join(filter(None, lines)), PLAIN_UNITS)
     plain = [
         replace(message, body=body, key=f"{message.key}.plain{number}", reply_to=None, buttons=())

@@ -265,8 +265,8 @@ class Delivery:
             return await self._hand_over(job, adapter, messages)
         except SendRefusedError as exc:
             refusal = exc
-        log.warning("send refused", channel=adapter.channel, why=redact(str(refusal)))
-        if plain := plainly(messages[-1]):
+        log.warning("send refused", channel=adapter.channel, why=(why := redact(str(refusal))))
+        if plain := plainly(messages[-1], why):
             with suppress(SendRefusedError):
                 sent = await self._hand_over(job, adapter, plain)
                 await self._write_until_stored(lambda: self._rendering.count(RESENT_PLAIN))

@@ -219,6 +219,8 @@ async def test_what_discord_will_never_take_is_refused(server: Discord, adapter:
     ("code", "hint"),
     [
         (50013, "give the bot permission to send messages in this channel"),
+        (50013, "to attach files there"),
+        (160002, "read this channel's history"),
         (50083, "archived and locked"),
         (160005, "unlock it"),
     ],
