@@ -150,6 +150,14 @@ class Misses(Protocol):
 
 
 @runtime_checkable
+class Deletes(Protocol):
+    """A channel whose platform tells when a message is deleted."""
+
+    def on_deleted(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
+        """Call *tell* from now on with the address and the id of each deleted message of a group."""
+
+
+@runtime_checkable
 class Examines(Protocol):
     """A channel that can check the setup of its account without listening."""
 

@@ -110,6 +110,10 @@ class DiscordAdapter:
         self._check_open()
         await show_menu(self._calls, entries)
 
+    def on_deleted(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
+        """Call *tell* from now on with each deleted message of a server's channel."""
+        self._listening.on_deleted(tell)
+
     def on_missed(self, tell: Callable[[Address, datetime], Awaitable[None]]) -> None:
         """Call *tell* from now on for each chat with more missed messages than are fetched."""
         self._listening.catching_up.on_missed(tell)

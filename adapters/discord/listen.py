@@ -8,6 +8,7 @@ import asyncio
 import json
 import logging
 from collections import deque
+from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn
 
 import discord
@@ -16,7 +17,16 @@ from discord.http import Route
 from pydantic import ValidationError
 from yarl import URL
 
-from adapters.channel import ChannelError, ChannelUnavailableError, Count, InboundMessage, Receive, Via
+from adapters.channel import (
+    Address,
+    ChannelError,
+    ChannelUnavailableError,
+    ChatKind,
+    Count,
+    InboundMessage,
+    Receive,
+    Via,
+)
 from adapters.discord.calls import DiscordCalls
 from adapters.discord.catching_up import CatchUpFetcher
 from adapters.discord.connection import CALL_TIMEOUT_S
@@ -25,7 +35,7 @@ from adapters.discord.interactions import parse_interaction
 from adapters.discord.parse import DiscordBot, IgnoredEvent, parse_edit, parse_message
 from adapters.discord.places import ChannelDirectory, ChatLocation
 from adapters.discord.session import GatewaySession, GatewaySessionStore
-from adapters.discord.wire import Channel, GatewayEvent, Interaction, MessageData, Role
+from adapters.discord.wire import Channel, Deletion, GatewayEvent, Interaction, MessageData, Role
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +48,7 @@ NOT_ACKNOWLEDGED = "discord_not_acknowledged"
 """The reason code of a command that was accepted but not acknowledged in time: its answer comes all the same."""
 _CREATED = "MESSAGE_CREATE"
 _SAID = {_CREATED, "MESSAGE_UPDATE"}
+_DELETED = {"MESSAGE_DELETE", "MESSAGE_DELETE_BULK"}
 _KNOWN_ALREADY = 40060
 """Discord's code for a second acknowledgement: the command was replayed after a restart."""
 _DEFERRED = {Via.SLASH: 5, Via.BUTTON: 6}
@@ -76,8 +87,13 @@ class GatewayListener:
         self._gateway = gateway_url or GATEWAY
         self._session_store = session_store
         self._places = ChannelDirectory()
+        self._tell_deleted: Callable[[Address, str], Awaitable[None]] | None = None
         self._session: GatewaySession | None = None
         self._has_recalled = False
+
+    def on_deleted(self, tell: Callable[[Address, str], Awaitable[None]]) -> None:
+        """Call *tell* from now on with each deleted message of a server's channel."""
+        self._tell_deleted = tell
 
     async def follow(self, receive: Receive) -> NoReturn:
         """Pass on every message, in order, until cancelled. Raises ChannelError, and the errors of *receive*."""
@@ -148,11 +164,21 @@ class GatewayListener:
                 await self._take(event.name, MessageData.model_validate(event.data), bot_id, receive)
             elif event.name == "INTERACTION_CREATE":
                 await self._obey(Interaction.model_validate(event.data), bot_id, receive)
+            elif event.name in _DELETED:
+                await self._pass_on(Deletion.model_validate(event.data))
             else:
                 self._places.learn(event, bot_id)
                 await self._catch_up(event, bot_id, receive)
         except ValidationError:
             await self._ignore(event.name, IgnoredEvent.UNREADABLE)
+
+    async def _pass_on(self, deletion: Deletion) -> None:
+        place = await self._place(deletion.channel_id)
+        if self._tell_deleted is None or place is None or place.kind is not ChatKind.GROUP:
+            return
+        address = Address("discord", self._faults.account, place.chat, place.thread)
+        for message_id in filter(None, (deletion.id, *deletion.ids)):
+            await self._tell_deleted(address, message_id)
 
     async def _catch_up(self, event: GatewayEvent, bot_id: str, receive: Receive) -> None:
         async def take(message: MessageData | None) -> None:

@@ -112,6 +112,14 @@ class MessageData(MessageContent):
     referenced_message: "MessageData | None" = None
 
 
+class Deletion(DiscordObject):
+    """Messages that were deleted: one, or many at once."""
+
+    channel_id: Snowflake
+    id: Snowflake | None = None
+    ids: tuple[Snowflake, ...] = ()
+
+
 class Numbered(DiscordObject):
     """A message of a history: only its id and author are parsed, the rest is kept as received."""
 

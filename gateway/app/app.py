@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from adapters.abilities import HoldsBack, Joins, Misses, Moves, Wakes
+from adapters.abilities import Deletes, HoldsBack, Joins, Misses, Moves, Wakes
 from adapters.channel import Adapter, Address
 from gateway.agent.history_writer import HistoryWriter
 from gateway.agent.models.choose import load_clients
@@ -189,6 +189,8 @@ class App:
                 adapter.on_joined(parts.group_requests.joined)
             if isinstance(adapter, HoldsBack):
                 adapter.on_held_back(parts.reception.held_back)
+            if isinstance(adapter, Deletes):
+                adapter.on_deleted(home.store.overheard.drop)
             if isinstance(adapter, Misses):
                 adapter.on_missed(home.notices.missed)
 

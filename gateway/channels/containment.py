@@ -26,6 +26,7 @@ log = structlog.get_logger()
 _FACTS = ("channel", "account", "upload_limit", "caption_limit")
 _CALLS: Mapping[str, type[ChannelError]] = {
     "render": SendRefusedError,
+    "on_deleted": ChannelConfigError,
     "on_held_back": ChannelConfigError,
     "on_joined": ChannelConfigError,
     "on_missed": ChannelConfigError,

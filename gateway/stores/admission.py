@@ -113,6 +113,9 @@ class Overheard(Protocol):
     async def forget(self, address: Address, last: int) -> None:
         """Drop the stored messages of that chat up to the mark *last*."""
 
+    async def drop(self, address: Address, message_id: str) -> None:
+        """Drop one message, if it is stored: it was deleted on its platform."""
+
 
 @dataclass(frozen=True, slots=True)
 class Silence:

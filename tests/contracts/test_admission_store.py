@@ -152,6 +152,19 @@ async def test_what_was_overheard_is_kept_for_its_chat_until_it_is_forgotten(kep
     assert await store.overheard.of(Address("telegram", "home", "-100")) == Context()
 
 
+async def test_what_was_overheard_is_dropped_when_its_author_deletes_it(kept: Kept) -> None:
+    """That message alone, and in that chat alone; an unknown one is no fault."""
+    other = Address("telegram", "home", "-100")
+    for address in (GROUP, other):
+        for number in "12":
+            await kept.store.overheard.keep(address, number, heard(number), 9)
+    for number in "19":
+        await kept.store.overheard.drop(GROUP, number)
+    store = await kept.reopen()
+    assert [each.text for each in (await store.overheard.of(GROUP)).heard] == ["2"]
+    assert [each.text for each in (await store.overheard.of(other)).heard] == ["1", "2"]
+
+
 async def test_what_was_overheard_is_gone_after_a_day(kept: Kept) -> None:
     """It is no record of a group."""
     await kept.store.overheard.keep(GROUP, "1", heard("old"), 9)

@@ -150,7 +150,8 @@ class DiscordApi(ABC):
 
     def deletes(self, message_id: str) -> None:
         """Delete a person's message."""
-        del self._messages[message_id]
+        deleted = self._messages.pop(message_id)
+        self.dispatch("MESSAGE_DELETE", {"id": message_id, "channel_id": deleted["channel_id"]})
 
     def changes(self, message_id: str, text: str, edited: datetime) -> None:
         """Edit a person's message."""

@@ -14,7 +14,7 @@ from gateway.control.stream_wire import ChatOrder
 from gateway.home import Home
 from gateway.inbound.listener import ListeningState
 from tests.fakes.discord import Discord, Fault
-from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, PERSON, THREAD, TOKEN
+from tests.fakes.discord_shapes import BOT_ID, CHANNEL, DIRECT, GUILD, PERSON, THREAD, TOKEN
 from tests.fakes.openai_stub import OpenAIStub
 from tests.fakes.patience import PATIENCE_S
 from tests.fakes.provider_stub import Body, without_note
@@ -128,6 +128,21 @@ async def test_a_slash_command_is_answered_in_its_place_by_the_next_start(tmp_pa
         async with running(Home(tmp_path / "home")):
             (answer,) = await server.wait_for_posted(1)
         assert answer.id == asked.original
+
+
+async def test_a_deleted_message_is_no_context(tmp_path: Path) -> None:
+    """Its author took it back, so the agent does not read it to everybody with the next question."""
+    async with Discord() as server, OpenAIStub(echo) as provider:
+        async with at_home(tmp_path / "home", server, provider):
+            slip = server.says("my PIN is 4711", CHANNEL)
+            slips = [server.says(f"and {number}", CHANNEL, STRANGER) for number in (1, 2)]
+            server.says("the bus is late", CHANNEL, STRANGER)
+            server.deletes(slip)
+            server.dispatch("MESSAGE_DELETE_BULK", {"ids": slips, "channel_id": CHANNEL, "guild_id": GUILD})
+            server.says(f"<@{BOT_ID}> and now?", CHANNEL)
+            (answer,) = await server.wait_for_posted(1)
+        assert "the bus is late" in answer.text
+        assert not any(word in answer.text for word in ("4711", "and 1", "and 2"))
 
 
 async def test_an_answer_that_was_taken_and_reset_comes_once(tmp_path: Path) -> None:

@@ -95,6 +95,9 @@ class RedisOverheard:
     async def forget(self, address: Address, last: int) -> None:
         await self.link.run("forget_heard", address_key(address), last)
 
+    async def drop(self, address: Address, message_id: str) -> None:
+        await self.link.run("drop_heard", address_key(address), message_id)
+
 
 @dataclass(frozen=True, slots=True)
 class RedisSilences:

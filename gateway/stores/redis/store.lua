@@ -792,6 +792,10 @@ function writes.forget_heard(place, last)
     drop_heard(place, call('ZRANGEBYSCORE', key('heard', place, 'order'), '-inf', last))
 end
 
+function writes.drop_heard(place, message)
+    drop_heard(place, { message })
+end
+
 function writes.let_heard_go(place, mark, reason)
     local messages = call('ZRANGEBYSCORE', key('heard', place, 'order'), mark, mark)
     drop_heard(place, messages)

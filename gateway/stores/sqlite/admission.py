@@ -155,6 +155,10 @@ class SqliteOverheard:
     def forget(self, db: sqlite3.Connection, address: Address, last: int) -> None:
         db.execute("DELETE FROM heard WHERE place = ? AND id <= ?", (address_key(address), last))
 
+    @transaction
+    def drop(self, db: sqlite3.Connection, address: Address, message_id: str) -> None:
+        db.execute("DELETE FROM heard WHERE place = ? AND message = ?", (address_key(address), message_id))
+
 
 def _heard(place: str, since: datetime, db: sqlite3.Connection) -> tuple[Context, list[Unreadable]]:
     rows = db.execute(
