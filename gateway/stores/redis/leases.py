@@ -184,7 +184,9 @@ async def _first_lease(server: RedisAddress, ask: Callable[[], Awaitable[int]], 
             end_if_cancelled()
             trouble = describe_error(exc, server)
             server.heed(exc)
-            if trouble != said:
+            if isinstance(exc, MovedError):
+                log.info("redis", detail=trouble)
+            elif trouble != said:
                 log.warning("waiting for Redis", seconds=round(deadline - loop.time()), detail=trouble + remedy(exc))
             said = trouble
             wait_s = STARTING.delay_s(failures)
