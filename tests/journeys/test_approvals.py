@@ -87,7 +87,7 @@ async def test_what_an_attachment_asks_for_is_decided_without_a_running_gateway(
 
     capsys.readouterr()
     first, second = json.loads((await asked("list", "--json"))[1])["changes"]
-    assert [(each["number"], each["path"]) for each in (first, second)] == [(1, "SOUL.md"), (2, "MEMORY.md")]
+    assert [(each["number"], each["subject"]) for each in (first, second)] == [(1, "SOUL.md"), (2, "MEMORY.md")]
     assert "-# Who you are\n+# You are Sam's" in (await asked("show", "1"))[1]
     assert await asked("refuse", "1") == (0, "#1 refused; SOUL.md stays as it is\n")
     (workspace / "MEMORY.md").write_text("the owner's own\n")
