@@ -27,6 +27,7 @@ _LONGEST_CODE = 64
 _MOST_FIELDS = 200
 _FILES = {
     "page.css": "text/css",
+    "messages.js": "text/javascript",
     "page.js": "text/javascript",
     "icon.svg": "image/svg+xml",
     "manifest.json": "application/manifest+json",
