@@ -207,7 +207,9 @@ def jitter(job: Job, most_s: int) -> timedelta:
     return timedelta(seconds=number % (most_s + 1))
 
 
-_EXACT = re.compile(r"[*@]|\A\s*at\s{1,3}\d{4}-\d|(?<!\d)(?:2[5-9]|[3-9]\d):\d\d|\d:[6-9]\d")
+_EXACT = re.compile(
+    r"(?<!\S)\*(?:/\d{1,2})?(?!\S)|\A\s*@|\A\s*at\s{1,3}\d{4}-\d|(?<!\d)(?:2[5-9]|[3-9]\d):\d\d|\d:[6-9]\d"
+)
 """Cron expressions, dates, and times that no day has: an invalid one is refused, and not read as words."""
 
 

@@ -44,6 +44,15 @@ def test_a_time_in_words_is_stored_in_the_syntax_of_schedules(job_schedule: JobS
     assert spec.schedule == "Tue 07:00"
 
 
+@pytest.mark.parametrize(
+    "words", ["remind @Ben %s to call", "%s mail ann@example.org", "remind me %s to *really* call"]
+)
+def test_a_sign_of_schedules_within_a_sentence_is_none(job_schedule: JobSchedule, words: str) -> None:
+    """People are called by @, addresses have one, and Markdown has stars: the time beside them is read."""
+    spec, _ = job_schedule.check(Wish("main", words % "tomorrow at 9", "tea", "you"))
+    assert spec.schedule == "at 2026-03-02 09:00"
+
+
 @pytest.mark.parametrize("when", ["at 2026-02-01 09:00", "2026-13-40 09:00", "0 9 * * MON-XYZ", "*/0 9:00"])
 def test_an_invalid_date_is_not_read_as_words(job_schedule: JobSchedule, when: str) -> None:
     """Its hour alone would be another time."""
