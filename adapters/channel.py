@@ -67,7 +67,8 @@ class Attachment:
 
     kind: AttachmentKind
     ref: str
-    """Reference with which its adapter can fetch it, without secrets. From a program, the whole file as a data URI."""
+    """Reference with which its adapter can fetch it, without secrets. From a program or the page, the whole
+    file as a data URI."""
     name: str = ""
     """File name given by the sender: untrusted text."""
     mime: str = ""

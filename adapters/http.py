@@ -6,7 +6,6 @@ conversation.
 """
 
 import asyncio
-from base64 import b64decode
 from collections.abc import AsyncIterator, Sequence
 
 from uuid_utils import uuid7
@@ -15,15 +14,14 @@ from adapters.channel import (
     Attachment,
     Body,
     ChannelUnavailableError,
-    FetchRefusedError,
     InboundMessage,
     OutboundMessage,
     Receive,
     Sent,
 )
+from adapters.embedded_files import embedded_content
 
 CHANNEL = "http"
-_PIECE = 65_536
 
 
 class HttpAdapter:
@@ -46,14 +44,9 @@ class HttpAdapter:
             raise ChannelUnavailableError("the gateway accepts no messages right now")
         return await self._receive(message)
 
-    async def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
+    def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
         """Yield the content of *attachment*, which is a data URI. Raises FetchRefusedError for any other."""
-        head, _, data = attachment.ref.partition(";base64,")
-        if not head.startswith("data:"):
-            raise FetchRefusedError("a program's file is part of its request")
-        content = b64decode(data)
-        for start in range(0, len(content), _PIECE):
-            yield content[start : start + _PIECE]
+        return embedded_content(attachment)
 
     def render(self, markdown: str) -> Sequence[Body]:
         """Return *markdown* unchanged: a program has no limit and a format of its own."""

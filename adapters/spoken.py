@@ -12,7 +12,7 @@ from typing import Generic, NoReturn, TypeVar
 
 from uuid_utils import uuid7
 
-from adapters.channel import Address, ChannelUnavailableError, ChatKind, InboundMessage, Receive, Sender
+from adapters.channel import Address, Attachment, ChannelUnavailableError, ChatKind, InboundMessage, Receive, Sender
 
 CHAT = "owner"
 OWNER = Sender(id="0", name="owner")
@@ -41,8 +41,8 @@ class OwnerChannel(Generic[R]):
         self._readers: list[R] = []
         self._wakes: list[Callable[[], None]] = []
 
-    async def say(self, text: str, message_id: str = "") -> InboundMessage:
-        """Send *text* as the owner; return the message once it is durable.
+    async def say(self, text: str, message_id: str = "", attachments: tuple[Attachment, ...] = ()) -> InboundMessage:
+        """Send *text* and *attachments* as the owner; return the message once it is durable.
 
         Two calls with the same *message_id* send one message: a page that does not know whether one arrived sends it
         again. Raises the error of `receive` when the message could not be made durable, and ChannelUnavailableError
@@ -50,7 +50,16 @@ class OwnerChannel(Generic[R]):
         """
         self._check_open()
         id_ = message_id or str(uuid7())
-        message = InboundMessage(self.address, id_, OWNER, ChatKind.DIRECT, text, is_for_us=True, sent_at=self._now())
+        message = InboundMessage(
+            self.address,
+            id_,
+            OWNER,
+            ChatKind.DIRECT,
+            text,
+            is_for_us=True,
+            sent_at=self._now(),
+            attachments=attachments,
+        )
         said = _SpokenText(message, asyncio.get_running_loop().create_future())
         self._said.put_nowait(said)
         if refusal := await said.durable:

@@ -6,19 +6,21 @@ its last one. Numbering restarts with the process: older events are in the conve
 
 import secrets
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, StrEnum
 
 from adapters.channel import (
     Address,
+    Attachment,
     Body,
     Button,
     ChannelUnavailableError,
     OutboundMessage,
     Sent,
 )
+from adapters.embedded_files import embedded_content
 from adapters.spoken import CHAT, OwnerChannel
 
 CHANNEL = "web"
@@ -96,6 +98,10 @@ class WebAdapter(OwnerChannel[Reader]):
     def latest(self) -> int:
         """The number of the newest event."""
         return self._count
+
+    def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
+        """Yield the content of *attachment*, which is a data URI. Raises FetchRefusedError for any other."""
+        return embedded_content(attachment)
 
     def render(self, markdown: str) -> Sequence[Body]:
         """Return *markdown* unchanged: a page has no limit, and its server renders safe HTML."""

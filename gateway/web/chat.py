@@ -30,6 +30,7 @@ from gateway.turns.presence import Presence
 from gateway.web.errors import NOT_TAKEN, SERVER, HttpError
 from gateway.web.login import COOKIE, Login, read_body
 from gateway.web.markdown_html import to_html
+from gateway.web.page_files import FILES_AT_MOST, FileBody
 from gateway.web.page_mirror import WaitingMessages, page_messages, show_said
 from workspaces.access import AgentId, SessionType
 
@@ -62,6 +63,7 @@ class ToolSign:
 class _MessageBody(BaseModel):
     agent: str = Field(max_length=64)
     text: str = Field(max_length=TEXT_CAP)
+    files: list[FileBody] = Field([], max_length=FILES_AT_MOST)
     id: str = Field("", pattern="^[A-Za-z0-9-]{0,64}$")
     """Set by the page: repeating it, when the outcome is unknown, repeats the same message."""
 
@@ -96,12 +98,12 @@ class ChatPages:
     async def say(self, request: Request) -> Response:
         await self.entrance.check_act(request)
         said = read_body(_MessageBody, await request.body())
-        if not said.text.strip():
+        if not said.text.strip() and not said.files:
             raise HttpError(400, "the message is empty", param="text")
-        page = self._adapter(said.agent)
+        page, files = self._adapter(said.agent), tuple(each.attachment() for each in said.files)
         try:
             async with asyncio.timeout(PATIENCE_S):
-                message = await page.say(said.text, said.id)
+                message = await page.say(said.text, said.id, files)
         except TimeoutError as exc:
             raise HttpError(
                 503, "not accepted yet: the gateway is busy; send it again", SERVER, code=NOT_TAKEN

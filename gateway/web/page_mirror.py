@@ -55,7 +55,13 @@ def page_message(record: Record) -> PageMessage | None:
 
 
 def show_said(page: WebAdapter, message: InboundMessage) -> None:
-    page.tell(PageMessage(PageEventKind.SAID, message.text, message.sent_at, source_of(message)))
+    page.tell(PageMessage(PageEventKind.SAID, _said_text(message), message.sent_at, source_of(message)))
+
+
+def _said_text(message: InboundMessage) -> str:
+    """Return the text of a message that has no record yet, with a line for each file."""
+    files = (f"[{each.kind}: {each.name}]" if each.name else f"[{each.kind}]" for each in message.attachments)
+    return "\n".join(filter(None, [message.text, *files]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ class WaitingMessages:
         key = SessionKey(agent, SessionType.MAIN)
         rows = [row for row in await self.inbox.waiting() if route(row.message, self.routes).key == key]
         return [
-            PageMessage(PageEventKind.SAID, row.message.text, row.message.sent_at, source_of(row.message))
+            PageMessage(PageEventKind.SAID, _said_text(row.message), row.message.sent_at, source_of(row.message))
             for row in rows
             if not is_inner(row.message)
         ]

@@ -310,7 +310,7 @@ async def test_a_keyboard_is_enough(
     assert await texts(said(page)) == ["one\ntwo"]
     await page.keyboard.press("Tab")
     await expect(page.get_by_role("button", name="Send")).to_be_focused()
-    for name in ("Message", "Why?", "Copy", "Conversation", "New conversation", "Sign out"):
+    for name in ("Message", "Attach files", "Why?", "Copy", "Conversation", "New conversation", "Sign out"):
         await page.keyboard.press("Shift+Tab")
         focused = await page.locator(":focus").evaluate("e => e.getAttribute('aria-label') || e.textContent")
         assert focused == name
@@ -321,7 +321,7 @@ async def test_a_keyboard_is_enough(
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("heading", name="work")).to_be_visible()
     await expect(said(page)).to_have_count(0)
-    for _ in range(3):
+    for _ in range(4):
         await page.keyboard.press("Shift+Tab")
     await page.keyboard.press("Enter")
     await expect(page.get_by_label("Code")).to_be_focused()

@@ -1,5 +1,7 @@
 "use strict";
 
+const PHOTO_BYTES = 400_000;
+const PHOTO_SIDE = 1600;
 const SIGN_MS = 6000; // the gateway renews it every four seconds
 let csrf = "";
 let agent = "";
@@ -9,6 +11,7 @@ let events = null;
 let fromHistory = new Set();
 let unsent = { text: "", id: "" };
 let commands = [];
+let files = []; // to be sent with the next message
 
 // --- the draft, and the place of reading
 
@@ -140,6 +143,7 @@ function choose(name) {
     at("text").value = sessionStorage.getItem(`unsent to ${name}`) || "";
     fit();
     offer();
+    attach([]); // they were meant for the other agent
   }
   shown = name;
   listen();
@@ -196,6 +200,7 @@ at("sign-out").addEventListener("click", async () => {
   at("text").value = shown = agent = "";
   at("talk").replaceChildren();
   at("house").hidden = true;
+  attach([]);
   enter();
 });
 
@@ -209,6 +214,43 @@ function fit() {
   const text = at("text");
   text.style.height = "auto";
   text.style.height = `${text.scrollHeight + 2}px`;
+}
+
+/** Take *chosen* for the files of the next message, and show them; pressing one leaves it out. */
+function attach(chosen) {
+  files = chosen;
+  unsent = { text: "", id: "" }; // with other files it is another message
+  at("files").replaceChildren(...files.map((file) => {
+    const button = quiet(`${file.name} ✕`, () => {
+      attach(files.filter((each) => each !== file));
+      at("text").focus();
+    });
+    button.ariaLabel = `Leave out ${file.name}`;
+    return button;
+  }));
+  at("files").hidden = files.length === 0;
+}
+
+/** Return *file* as the gateway takes it; a large photo becomes as small as a model sees it. */
+async function encoded(file) {
+  const content = /^image\/(jpeg|png|webp)$/.test(file.type) && file.size > PHOTO_BYTES ? await shrunk(file) : file;
+  const url = await new Promise((resolve) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result);
+    reader.readAsDataURL(content);
+  });
+  return { name: file.name, mime: content.type, base64: url.slice(url.indexOf(",") + 1) };
+}
+
+/** Return a photo with `PHOTO_SIDE` pixels at most on each side; as it is if the browser cannot read it. */
+async function shrunk(file) {
+  const picture = await createImageBitmap(file).catch(() => null);
+  if (picture === null) return file;
+  const scale = Math.min(1, PHOTO_SIDE / Math.max(picture.width, picture.height));
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [picture.width * scale, picture.height * scale];
+  canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve) => canvas.toBlob((blob) => resolve(blob || file), "image/jpeg", 0.85));
 }
 
 /** Keep the text in this tab, for its way back from another view or agent, until it is sent or the owner signs out. */
@@ -241,22 +283,33 @@ async function order(command) {
 document.addEventListener("visibilitychange", () => { if (!document.hidden) unseen = 0; entitle(); });
 at("newest").addEventListener("click", toTheEnd);
 at("talk").addEventListener("scroll", () => { if (isAtTheEnd()) at("newest").hidden = true; });
+at("attach").addEventListener("click", () => at("chosen").click());
+at("chosen").addEventListener("change", () => {
+  attach([...files, ...at("chosen").files]);
+  at("chosen").value = "";
+});
+at("text").addEventListener("paste", (event) => {
+  if (!event.clipboardData.files.length) return;
+  event.preventDefault();
+  attach([...files, ...event.clipboardData.files]);
+});
 at("stop").addEventListener("click", () => order("/stop"));
 at("new").addEventListener("click", () => order("/new"));
 
 at("say").addEventListener("submit", async (event) => {
   event.preventDefault();
   const text = at("text").value;
-  if (!text.trim()) return;
+  if (!text.trim() && !files.length) return;
   toTheEnd();
-  const button = at("say").querySelector("button");
+  const button = at("say").querySelector("button:last-child");
   button.disabled = true;
   if (text !== unsent.text) unsent = { text, id: newId() }; // a message that may have arrived is sent again under its own id
-  const to = agent;
-  const trouble = await post("/chat/messages", { agent: to, text, id: unsent.id });
+  const [to, sent] = [agent, files];
+  const trouble = await post("/chat/messages", { agent: to, text, id: unsent.id, files: await Promise.all(sent.map(encoded)) });
   button.disabled = false;
   at("state").textContent = trouble;
-  if (!trouble) { // what was typed meanwhile stays
+  if (!trouble) { // what was typed and chosen meanwhile stays
+    attach(files.filter((each) => !sent.includes(each)));
     if (sessionStorage.getItem(`unsent to ${to}`) === text) sessionStorage.removeItem(`unsent to ${to}`);
     if (agent === to && at("text").value === text) at("text").value = "";
     if (unsent.text === text) unsent = { text: "", id: "" };

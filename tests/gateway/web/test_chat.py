@@ -1,6 +1,7 @@
 """The owner's page: what it shows, and that no answer is lost between two connections."""
 
 import asyncio
+import base64
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -283,3 +284,16 @@ async def test_a_stop_ends_the_streams_at_once(house: House, browser: Browser) -
     async with asyncio.timeout(30):  # half of its grace
         assert [event async for event in events] == []
     await stream.__aexit__(None, None, None)
+
+
+async def test_a_file_needs_no_words_and_one_that_did_not_arrive_whole_is_refused(browser: Browser) -> None:
+    """As on any other channel; nothing is stored of a message that is refused."""
+    headers = browser.origin | {"x-csrf-token": browser.csrf}
+    for content, status in (("%%%", 400), (base64.b64encode(b"The plan.").decode(), 200)):
+        body = {"agent": "main", "text": "", "files": [{"name": "plan.txt", "base64": content}]}
+        response = await browser.http.post("/chat/messages", json=body, headers=headers)
+        assert response.status_code == status, response.text
+    async with browser.events() as events:
+        texts = [each["text"] for each in (await until(events, "history"))["messages"] if each["kind"] == "said"]
+    assert len(texts) == 1
+    assert "plan.txt" in texts[0]
