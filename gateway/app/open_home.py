@@ -39,7 +39,7 @@ class OpenHome:
         self.owner_chats = OwnerChats(store, routes, reach_of(self.config, routes), terminal_chat)
         terminal = Address(TERMINAL, self.config.default_agent, CHAT)
         chat = partial(self.owner_chats.of, AgentId(self.config.default_agent))
-        self.notices = Notices(store, terminal, self.waker.wake, chat, zone.zone)
+        self.notices = Notices(store, terminal, self.waker.wake, chat, zone.zone, self.known_names.all)
 
     def now(self) -> datetime:
         """Return the time, in the owner's zone."""

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from gateway.commands.command import Command, CommandCall, Who
 from gateway.commands.resources import CommandResources
-from gateway.delivery.group_requests import GroupRequest, GroupRequests, quoted
+from gateway.delivery.group_requests import GroupRequest, GroupRequests
+from gateway.delivery.owner_notices import quoted
 from gateway.errors import StoreError, StrandlineError, ToolError
 
 _USAGE = "Use `/group`, `/group allow GROUP` or `/group refuse GROUP`."

@@ -16,7 +16,7 @@ from adapters.channel import Address, Button, InboundMessage, Sender
 from gateway.admission.policy import DirectPolicy
 from gateway.admission.rate_limits import Rates
 from gateway.admission.routing import Routes
-from gateway.delivery.owner_notices import Notices
+from gateway.delivery.owner_notices import Notices, quoted
 from gateway.errors import ConfigError, StoreError, StrandlineError
 from gateway.runtime.escape import visible
 from gateway.stores.ports import Store
@@ -125,12 +125,6 @@ class GroupRequests:
         await self._notices.tell(f"group:{place}{day}", said, buttons=_answers(request))
         await self._keep(request)
         await self._store.count(ASKED)
-
-
-def quoted(name: str, place: str) -> str:
-    """Return a group's name and place as code, so that a name can be no link and no formatting."""
-    told = f"{name} ({place})" if name and name != place else place
-    return f"`{visible(told).replace('`', chr(0x2CB))}`"
 
 
 def _question(group: GroupRequest, by: Sender, *, is_owners: bool) -> str:

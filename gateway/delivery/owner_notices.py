@@ -1,6 +1,6 @@
 """Notices to the owner about events outside of their conversations: a full disk, an undeliverable reply."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, tzinfo
 
 import structlog
@@ -8,6 +8,7 @@ import structlog
 from adapters.channel import Address, Button, InboundMessage
 from gateway.delivery.waker import Wake
 from gateway.errors import StoreError
+from gateway.runtime.escape import visible
 from gateway.stores.codec import message_key
 from gateway.stores.ports import Store
 from gateway.stores.rows import OutboxRow, Outgoing
@@ -17,6 +18,8 @@ log = structlog.get_logger()
 EXPOSED = "secret_received"
 """Counted for a message that contained a known secret."""
 
+Names = Callable[[], Awaitable[Mapping[str, str]]]
+"""Returns the names of chats, by `<channel>.<account>.<chat>`. Raises StoreError."""
 Find = Callable[[], Awaitable[Address | None]]
 """Returns the owner's direct chat; `None` if none is known at the chosen account. Raises StoreError."""
 
@@ -24,7 +27,15 @@ Find = Callable[[], Awaitable[Address | None]]
 class Notices:
     """Puts notices to the owner into the outbox, once for each key."""
 
-    def __init__(self, store: Store, owner: Address, wake: Wake, find: Find | None = None, zone: tzinfo = UTC) -> None:
+    def __init__(
+        self,
+        store: Store,
+        owner: Address,
+        wake: Wake,
+        find: Find | None = None,
+        zone: tzinfo = UTC,
+        names: Names | None = None,
+    ) -> None:
         """*owner* is the address used while *find* knows no chat of theirs: the terminal.
 
         *wake* is called with each notice that waits to be sent; times are told in the owner's *zone*.
@@ -34,6 +45,7 @@ class Notices:
         self.wake = wake
         self._find = find
         self._zone = zone
+        self._names = names
 
     async def tell(self, key: str, said: str, where: Address | None = None, buttons: tuple[Button, ...] = ()) -> None:
         """Send the owner *said*, unless the same *key* was used before; in their chat unless *where* is given.
@@ -55,7 +67,7 @@ class Notices:
         if row.is_notice and is_lost:
             await self.tell(f"again:{row.id}", row.outgoing.text, self._owner)
         elif not row.is_notice:
-            said = f"A reply to {row.outgoing.address} could not be delivered: {why}"
+            said = f"A reply to {await self._place(row.outgoing.address)} could not be delivered: {why}"
             await self.tell(f"dead:{row.id}", said, self._owner if is_lost else there)
 
     async def moved(self, chat: Address, now: str) -> None:
@@ -99,6 +111,17 @@ class Notices:
         )
         await self.tell(f"exposed:{message_key(chat, message.id)}", said)
 
+    async def _place(self, chat: Address) -> str:
+        """Return the address of *chat*, with its name if that is known."""
+        known = await self._names() if self._names else {}
+        return quoted(known.get(f"{chat.channel}.{chat.account}.{chat.chat}", ""), str(chat))
+
     async def _owners_chat(self) -> Address:
         found = None if self._find is None else await self._find()
         return found or self._owner
+
+
+def quoted(name: str, place: str) -> str:
+    """Return a group's name and place as code, so that a name can be no link and no formatting."""
+    told = f"{name} ({place})" if name and name != place else place
+    return f"`{visible(told).replace('`', chr(0x2CB))}`"

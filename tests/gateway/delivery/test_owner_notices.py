@@ -93,6 +93,22 @@ async def test_a_reply_that_was_given_up_is_told_in_the_owners_chat(store: Sqlit
         assert str(gone) in told.outgoing.text
 
 
+async def test_a_reply_that_was_given_up_names_its_chat(store: SqliteStore) -> None:
+    """A number says little to somebody with eight channels; the name is code, as its members choose it."""
+
+    async def names() -> dict[str, str]:
+        return {str(GROUP): "#kit`chen"}
+
+    woken: list[OutboxRow] = []
+    notices = Notices(store, OWNER, woken.extend, phone, names=names)
+    (row,) = await store.commit_turn(TurnCommit(TurnId("t"), [], [Outgoing(GROUP, "an answer")]))
+    await notices.dead_letter(row, "give the bot permission")
+    (told,) = woken
+    assert told.outgoing.text == (
+        f"A reply to `#kit\u02cbchen ({GROUP})` could not be delivered: give the bot permission"
+    )
+
+
 @pytest.mark.parametrize(("gone", "told"), [(PHONE, [OWNER]), (GROUP, []), (OWNER, [])])
 async def test_a_notice_that_nobody_took_is_told_again_at_most_once(
     store: SqliteStore, gone: Address, told: list[Address]
